@@ -1,0 +1,69 @@
+import type { Closable } from './disposable.ts';
+
+/** Time, injected so that tests run on a frozen clock. All durations are milliseconds. */
+export interface Clock {
+  /** Wall-clock time, milliseconds since the Unix epoch. */
+  now(): number;
+  /** Never goes back; only differences mean something. */
+  monotonic(): number;
+  /** Runs `callback` once after `delayMs`; closing the result before then cancels it. Does not keep the process alive. */
+  after(delayMs: number, callback: () => void): Closable;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    timer.unref();
+    return { close: () => clearTimeout(timer) };
+  },
+};
+
+/** A clock that stands still until `advance` is called. */
+export class ManualClock implements Clock {
+  #now: number;
+  readonly #start: number;
+  #timers: { readonly due: number; readonly callback: () => void }[] = [];
+
+  constructor(nowMs = Date.UTC(2026, 0, 1)) {
+    this.#now = nowMs;
+    this.#start = nowMs;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now - this.#start;
+  }
+
+  after(delayMs: number, callback: () => void): Closable {
+    const timer = { due: this.#now + delayMs, callback };
+    this.#timers.push(timer);
+    return {
+      close: () => {
+        this.#timers = this.#timers.filter((other) => other !== timer);
+      },
+    };
+  }
+
+  /** Timers that have neither run nor been cancelled. */
+  get pending(): number {
+    return this.#timers.length;
+  }
+
+  /** Moves time on and runs what is due, in order of being due. */
+  advance(ms: number): void {
+    const end = this.#now + ms;
+    for (;;) {
+      const next = this.#timers.filter((timer) => timer.due <= end).sort((a, b) => a.due - b.due)[0];
+      if (!next) break;
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      this.#now = next.due;
+      next.callback();
+    }
+    this.#now = end;
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Every bound on what a client can make the server hold or do. One file, so that an operator can read what the
+ * server promises (design section 7). Sizes are bytes, durations milliseconds, the rest counts.
+ */
+export const limits = {
+  /** A request body as it is sent, and as it is after decompression. */
+  bodyBytesMax: 3 * 1024 * 1024,
+  /** Nesting of arrays and objects in JSON, YAML and CBOR. */
+  depthMax: 64,
+  /** Alias expansions in one YAML document. */
+  yamlAliasesMax: 100,
+  /** Requests in flight that read; watches and health checks don't count. */
+  readsInFlightMax: 400,
+  /** Requests in flight that write. */
+  writesInFlightMax: 200,
+  /** What a request may take, watches excepted. */
+  requestMsMax: 60_000,
+  /** What a client may take to send the headers of a request. */
+  headersMsMax: 10_000,
+  /** What a client may take for a TLS handshake. */
+  handshakeMsMax: 10_000,
+  /** A connection without a request on it. */
+  idleMsMax: 120_000,
+  /** HTTP/2 streams at once on one connection. */
+  streamsPerConnectionMax: 100,
+  /** Streams that a client may reset within a second before its connection is closed (CVE-2023-44487). */
+  streamResetsPerSecondMax: 200,
+  headerBytesMax: 64 * 1024,
+  /** The path and query of a request. */
+  targetBytesMax: 16 * 1024,
+  /** A label or field selector. */
+  selectorBytesMax: 8 * 1024,
+  selectorRequirementsMax: 1_000,
+  nameLengthMax: 253,
+  labelLengthMax: 63,
+  /** Keys and values of all annotations of one object. */
+  annotationBytesMax: 256 * 1024,
+  /** Data of one Secret or ConfigMap. */
+  dataBytesMax: 1024 * 1024,
+  continueTokenBytesMax: 4 * 1024,
+  /** Pages are cut here when a client asks for no limit of its own in a chunked read of the store. */
+  storePageMax: 10_000,
+  /** History of the store that watches, exact reads and continue tokens can use (spec section 8). */
+  historyMs: 5 * 60_000,
+  /** How long a read may wait for a version that is not there yet (spec section 4.5). */
+  futureRevisionWaitMs: 3_000,
+  /** Change events that the cache keeps per resource to start watches from. */
+  cacheHistoryEventsMax: 10_000,
+  /** Snapshots per resource that the cache keeps for exact reads; the store answers for older ones. */
+  cacheSnapshotsMax: 256,
+  /** Events that wait for one watcher whose client reads slowly; past it the watch is closed. */
+  watcherBufferEventsMax: 1_000,
+  /** Bytes that wait in one watcher's connection before its events queue. */
+  watcherBufferBytesMax: 256 * 1024,
+  /** A watch without `timeoutSeconds` ends at random between this and twice this. */
+  watchMsDefault: 30 * 60_000,
+  /** How often watches that asked for bookmarks get one. */
+  bookmarkMs: 60_000,
+  /** How often the cache is compared with the store. */
+  consistencyCheckMs: 5 * 60_000,
+  /** Attempts to find a free name for `generateName`. */
+  generateNameAttemptsMax: 8,
+  /** Re-reads after a lost race of a write that named no resourceVersion. */
+  writeAttemptsMax: 32,
+} as const;

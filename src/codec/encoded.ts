@@ -1,0 +1,17 @@
+/** Places `resourceVersion` in the bytes of a stored object; see `insertResourceVersion`. */
+const marker = Buffer.from('"metadata":{');
+
+/**
+ * Objects are stored as JSON without a resourceVersion, with `kind`, `apiVersion` and `metadata` first, in this order,
+ * and metadata never empty. The revision of the write becomes the resourceVersion when it is known: this puts it in as
+ * the first field of metadata. Copies the bytes once.
+ */
+export function insertResourceVersion(stored: Uint8Array, revision: number): Buffer {
+  const at = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).indexOf(marker) + marker.length;
+  const inserted = `"resourceVersion":"${revision}",`;
+  const result = Buffer.allocUnsafe(stored.length + inserted.length);
+  result.set(stored.subarray(0, at), 0);
+  result.latin1Write(inserted, at);
+  result.set(stored.subarray(at), at + inserted.length);
+  return result;
+}

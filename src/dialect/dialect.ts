@@ -1,0 +1,26 @@
+/**
+ * The names that the interface carries and that differ between the products that speak it (design section 6). A dialect
+ * is a value passed down from the command line; its literals stand nowhere else.
+ */
+export interface Dialect {
+  readonly name: 'orch' | 'kubernetes';
+  /** The full name of an API group from its short one: '' stays '' (core), 'coordination' -> 'coordination.orch.io'. */
+  group(short: string): string;
+  /** Domain of labels, annotations, signers, secret types and JWT claims: 'orch.io'. */
+  readonly domain: string;
+  /** The namespaces that exist after start, beside `default`. */
+  readonly namespaces: { readonly system: string; readonly public: string; readonly nodeLease: string };
+  readonly protobufMediaType: string;
+  /** Prefix of the schema names in OpenAPI documents, without a dot at the end: 'io.orch'. */
+  readonly openapiPrefix: string;
+  /** Extension that names a schema's kinds in OpenAPI, without `x-`: 'orch' -> 'x-orch-group-version-kind'. */
+  readonly openapiExtension: string;
+  readonly initialEventsEndAnnotation: string;
+  readonly deprecatedAuditAnnotation: string;
+  readonly rootCaConfigMap: string;
+  readonly credentialPluginVariable: string;
+  /** Title of the product in OpenAPI documents and `version`. */
+  readonly title: string;
+  /** What `GET /version` reports as gitVersion, with the API release served (spec section 9). */
+  readonly gitVersion: string;
+}

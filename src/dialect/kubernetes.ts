@@ -1,0 +1,21 @@
+import type { Dialect } from './dialect.ts';
+
+/** The names that today's clients have compiled in. */
+export const kubernetes: Dialect = {
+  name: 'kubernetes',
+  group: (short) => (short === '' || unsuffixed.has(short) ? short : `${short}.k8s.io`),
+  domain: 'kubernetes.io',
+  namespaces: { system: 'kube-system', public: 'kube-public', nodeLease: 'kube-node-lease' },
+  protobufMediaType: 'application/vnd.kubernetes.protobuf',
+  openapiPrefix: 'io.k8s',
+  openapiExtension: 'kubernetes',
+  initialEventsEndAnnotation: 'k8s.io/initial-events-end',
+  deprecatedAuditAnnotation: 'k8s.io/deprecated',
+  rootCaConfigMap: 'kube-root-ca.crt',
+  credentialPluginVariable: 'KUBERNETES_EXEC_INFO',
+  title: 'Kubernetes',
+  gitVersion: 'v1.32.0+orch',
+};
+
+/** Groups that never had a domain. */
+const unsuffixed = new Set(['apps', 'batch', 'policy', 'autoscaling', 'extensions']);

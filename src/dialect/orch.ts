@@ -1,0 +1,21 @@
+import type { Dialect } from './dialect.ts';
+
+/** The neutral names of spec.md; the default. */
+export const orch: Dialect = {
+  name: 'orch',
+  group: (short) => (short === '' || unsuffixed.has(short) ? short : `${short}.orch.io`),
+  domain: 'orch.io',
+  namespaces: { system: 'orch-system', public: 'orch-public', nodeLease: 'orch-node-lease' },
+  protobufMediaType: 'application/vnd.orch.protobuf',
+  openapiPrefix: 'io.orch',
+  openapiExtension: 'orch',
+  initialEventsEndAnnotation: 'orch.io/initial-events-end',
+  deprecatedAuditAnnotation: 'orch.io/deprecated',
+  rootCaConfigMap: 'orch-root-ca.crt',
+  credentialPluginVariable: 'ORCH_EXEC_INFO',
+  title: 'orch',
+  gitVersion: 'v1.32.0+orch',
+};
+
+/** Groups that never had a domain. */
+const unsuffixed = new Set(['apps', 'batch', 'policy', 'autoscaling', 'extensions']);

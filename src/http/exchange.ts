@@ -1,0 +1,62 @@
+import type { X509Certificate } from 'node:crypto';
+
+/** Response headers; names in lower case. */
+export type Headers = Readonly<Record<string, string | readonly string[]>>;
+
+/** What the TLS layer knows of the other side. */
+export interface Peer {
+  readonly address: string;
+  readonly port: number;
+  /**
+   * The certificate that the client showed, when it was verified against the authorities of the listener; only the leaf.
+   * The same object for every request of a connection, so that what is made of it can be kept in a WeakMap.
+   */
+  readonly certificate: X509Certificate | undefined;
+}
+
+/** Writes a body in parts. */
+export interface BodyWriter {
+  /** False when the connection's buffer is full: wait for `drained` before more. Does nothing once the client is gone. */
+  write(chunk: Uint8Array | string): boolean;
+  /** Resolves when the buffer has room or the client is gone. */
+  drained(): Promise<void>;
+  /** Bytes that wait for the client. */
+  readonly buffered: number;
+  end(chunk?: Uint8Array | string): void;
+  /** Ends the response so that the client sees it was cut off. */
+  abort(): void;
+}
+
+/** One request and its response, the same over HTTP/1.1 and HTTP/2. */
+export interface Exchange {
+  readonly protocol: 'HTTP/1.1' | 'HTTP/2.0';
+  readonly method: string;
+  /** Path and query as they were sent. */
+  readonly target: string;
+  readonly peer: Peer;
+  /** A request header by its lower-case name; several lines are joined by ', '. */
+  header(name: string): string | undefined;
+  /** All values of a header, one for each line. */
+  headerLines(name: string): readonly string[];
+  /** Names of all request headers, in lower case. */
+  headerNames(): readonly string[];
+  /** Aborts when the client goes away, the server shuts down or the deadline of the request passes. */
+  readonly signal: AbortSignal;
+  /** Aborts the exchange's signal with that reason. */
+  abort(reason: Error): void;
+  /**
+   * Reads the whole body. Rejects with a StatusError: RequestEntityTooLarge past `bytesMax` (the connection then ends
+   * after the response), BadRequest when the client stops in the middle.
+   */
+  body(bytesMax: number): Promise<Buffer>;
+  /** Adds a header to the response, whichever way it is made. Only before it starts. */
+  setHeader(name: string, value: string | readonly string[]): void;
+  /** Sends a whole response. */
+  respond(status: number, headers: Headers, body?: Uint8Array | string): void;
+  /** Starts a response whose body follows. */
+  stream(status: number, headers: Headers): BodyWriter;
+  /** True once a response was started. */
+  readonly responded: boolean;
+  /** Runs once when the response has been sent or the client is gone. */
+  onEnd(callback: () => void): void;
+}

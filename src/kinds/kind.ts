@@ -1,0 +1,112 @@
+import type { Dialect } from '../dialect/dialect.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import type { FieldError } from '../meta/field-error.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import type { StructSchema } from '../schema/schema.ts';
+
+export interface GroupVersionKind {
+  /** Full name; '' for core. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** What a strategy may look at beside the objects. It never reads the store: what it needs is given to it. */
+export interface StrategyContext {
+  readonly dialect: Dialect;
+  readonly user: UserInfo;
+  /** Wall-clock milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * The rules of one kind that its schema cannot say. Called on the write path, in the order of the members, after
+ * decoding, pruning and schema defaults, and before the schema's own validation. `object` is the caller's copy and may
+ * be changed by the `prepare` functions only; `old` is what is stored and is never changed.
+ */
+export interface Strategy {
+  /** Defaults that depend on other fields. Runs on create, and on every update before `prepareForUpdate`. */
+  readonly default?: (object: ApiObject, context: StrategyContext) => void;
+  /** Clears and sets what the client may not: status of a new object, generated fields. */
+  readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
+  readonly validateCreate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /** Puts back what this endpoint may not change. The status of kinds with a `status` subresource is put back before. */
+  readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
+  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /** Texts for `Warning` headers. */
+  readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => readonly string[];
+  /**
+   * How long a deletion waits, in seconds; 0 or absent: at once. `requested` is the client's gracePeriodSeconds.
+   */
+  readonly gracePeriodSeconds?: (object: ApiObject, requested: number | undefined) => number;
+}
+
+/** A second door to the same stored object: `status`, `ephemeralcontainers`, `approval`, `finalize`. */
+export interface ViewSubresource {
+  readonly type: 'view';
+  readonly name: string;
+  readonly verbs: readonly ('get' | 'update' | 'patch')[];
+  /** Makes `object`, as the client sent it, into `old` with only the fields of this door changed. */
+  readonly prepareForUpdate: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
+  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+}
+
+/** What an action may do to the object it was called on. Each runs the whole write path of the registry. */
+export interface ActionTarget {
+  readonly namespace: string;
+  readonly name: string;
+  /** Reads, changes and writes the object; retried after a lost race. Not found is an error. */
+  update(change: (object: ApiObject) => void): Promise<ApiObject>;
+  delete(options: ApiObject): Promise<void>;
+}
+
+/** A verb that has a body of its own kind: `binding`, `eviction`, `token`. */
+export interface ActionSubresource {
+  readonly type: 'action';
+  readonly name: string;
+  /** The kind of the body. */
+  readonly body: GroupVersionKind & { readonly schema: StructSchema };
+  /** Runs after decoding, defaulting and schema validation of the body. What it returns is the answer, with status 201. */
+  readonly create: (body: ApiObject, target: ActionTarget, context: StrategyContext) => Promise<ApiObject>;
+}
+
+export type Subresource = ViewSubresource | ActionSubresource;
+
+export type Cell = string | number | boolean | null;
+
+/** A column of the table form (spec section 4.3). */
+export interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format: '' | 'name' | 'date' | 'date-time' | 'int32' | 'int64';
+  readonly description: string;
+  /** 0 is always shown, more only in wide output. */
+  readonly priority: number;
+  /** The cell of an object; ages are texts like `5d`, made with `now` in milliseconds. */
+  readonly value: (object: ApiObject, now: number) => Cell;
+}
+
+/** All that the server knows of one kind of object. Registry, codecs and merges work on this and never name a kind. */
+export interface Kind extends GroupVersionKind {
+  readonly listKind: string;
+  /** Plural, lower case: the path segment. */
+  readonly resource: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly scope: 'Namespaced' | 'Cluster';
+  readonly schema: StructSchema;
+  /** Rule for `metadata.name`. */
+  readonly nameFormat: 'dnsLabel' | 'dnsSubdomain' | 'pathSegment';
+  /** Beside `metadata.name` and `metadata.namespace`. The value is '' where the field is not set. */
+  readonly selectableFields: Readonly<Record<string, (object: ApiObject) => string>>;
+  readonly columns: readonly Column[];
+  readonly strategy: Strategy;
+  readonly subresources: readonly Subresource[];
+  /** PUT of an absent object creates it (spec section 4.2). */
+  readonly createOnUpdate: boolean;
+  /** PUT without a resourceVersion overwrites. */
+  readonly unconditionalUpdate: boolean;
+  /** `metadata.generation` counts changes outside metadata and status. */
+  readonly generation: boolean;
+}

@@ -1,0 +1,176 @@
+import { describeFieldError, type FieldError } from './field-error.ts';
+
+/** The closed list of reasons that a Status may carry (design section 7), with the code each goes with. */
+const codes = {
+  BadRequest: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Gone: 410,
+  Expired: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500,
+  ServerTimeout: 500,
+  ServiceUnavailable: 503,
+  Timeout: 504,
+} as const;
+
+export type StatusReason = keyof typeof codes;
+
+export interface StatusCause {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  /** The resource ('configmaps') or, for invalid objects, the kind. */
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** The Status object of `v1`, as it goes to a client. */
+export interface Status {
+  readonly kind: 'Status';
+  readonly apiVersion: 'v1';
+  readonly metadata: Readonly<Record<string, never>>;
+  readonly status: 'Success' | 'Failure';
+  readonly message?: string;
+  readonly reason?: StatusReason;
+  readonly details?: StatusDetails;
+  readonly code: number;
+}
+
+/** An error for the client that asked. Everything in it may be shown; what may not goes in `cause`, for the log. */
+export class StatusError extends Error {
+  readonly reason: StatusReason;
+  readonly code: number;
+  readonly details: StatusDetails | undefined;
+  /** Response headers that go with it: `Allow`, `WWW-Authenticate`. `Retry-After` follows from the details. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    reason: StatusReason,
+    message: string,
+    more: {
+      readonly details?: StatusDetails;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly cause?: unknown;
+      readonly code?: number;
+    } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.name = 'StatusError';
+    this.reason = reason;
+    this.code = more.code ?? codes[reason];
+    this.details = more.details;
+    this.headers = more.headers ?? {};
+  }
+
+  toStatus(): Status {
+    return {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: this.message,
+      reason: this.reason,
+      ...(this.details && { details: this.details }),
+      code: this.code,
+    };
+  }
+}
+
+/** What a message names: `configmaps`, `leases.coordination.orch.io`. `group` is the full name, '' for core. */
+export interface ResourceName {
+  readonly group: string;
+  readonly resource: string;
+}
+
+const qualified = ({ group, resource }: ResourceName): string => (group === '' ? resource : `${resource}.${group}`);
+const about = ({ group, resource }: ResourceName, name?: string): StatusDetails => ({
+  ...(name !== undefined && name !== '' && { name }),
+  ...(group !== '' && { group }),
+  kind: resource,
+});
+
+export const badRequest = (message: string): StatusError => new StatusError('BadRequest', message);
+
+export const notFound = (resource: ResourceName, name: string): StatusError =>
+  new StatusError('NotFound', `${qualified(resource)} ${JSON.stringify(name)} not found`, {
+    details: about(resource, name),
+  });
+
+/** For paths that nothing is served at. */
+export const noSuchPath = (): StatusError =>
+  new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
+
+export const alreadyExists = (resource: ResourceName, name: string): StatusError =>
+  new StatusError('AlreadyExists', `${qualified(resource)} ${JSON.stringify(name)} already exists`, {
+    details: about(resource, name),
+  });
+
+export const conflict = (resource: ResourceName, name: string, why: string): StatusError =>
+  new StatusError('Conflict', `Operation cannot be fulfilled on ${qualified(resource)} ${JSON.stringify(name)}: ${why}`, {
+    details: about(resource, name),
+  });
+
+/** The text that clients know for a stale resourceVersion. */
+export const staleObject =
+  'the object has been modified; please apply your changes to the latest version and try again';
+
+/** The causes are sorted by field so that the same mistakes give the same answer. */
+export function invalidObject(
+  kind: { readonly group: string; readonly kind: string },
+  name: string,
+  errors: readonly FieldError[],
+): StatusError {
+  const sorted = [...errors].sort((a, b) => (a.field < b.field ? -1 : a.field > b.field ? 1 : 0));
+  const texts = sorted.map((error) => `${error.field}: ${describeFieldError(error)}`);
+  const title = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+  return new StatusError(
+    'Invalid',
+    `${title} ${JSON.stringify(name)} is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`}`,
+    {
+      details: {
+        ...(name !== '' && { name }),
+        ...(kind.group !== '' && { group: kind.group }),
+        kind: kind.kind,
+        causes: sorted.map((error) => ({
+          reason: error.type,
+          message: describeFieldError(error),
+          field: error.field,
+        })),
+      },
+    },
+  );
+}
+
+export const methodNotAllowed = (message: string, allow: readonly string[]): StatusError =>
+  new StatusError('MethodNotAllowed', message, { details: {}, headers: { allow: allow.join(', ') } });
+
+/** History does not reach back that far: the client re-lists (spec section 7, 410). */
+export const expired = (message: string): StatusError => new StatusError('Expired', message);
+
+/** A version that the server has not reached (spec section 4.5). */
+export const tooLargeResourceVersion = (wanted: number | bigint, current: number): StatusError =>
+  new StatusError('Timeout', `Too large resource version: ${wanted}, current: ${current}`, {
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  });
+
+export const internalError = (cause: unknown): StatusError =>
+  new StatusError('InternalError', 'An internal error occurred; the server log has the details', { cause });

@@ -1,0 +1,246 @@
+/**
+ * The schema language. One schema per kind drives decoding, pruning, defaulting, validation, merges, ownership sets,
+ * protobuf, OpenAPI and tables; a kind's static type is inferred from it. Schemas are data: immutable, comparable by
+ * identity, so that what is compiled from one is kept in a WeakMap.
+ *
+ * Presence follows the published types, since clients see the difference: `implicit` fields are dropped when they hold
+ * the zero value of their type ('' 0 false [] {}), `explicit` ones keep it (a pointer in the published types), `always`
+ * ones are there even when the client left them out (a struct by value).
+ */
+export type Schema =
+  | StringSchema
+  | IntegerSchema
+  | NumberSchema
+  | BooleanSchema
+  | BytesSchema
+  | TimeSchema
+  | QuantitySchema
+  | IntOrStringSchema
+  | MapSchema
+  | ListSchema
+  | StructSchema
+  | AnySchema;
+
+export interface StringSchema {
+  readonly type: 'string';
+  /** A closed list; anything else is "Unsupported value". */
+  readonly enum?: readonly string[];
+  /** The name of a check in `formats.ts`. */
+  readonly format?: StringFormat;
+  readonly lengthMax?: number;
+  /** Characters; 1 makes an empty value of a required field an error, which `required` implies already. */
+  readonly lengthMin?: number;
+}
+
+export type StringFormat =
+  | 'dnsLabel'
+  | 'dnsSubdomain'
+  | 'dns1035Label'
+  | 'qualifiedName'
+  | 'labelValue'
+  | 'pathSegment'
+  | 'ip'
+  | 'cidr'
+  | 'uuid';
+
+export interface IntegerSchema {
+  readonly type: 'integer';
+  readonly format: 'int32' | 'int64';
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+export interface NumberSchema {
+  readonly type: 'number';
+}
+
+export interface BooleanSchema {
+  readonly type: 'boolean';
+}
+
+/** Base64 text in JSON and YAML (spec section 2.1). */
+export interface BytesSchema {
+  readonly type: 'bytes';
+}
+
+/** RFC 3339 text: whole seconds in UTC, or microseconds (`precision: 'micro'`, as Lease and Event carry). */
+export interface TimeSchema {
+  readonly type: 'time';
+  readonly precision: 'second' | 'micro';
+}
+
+/** `100m`, `2Gi`: kept in its canonical form. JSON numbers are accepted and become text. */
+export interface QuantitySchema {
+  readonly type: 'quantity';
+}
+
+export interface IntOrStringSchema {
+  readonly type: 'intOrString';
+}
+
+/** Keys are any strings. `granular`: each key has an owner of its own (spec section 4.7). */
+export interface MapSchema<V extends Schema = Schema> {
+  readonly type: 'map';
+  readonly values: V;
+  readonly mapType: 'granular' | 'atomic';
+  /** The check that each key must pass. */
+  readonly keyFormat?: StringFormat;
+}
+
+export interface ListSchema<I extends Schema = Schema> {
+  readonly type: 'list';
+  readonly items: I;
+  /** For apply (spec section 4.7). `map` lists are merged on `mapKeys`. */
+  readonly listType: 'atomic' | 'set' | 'map';
+  readonly mapKeys?: readonly string[];
+  /** For strategic merge patch: 'merge' joins elements (by `patchMergeKey`, or as a set of scalars). */
+  readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys';
+  readonly patchMergeKey?: string;
+  readonly itemsMin?: number;
+  readonly itemsMax?: number;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+export interface StructSchema<F extends Fields = Fields> {
+  readonly type: 'struct';
+  /** Published name with its group and version, without the product: `api.core.v1.PodSpec`, `apimachinery.pkg.apis.meta.v1.ObjectMeta`. */
+  readonly name: string;
+  readonly description: string;
+  readonly fields: F;
+  /** `atomic`: owned and replaced whole (spec section 4.7). */
+  readonly structType: 'granular' | 'atomic';
+  /** At most one of these fields may be set. `discriminator` names the field that says which, where there is one. */
+  readonly union?: { readonly discriminator?: string; readonly fields: readonly string[] };
+}
+
+/** Any JSON value, kept as it is: raw extensions, FieldsV1, custom resources without a schema. */
+export interface AnySchema {
+  readonly type: 'any';
+  /** `object`: only JSON objects. */
+  readonly of: 'object' | 'value';
+}
+
+export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
+  /** Protobuf field number. */
+  readonly number: number;
+  /** Protobuf numbers of the messages that hold this field in protobuf while JSON has it inline, outermost first. */
+  readonly within?: readonly number[];
+  /** A schema, or a function that gives it where types are recursive. */
+  readonly schema: S | (() => S);
+  readonly description: string;
+  readonly required: R;
+  readonly presence: 'implicit' | 'explicit' | 'always';
+  /** A JSON value given to an absent field. */
+  readonly default?: unknown;
+  /** May not change once set. */
+  readonly immutable?: boolean;
+  readonly deprecated?: boolean;
+  /** `replace`/`retainKeys` for struct fields in strategic merge patches. */
+  readonly patchStrategy?: 'replace' | 'retainKeys';
+}
+
+type FieldOptions = Partial<Pick<Field, 'presence' | 'default' | 'immutable' | 'deprecated' | 'patchStrategy'>>;
+
+/** A field that may be left out. Presence is `implicit` unless said otherwise. */
+export const optional = <const S extends Schema>(
+  number: number,
+  schema: S | (() => S),
+  description: string,
+  options: FieldOptions = {},
+): Field<S, false> => ({ number, schema, description, required: false, presence: 'implicit', ...options });
+
+/** A field without which an object is invalid. */
+export const required = <const S extends Schema>(
+  number: number,
+  schema: S | (() => S),
+  description: string,
+  options: FieldOptions = {},
+): Field<S, true> => ({ number, schema, description, required: true, presence: 'explicit', ...options });
+
+/**
+ * The fields of a struct, to be spread into another: inline in JSON, a message of its own with number `number` in
+ * protobuf.
+ */
+export function inline<F extends Fields>(number: number, struct: StructSchema<F>): F {
+  const fields: Record<string, Field> = {};
+  for (const [name, field] of Object.entries(struct.fields)) {
+    fields[name] = { ...field, within: [number, ...(field.within ?? [])] };
+  }
+  return fields as F;
+}
+
+export const string = <const O extends Omit<StringSchema, 'type'>>(options?: O): StringSchema & O =>
+  ({ type: 'string', ...options }) as StringSchema & O;
+export const int32 = (options: Pick<IntegerSchema, 'minimum' | 'maximum'> = {}): IntegerSchema => ({
+  type: 'integer',
+  format: 'int32',
+  ...options,
+});
+export const int64 = (options: Pick<IntegerSchema, 'minimum' | 'maximum'> = {}): IntegerSchema => ({
+  type: 'integer',
+  format: 'int64',
+  ...options,
+});
+export const number = (): NumberSchema => ({ type: 'number' });
+export const boolean = (): BooleanSchema => ({ type: 'boolean' });
+export const bytes = (): BytesSchema => ({ type: 'bytes' });
+export const time = (): TimeSchema => ({ type: 'time', precision: 'second' });
+export const microTime = (): TimeSchema => ({ type: 'time', precision: 'micro' });
+export const quantity = (): QuantitySchema => ({ type: 'quantity' });
+export const intOrString = (): IntOrStringSchema => ({ type: 'intOrString' });
+export const anyValue = (): AnySchema => ({ type: 'any', of: 'value' });
+export const anyObject = (): AnySchema => ({ type: 'any', of: 'object' });
+
+export const map = <V extends Schema>(
+  values: V,
+  options: Partial<Pick<MapSchema, 'mapType' | 'keyFormat'>> = {},
+): MapSchema<V> => ({ type: 'map', values, mapType: 'granular', ...options });
+
+/** An atomic list unless `listType` or a patch merge key say otherwise (spec section 4.7). */
+export const list = <I extends Schema>(
+  items: I,
+  options: Partial<Omit<ListSchema, 'type' | 'items'>> = {},
+): ListSchema<I> => ({
+  type: 'list',
+  items,
+  listType: options.patchMergeKey ? 'map' : options.patchStrategy === 'merge' ? 'set' : 'atomic',
+  ...(options.patchMergeKey && !options.mapKeys && { mapKeys: [options.patchMergeKey] }),
+  ...options,
+});
+
+export const struct = <const F extends Fields>(
+  name: string,
+  description: string,
+  fields: F,
+  options: Partial<Pick<StructSchema, 'structType' | 'union'>> = {},
+): StructSchema<F> => ({ type: 'struct', name, description, fields, structType: 'granular', ...options });
+
+/** The schema of a field, with recursion resolved. */
+export const schemaOf = (field: Field): Schema => (typeof field.schema === 'function' ? field.schema() : field.schema);
+
+type SchemaOf<F> = F extends { readonly schema: infer S } ? (S extends () => infer T ? T : S) : never;
+type RequiredKeys<F extends Fields> = {
+  [K in keyof F]: F[K] extends { readonly required: true } ? K : never;
+}[keyof F];
+
+/** The static type of the values that a schema describes, after decoding. */
+export type Infer<S> = S extends { readonly type: 'string'; readonly enum: readonly (infer E)[] }
+  ? E
+  : S extends StringSchema | BytesSchema | TimeSchema | QuantitySchema
+    ? string
+    : S extends IntegerSchema | NumberSchema
+      ? number
+      : S extends BooleanSchema
+        ? boolean
+        : S extends IntOrStringSchema
+          ? number | string
+          : S extends MapSchema<infer V>
+            ? Record<string, Infer<V>>
+            : S extends ListSchema<infer I>
+              ? Infer<I>[]
+              : S extends StructSchema<infer F>
+                ? { [K in RequiredKeys<F>]: Infer<SchemaOf<F[K]>> } & {
+                    [K in Exclude<keyof F, RequiredKeys<F>>]?: Infer<SchemaOf<F[K]>>
+                  }
+                : unknown;

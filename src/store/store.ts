@@ -1,0 +1,133 @@
+/**
+ * The store: ordered keys with bytes, and one increasing revision for all writes, as in etcd. It knows nothing of the
+ * API. Every driver, and the cache in front of it, passes `conformance/`.
+ *
+ * Guarantees, which a driver may not weaken:
+ * - Writes are strictly serializable and durable before their promise resolves. A write whose promise was rejected with
+ *   `unavailable` may or may not have happened; with any other code it has not.
+ * - A reader never sees a write before it is durable; after a write's promise resolved every reader of this store sees it.
+ * - Each write has its own revision, larger than all before, also across restarts, backup and restore.
+ * - The change feed is ordered by revision, complete, without repetition, and never splits a revision.
+ */
+
+/** A position in the history of the store. Starts at 1; a safe integer. Revision 0 means "none". */
+export type Revision = number;
+
+export interface StoreRecord {
+  readonly key: string;
+  readonly value: Uint8Array;
+  /** Of the write that made this value. */
+  readonly revision: Revision;
+}
+
+export interface ListOptions {
+  /** Read as of this revision; `compacted` or `futureRevision` where that cannot be. Absent: most recent. */
+  readonly at?: Revision;
+  /** Only keys that sort after this one. Keys sort by their UTF-8 bytes. */
+  readonly after?: string;
+  /** At most this many records. Absent: all. */
+  readonly limit?: number;
+}
+
+export interface Page {
+  readonly records: readonly StoreRecord[];
+  /** The revision that the page shows: `at`, or the head when `at` was absent. */
+  readonly revision: Revision;
+  /** How many keys of the prefix follow the last record of this page. */
+  readonly remaining: number;
+}
+
+/** Acknowledges a durable write. */
+export interface Committed {
+  readonly revision: Revision;
+}
+
+export type Change =
+  | { readonly type: 'create'; readonly key: string; readonly revision: Revision; readonly value: Uint8Array }
+  | {
+      readonly type: 'update';
+      readonly key: string;
+      readonly revision: Revision;
+      readonly value: Uint8Array;
+      readonly previous: StoreRecord;
+    }
+  | { readonly type: 'delete'; readonly key: string; readonly revision: Revision; readonly previous: StoreRecord };
+
+export interface ChangeBatch {
+  /** In order of revision. Empty in a batch that only reports progress. */
+  readonly changes: readonly Change[];
+  /** Every change up to this revision has now been delivered. Never goes back. */
+  readonly revision: Revision;
+}
+
+export interface Store {
+  /** The revision of the last durable write, linearizable: not older than any write acknowledged before the call. */
+  head(): Promise<Revision>;
+
+  /** The record of a key, or undefined where there is none (also where it was deleted). `at` as in ListOptions. */
+  get(key: string, at?: Revision): Promise<StoreRecord | undefined>;
+
+  /** Records whose key starts with `prefix`, in order of key, from one revision. */
+  list(prefix: string, options?: ListOptions): Promise<Page>;
+
+  /** Fails with `exists` where the key is there. */
+  create(key: string, value: Uint8Array): Promise<Committed>;
+
+  /** Fails with `conflict` where the key is at another revision than `expected`, with `notFound` where it is absent. */
+  update(key: string, value: Uint8Array, expected: Revision): Promise<Committed>;
+
+  /** As `update`; the removal has a revision of its own. */
+  delete(key: string, expected: Revision): Promise<Committed>;
+
+  /**
+   * Every change after `from`, then what follows, until `signal` aborts (the iteration then ends without an error).
+   * Throws `compacted` where history does not reach back to `from`, `unavailable` when the feed broke (start again from
+   * the last batch's revision). A `from` beyond the head waits for it. Batches that only report progress come at least
+   * when the head moved without a change to report.
+   */
+  changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch>;
+
+  /**
+   * Forgets history before `upTo`: reads at, and feeds from, an earlier revision fail with `compacted`; a read at
+   * `upTo` itself still works. Current values stay. Does nothing when history before `upTo` is gone already; fails with
+   * `futureRevision` beyond the head.
+   */
+  compact(upTo: Revision): Promise<void>;
+
+  /** Ends feeds, finishes writes under way, gives the file or connection back. Later calls fail with `unavailable`. */
+  close(): Promise<void>;
+}
+
+export type StoreErrorCode =
+  | 'notFound'
+  | 'exists'
+  | 'conflict'
+  | 'compacted'
+  | 'futureRevision'
+  | 'unavailable'
+  | 'corrupt'
+  | 'full';
+
+/** What went wrong, as data. Text for people is made where the error is shown. */
+export class StoreError extends Error {
+  readonly code: StoreErrorCode;
+  readonly key: string | undefined;
+  /** With `conflict`: the revision the key is at. With `compacted`: the oldest that can be read. */
+  readonly revision: Revision | undefined;
+
+  constructor(
+    code: StoreErrorCode,
+    message: string,
+    data: { readonly key?: string; readonly revision?: Revision; readonly cause?: unknown } = {},
+  ) {
+    super(message, data.cause === undefined ? undefined : { cause: data.cause });
+    this.name = 'StoreError';
+    this.code = code;
+    this.key = data.key;
+    this.revision = data.revision;
+  }
+}
+
+/** True for a StoreError of that code. */
+export const isStoreError = (error: unknown, code: StoreErrorCode): error is StoreError =>
+  error instanceof StoreError && error.code === code;
