@@ -1,0 +1,75 @@
+import type { StaticToken } from '../authn/static-token.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import type { Features } from './features.ts';
+
+/**
+ * All that a server needs to start, as plain data: flags and files have been read, checked and put into it by the
+ * command line. PEM texts are whole, never paths.
+ */
+export interface ServerConfig {
+  readonly dialect: Dialect;
+  readonly storage: StorageConfig;
+  readonly listen: {
+    /** An IP address of this machine, `0.0.0.0` or `::` for all. */
+    readonly address: string;
+    /** 0 picks a free one. */
+    readonly port: number;
+  };
+  /** What the listener shows: the certificate with its intermediates behind it, and its key. */
+  readonly serving: KeyPairPem;
+  readonly authentication: AuthenticationConfig;
+  /** `/livez` stays healthy for this long although start hooks have not finished. Milliseconds. */
+  readonly livezGraceMs: number;
+  /** How long requests are still served while `/readyz` already fails, after a stop was asked for. Milliseconds. */
+  readonly shutdownDelayMs: number;
+  readonly features: Features;
+  readonly logger: Logger;
+}
+
+/** A certificate, with its chain, and the private key that belongs to it. */
+export interface KeyPairPem {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface AuthenticationConfig {
+  /** PEM bundles of the authorities that client certificates are verified against; empty: none are asked for. */
+  readonly clientAuthorities: readonly string[];
+  readonly staticTokens: readonly StaticToken[];
+  /** Whether requests without a credential are served as `system:anonymous` (spec section 5.1). */
+  readonly anonymous: boolean;
+}
+
+export type StorageConfig =
+  | { readonly type: 'memory' }
+  | {
+      readonly type: 'sqlite';
+      /** Path of the database; its directory exists. */
+      readonly file: string;
+    }
+  | {
+      readonly type: 'etcd';
+      /** `https://host:port`; each is tried. */
+      readonly endpoints: readonly string[];
+      /** Before every key, begins with `/` and has none at its end: `/registry`. */
+      readonly prefix: string;
+      /** PEM texts; absent with `http` endpoints. */
+      readonly tls?: {
+        readonly authorities?: string;
+        readonly client?: KeyPairPem;
+      };
+    };
+
+export interface RunningServer {
+  /** What it listens on, as the system reports it. */
+  readonly address: string;
+  readonly port: number;
+  /**
+   * Stops as design section 2 says: not ready, delay, no new connections, requests finish, watches end, store closes.
+   * Resolves when all of it is done. Calling it again gives the same promise.
+   */
+  stop(): Promise<void>;
+  /** Resolves once stopped; rejects when the server ends by itself because it cannot go on. */
+  readonly done: Promise<void>;
+}

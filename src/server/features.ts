@@ -1,0 +1,23 @@
+/** A switch of `--feature-gates`: what it does when nobody sets it, and how sure one can be of it (spec section 9). */
+export interface FeatureGate {
+  readonly default: boolean;
+  readonly stage: 'alpha' | 'beta' | 'stable';
+  readonly help: string;
+}
+
+/** Every gate that this server has. Only what the server heeds is here: a switch without a wire would be a lie. */
+export const featureGates = {
+  APIResponseCompression: {
+    default: true,
+    stage: 'beta',
+    help: 'gzip answers of GET and LIST where the client accepts it (spec section 4.3)',
+  },
+} as const satisfies Readonly<Record<string, FeatureGate>>;
+
+export type FeatureName = keyof typeof featureGates;
+export type Features = Readonly<Record<FeatureName, boolean>>;
+
+/** How the gates stand when none is set. */
+export const defaultFeatures: Features = Object.fromEntries(
+  Object.entries(featureGates).map(([name, gate]) => [name, gate.default]),
+) as Features;
