@@ -11,7 +11,7 @@ export function insertResourceVersion(stored: Uint8Array, revision: number): Buf
   const inserted = `"resourceVersion":"${revision}",`;
   const result = Buffer.allocUnsafe(stored.length + inserted.length);
   result.set(stored.subarray(0, at), 0);
-  result.latin1Write(inserted, at);
+  result.write(inserted, at, 'latin1');
   result.set(stored.subarray(at), at + inserted.length);
   return result;
 }

@@ -39,6 +39,10 @@ export interface Strategy {
    * How long a deletion waits, in seconds; 0 or absent: at once. `requested` is the client's gracePeriodSeconds.
    */
   readonly gracePeriodSeconds?: (object: ApiObject, requested: number | undefined) => number;
+  /** Changes an object that now waits for its deletion: a namespace's phase. */
+  readonly prepareForDelete?: (object: ApiObject, context: StrategyContext) => void;
+  /** What holds a deletion back beside `metadata.finalizers`: a namespace's `spec.finalizers`. */
+  readonly finalizers?: (object: ApiObject) => readonly string[];
 }
 
 /** A second door to the same stored object: `status`, `ephemeralcontainers`, `approval`, `finalize`. */
@@ -107,6 +111,8 @@ export interface Kind extends GroupVersionKind {
   readonly createOnUpdate: boolean;
   /** PUT without a resourceVersion overwrites. */
   readonly unconditionalUpdate: boolean;
+  /** A deletion answers with the object instead of a Status (spec section 4.2, ServiceAccount). */
+  readonly deleteReturnsObject: boolean;
   /** `metadata.generation` counts changes outside metadata and status. */
   readonly generation: boolean;
 }

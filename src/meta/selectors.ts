@@ -1,0 +1,213 @@
+import { limits } from '../base/limits.ts';
+import { badRequest } from './status-error.ts';
+
+/**
+ * Label selectors (equality and set-based) and field selectors, as the query parameters `labelSelector` and
+ * `fieldSelector` carry them. A selector is the conjunction of its requirements; an empty one selects all.
+ */
+export type Requirement =
+  | { readonly operator: 'in' | 'notin'; readonly key: string; readonly values: ReadonlySet<string> }
+  | { readonly operator: 'exists' | 'absent'; readonly key: string }
+  | { readonly operator: 'gt' | 'lt'; readonly key: string; readonly bound: bigint };
+
+export type Selector = readonly Requirement[];
+
+/** True where every requirement holds. `value` gives a key's value, undefined where the object has none. */
+export function matches(selector: Selector, value: (key: string) => string | undefined): boolean {
+  for (const requirement of selector) if (!holds(requirement, value(requirement.key))) return false;
+  return true;
+}
+
+function holds(requirement: Requirement, value: string | undefined): boolean {
+  switch (requirement.operator) {
+    case 'in':
+      return value !== undefined && requirement.values.has(value);
+    case 'notin':
+      return value === undefined || !requirement.values.has(value);
+    case 'exists':
+      return value !== undefined;
+    case 'absent':
+      return value === undefined;
+    case 'gt':
+      return value !== undefined && isInteger(value) && BigInt(value) > requirement.bound;
+    case 'lt':
+      return value !== undefined && isInteger(value) && BigInt(value) < requirement.bound;
+  }
+}
+
+const isInteger = (text: string): boolean => /^[+-]?\d{1,19}$/.test(text);
+
+/**
+ * Reads a label selector: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `a`, `!a`, `a>1`, `a<1`, joined by
+ * commas. `checkKey` and `checkValue` give what is wrong with a key or value, or nothing.
+ */
+export function parseLabelSelector(
+  text: string,
+  checkKey: (key: string) => readonly string[],
+  checkValue: (value: string) => readonly string[],
+): Selector {
+  const parser = new LabelSelectorParser(boundedText(text, 'label'));
+  const selector = parser.selector();
+  for (const requirement of selector) {
+    const problems = [...checkKey(requirement.key)];
+    if ('values' in requirement) for (const value of requirement.values) problems.push(...checkValue(value));
+    if (problems.length > 0) throw parser.error(`${JSON.stringify(requirement.key)}: ${problems.join('; ')}`);
+  }
+  return selector;
+}
+
+function boundedText(text: string, what: string): string {
+  if (text.length > limits.selectorBytesMax) {
+    throw badRequest(`the ${what} selector is longer than ${limits.selectorBytesMax} characters`);
+  }
+  return text;
+}
+
+/** Tokens: words, and the operators `( ) , ! = == != < >`. Spaces separate and mean nothing else. */
+class LabelSelectorParser {
+  readonly #text: string;
+  readonly #tokens: readonly string[];
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#tokens = text.match(/[(),<>]|!=|==|=|!|[^\s(),<>!=]+/g) ?? [];
+  }
+
+  error(why: string): Error {
+    return badRequest(`unable to parse label selector ${JSON.stringify(this.#text)}: ${why}`);
+  }
+
+  selector(): Selector {
+    const requirements: Requirement[] = [];
+    if (this.#tokens.length === 0) return requirements;
+    for (;;) {
+      requirements.push(this.#requirement());
+      if (requirements.length > limits.selectorRequirementsMax) {
+        throw this.error(`more than ${limits.selectorRequirementsMax} requirements`);
+      }
+      const separator = this.#next();
+      if (separator === undefined) return requirements;
+      if (separator !== ',') throw this.error(`found ${JSON.stringify(separator)}, expected: ','`);
+    }
+  }
+
+  #next(): string | undefined {
+    return this.#tokens[this.#at++];
+  }
+
+  #peek(): string | undefined {
+    return this.#tokens[this.#at];
+  }
+
+  #word(expected: string): string {
+    const token = this.#next();
+    if (token === undefined || /^[(),<>!=]/.test(token)) {
+      throw this.error(`found ${JSON.stringify(token ?? '')}, expected: ${expected}`);
+    }
+    return token;
+  }
+
+  #requirement(): Requirement {
+    if (this.#peek() === '!') {
+      this.#at++;
+      return { operator: 'absent', key: this.#word('identifier') };
+    }
+    const key = this.#word('identifier');
+    const operator = this.#peek();
+    if (operator === undefined || operator === ',') return { operator: 'exists', key };
+    this.#at++;
+    switch (operator) {
+      case '=':
+      case '==':
+        return { operator: 'in', key, values: new Set([this.#exactValue()]) };
+      case '!=':
+        return { operator: 'notin', key, values: new Set([this.#exactValue()]) };
+      case 'in':
+      case 'notin':
+        return { operator, key, values: this.#valueSet() };
+      case '>':
+        return { operator: 'gt', key, bound: this.#integer() };
+      case '<':
+        return { operator: 'lt', key, bound: this.#integer() };
+      default:
+        throw this.error(`found ${JSON.stringify(operator)}, expected: in, notin, =, ==, !=, gt, lt`);
+    }
+  }
+
+  /** A value may be empty: `a=`. */
+  #exactValue(): string {
+    const token = this.#peek();
+    return token === undefined || token === ',' ? '' : this.#word('identifier');
+  }
+
+  #integer(): bigint {
+    const word = this.#word('an integer');
+    if (!isInteger(word)) throw this.error(`for 'gt' and 'lt' the value must be an integer, found ${JSON.stringify(word)}`);
+    return BigInt(word);
+  }
+
+  #valueSet(): ReadonlySet<string> {
+    const values = new Set<string>();
+    if (this.#next() !== '(') throw this.error("expected: '('");
+    for (;;) {
+      values.add(this.#peek() === ',' || this.#peek() === ')' ? '' : this.#word("',', ')' or identifier"));
+      const token = this.#next();
+      if (token === ')') return values;
+      if (token !== ',') throw this.error(`found ${JSON.stringify(token ?? '')}, expected: ',' or ')'`);
+    }
+  }
+}
+
+/** Reads a field selector: `a=b`, `a==b`, `a!=b`, joined by commas; `\` escapes `,`, `=` and itself in values. */
+export function parseFieldSelector(text: string): Selector {
+  const requirements: Requirement[] = [];
+  for (const part of splitUnescaped(boundedText(text, 'field'))) {
+    if (part === '') continue;
+    const match = /^([^=!]*)(!=|==|=)(.*)$/s.exec(part);
+    if (!match) {
+      throw badRequest(`invalid field selector: ${JSON.stringify(part)}; can't understand it, expected <field>=<value>`);
+    }
+    const [, key = '', operator, value = ''] = match;
+    requirements.push({
+      operator: operator === '!=' ? 'notin' : 'in',
+      key: key.trim(),
+      values: new Set([unescapeValue(value, part)]),
+    });
+    if (requirements.length > limits.selectorRequirementsMax) {
+      throw badRequest(`the field selector has more than ${limits.selectorRequirementsMax} requirements`);
+    }
+  }
+  return requirements;
+}
+
+function splitUnescaped(text: string): readonly string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (text[at] === ',') {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  parts.push(text.slice(start));
+  return parts;
+}
+
+function unescapeValue(value: string, part: string): string {
+  if (/(?<!\\)(?:\\\\)*[=]/.test(value) || /\\(?![\\,=])/.test(value)) {
+    throw badRequest(`invalid field selector: ${JSON.stringify(part)}: invalid escape or unescaped '=' in the value`);
+  }
+  return value.replace(/\\([\\,=])/g, '$1');
+}
+
+/** The one value that a key must have for the selector to hold, where there is one: lets a list read a single key. */
+export function requiredValue(selector: Selector, key: string): string | undefined {
+  for (const requirement of selector) {
+    if (requirement.key === key && requirement.operator === 'in' && requirement.values.size === 1) {
+      return requirement.values.values().next().value;
+    }
+  }
+  return undefined;
+}

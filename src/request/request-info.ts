@@ -1,0 +1,159 @@
+import { badRequest, noSuchPath } from '../meta/status-error.ts';
+
+export type ReadVerb = 'get' | 'list' | 'watch';
+export type WriteVerb = 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+export type ResourceVerb = ReadVerb | WriteVerb;
+
+/** A request for objects: `/api/v1/...` and `/apis/<group>/<version>/...` with a resource in it (spec section 4.3). */
+export interface ResourceRequest {
+  readonly type: 'resource';
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly verb: ResourceVerb;
+  /** Full name; '' for core. */
+  readonly group: string;
+  readonly version: string;
+  /** '' for cluster-scoped resources and for collections across all namespaces. */
+  readonly namespace: string;
+  readonly resource: string;
+  /** '' where none was named. */
+  readonly subresource: string;
+  /** '' for collections. */
+  readonly name: string;
+}
+
+/** Any other path: health, discovery, version. */
+export interface PathRequest {
+  readonly type: 'path';
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** The lower-case HTTP method (spec section 5.7). */
+  readonly verb: string;
+}
+
+export type RequestInfo = ResourceRequest | PathRequest;
+
+/** True for verbs that change nothing. */
+export const isReadVerb = (verb: string): boolean => verb === 'get' || verb === 'list' || verb === 'watch' || verb === 'head';
+
+const noQuery = Object.freeze(new URLSearchParams());
+const methodVerbs: Readonly<Record<string, readonly [one: ResourceVerb, collection: ResourceVerb] | undefined>> = {
+  GET: ['get', 'list'],
+  HEAD: ['get', 'list'],
+  POST: ['create', 'create'],
+  PUT: ['update', 'update'],
+  PATCH: ['patch', 'patch'],
+  DELETE: ['delete', 'deletecollection'],
+};
+/** What follows a namespace's name and is not a resource in it. */
+const namespaceSubresources = new Set(['status', 'finalize']);
+
+/**
+ * Reads method, path and query. Each segment is percent-decoded once; a path with empty, `.` or `..` segments, an
+ * encoded slash or a NUL in a segment names nothing (404), since two readers could take it for different things.
+ * Nothing is looked up: whether the resource exists is asked later.
+ */
+export function parseRequestInfo(method: string, target: string): RequestInfo {
+  const mark = target.indexOf('?');
+  const path = mark < 0 ? target : target.slice(0, mark);
+  const query = mark < 0 ? noQuery : new URLSearchParams(target.slice(mark + 1));
+  const segments = splitPath(path);
+  const rest = resourceSegments(segments);
+  const verbs = methodVerbs[method];
+  if (!rest || !verbs) return { type: 'path', path, query, verb: method.toLowerCase() };
+  const place = locate(rest.segments);
+  const verb = place.name === '' && !(place.resource === '') ? collectionVerb(verbs[1], query) : verbs[0];
+  const name = place.name === '' && (verb === 'list' || verb === 'watch') ? selectedName(query) : place.name;
+  return { type: 'resource', path, query, verb, group: rest.group, version: rest.version, ...place, name };
+}
+
+function splitPath(path: string): readonly string[] {
+  if (!path.startsWith('/')) throw noSuchPath();
+  const segments = path.slice(1).split('/');
+  if (segments.at(-1) === '') segments.pop();
+  if (path.includes('%')) for (const [at, segment] of segments.entries()) segments[at] = decodeSegment(segment);
+  for (const segment of segments) if (segment === '' || segment === '.' || segment === '..') throw noSuchPath();
+  return segments;
+}
+
+function decodeSegment(segment: string): string {
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(segment);
+  } catch {
+    throw badRequest('the path is not valid percent-encoded UTF-8');
+  }
+  if (decoded.includes('/') || decoded.includes('\0')) throw noSuchPath();
+  return decoded;
+}
+
+interface GroupPath {
+  readonly group: string;
+  readonly version: string;
+  readonly segments: readonly string[];
+}
+
+/** What follows the group and version, or undefined where the path is not that of a resource. */
+function resourceSegments(segments: readonly string[]): GroupPath | undefined {
+  const [root, first = '', second = ''] = segments;
+  if (root === 'api' && segments.length > 2) return { group: '', version: first, segments: segments.slice(2) };
+  if (root === 'apis' && segments.length > 3) return { group: first, version: second, segments: segments.slice(3) };
+  return undefined;
+}
+
+type Place = Pick<ResourceRequest, 'namespace' | 'resource' | 'name' | 'subresource'>;
+
+function locate(segments: readonly string[]): Place {
+  const [first = '', second = '', third = ''] = segments;
+  const inNamespace = first === 'namespaces' && segments.length > 2 && !namespaceSubresources.has(third);
+  const [resource = '', name = '', subresource = '', ...more] = inNamespace ? segments.slice(2) : segments;
+  if (more.length > 0) throw noSuchPath();
+  const namespace = inNamespace ? second : first === 'namespaces' ? name : '';
+  return { namespace, resource, name, subresource };
+}
+
+function collectionVerb(verb: ResourceVerb, query: URLSearchParams): ResourceVerb {
+  return verb === 'list' && booleanParameter(query, 'watch') === true ? 'watch' : verb;
+}
+
+/** A collection request that selects one name is authorized as one for that name, as published servers do. */
+function selectedName(query: URLSearchParams): string {
+  const selector = query.get('fieldSelector');
+  const match = selector === null ? null : /(?:^|,)metadata\.name==?([^,=!\\]+)(?:,|$)/.exec(selector);
+  return match?.[1] ?? '';
+}
+
+/** `true`, `1` and a bare name are true, `false` and `0` false; undefined where the parameter is absent. */
+export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
+  const value = query.get(name);
+  switch (value) {
+    case null:
+      return undefined;
+    case '':
+    case '1':
+    case 'true':
+    case 'True':
+    case 'TRUE':
+      return true;
+    case '0':
+    case 'false':
+    case 'False':
+    case 'FALSE':
+      return false;
+    default:
+      throw badRequest(`invalid value for query parameter ${name}: ${JSON.stringify(value)}: must be true or false`);
+  }
+}
+
+/** A decimal integer; undefined where the parameter is absent or empty. */
+export function integerParameter(query: URLSearchParams, name: string, minimum = 0): number | undefined {
+  const value = query.get(name);
+  if (value === null || value === '') return undefined;
+  const parsed = /^-?\d{1,19}$/.test(value) ? Number(value) : Number.NaN;
+  if (!Number.isSafeInteger(parsed) || parsed < minimum) {
+    throw badRequest(
+      `invalid value for query parameter ${name}: ${JSON.stringify(value)}: must be an integer of at least ${minimum}`,
+    );
+  }
+  return parsed;
+}
