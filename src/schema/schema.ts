@@ -5,7 +5,9 @@
  *
  * Presence follows the published types, since clients see the difference: `implicit` fields are dropped when they hold
  * the zero value of their type ('' 0 false [] {}), `explicit` ones keep it (a pointer in the published types), `always`
- * ones are there even when the client left them out (a struct by value).
+ * ones are there even when the client left them out, with the zero value of their type: a struct by value ({}), a time
+ * by value (null), or a scalar that the published types always write ('' 0 false). OpenAPI lists such a scalar as
+ * required, as published, yet leaving it out or empty is no error; `required: true` is for what is refused when missing.
  */
 export type Schema =
   | StringSchema
