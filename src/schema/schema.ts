@@ -124,7 +124,7 @@ export interface AnySchema {
 }
 
 export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
-  /** Protobuf field number. */
+  /** Protobuf field number; 0 is not in the message: `apiVersion` and `kind`, which stand in the envelope (spec 4.3). */
   readonly number: number;
   /** Protobuf numbers of the messages that hold this field in protobuf while JSON has it inline, outermost first. */
   readonly within?: readonly number[];
@@ -243,6 +243,6 @@ export type Infer<S> = S extends { readonly type: 'string'; readonly enum: reado
               ? Infer<I>[]
               : S extends StructSchema<infer F>
                 ? { [K in RequiredKeys<F>]: Infer<SchemaOf<F[K]>> } & {
-                    [K in Exclude<keyof F, RequiredKeys<F>>]?: Infer<SchemaOf<F[K]>>
+                    [K in Exclude<keyof F, RequiredKeys<F>>]?: Infer<SchemaOf<F[K]>>;
                   }
                 : unknown;

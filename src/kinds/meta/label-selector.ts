@@ -1,0 +1,22 @@
+import { list, map, optional, string, struct } from '../../schema/schema.ts';
+
+const labelSelectorRequirement = struct(
+  'apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement',
+  'A condition on one label.',
+  {
+    key: optional(1, string(), 'Key of the label.', { presence: 'always' }),
+    operator: optional(2, string(), 'One of `In`, `NotIn`, `Exists`, `DoesNotExist`.', { presence: 'always' }),
+    values: optional(3, list(string()), 'Values for `In` and `NotIn`; empty for the other operators.'),
+  },
+);
+
+/** A selector of objects by their labels, as it stands in other kinds. */
+export const labelSelector = struct(
+  'apimachinery.pkg.apis.meta.v1.LabelSelector',
+  'Selects objects by their labels; all conditions must hold, and no condition selects everything.',
+  {
+    matchLabels: optional(1, map(string()), 'Labels that must be there with exactly these values.'),
+    matchExpressions: optional(2, list(labelSelectorRequirement), 'Conditions that must all hold.'),
+  },
+  { structType: 'atomic' },
+);
