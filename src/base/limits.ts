@@ -9,6 +9,9 @@ export const limits = {
   depthMax: 64,
   /** Alias expansions in one YAML document. */
   yamlAliasesMax: 100,
+  /** Text of a quantity, and the power of ten that may stand behind it. */
+  quantityLengthMax: 128,
+  quantityExponentMax: 128,
   /** Requests in flight that read; watches and health checks don't count. */
   readsInFlightMax: 400,
   /** Requests in flight that write. */
@@ -54,6 +57,10 @@ export const limits = {
   watcherBufferBytesMax: 256 * 1024,
   /** A watch without `timeoutSeconds` ends at random between this and twice this. */
   watchMsDefault: 30 * 60_000,
+  /** A client may ask for no longer watch than a day. */
+  watchTimeoutMsMax: 24 * 3600_000,
+  /** Deletions of one delete-collection request under way at once. */
+  deleteCollectionParallel: 32,
   /** How often watches that asked for bookmarks get one. */
   bookmarkMs: 60_000,
   /** How often the cache is compared with the store. */

@@ -1,5 +1,5 @@
 import type { Closable } from '../base/disposable.ts';
-import type { Revision } from '../store/store.ts';
+import type { Revision, StoreRecord } from '../store/store.ts';
 
 /**
  * One object as the cache holds it: the JSON bytes that a client receives, with its resourceVersion in place, and what
@@ -80,6 +80,8 @@ export interface Collection {
   /** `/configmaps/`: what keys of this resource start with. */
   readonly prefix: string;
   get(key: string): CacheEntry | undefined;
+  /** Makes an entry of a record that was read from the store, for versions that the cache no longer holds. */
+  decode(record: StoreRecord): CacheEntry;
   /** The collection now. */
   snapshot(): Snapshot;
   /** The collection as it was at a past revision, where the cache still holds it. */

@@ -49,7 +49,8 @@ export interface Status {
   readonly message?: string;
   readonly reason?: StatusReason;
   readonly details?: StatusDetails;
-  readonly code: number;
+  /** Always set on failures. */
+  readonly code?: number;
 }
 
 /** An error for the client that asked. Everything in it may be shown; what may not goes in `cause`, for the log. */

@@ -1,0 +1,92 @@
+import type { GroupVersionKind } from '../kinds/kind.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import { badRequest } from '../meta/status-error.ts';
+import { decode } from '../schema/decode.ts';
+import { applyDefaults } from '../schema/defaults.ts';
+import type { StructSchema } from '../schema/schema.ts';
+import type { VerbRequest } from './verb.ts';
+
+/** `v1`, `coordination.orch.io/v1`. */
+export const apiVersionOf = ({ group, version }: Pick<GroupVersionKind, 'group' | 'version'>): string =>
+  group === '' ? version : `${group}/${version}`;
+
+/**
+ * The object in a request's body: of the expected kind, with types checked, unknown fields dropped or refused as
+ * `fieldValidation` says (spec section 4.6), and the schema's defaults in place. A body without `kind` or `apiVersion`
+ * is taken for what the path expects.
+ */
+export function decodeBody(request: VerbRequest, expected: GroupVersionKind & { readonly schema: StructSchema }): ApiObject {
+  const { body } = request;
+  if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
+  const typed = withKind(body.value, expected);
+  const object = decodeObject(typed, expected, (fields) => checkUnknown(request, [...fields, ...duplicates(body.duplicates)]));
+  return object;
+}
+
+/** Decodes and defaults a value of that kind; `onUnknown` is given a text for each field that the kind does not have. */
+export function decodeObject(
+  value: Record<string, unknown>,
+  expected: GroupVersionKind & { readonly schema: StructSchema },
+  onUnknown: (fields: readonly string[]) => void,
+): ApiObject {
+  const decoded = decode(expected.schema, value);
+  const [first] = decoded.errors;
+  if (first) {
+    const errors = decoded.errors.map(({ path, expected: wanted, got }) => `${path}: expected ${wanted}, got ${got}`);
+    throw badRequest(
+      `${expected.kind} in version "${expected.version}" cannot be handled as a ${expected.kind}: ${errors.join(', ')}`,
+    );
+  }
+  onUnknown(decoded.unknown.map((path) => `unknown field "${path}"`));
+  applyDefaults(expected.schema, decoded.value);
+  return decoded.value as ApiObject;
+}
+
+const duplicates = (paths: readonly string[]): readonly string[] => paths.map((path) => `duplicate field "${path}"`);
+
+function withKind(value: unknown, expected: GroupVersionKind): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badRequest(`the body of the request must be an object of kind ${expected.kind}`);
+  }
+  const { kind, apiVersion, ...rest } = value as Record<string, unknown>;
+  const expectedVersion = apiVersionOf(expected);
+  if (apiVersion !== undefined && apiVersion !== '' && apiVersion !== expectedVersion) {
+    throw badRequest(
+      `the API version in the data (${JSON.stringify(apiVersion)}) does not match the expected API version (${expectedVersion})`,
+    );
+  }
+  if (kind !== undefined && kind !== '' && kind !== expected.kind) {
+    throw badRequest(`the kind in the data (${JSON.stringify(kind)}) does not match the expected kind (${expected.kind})`);
+  }
+  return { kind: expected.kind, apiVersion: expectedVersion, ...rest };
+}
+
+/** Spec section 4.6: `Ignore` drops silently, `Warn` tells, `Strict` refuses. */
+function checkUnknown(request: VerbRequest, problems: readonly string[]): void {
+  const mode = request.info.query.get('fieldValidation') || 'Warn';
+  switch (mode) {
+    case 'Ignore':
+      return;
+    case 'Warn':
+      for (const problem of problems) request.warn(problem);
+      return;
+    case 'Strict':
+      if (problems.length > 0) throw badRequest(`strict decoding error: ${problems.join(', ')}`);
+      return;
+    default:
+      throw badRequest(
+        `invalid value for query parameter fieldValidation: ${JSON.stringify(mode)}: supported values: "Ignore", "Warn", "Strict"`,
+      );
+  }
+}
+
+/** Spec section 4.6: `All` runs every stage but the last; a bare `dryRun` counts as `All`, any other value is a 400. */
+export function isDryRun(query: URLSearchParams, fromBody: readonly string[] = []): boolean {
+  const values = [...query.getAll('dryRun'), ...fromBody];
+  for (const value of values) {
+    if (value !== 'All' && value !== '') {
+      throw badRequest(`invalid value for dryRun: ${JSON.stringify(value)}: supported values: "All"`);
+    }
+  }
+  return values.length > 0;
+}

@@ -1,0 +1,196 @@
+import { limits } from '../base/limits.ts';
+import type { EntryMatcher } from '../cache/cache.ts';
+import type { Kind } from '../kinds/kind.ts';
+import {
+  matches,
+  parseFieldSelector,
+  parseLabelSelector,
+  requiredValue,
+  type Selector,
+} from '../meta/selectors.ts';
+import { badRequest } from '../meta/status-error.ts';
+import { booleanParameter, integerParameter } from '../request/request-info.ts';
+import { isLabelValue, isQualifiedName } from '../schema/formats.ts';
+import type { Revision } from '../store/store.ts';
+import { type ContinueToken, decodeContinueToken } from './continue-token.ts';
+
+/** How fresh an answer must be (spec section 4.5). */
+export type Consistency =
+  | { readonly type: 'mostRecent' }
+  | { readonly type: 'any' }
+  | { readonly type: 'notOlderThan'; readonly revision: Revision }
+  | { readonly type: 'exact'; readonly revision: Revision };
+
+/** Which objects of a collection a request is about. */
+export interface Selection {
+  /** Only this name, where the field selector names one. */
+  readonly name: string | undefined;
+  /** Only this namespace, where the field selector names one. */
+  readonly namespace: string | undefined;
+  /** Absent where everything is selected. */
+  readonly matches: EntryMatcher | undefined;
+}
+
+export interface ListOptions {
+  readonly consistency: Consistency;
+  readonly selection: Selection;
+  /** At most this many items; absent: all. */
+  readonly limit: number | undefined;
+  /** Where a chunked list goes on. */
+  readonly after: string | undefined;
+}
+
+export interface WatchOptions {
+  readonly selection: Selection;
+  /** Where events start: at a state, which is sent first or not, or right after a version. */
+  readonly start:
+    | { readonly type: 'state'; readonly send: boolean; readonly consistency: Exclude<Consistency, { readonly type: 'exact' }> }
+    | { readonly type: 'after'; readonly revision: Revision };
+  readonly bookmarks: boolean;
+  /** Only with `start.type` 'state': mark the end of the state with a bookmark. */
+  readonly initialEventsEnd: boolean;
+  /** In milliseconds; absent where the client named none. */
+  readonly timeoutMs: number | undefined;
+}
+
+/**
+ * A version as clients pass it back: digits. A version beyond what any store reaches is the largest one, which is
+ * answered like every other that is not there yet.
+ */
+export function parseResourceVersion(text: string): Revision {
+  if (!/^\d{1,20}$/.test(text)) throw badRequest(`invalid resource version ${JSON.stringify(text)}: must be a version that this server gave`);
+  const revision = Number(text);
+  return Number.isSafeInteger(revision) ? revision : Number.MAX_SAFE_INTEGER;
+}
+
+/** The consistency of a read of one object. */
+export function getConsistency(query: URLSearchParams): Exclude<Consistency, { readonly type: 'exact' }> {
+  const version = query.get('resourceVersion') ?? '';
+  if (version === '') return { type: 'mostRecent' };
+  const revision = parseResourceVersion(version);
+  return revision === 0 ? { type: 'any' } : { type: 'notOlderThan', revision };
+}
+
+/** Reads parameter set L of a list, or DC of a delete of a collection (spec section 4.1). */
+export function parseListOptions(query: URLSearchParams, kind: Kind, collectionKey: string): ListOptions {
+  if (query.get('sendInitialEvents')) {
+    throw badRequest('sendInitialEvents is forbidden: it is only for watches');
+  }
+  const limit = integerParameter(query, 'limit');
+  const token = query.get('continue') || undefined;
+  const continued = token === undefined ? undefined : decodeContinueToken(token, collectionKey);
+  return {
+    consistency: listConsistency(query, limit !== undefined && limit > 0, continued),
+    selection: parseSelection(query, kind),
+    limit: limit === 0 ? undefined : limit,
+    after: continued?.after,
+  };
+}
+
+/** The table of spec section 4.5 for lists. */
+function listConsistency(
+  query: URLSearchParams,
+  limited: boolean,
+  continued: ContinueToken | undefined,
+): Consistency {
+  const version = query.get('resourceVersion') ?? '';
+  const match = parseMatch(query, version);
+  if (continued !== undefined) {
+    if (match !== '') throw badRequest('resourceVersionMatch is forbidden when continue is provided');
+    if (version !== '' && parseResourceVersion(version) !== 0) {
+      throw badRequest('specifying resource version is not allowed when using continue');
+    }
+    return { type: 'exact', revision: continued.revision };
+  }
+  if (version === '') return { type: 'mostRecent' };
+  const revision = parseResourceVersion(version);
+  if (revision === 0) {
+    if (match === 'Exact') throw badRequest('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+    return { type: 'any' };
+  }
+  const exact = match === 'Exact' || (match === '' && limited);
+  return { type: exact ? 'exact' : 'notOlderThan', revision };
+}
+
+function parseMatch(query: URLSearchParams, version: string): '' | 'Exact' | 'NotOlderThan' {
+  const match = query.get('resourceVersionMatch') ?? '';
+  if (match === '') return '';
+  if (match !== 'Exact' && match !== 'NotOlderThan') {
+    throw badRequest(
+      `invalid resourceVersionMatch ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan"`,
+    );
+  }
+  if (version === '' && !query.get('watch')) {
+    throw badRequest('resourceVersionMatch is forbidden unless resourceVersion is provided');
+  }
+  return match;
+}
+
+/** Reads parameter set L of a watch; its starts are the last sentences of spec section 4.5. */
+export function parseWatchOptions(query: URLSearchParams, kind: Kind): WatchOptions {
+  const version = query.get('resourceVersion') ?? '';
+  const match = parseMatch(query, version);
+  const initialEvents = booleanParameter(query, 'sendInitialEvents');
+  const bookmarks = booleanParameter(query, 'allowWatchBookmarks') ?? false;
+  if (initialEvents === undefined && match !== '') {
+    throw badRequest('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  }
+  if (initialEvents !== undefined && match !== 'NotOlderThan') {
+    throw badRequest('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  }
+  if (query.get('continue')) throw badRequest('continue is forbidden for watch');
+  const revision = version === '' ? 0 : parseResourceVersion(version);
+  const timeoutSeconds = integerParameter(query, 'timeoutSeconds');
+  return {
+    selection: parseSelection(query, kind),
+    start: watchStart(initialEvents, version, revision),
+    bookmarks,
+    initialEventsEnd: initialEvents === true && bookmarks,
+    timeoutMs: timeoutSeconds ? Math.min(timeoutSeconds * 1000, limits.watchTimeoutMsMax) : undefined,
+  };
+}
+
+function watchStart(initialEvents: boolean | undefined, version: string, revision: Revision): WatchOptions['start'] {
+  if (version !== '' && revision !== 0) {
+    return initialEvents === true
+      ? { type: 'state', send: true, consistency: { type: 'notOlderThan', revision } }
+      : { type: 'after', revision };
+  }
+  return { type: 'state', send: initialEvents !== false, consistency: { type: version === '' ? 'mostRecent' : 'any' } };
+}
+
+function parseSelection(query: URLSearchParams, kind: Kind): Selection {
+  const labels = parseLabelSelector(query.get('labelSelector') ?? '', isQualifiedName, isLabelValue);
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '');
+  for (const { key } of fields) checkField(key, kind);
+  return {
+    name: requiredValue(fields, 'metadata.name'),
+    namespace: requiredValue(fields, 'metadata.namespace'),
+    matches: matcher(labels, fields),
+  };
+}
+
+function checkField(key: string, kind: Kind): void {
+  const known =
+    key === 'metadata.name' ||
+    (key === 'metadata.namespace' && kind.scope === 'Namespaced') ||
+    Object.hasOwn(kind.selectableFields, key);
+  if (!known) throw badRequest(`field label not supported: ${key}`);
+}
+
+function matcher(labels: Selector, fields: Selector): EntryMatcher | undefined {
+  if (labels.length === 0 && fields.length === 0) return undefined;
+  return (entry) =>
+    matches(labels, (key) => entry.label(key)) && matches(fields, (path) => fieldValue(entry, path));
+}
+
+function fieldValue(entry: Parameters<EntryMatcher>[0], path: string): string | undefined {
+  switch (path) {
+    case 'metadata.name':
+      return entry.name;
+    case 'metadata.namespace':
+      return entry.namespace;
+    default:
+      return entry.field(path);
+  }
+}

@@ -1,0 +1,122 @@
+import { limits } from '../base/limits.ts';
+import type { CacheEntry, Snapshot } from '../cache/cache.ts';
+import type { Revision, Store } from '../store/store.ts';
+import { encodeContinueToken } from './continue-token.ts';
+import { type ListOptions, parseListOptions, type Selection } from './list-options.ts';
+import { awaitConsistency } from './read-consistency.ts';
+import type { ListMetadata, ListReply } from './reply.ts';
+import type { ServedResource } from './resource-registry.ts';
+import { toStatusError } from './store-errors.ts';
+import type { RegistryParts, VerbRequest } from './verb.ts';
+
+/** Lists a collection (spec sections 4.4 and 4.5). */
+export async function list(parts: RegistryParts, request: VerbRequest): Promise<ListReply> {
+  const { served, info } = request;
+  const options = parseListOptions(info.query, served.kind, served.collectionKey(info.namespace));
+  return readList(parts, served, info.namespace, options, request.signal);
+}
+
+/** The list that the options ask for. */
+export async function readList(
+  parts: Pick<RegistryParts, 'cache' | 'store'>,
+  served: ServedResource,
+  namespace: string,
+  options: ListOptions,
+  signal: AbortSignal,
+): Promise<ListReply> {
+  const { consistency } = options;
+  const scope = { served, prefix: served.collectionKey(namespace), options };
+  try {
+    await awaitConsistency(parts.cache, consistency, signal);
+    if (consistency.type !== 'exact') return fromSnapshot(scope, served.collection.snapshot());
+    const snapshot = served.collection.snapshotAt(consistency.revision);
+    return snapshot ? fromSnapshot(scope, snapshot) : await fromStore(scope, parts.store, consistency.revision);
+  } catch (error) {
+    throw toStatusError(error, served.name, '', consistency.type === 'exact' ? consistency.revision : 0);
+  }
+}
+
+interface Scope {
+  readonly served: ServedResource;
+  /** What the keys of the collection start with. */
+  readonly prefix: string;
+  readonly options: ListOptions;
+}
+
+function fromSnapshot(scope: Scope, snapshot: Snapshot): ListReply {
+  const { prefix, options } = scope;
+  const range = options.after === undefined ? {} : { after: prefix + options.after };
+  const items = selected(candidates(scope, snapshot, range), options.selection);
+  if (options.limit === undefined) return reply(scope, snapshot.revision, items);
+  const page = take(items, options.limit);
+  const last = page.items.at(-1);
+  if (!page.more || !last) return reply(scope, snapshot.revision, page.items);
+  return reply(scope, snapshot.revision, page.items, { last, remaining: snapshot.count(prefix, { after: last.key }) });
+}
+
+/** All entries of the range, or the one that the selection names. */
+function candidates(scope: Scope, snapshot: Snapshot, range: { readonly after?: string }): Iterable<CacheEntry> {
+  const { selection } = scope.options;
+  const { served, prefix } = scope;
+  const wholeKey = served.kind.scope === 'Cluster' || prefix !== served.collection.prefix;
+  if (selection.name !== undefined && wholeKey && range.after === undefined) {
+    const entry = snapshot.get(prefix + selection.name);
+    return entry ? [entry] : [];
+  }
+  return snapshot.entries(prefix, range);
+}
+
+function* selected(entries: Iterable<CacheEntry>, { matches }: Selection): IterableIterator<CacheEntry> {
+  for (const entry of entries) if (!matches || matches(entry)) yield entry;
+}
+
+/** At most `limit` items, and whether there are more. */
+function take(items: Iterable<CacheEntry>, limit: number): { readonly items: readonly CacheEntry[]; readonly more: boolean } {
+  const taken: CacheEntry[] = [];
+  for (const item of items) {
+    if (taken.length === limit) return { items: taken, more: true };
+    taken.push(item);
+  }
+  return { items: taken, more: false };
+}
+
+/** Reads a version that the cache no longer holds, page by page, until the limit is reached. */
+async function fromStore(scope: Scope, store: Store, at: Revision): Promise<ListReply> {
+  const { served, prefix, options } = scope;
+  const wanted = options.limit ?? Number.POSITIVE_INFINITY;
+  const items: CacheEntry[] = [];
+  let after = options.after === undefined ? undefined : prefix + options.after;
+  for (;;) {
+    const page = await store.list(prefix, { at, limit: limits.storePageMax, ...(after !== undefined && { after }) });
+    for (const [index, record] of page.records.entries()) {
+      const entry = served.collection.decode(record);
+      if (options.selection.matches && !options.selection.matches(entry)) continue;
+      const last = items.at(-1);
+      if (last && items.length === wanted) {
+        return reply(scope, at, items, { last, remaining: page.remaining + page.records.length - index });
+      }
+      items.push(entry);
+    }
+    after = page.records.at(-1)?.key;
+    if (page.remaining === 0 || after === undefined) return reply(scope, at, items);
+  }
+}
+
+/** What makes a page one of several: the last entry it shows, and how many keys of the collection follow. */
+interface Cut {
+  readonly last: CacheEntry;
+  readonly remaining: number;
+}
+
+function reply(scope: Scope, revision: Revision, items: Iterable<CacheEntry>, cut?: Cut): ListReply {
+  const { served, prefix, options } = scope;
+  const metadata: ListMetadata = {
+    resourceVersion: String(revision),
+    ...(cut && {
+      continue: encodeContinueToken({ revision, after: cut.last.key.slice(prefix.length) }, prefix),
+      // Spec section 2.1: omitted when a selector was used.
+      ...(!options.selection.matches && { remainingItemCount: cut.remaining }),
+    }),
+  };
+  return { type: 'list', served, metadata, items };
+}

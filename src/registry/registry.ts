@@ -1,0 +1,113 @@
+import type { ActionSubresource, Subresource, ViewSubresource } from '../kinds/kind.ts';
+import { methodNotAllowed, noSuchPath } from '../meta/status-error.ts';
+import { isReadVerb, type ResourceVerb } from '../request/request-info.ts';
+import { act } from './action.ts';
+import { create } from './create.ts';
+import { deleteObject } from './delete.ts';
+import { deleteCollection } from './delete-collection.ts';
+import { get } from './get.ts';
+import { list } from './list.ts';
+import { ObjectWriter } from './object-writer.ts';
+import type { Reply } from './reply.ts';
+import type { ServedResource } from './resource-registry.ts';
+import { update } from './update.ts';
+import type { RegistryParts, VerbRequest } from './verb.ts';
+import { watch } from './watch.ts';
+
+/** Serves the verbs of every kind. */
+export class Registry {
+  readonly #parts: RegistryParts;
+  readonly #writer: ObjectWriter;
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+    this.#writer = new ObjectWriter(parts);
+  }
+
+  /**
+   * What a request is for. Throws NotFound for kinds, scopes and subresources that do not exist, and MethodNotAllowed
+   * for verbs that a place does not have.
+   */
+  serve(request: VerbRequest): Promise<Reply> {
+    const { info, served } = request;
+    checkScope(request);
+    const { verb } = info;
+    if (!allowedVerbs(served, info.subresource, info.name !== '').includes(verb)) {
+      throw methodNotAllowed('the server does not allow this method on the requested resource', allowedMethods(request));
+    }
+    return info.subresource === '' ? this.#serveObject(request) : this.#serveSubresource(request);
+  }
+
+  #serveObject(request: VerbRequest): Promise<Reply> {
+    const { verb } = request.info;
+    switch (verb) {
+      case 'get':
+        return get(this.#parts, request);
+      case 'list':
+        return list(this.#parts, request);
+      case 'watch':
+        return watch(this.#parts, request);
+      case 'create':
+        return create(this.#writer, request);
+      case 'update':
+        return update(this.#writer, request);
+      case 'delete':
+        return deleteObject(this.#parts, this.#writer, request);
+      case 'deletecollection':
+        return deleteCollection(this.#parts, this.#writer, request);
+      case 'patch':
+        throw noSuchPath();
+    }
+  }
+
+  #serveSubresource(request: VerbRequest): Promise<Reply> {
+    const subresource = findSubresource(request.served, request.info.subresource);
+    if (subresource?.type === 'action') return this.#act(request, subresource);
+    if (subresource?.type === 'view') return this.#view(request, subresource);
+    throw noSuchPath();
+  }
+
+  #act(request: VerbRequest, action: ActionSubresource): Promise<Reply> {
+    return act(this.#parts, this.#writer, request, action);
+  }
+
+  #view(request: VerbRequest, view: ViewSubresource): Promise<Reply> {
+    return isReadVerb(request.info.verb) ? get(this.#parts, request) : update(this.#writer, request, view);
+  }
+}
+
+const findSubresource = ({ kind }: ServedResource, name: string): Subresource | undefined =>
+  kind.subresources.find((subresource) => subresource.name === name);
+
+/** The verbs of a place; empty where there is no such place. */
+export function allowedVerbs(served: ServedResource, subresource: string, named: boolean): readonly ResourceVerb[] {
+  if (subresource !== '') {
+    const found = findSubresource(served, subresource);
+    return found === undefined ? [] : found.type === 'action' ? ['create'] : found.verbs.filter((verb) => verb !== 'patch');
+  }
+  return named ? ['get', 'list', 'watch', 'update', 'delete'] : ['list', 'watch', 'create', 'deletecollection'];
+}
+
+const methods: Readonly<Record<ResourceVerb, string>> = {
+  get: 'GET',
+  list: 'GET',
+  watch: 'GET',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETE',
+};
+
+const allowedMethods = ({ served, info }: VerbRequest): readonly string[] => [
+  ...new Set(allowedVerbs(served, info.subresource, info.name !== '').map((verb) => methods[verb])),
+];
+
+/** Cluster-scoped kinds are not found in namespaces, namespaced objects not outside (CVE-2019-11247, CVE-2022-3162). */
+function checkScope({ served, info }: VerbRequest): void {
+  const namespaced = served.kind.scope === 'Namespaced';
+  const addressed = info.path.includes('/namespaces/') && served.kind.resource !== 'namespaces' ? info.namespace !== '' : false;
+  if (!namespaced && addressed) throw noSuchPath();
+  const across = info.verb === 'list' || info.verb === 'watch';
+  if (namespaced && !addressed && !across) throw noSuchPath();
+}

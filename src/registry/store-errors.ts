@@ -1,0 +1,41 @@
+import {
+  alreadyExists,
+  conflict,
+  expired,
+  internalError,
+  notFound,
+  type ResourceName,
+  StatusError,
+  staleObject,
+  tooLargeResourceVersion,
+} from '../meta/status-error.ts';
+import { StoreError } from '../store/store.ts';
+
+/**
+ * The one place where store codes become answers for clients. Errors that are no StoreError pass as they are.
+ * `wanted` is the revision that the client asked for, where it asked for one.
+ */
+export function toStatusError(error: unknown, resource: ResourceName, name: string, wanted = 0): unknown {
+  if (!(error instanceof StoreError)) return error;
+  switch (error.code) {
+    case 'notFound':
+      return notFound(resource, name);
+    case 'exists':
+      return alreadyExists(resource, name);
+    case 'conflict':
+      return conflict(resource, name, staleObject);
+    case 'compacted':
+      return expired(`The resourceVersion for the provided request is too old: ${wanted}`);
+    case 'futureRevision':
+      return tooLargeResourceVersion(wanted, error.revision ?? 0);
+    case 'unavailable':
+      return unavailable('the data store cannot be reached; try again', error);
+    case 'full':
+      return unavailable('the data store has no room left; the request was not carried out', error);
+    case 'corrupt':
+      return internalError(error);
+  }
+}
+
+const unavailable = (message: string, cause: StoreError): StatusError =>
+  new StatusError('ServiceUnavailable', message, { details: { retryAfterSeconds: 1 }, cause });

@@ -1,0 +1,77 @@
+import type { ApiObject } from '../meta/api-object.ts';
+import { badRequest, conflict, invalidObject, staleObject } from '../meta/status-error.ts';
+import { placeInNamespace, writeContext } from './create.ts';
+import { decodeBody } from './decode-body.ts';
+import { parseResourceVersion } from './list-options.ts';
+import type { ObjectWriter, Step, Stored, UpdateView } from './object-writer.ts';
+import type { Reply } from './reply.ts';
+import type { VerbRequest } from './verb.ts';
+
+/** PUT of an object, or of one of its views (spec section 4.6). */
+export async function update(writer: ObjectWriter, request: VerbRequest, view?: UpdateView): Promise<Reply> {
+  const { served, info } = request;
+  const sent = decodeBody(request, served.kind);
+  placeInNamespace(sent, request);
+  nameFromPath(sent, info.name);
+  const context = writeContext(request);
+  let created = false;
+  const written = await writer.change(
+    context,
+    info.name,
+    (stored) => step(writer, request, structuredClone(sent), stored, view ?? served.kind.strategy),
+    served.kind.createOnUpdate && !view
+      ? () => {
+          created = true;
+          return writer.create(context, refuseVersioned(sent, request));
+        }
+      : undefined,
+  );
+  return { type: 'object', status: created ? 201 : 200, served, bytes: written.bytes };
+}
+
+async function step(
+  writer: ObjectWriter,
+  request: VerbRequest,
+  object: ApiObject,
+  stored: Stored,
+  view: UpdateView,
+): Promise<Step> {
+  checkPreconditions(request, object, stored);
+  delete object.metadata.resourceVersion;
+  return writer.prepareUpdate(writeContext(request), object, stored, view);
+}
+
+/** The client's own uid and resourceVersion say which state it means. */
+function checkPreconditions({ served, info }: VerbRequest, { metadata }: ApiObject, stored: Stored): void {
+  const { uid, resourceVersion = '' } = metadata;
+  const oldUid = stored.object.metadata.uid;
+  if (uid !== undefined && uid !== '' && uid !== oldUid) {
+    throw conflict(served.name, info.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`);
+  }
+  const revision = resourceVersion === '' ? 0 : parseResourceVersion(resourceVersion);
+  if (revision === 0) {
+    if (served.kind.unconditionalUpdate) return;
+    throw invalidObject(served.kind, info.name, [
+      { type: 'FieldValueInvalid', field: 'metadata.resourceVersion', value: 0, detail: 'must be specified for an update' },
+    ]);
+  }
+  if (revision !== stored.revision) throw conflict(served.name, info.name, staleObject);
+}
+
+/** An object that is gone cannot be at the version, or have the uid, that the client means. */
+function refuseVersioned(object: ApiObject, { served, info }: VerbRequest): ApiObject {
+  const { resourceVersion, uid } = object.metadata;
+  if ((resourceVersion !== undefined && resourceVersion !== '0') || uid !== undefined) {
+    throw conflict(served.name, info.name, 'the object is not there; it cannot have the uid or resourceVersion given');
+  }
+  return object;
+}
+
+function nameFromPath(object: ApiObject, name: string): void {
+  if (object.metadata.name !== undefined && object.metadata.name !== name) {
+    throw badRequest(
+      `the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`,
+    );
+  }
+  object.metadata.name = name;
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { WatchCache } from '../cache/cache.ts';
+import type { ParsedJson } from '../codec/json.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import type { Admission } from '../request/admission.ts';
+import type { ResourceRequest } from '../request/request-info.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import type { Store } from '../store/store.ts';
+import type { ResourceRegistry, ServedResource } from './resource-registry.ts';
+
+/** What every verb works with. */
+export interface RegistryParts {
+  readonly resources: ResourceRegistry;
+  readonly store: Store;
+  readonly cache: WatchCache;
+  readonly admission: Admission;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** One request for objects, after authentication and authorization. */
+export interface VerbRequest {
+  readonly info: ResourceRequest;
+  readonly served: ServedResource;
+  readonly user: UserInfo;
+  /** The decoded body; undefined where none was sent. */
+  readonly body: ParsedJson | undefined;
+  /** Aborts when the client is gone or the deadline has passed. */
+  readonly signal: AbortSignal;
+  /** Adds a `Warning` header (spec section 4.6). */
+  warn(text: string): void;
+}
