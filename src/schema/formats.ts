@@ -1,0 +1,194 @@
+import { isIP, isIPv6 } from 'node:net';
+import type { StringFormat } from './schema.ts';
+
+/**
+ * The checks behind string formats. Each gives what is wrong with a value, without field and value; an empty list is a
+ * pass. The texts are those that clients of published 1.32 servers see, since tools match on them.
+ */
+export type FormatCheck = (value: string) => readonly string[];
+
+const passed: readonly string[] = [];
+
+const dnsLabelPattern = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const dnsSubdomainPattern = `${dnsLabelPattern}(\\.${dnsLabelPattern})*`;
+const dns1035LabelPattern = '[a-z]([-a-z0-9]*[a-z0-9])?';
+const namePattern = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const labelValuePattern = `(${namePattern})?`;
+const dataKeyPattern = '[-._a-zA-Z0-9]+';
+
+/*
+ * What runs differs from what the texts show: the patterns above have nested repetition, on which a backtracking engine
+ * takes quadratic time. These accept the same values in linear time.
+ */
+const dnsLabelChars = /^[a-z0-9](?:[-a-z0-9]*)$/;
+const dns1035LabelChars = /^[a-z](?:[-a-z0-9]*)$/;
+const nameChars = /^[A-Za-z0-9][-A-Za-z0-9_.]*$/;
+const dataKeyChars = /^[-._a-zA-Z0-9]+$/;
+
+const endsAlphanumeric = (value: string): boolean => /[A-Za-z0-9]$/.test(value);
+const dnsLabelMatches = (value: string): boolean => dnsLabelChars.test(value) && !value.endsWith('-');
+const dnsSubdomainMatches = (value: string): boolean => value.split('.').every(dnsLabelMatches);
+const nameMatches = (value: string): boolean => nameChars.test(value) && endsAlphanumeric(value);
+
+const lengthOf = (value: string): number => Buffer.byteLength(value);
+const tooLong = (lengthMax: number): string => `must be no more than ${lengthMax} characters`;
+const mismatch = (rule: string, pattern: string, ...examples: string[]): string =>
+  `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(' or ')}regex used for validation is '${pattern}')`;
+
+/** Joins the verdicts of several checks; `undefined` is a pass. */
+const failures = (...texts: (string | undefined)[]): readonly string[] => {
+  const failed = texts.filter((text) => text !== undefined);
+  return failed.length === 0 ? passed : failed;
+};
+
+const subdomainRule =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+
+/** RFC 1123 subdomain: labels joined by dots, 253 characters in all. */
+export const isDnsSubdomain: FormatCheck = (value) =>
+  failures(
+    lengthOf(value) > 253 ? tooLong(253) : undefined,
+    dnsSubdomainMatches(value) ? undefined : mismatch(subdomainRule, dnsSubdomainPattern, 'example.com'),
+  );
+
+/** RFC 1123 label, 63 characters. */
+export const isDnsLabel: FormatCheck = (value) =>
+  failures(lengthOf(value) > 63 ? tooLong(63) : undefined, describeDnsLabel(value));
+
+function describeDnsLabel(value: string): string | undefined {
+  if (dnsLabelMatches(value)) return undefined;
+  if (dnsSubdomainMatches(value)) return 'must not contain dots';
+  return mismatch(
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+    dnsLabelPattern,
+    'my-name',
+    '123-abc',
+  );
+}
+
+/** RFC 1035 label: as an RFC 1123 label, and begins with a letter. */
+export const isDns1035Label: FormatCheck = (value) =>
+  failures(
+    lengthOf(value) > 63 ? tooLong(63) : undefined,
+    dns1035LabelChars.test(value) && !value.endsWith('-')
+      ? undefined
+      : mismatch(
+          "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+          dns1035LabelPattern,
+          'my-name',
+          'abc-123',
+        ),
+  );
+
+const nameMismatch = mismatch(
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  namePattern,
+  'MyName',
+  'my.name',
+  '123-abc',
+);
+
+/** A label or annotation key: a name of 63 characters with an optional DNS subdomain and '/' before it. */
+export const isQualifiedName: FormatCheck = (value) => {
+  const parts = value.split('/', 3);
+  if (parts.length > 2) {
+    return [
+      `a qualified name ${nameMismatch} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
+  }
+  const name = parts.at(-1) ?? '';
+  return failures(...(parts.length === 2 ? prefixFailures(parts[0] ?? '') : passed), ...nameFailures(name));
+};
+
+const prefixFailures = (prefix: string): readonly string[] =>
+  (prefix === '' ? ['must be non-empty'] : isDnsSubdomain(prefix)).map((text) => `prefix part ${text}`);
+
+function nameFailures(name: string): readonly string[] {
+  const length = name === '' ? 'must be non-empty' : lengthOf(name) > 63 ? tooLong(63) : undefined;
+  return failures(length, nameMatches(name) ? undefined : nameMismatch).map((text) => `name part ${text}`);
+}
+
+/** The value of a label: empty, or a name of 63 characters. */
+export const isLabelValue: FormatCheck = (value) =>
+  failures(
+    lengthOf(value) > 63 ? tooLong(63) : undefined,
+    value === '' || nameMatches(value)
+      ? undefined
+      : mismatch(
+          "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+          labelValuePattern,
+          'MyValue',
+          'my_value',
+          '12345',
+        ),
+  );
+
+/** A name that can stand as one segment of a path. */
+export const isPathSegment: FormatCheck = (value) => {
+  if (value === '.' || value === '..') return [`may not be '${value}'`];
+  return failures(
+    value.includes('/') ? "may not contain '/'" : undefined,
+    value.includes('%') ? "may not contain '%'" : undefined,
+  );
+};
+
+/** A key of the data of a ConfigMap or Secret: a file name that stays in its directory. */
+export const isDataKey: FormatCheck = (value) =>
+  failures(
+    lengthOf(value) > 253 ? tooLong(253) : undefined,
+    dataKeyChars.test(value)
+      ? undefined
+      : mismatch(
+          "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+          dataKeyPattern,
+          'key.name',
+          'KEY_NAME',
+          'key-name',
+        ),
+    leavesDirectory(value),
+  );
+
+function leavesDirectory(value: string): string | undefined {
+  if (value === '.') return "must not be '.'";
+  if (value === '..') return "must not be '..'";
+  return value.startsWith('..') ? "must not start with '..'" : undefined;
+}
+
+/** An IPv4 address, leading zeros allowed as the published servers still do, or an IPv6 address without a zone. */
+export const isIpAddress: FormatCheck = (value) =>
+  addressFamily(value) === 0 ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : passed;
+
+/** An address and the length of its prefix. */
+export const isCidr: FormatCheck = (value) => {
+  const slash = value.indexOf('/');
+  const family = addressFamily(value.slice(0, Math.max(slash, 0)));
+  const length = value.slice(slash + 1);
+  const lengthMax = family === 4 ? 32 : 128;
+  return family !== 0 && /^\d{1,3}$/.test(length) && Number(length) <= lengthMax
+    ? passed
+    : ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
+};
+
+function addressFamily(value: string): 0 | 4 | 6 {
+  if (value.includes(':')) return isIPv6(value) && !value.includes('%') ? 6 : 0;
+  return value.length <= 64 && isIP(value.replace(/(^|\.)0+(?=\d)/g, '$1')) === 4 ? 4 : 0;
+}
+
+const uuidChars = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** RFC 9562 text form, any version, any case. */
+export const isUuid: FormatCheck = (value) =>
+  uuidChars.test(value) ? passed : ["must be a valid UUID (e.g. 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6')"];
+
+/** The check of each format that a schema can name. */
+export const formatChecks: Readonly<Record<StringFormat, FormatCheck>> = {
+  dnsLabel: isDnsLabel,
+  dnsSubdomain: isDnsSubdomain,
+  dns1035Label: isDns1035Label,
+  qualifiedName: isQualifiedName,
+  labelValue: isLabelValue,
+  pathSegment: isPathSegment,
+  ip: isIpAddress,
+  cidr: isCidr,
+  uuid: isUuid,
+};
