@@ -1,0 +1,114 @@
+import { createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { type Authority, type CertificateUse, issueCertificate, issueSelfSigned, type Subject } from './certificate.ts';
+import {
+  coversHosts,
+  ensureKeyPair,
+  expiresWithin,
+  type KeyPair,
+  type KeyPairFiles,
+  PkiFileError,
+} from './key-pair-files.ts';
+
+const dayMs = 24 * 60 * 60_000;
+/** An authority is renewed, for the same key and name, while the certificates that it issued are still good. */
+const authorityMs = 10 * 365 * dayMs;
+const certificateMs = 365 * dayMs;
+/** Certificates are renewed at a start when less than this is left. */
+const renewalMs = 30 * dayMs;
+/** Clocks of clients may be behind by this much. */
+const skewMs = 5 * 60_000;
+
+export interface PkiContext {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** What an issued certificate is for. */
+export interface CertificatePurpose {
+  readonly subject: Subject;
+  readonly use: Exclude<CertificateUse, 'authority'>;
+  /** Host names and addresses, with `serverAuth`. */
+  readonly hosts?: readonly string[];
+}
+
+/**
+ * The authority in those files, made on the first start: ten years. Its own certificate is renewed while it outlives
+ * what it issues; one that someone else made is used as it is, and refused once it has expired.
+ */
+export function ensureAuthority(files: KeyPairFiles, commonName: string, context: PkiContext): KeyPair {
+  const isOurs = (certificate: X509Certificate): boolean =>
+    certificate.subject === `CN=${commonName}` && certificate.issuer === certificate.subject;
+  return ensureKeyPair(files, {
+    issue: (key) =>
+      issueSelfSigned(
+        {
+          subject: { commonName },
+          publicKey: createPublicKey(key),
+          uses: ['authority'],
+          ...validity(authorityMs, context),
+        },
+        key,
+        context.random,
+      ),
+    check(certificate) {
+      if (!certificate.ca) throw new PkiFileError(files.certificate, 'is not the certificate of an authority');
+      if (!isOurs(certificate) && expiresWithin(certificate, 0, context.clock)) {
+        throw new PkiFileError(
+          files.certificate,
+          `is valid only from ${certificate.validFrom} to ${certificate.validTo}`,
+        );
+      }
+    },
+    needsReplacement: (certificate) =>
+      isOurs(certificate) && expiresWithin(certificate, certificateMs + renewalMs, context.clock),
+  });
+}
+
+/** A certificate that the authority issued, in those files: one year, renewed when 30 days are left or a host is new. */
+export function ensureIssued(
+  files: KeyPairFiles,
+  authority: Authority,
+  purpose: CertificatePurpose,
+  context: PkiContext,
+): KeyPair {
+  return ensureKeyPair(files, {
+    issue: (key) => issueCertificate(authority, leaf(key, purpose, context), context.random),
+    check(certificate) {
+      if (!certificate.verify(authority.certificate.publicKey)) {
+        const remedy = 'remove it to have a new one made';
+        throw new PkiFileError(files.certificate, `was not issued by the authority that is in use now: ${remedy}`);
+      }
+    },
+    needsReplacement: (certificate) =>
+      expiresWithin(certificate, renewalMs, context.clock) || !coversHosts(certificate, purpose.hosts ?? []),
+  });
+}
+
+/**
+ * A certificate in those files that nobody vouches for, where no pair was put there: clients must be told to trust it.
+ * A pair that someone put there is used as it is.
+ */
+export function ensureSelfSigned(files: KeyPairFiles, purpose: CertificatePurpose, context: PkiContext): KeyPair {
+  return ensureKeyPair(files, {
+    issue: (key) => issueSelfSigned(leaf(key, purpose, context), key, context.random),
+    needsReplacement: (certificate) =>
+      certificate.subject === `CN=${purpose.subject.commonName}` &&
+      certificate.issuer === certificate.subject &&
+      (expiresWithin(certificate, renewalMs, context.clock) || !coversHosts(certificate, purpose.hosts ?? [])),
+  });
+}
+
+const leaf = (key: KeyObject, purpose: CertificatePurpose, context: PkiContext) => ({
+  subject: purpose.subject,
+  publicKey: createPublicKey(key),
+  uses: [purpose.use],
+  ...(purpose.hosts && { hosts: purpose.hosts }),
+  ...validity(certificateMs, context),
+});
+
+const validity = (lengthMs: number, { clock }: PkiContext) => ({
+  notBefore: clock.now() - skewMs,
+  notAfter: clock.now() + lengthMs,
+});

@@ -1,0 +1,120 @@
+import { createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { createFile, replaceFile } from '../base/atomic-file.ts';
+import type { Clock } from '../base/clock.ts';
+import { certifies } from './certificate.ts';
+import { generateKey, keyFromPem, keyToPem } from './keys.ts';
+import { certificatesFromPem, certificateToPem } from './pem.ts';
+
+/**
+ * Keys and certificates in files that are made on the first start and kept from then on. The order makes it safe to stop
+ * anywhere, and to start twice at once: a key appears whole before its certificate, whoever comes second uses what
+ * is there, and a certificate is renewed by replacing one file, for the same key.
+ */
+export interface KeyPairFiles {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface KeyPair {
+  readonly certificate: X509Certificate;
+  readonly privateKey: KeyObject;
+  /** As in the file: the certificate with what follows it there. */
+  readonly certificatePem: string;
+  readonly keyPem: string;
+}
+
+/** A file that is not what it should be. Nothing was changed; the message names the file and says what helps. */
+export class PkiFileError extends Error {
+  readonly file: string;
+
+  constructor(file: string, problem: string, options?: ErrorOptions) {
+    super(`${file} ${problem}`, options);
+    this.name = 'PkiFileError';
+    this.file = file;
+  }
+}
+
+/** How a certificate is made and when one that is there does no longer do. */
+export interface CertificatePlan {
+  readonly issue: (key: KeyObject) => X509Certificate;
+  /** Throws a PkiFileError where the certificate cannot be used and not be replaced either. */
+  readonly check?: (certificate: X509Certificate, key: KeyObject) => void;
+  readonly needsReplacement: (certificate: X509Certificate, key: KeyObject) => boolean;
+}
+
+/** The pair in those files; what is missing is made, what is outdated renewed. */
+export function ensureKeyPair(files: KeyPairFiles, plan: CertificatePlan): KeyPair {
+  if (existsSync(files.certificate) && !existsSync(files.key)) {
+    throw new PkiFileError(files.key, `is missing although ${files.certificate} is there: put it back, or remove both`);
+  }
+  const privateKey = ensureKey(files.key);
+  if (!existsSync(files.certificate)) createFile(files.certificate, certificateToPem(plan.issue(privateKey)));
+  const found = readKeyPair(files);
+  plan.check?.(found.certificate, found.privateKey);
+  if (!plan.needsReplacement(found.certificate, found.privateKey)) return found;
+  replaceFile(files.certificate, certificateToPem(plan.issue(privateKey)));
+  return readKeyPair(files);
+}
+
+/** The private key in that file, made where there is none. */
+export function ensureKey(file: string): KeyObject {
+  if (!existsSync(file)) createFile(file, keyToPem(generateKey()));
+  return parseKey(readPem(file), file);
+}
+
+/** Reads a pair and checks that its parts belong together. The first certificate of the file is the one that counts. */
+export function readKeyPair(files: KeyPairFiles): KeyPair {
+  const certificatePem = readPem(files.certificate);
+  const keyPem = readPem(files.key);
+  const [certificate] = parseCertificates(certificatePem, files.certificate);
+  const privateKey = parseKey(keyPem, files.key);
+  if (!certificate || !certifies(certificate, privateKey)) {
+    throw new PkiFileError(files.certificate, `does not belong to the key in ${files.key}: put back the one that does`);
+  }
+  return { certificate, privateKey, certificatePem, keyPem };
+}
+
+/** The certificates of a file, one at least. */
+export function readCertificates(file: string): X509Certificate[] {
+  return parseCertificates(readPem(file), file);
+}
+
+function readPem(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new PkiFileError(file, `cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+}
+
+function parseCertificates(pem: string, file: string): X509Certificate[] {
+  let certificates: X509Certificate[];
+  try {
+    certificates = certificatesFromPem(pem);
+  } catch (cause) {
+    throw new PkiFileError(file, 'has a damaged certificate: put back a good copy', { cause });
+  }
+  if (certificates.length === 0) throw new PkiFileError(file, 'has no PEM block of a CERTIFICATE');
+  return certificates;
+}
+
+function parseKey(pem: string, file: string): KeyObject {
+  try {
+    const key = keyFromPem(pem);
+    // A key that gives no public key is of a kind that no certificate can hold.
+    createPublicKey(key);
+    return key;
+  } catch (cause) {
+    throw new PkiFileError(file, 'is not a private key in PEM without a passphrase: put back a good copy', { cause });
+  }
+}
+
+/** True where the certificate is not valid for another `leftMs` at least. */
+export const expiresWithin = (certificate: X509Certificate, leftMs: number, clock: Clock): boolean =>
+  Date.parse(certificate.validFrom) > clock.now() || Date.parse(certificate.validTo) - clock.now() < leftMs;
+
+/** True where the certificate's alternative names cover every host. */
+export const coversHosts = (certificate: X509Certificate, hosts: readonly string[]): boolean =>
+  hosts.every((host) => (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined);
