@@ -25,6 +25,17 @@ export interface ServerConfig {
   readonly shutdownDelayMs: number;
   readonly features: Features;
   readonly logger: Logger;
+  /**
+   * Called once, when the store is open and the listener has its port, and waited for before `/readyz` first answers
+   * 200: who sees a ready server finds what this leaves behind. When it fails, so does the start.
+   */
+  readonly beforeReady?: (listening: ListenAddress) => void | Promise<void>;
+}
+
+/** What a listener listens on, as the system reports it. */
+export interface ListenAddress {
+  readonly address: string;
+  readonly port: number;
 }
 
 /** A certificate, with its chain, and the private key that belongs to it. */
@@ -61,10 +72,7 @@ export type StorageConfig =
       };
     };
 
-export interface RunningServer {
-  /** What it listens on, as the system reports it. */
-  readonly address: string;
-  readonly port: number;
+export interface RunningServer extends ListenAddress {
   /**
    * Stops as design section 2 says: not ready, delay, no new connections, requests finish, watches end, store closes.
    * Resolves when all of it is done. Calling it again gives the same promise.

@@ -1,0 +1,216 @@
+import { UsageError } from './usage-error.ts';
+
+/** One flag of a command: how its text becomes a value, and what help says of it. */
+export interface Flag<T> {
+  /** For help: `FILE`, `HOST:PORT`. Empty where the flag is a switch. */
+  readonly placeholder: string;
+  readonly help: string;
+  readonly default: T;
+  /** The default as help shows it; '' shows none. */
+  readonly defaultText: string;
+  /** A switch: `--flag` alone is `--flag=true`, and the next argument is never its value. */
+  readonly isSwitch: boolean;
+  /** The value after this occurrence; `before` is that of the occurrences before it. Throws an Error saying what is wrong. */
+  readonly parse: (text: string, before: T | undefined) => T;
+}
+
+/** The flags of a command, by name without dashes. */
+export type FlagTable = Readonly<Record<string, Flag<unknown>>>;
+export type FlagValues<Table extends FlagTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends Flag<infer T> ? T : never;
+};
+
+interface Described<T> {
+  readonly help: string;
+  readonly placeholder?: string;
+  readonly default: T;
+  readonly defaultText?: string;
+}
+
+function flag<T>(described: Described<T>, placeholder: string, parse: Flag<T>['parse']): Flag<T> {
+  return {
+    placeholder: described.placeholder ?? placeholder,
+    help: described.help,
+    default: described.default,
+    defaultText: described.defaultText ?? describeDefault(described.default),
+    isSwitch: false,
+    parse,
+  };
+}
+
+function describeDefault(value: unknown): string {
+  if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return '';
+  return Array.isArray(value) ? value.join(',') : String(value);
+}
+
+/** Text as it is; not empty. */
+export const text = (described: Described<string>): Flag<string> => flag(described, 'TEXT', notEmpty);
+
+/** Text without a default. */
+export const optionalText = (described: Omit<Described<never>, 'default'>): Flag<string | undefined> =>
+  flag<string | undefined>({ ...described, default: undefined }, 'TEXT', notEmpty);
+
+/** Path of a file, without a default. Nothing is read here. */
+export const file = (described: Omit<Described<never>, 'default'>): Flag<string | undefined> =>
+  flag<string | undefined>({ ...described, default: undefined }, 'FILE', notEmpty);
+
+function notEmpty(value: string): string {
+  if (value === '') throw new Error('must not be empty');
+  return value;
+}
+
+/** One of a closed list. */
+export const choice = <const T extends string>(described: Described<T> & { readonly of: readonly T[] }): Flag<T> =>
+  flag(described, described.of.join('|'), (value) => {
+    const chosen = described.of.find((each) => each === value);
+    if (chosen === undefined) throw new Error(`${quote(value)} is not one of ${described.of.join(', ')}`);
+    return chosen;
+  });
+
+/** A whole number between `min` and `max`, both included. */
+export const integer = (described: Described<number> & { readonly min: number; readonly max: number }): Flag<number> =>
+  flag(described, 'NUMBER', (value) => {
+    const parsed = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (!(parsed >= described.min && parsed <= described.max)) {
+      throw new Error(`${quote(value)} is not a whole number from ${described.min} to ${described.max}`);
+    }
+    return parsed;
+  });
+
+/** A switch. Its values are those that Go's `strconv.ParseBool` takes, which scripts written for other servers use. */
+export const boolean = (described: Described<boolean>): Flag<boolean> => ({
+  ...flag(described, '', (value) => {
+    if (/^(1|t|T|true|True|TRUE)$/.test(value)) return true;
+    if (/^(0|f|F|false|False|FALSE)$/.test(value)) return false;
+    throw new Error(`${quote(value)} is neither true nor false`);
+  }),
+  isSwitch: true,
+});
+
+/** A time as Go writes it, in milliseconds: `70s`, `1h2m`, `1.5h`, `0`. Not negative. */
+export const duration = (described: Described<number> & { readonly defaultText: string }): Flag<number> =>
+  flag(described, 'DURATION', parseDuration);
+
+/** Items between commas; a flag given again adds to them. */
+export const list = (described: Described<readonly string[]>): Flag<readonly string[]> =>
+  flag(described, 'LIST', (value, before) => {
+    const items = value.split(',').map((item) => item.trim());
+    if (items.includes('')) throw new Error(`${quote(value)} has an empty item`);
+    return [...(before ?? []), ...items];
+  });
+
+/** `Name=true,Other=false` over known switches; a flag given again adds to it. */
+export const switches = <const Name extends string>(
+  described: Described<Readonly<Record<Name, boolean>>>,
+): Flag<Readonly<Record<Name, boolean>>> =>
+  flag({ defaultText: '', ...described }, 'NAME=BOOL,...', (value, before) => {
+    const result: Record<Name, boolean> = { ...(before ?? described.default) };
+    const known = Object.keys(described.default) as Name[];
+    for (const item of value.split(',').filter((each) => each.trim() !== '')) {
+      const [, key, setting] = /^\s*([^=\s]+)\s*=\s*(true|false)\s*$/i.exec(item) ?? [];
+      if (key === undefined || setting === undefined) throw new Error(`${quote(item)} is not NAME=true or NAME=false`);
+      const name = known.find((each) => each === key);
+      if (name === undefined) throw new Error(`unknown name ${quote(key)}; known: ${known.join(', ')}`);
+      result[name] = setting.toLowerCase() === 'true';
+    }
+    return result;
+  });
+
+const unitMs: Readonly<Record<string, number>> = {
+  h: 3_600_000,
+  m: 60_000,
+  s: 1_000,
+  ms: 1,
+  us: 1e-3,
+  µs: 1e-3,
+  ns: 1e-6,
+};
+
+/** Milliseconds of a duration as Go's `time.ParseDuration` reads it, but for signs. Throws where it is none. */
+export function parseDuration(value: string): number {
+  if (value === '0') return 0;
+  const parts = [...value.matchAll(/(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)/gy)];
+  const length = parts.reduce((sum, [part]) => sum + part.length, 0);
+  if (parts.length === 0 || length !== value.length) {
+    throw new Error(`${quote(value)} is not a duration such as 70s, 1m30s or 1h`);
+  }
+  const total = parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit ?? ''] ?? 0), 0);
+  if (total > durationMsMax) throw new Error(`${quote(value)} is too long`);
+  return total;
+}
+
+/** Timers of the runtime count milliseconds in 31 bits: 24 days. */
+const durationMsMax = 2 ** 31 - 1;
+
+/**
+ * Reads `--name=value`, `--name value` and, of switches, `--name`; one-letter names with one dash too. The last
+ * occurrence counts, but for lists. Throws a UsageError that names the flag.
+ */
+export function parseFlags<Table extends FlagTable>(table: Table, args: readonly string[]): FlagValues<Table> {
+  const values: Record<string, unknown> = {};
+  const rest = [...args];
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const { dashes, name, inline } = splitArgument(arg, table);
+    const known = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (!known) throw new UsageError(`unknown flag ${dashes}${name}${suggestion(name, Object.keys(table))}`);
+    const value = inline ?? (known.isSwitch ? 'true' : nextValue(rest));
+    if (value === undefined)
+      throw new UsageError(`${dashes}${name} needs a value: ${dashes}${name}=${known.placeholder}`);
+    try {
+      values[name] = known.parse(value, values[name]);
+    } catch (error) {
+      throw new UsageError(`${dashes}${name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  const defaults = Object.entries(table).map(([name, each]) => [name, each.default]);
+  return { ...Object.fromEntries(defaults), ...values } as FlagValues<Table>;
+}
+
+/** The argument that follows, unless it is a flag itself: whose value begins with dashes must be written with `=`. */
+const nextValue = (rest: string[]): string | undefined => (rest[0]?.startsWith('--') ? undefined : rest.shift());
+
+interface Argument {
+  readonly dashes: string;
+  readonly name: string;
+  /** What stands behind `=`. */
+  readonly inline: string | undefined;
+}
+
+function splitArgument(arg: string, table: FlagTable): Argument {
+  const [, dashes, name, , inline] = /^(--?)([^=]+)(=([\s\S]*))?$/.exec(arg) ?? [];
+  if (dashes === undefined || name === undefined || name.startsWith('-')) {
+    const hint = /^(true|false)$/.test(arg) ? ': write switches as --flag=false' : '';
+    throw new UsageError(`unexpected argument ${quote(arg)}${hint}`);
+  }
+  if (dashes === '-' && name.length > 1) {
+    const meant = Object.hasOwn(table, name) ? `; did you mean --${name}?` : '';
+    throw new UsageError(`unknown flag -${name}${meant}`);
+  }
+  return { dashes, name, inline };
+}
+
+/** `; did you mean --x?` for the nearest name, when it is near enough to be a slip of the fingers. */
+export function suggestion(name: string, known: readonly string[], dashes = '--'): string {
+  const ranked = known
+    .map((each) => ({ each, distance: editDistance(name.toLowerCase(), each) }))
+    .sort((a, b) => a.distance - b.distance);
+  const [nearest] = ranked;
+  const allowed = Math.max(1, Math.floor(name.length / 4));
+  return nearest && nearest.distance <= allowed ? `; did you mean ${dashes}${nearest.each}?` : '';
+}
+
+/** Levenshtein distance: insertions, deletions and replacements of characters. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+const quote = (value: string): string => JSON.stringify(value);
