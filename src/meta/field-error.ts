@@ -85,7 +85,14 @@ const titles: Readonly<Record<FieldErrorType, string>> = {
 /** The text of one error without its field: `Invalid value: "Bad_Name": a lowercase RFC 1123 ...`. */
 export function describeFieldError(error: FieldError): string {
   const parts = [titles[error.type]];
-  if ('value' in error && error.value !== undefined) parts.push(JSON.stringify(error.value) ?? String(error.value));
+  if ('value' in error && error.value !== undefined) parts.push(toText(error.value));
   if (error.detail !== '') parts.push(error.detail);
   return parts.join(': ');
 }
+
+/** JSON text; integers past 2^53 are bigints, which JSON.stringify refuses. */
+const toText = (value: unknown): string =>
+  typeof value === 'bigint'
+    ? String(value)
+    : (JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? String(each) : each)) ??
+      String(value));

@@ -1,4 +1,4 @@
-import { anyObject, boolean, int64, list, map, optional, required, string, struct, time } from '../../schema/schema.ts';
+import { anyObject, boolean, int64, list, map, optional, string, struct, time } from '../../schema/schema.ts';
 
 const ownerReference = struct(
   'apimachinery.pkg.apis.meta.v1.OwnerReference',

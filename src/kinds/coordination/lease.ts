@@ -1,0 +1,82 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type FieldError, forbidden, invalid, notSupported } from '../../meta/field-error.ts';
+import { isQualifiedName } from '../../schema/formats.ts';
+import { int32, microTime, optional, string, struct } from '../../schema/schema.ts';
+import { ageColumn, column, nameColumn } from '../columns.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+
+const explicit = { presence: 'explicit' } as const;
+
+const leaseSpec = struct('api.coordination.v1.LeaseSpec', 'Who holds the lease, and until when.', {
+  holderIdentity: optional(1, string(), 'Identity of the holder; empty when nobody holds the lease.', explicit),
+  leaseDurationSeconds: optional(
+    2,
+    int32(),
+    'Seconds after the last renewal that others wait before they take the lease.',
+    explicit,
+  ),
+  acquireTime: optional(3, microTime(), 'When the holder took the lease.', explicit),
+  renewTime: optional(4, microTime(), 'When the holder last renewed the lease.', explicit),
+  leaseTransitions: optional(5, int32(), 'How often the lease went from one holder to another.', explicit),
+  strategy: optional(6, string(), 'How a coordinated election picks the holder.', explicit),
+  preferredHolder: optional(7, string(), 'Asks the holder to give way to this one; needs a strategy.', explicit),
+});
+
+const schema = kindSchema('api.coordination.v1.Lease', 'A lock that runs out unless its holder renews it.', {
+  spec: optional(2, leaseSpec, 'The terms of the lease.', { presence: 'always' }),
+});
+
+/** Strategies without a domain. */
+const knownStrategies = ['OldestEmulationVersion'];
+
+function validate(object: ApiObject): FieldError[] {
+  const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder } = typed(schema, object).spec ?? {};
+  const errors: FieldError[] = [];
+  if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) {
+    errors.push(invalid('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0'));
+  }
+  if (leaseTransitions !== undefined && leaseTransitions < 0) {
+    errors.push(invalid('spec.leaseTransitions', leaseTransitions, 'must be greater than or equal to 0'));
+  }
+  if (strategy !== undefined) errors.push(...validateStrategy(strategy));
+  if (preferredHolder && !strategy) {
+    errors.push(forbidden('spec.preferredHolder', 'may only be specified if `strategy` is defined'));
+  }
+  return errors;
+}
+
+function validateStrategy(strategy: string): FieldError[] {
+  if (strategy.includes('/')) {
+    return isQualifiedName(strategy).map((problem) => invalid('spec.strategy', strategy, problem));
+  }
+  return knownStrategies.includes(strategy) ? [] : [notSupported('spec.strategy', strategy, knownStrategies)];
+}
+
+export const lease = (dialect: Dialect): Kind => ({
+  group: dialect.group('coordination'),
+  version: 'v1',
+  kind: 'Lease',
+  listKind: 'LeaseList',
+  resource: 'leases',
+  singular: 'lease',
+  shortNames: [],
+  categories: [],
+  scope: 'Namespaced',
+  schema,
+  nameFormat: 'dnsSubdomain',
+  selectableFields: {},
+  columns: [
+    nameColumn,
+    column('Holder', 'Identity of the holder.', (object) => typed(schema, object).spec?.holderIdentity ?? ''),
+    ageColumn,
+  ],
+  strategy: { validateCreate: validate, validateUpdate: validate },
+  subresources: [],
+  createOnUpdate: true,
+  unconditionalUpdate: false,
+  deleteReturnsObject: false,
+  generation: false,
+});

@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../base/limits.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type FieldError, forbidden, invalid, tooLong } from '../../meta/field-error.ts';
+import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
+import { ageColumn, column, nameColumn } from '../columns.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+import { validateDataKeys } from './data-keys.ts';
+
+const schema = kindSchema('api.core.v1.ConfigMap', 'Configuration for others to read, as keys and values.', {
+  immutable: optional(4, boolean(), 'True means that the data can never change again; neither can this field.', {
+    presence: 'explicit',
+  }),
+  data: optional(2, map(string()), 'Values that are text, in UTF-8.'),
+  binaryData: optional(3, map(bytes()), 'Values that are any bytes; no key may stand in data as well.'),
+});
+
+/** The path of errors about a whole ConfigMap, as clients know it. */
+const wholeObject = '[]';
+
+function validate(object: ApiObject): FieldError[] {
+  const { data = {}, binaryData = {} } = typed(schema, object);
+  const errors = [...validateDataKeys(data, 'data'), ...validateDataKeys(binaryData, 'binaryData')];
+  for (const key of Object.keys(data)) {
+    if (Object.hasOwn(binaryData, key)) {
+      errors.push(invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
+    }
+  }
+  let size = 0;
+  for (const value of Object.values(data)) size += Buffer.byteLength(value);
+  for (const value of Object.values(binaryData)) size += Buffer.byteLength(value, 'base64');
+  if (size > limits.dataBytesMax) errors.push(tooLong(wholeObject, limits.dataBytesMax));
+  return errors;
+}
+
+function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
+  const errors = validate(object);
+  if (old['immutable'] !== true) return errors;
+  const frozen = 'field is immutable when `immutable` is set';
+  if (object['immutable'] !== true) errors.push(forbidden('immutable', frozen));
+  for (const field of ['data', 'binaryData']) {
+    if (!isDeepStrictEqual({ ...(object[field] ?? {}) }, { ...(old[field] ?? {}) }))
+      errors.push(forbidden(field, frozen));
+  }
+  return errors;
+}
+
+function entries(object: ApiObject): number {
+  const { data = {}, binaryData = {} } = typed(schema, object);
+  return Object.keys(data).length + Object.keys(binaryData).length;
+}
+
+export const configMap = (_dialect: Dialect): Kind => ({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  listKind: 'ConfigMapList',
+  resource: 'configmaps',
+  singular: 'configmap',
+  shortNames: ['cm'],
+  categories: [],
+  scope: 'Namespaced',
+  schema,
+  nameFormat: 'dnsSubdomain',
+  selectableFields: {},
+  columns: [nameColumn, column('Data', 'Number of values.', entries), ageColumn],
+  strategy: { validateCreate: validate, validateUpdate },
+  subresources: [],
+  createOnUpdate: false,
+  unconditionalUpdate: true,
+  deleteReturnsObject: false,
+  generation: false,
+});

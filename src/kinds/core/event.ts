@@ -1,0 +1,188 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { isQualifiedName } from '../../schema/formats.ts';
+import { type Infer, int32, microTime, optional, string, struct, time } from '../../schema/schema.ts';
+import { age, column, wide } from '../columns.ts';
+import type { Kind, StrategyContext } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+import { objectReference } from './references.ts';
+
+const eventSource = struct('api.core.v1.EventSource', 'Who reported an event, in its older form.', {
+  component: optional(1, string(), 'Component that reported it.'),
+  host: optional(2, string(), 'Node on which it was reported.'),
+});
+
+const eventSeries = struct('api.core.v1.EventSeries', 'Events of one sort that came one after the other.', {
+  count: optional(1, int32(), 'How many there were up to the last one seen.'),
+  lastObservedTime: optional(2, microTime(), 'When the last one was seen.', { presence: 'always' }),
+});
+
+const schema = kindSchema(
+  'api.core.v1.Event',
+  'Something that happened to an object, kept for a while as a help to people.',
+  {
+    involvedObject: optional(2, objectReference, 'The object that it is about.', { presence: 'always' }),
+    reason: optional(3, string(), 'Machine-readable reason, in CamelCase.'),
+    message: optional(4, string(), 'What happened, in words.'),
+    source: optional(5, eventSource, 'Who reported it.', { presence: 'always' }),
+    firstTimestamp: optional(6, time(), 'When it was first seen.', { presence: 'always' }),
+    lastTimestamp: optional(7, time(), 'When it was last seen.', { presence: 'always' }),
+    count: optional(8, int32(), 'How often it was seen.'),
+    type: optional(9, string(), '`Normal` or `Warning`; others may come.'),
+    eventTime: optional(10, microTime(), 'When it was first seen, for events of the newer form.', {
+      presence: 'always',
+    }),
+    series: optional(11, eventSeries, 'The series that it stands for; absent for a single event.', {
+      presence: 'explicit',
+    }),
+    action: optional(12, string(), 'What was done, or failed, with the object.'),
+    related: optional(13, objectReference, 'A second object that it is about.', { presence: 'explicit' }),
+    reportingComponent: optional(14, string(), 'Controller that reported it, as a qualified name.', {
+      presence: 'always',
+    }),
+    reportingInstance: optional(15, string(), 'Instance of that controller.', { presence: 'always' }),
+  },
+);
+
+type Event = Infer<typeof schema>;
+
+const shortTextBytesMax = 128;
+const messageBytesMax = 1024;
+
+/** Events are about objects of their own namespace; those about cluster-scoped objects are in `default`. */
+function validate(object: ApiObject, { dialect }: StrategyContext): FieldError[] {
+  const event = typed(schema, object);
+  return event.eventTime ? validateNewForm(event, dialect) : validateOldForm(event);
+}
+
+const wrongNamespace = (event: Event): FieldError =>
+  invalid('involvedObject.namespace', event.involvedObject?.namespace ?? '', 'does not match event.namespace');
+
+function validateOldForm(event: Event): FieldError[] {
+  const namespace = event.metadata?.namespace ?? '';
+  const involved = event.involvedObject?.namespace || 'default';
+  return namespace === involved || namespace === '' ? [] : [wrongNamespace(event)];
+}
+
+function validateNewForm(event: Event, dialect: Dialect): FieldError[] {
+  const errors: FieldError[] = [];
+  const namespace = event.metadata?.namespace ?? '';
+  if (!event.involvedObject?.namespace && namespace !== 'default' && namespace !== dialect.namespaces.system) {
+    errors.push(wrongNamespace(event));
+  }
+  const controller = event.reportingComponent ?? '';
+  if (controller === '') errors.push(required('reportingComponent'));
+  errors.push(...isQualifiedName(controller).map((problem) => invalid('reportingComponent', controller, problem)));
+  for (const field of ['reportingInstance', 'action', 'reason'] as const) {
+    if (!event[field]) errors.push(required(field));
+    errors.push(...validateLength(field, event[field], shortTextBytesMax));
+  }
+  errors.push(...validateLength('message', event.message, messageBytesMax));
+  return errors;
+}
+
+const validateLength = (field: string, value = '', bytesMax: number): FieldError[] =>
+  Buffer.byteLength(value) > bytesMax ? [invalid(field, '', `can have at most ${bytesMax} characters`)] : [];
+
+/** The newest of the times that an event carries, and what stands for it where it has none. */
+const lastSeen = (event: Event, now: number): string =>
+  event.series
+    ? age(event.series.lastObservedTime, now)
+    : event.lastTimestamp
+      ? age(event.lastTimestamp, now)
+      : firstSeen(event, now);
+
+const firstSeen = (event: Event, now: number): string => age(event.firstTimestamp || event.eventTime, now);
+
+/** Events of the newer form that stand alone carry no count. */
+const countOf = (event: Event): number => event.series?.count ?? (event.series ? 0 : event.count || 1);
+
+function target({ involvedObject }: Event): string {
+  const kind = (involvedObject?.kind ?? '').toLowerCase();
+  return involvedObject?.name ? `${kind}/${involvedObject.name}` : kind;
+}
+
+function sourceOf(event: Event): string {
+  const component = event.source?.component || event.reportingComponent || '';
+  const instance = event.source?.host || event.reportingInstance || '';
+  return instance === '' ? component : `${component}, ${instance}`;
+}
+
+const cell = (value: (event: Event, now: number) => string | number) => (object: ApiObject, now: number) =>
+  value(typed(schema, object), now);
+
+const columns = [
+  column('Last Seen', 'Time since it was last seen.', cell(lastSeen)),
+  column(
+    'Type',
+    'Normal or Warning.',
+    cell(({ type = '' }) => type),
+  ),
+  column(
+    'Reason',
+    'Machine-readable reason.',
+    cell(({ reason = '' }) => reason),
+  ),
+  column('Object', 'The object that it is about.', cell(target)),
+  column(
+    'Subobject',
+    'The part of the object that it is about.',
+    cell((event) => event.involvedObject?.fieldPath ?? ''),
+    wide,
+  ),
+  column('Source', 'Who reported it.', cell(sourceOf), wide),
+  column(
+    'Message',
+    'What happened.',
+    cell(({ message = '' }) => message.trim()),
+  ),
+  column('First Seen', 'Time since it was first seen.', cell(firstSeen), wide),
+  column('Count', 'How often it was seen.', cell(countOf), wide),
+  column('Name', 'Name of the event.', (object) => object.metadata.name ?? '', { ...wide, format: 'name' }),
+];
+
+const select = (value: (event: Event) => string | undefined) => (object: ApiObject) =>
+  value(typed(schema, object)) ?? '';
+
+/**
+ * Event of the core group. Names may be any path segment, as published: recorders append a time to the name of the
+ * object that an event is about, and that may be one that no DNS name allows.
+ */
+export const event = (_dialect: Dialect): Kind => ({
+  group: '',
+  version: 'v1',
+  kind: 'Event',
+  listKind: 'EventList',
+  resource: 'events',
+  singular: 'event',
+  shortNames: ['ev'],
+  categories: [],
+  scope: 'Namespaced',
+  schema,
+  nameFormat: 'pathSegment',
+  selectableFields: {
+    'involvedObject.kind': select((event) => event.involvedObject?.kind),
+    'involvedObject.namespace': select((event) => event.involvedObject?.namespace),
+    'involvedObject.name': select((event) => event.involvedObject?.name),
+    'involvedObject.uid': select((event) => event.involvedObject?.uid),
+    'involvedObject.apiVersion': select((event) => event.involvedObject?.apiVersion),
+    'involvedObject.resourceVersion': select((event) => event.involvedObject?.resourceVersion),
+    'involvedObject.fieldPath': select((event) => event.involvedObject?.fieldPath),
+    reason: select((event) => event.reason),
+    reportingComponent: select((event) => event.reportingComponent),
+    source: select((event) => event.source?.component || event.reportingComponent),
+    type: select((event) => event.type),
+  },
+  columns,
+  strategy: {
+    validateCreate: validate,
+    validateUpdate: (object, _old, context) => validate(object, context),
+  },
+  subresources: [],
+  createOnUpdate: true,
+  unconditionalUpdate: true,
+  deleteReturnsObject: false,
+  generation: false,
+});

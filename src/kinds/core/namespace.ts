@@ -1,0 +1,120 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { list, optional, string, struct, time } from '../../schema/schema.ts';
+import { ageColumn, column, nameColumn } from '../columns.ts';
+import type { Kind, StrategyContext } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+import { validateFinalizerNames } from './finalizer-names.ts';
+
+const namespaceSpec = struct('api.core.v1.NamespaceSpec', 'What is asked of a namespace.', {
+  finalizers: optional(
+    1,
+    list(string()),
+    'Who empties the namespace before it may go; changed through the finalize subresource only.',
+  ),
+});
+
+const namespaceCondition = struct('api.core.v1.NamespaceCondition', 'One aspect of the state of a namespace.', {
+  type: optional(1, string(), 'Name of the aspect.', { presence: 'always' }),
+  status: optional(2, string(), '`True`, `False` or `Unknown`.', { presence: 'always' }),
+  lastTransitionTime: optional(4, time(), 'When the status last changed.', { presence: 'always' }),
+  reason: optional(5, string(), 'Machine-readable reason of the last change.'),
+  message: optional(6, string(), 'The reason in words.'),
+});
+
+const namespaceStatus = struct('api.core.v1.NamespaceStatus', 'The state of a namespace.', {
+  phase: optional(1, string(), '`Active`, or `Terminating` while it is emptied and deleted.'),
+  conditions: optional(
+    2,
+    list(namespaceCondition, { patchStrategy: 'merge', patchMergeKey: 'type' }),
+    'What is known about its deletion.',
+  ),
+});
+
+const schema = kindSchema('api.core.v1.Namespace', 'A scope for names: namespaced objects are in one each.', {
+  spec: optional(2, namespaceSpec, 'What is asked of the namespace.', { presence: 'always' }),
+  status: optional(3, namespaceStatus, 'The state of the namespace.', { presence: 'always' }),
+});
+
+/** A new namespace is active, and keeps what is in it until the namespace controller has deleted that. */
+function prepareForCreate(object: ApiObject, { dialect }: StrategyContext): void {
+  const namespace = typed(schema, object);
+  const finalizers = namespace.spec?.finalizers ?? [];
+  namespace.status = { phase: 'Active' };
+  namespace.spec = {
+    ...namespace.spec,
+    finalizers: finalizers.includes(dialect.name) ? finalizers : [...finalizers, dialect.name],
+  };
+}
+
+function putBackFinalizers(object: ApiObject, old: ApiObject): void {
+  const namespace = typed(schema, object);
+  namespace.spec = { ...namespace.spec };
+  const finalizers = typed(schema, old).spec?.finalizers;
+  if (finalizers === undefined) delete namespace.spec.finalizers;
+  else namespace.spec.finalizers = finalizers;
+}
+
+const validateSpecFinalizers = (object: ApiObject, { dialect }: StrategyContext): FieldError[] =>
+  validateFinalizerNames(typed(schema, object).spec?.finalizers ?? [], dialect, 'spec.finalizers');
+
+/** The phase follows the deletion: it is Terminating from the moment that a deletion was asked for. */
+function validateStatus(object: ApiObject): FieldError[] {
+  const phase = typed(schema, object).status?.phase ?? '';
+  const deleting = object.metadata.deletionTimestamp !== undefined;
+  if (phase === (deleting ? 'Terminating' : 'Active')) return [];
+  const detail = deleting
+    ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+    : "may only be 'Active' if `deletionTimestamp` is empty";
+  return [invalid('status.phase', phase, detail)];
+}
+
+const phaseOf = (object: ApiObject): string => typed(schema, object).status?.phase ?? '';
+
+export const namespace = (_dialect: Dialect): Kind => ({
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  listKind: 'NamespaceList',
+  resource: 'namespaces',
+  singular: 'namespace',
+  shortNames: ['ns'],
+  categories: [],
+  scope: 'Cluster',
+  schema,
+  nameFormat: 'dnsLabel',
+  selectableFields: { 'status.phase': phaseOf },
+  columns: [nameColumn, column('Status', 'Whether the namespace is active or being deleted.', phaseOf), ageColumn],
+  strategy: {
+    prepareForCreate,
+    validateCreate: validateSpecFinalizers,
+    prepareForUpdate: putBackFinalizers,
+    validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
+  },
+  subresources: [
+    {
+      type: 'view',
+      name: 'status',
+      verbs: ['get', 'update', 'patch'],
+      prepareForUpdate: (object, old) => {
+        object['spec'] = old['spec'];
+      },
+      validateUpdate: validateStatus,
+    },
+    {
+      type: 'view',
+      name: 'finalize',
+      verbs: ['update'],
+      prepareForUpdate: (object, old) => {
+        object['status'] = old['status'];
+      },
+      validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
+    },
+  ],
+  createOnUpdate: false,
+  unconditionalUpdate: true,
+  deleteReturnsObject: false,
+  generation: false,
+});

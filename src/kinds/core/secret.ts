@@ -1,0 +1,151 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../base/limits.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts';
+import { setOwn } from '../../schema/own-property.ts';
+import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
+import { ageColumn, column, nameColumn } from '../columns.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+import { validateDataKeys } from './data-keys.ts';
+
+const schema = kindSchema('api.core.v1.Secret', 'Secret data for others to use, as keys and values.', {
+  immutable: optional(5, boolean(), 'True means that the data can never change again; neither can this field.', {
+    presence: 'explicit',
+  }),
+  data: optional(2, map(bytes()), 'The secret values, in base64.'),
+  stringData: optional(
+    4,
+    map(string()),
+    'Values as plain text, for writing only: they are put into data, over what is there, and never shown.',
+  ),
+  type: optional(3, string(), 'Says what the data is for, and which keys must be there.', { default: 'Opaque' }),
+});
+
+type Data = Readonly<Record<string, string>>;
+
+const text = (data: Data, key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
+const dataKey = (key: string): string => `data[${key}]`;
+const missing = (data: Data, ...keys: string[]): FieldError[] =>
+  keys.filter((key) => !Object.hasOwn(data, key)).map((key) => required(dataKey(key)));
+
+/** The value must be a JSON object. What is wrong with it is not said in detail: that would show parts of the secret. */
+function validateJson(data: Data, key: string): FieldError[] {
+  const absent = missing(data, key);
+  if (absent.length > 0) return absent;
+  const broken = [invalid(dataKey(key), '<secret contents redacted>', 'must be a JSON object')];
+  try {
+    const value: unknown = JSON.parse(text(data, key));
+    // `null` reads as an empty object in the published server.
+    return typeof value === 'object' && !Array.isArray(value) ? [] : broken;
+  } catch {
+    return broken;
+  }
+}
+
+/** What each type of Secret asks for. Types that are not named here are free. */
+function typeRules({ domain }: Dialect): Readonly<Record<string, (data: Data, object: ApiObject) => FieldError[]>> {
+  const accountName = `${domain}/service-account.name`;
+  return {
+    [`${domain}/service-account-token`]: (_data, { metadata }) =>
+      metadata.annotations?.[accountName] ? [] : [required(`metadata.annotations[${accountName}]`)],
+    [`${domain}/dockercfg`]: (data) => validateJson(data, '.dockercfg'),
+    [`${domain}/dockerconfigjson`]: (data) => validateJson(data, '.dockerconfigjson'),
+    [`${domain}/basic-auth`]: (data) => {
+      const absent = missing(data, 'username', 'password');
+      return absent.length === 2 ? absent : [];
+    },
+    [`${domain}/ssh-auth`]: (data) => (data['ssh-privatekey'] ? [] : [required(dataKey('ssh-privatekey'))]),
+    [tlsType({ domain })]: (data) => missing(data, 'tls.crt', 'tls.key'),
+  };
+}
+
+const tlsType = ({ domain }: Pick<Dialect, 'domain'>): string => `${domain}/tls`;
+
+/** `stringData` is for writing only. */
+function mergeStringData(object: ApiObject): void {
+  const secret = typed(schema, object);
+  if (secret.stringData === undefined) return;
+  const data: Record<string, string> = { ...secret.data };
+  for (const [key, value] of Object.entries(secret.stringData)) {
+    setOwn(data, key, Buffer.from(value, 'utf8').toString('base64'));
+  }
+  if (Object.keys(data).length > 0) secret.data = data;
+  delete secret.stringData;
+}
+
+function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
+  const errors: FieldError[] = [];
+  if (object['type'] !== old['type']) errors.push(invalid('type', object['type'], 'field is immutable'));
+  if (old['immutable'] !== true) return errors;
+  const frozen = 'field is immutable when `immutable` is set';
+  if (object['immutable'] !== true) errors.push(forbidden('immutable', frozen));
+  if (!isDeepStrictEqual({ ...(object['data'] ?? {}) }, { ...(old['data'] ?? {}) }))
+    errors.push(forbidden('data', frozen));
+  return errors;
+}
+
+/** A pair that does not fit is stored all the same, with a warning. */
+function keyPairProblem(data: Data): string | undefined {
+  try {
+    const certificate = text(data, 'tls.crt');
+    if (!certificate.includes('-----BEGIN')) return 'tls: failed to find any PEM data in certificate input';
+    const key = text(data, 'tls.key');
+    if (!key.includes('-----BEGIN')) return 'tls: failed to find any PEM data in key input';
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
+      ? undefined
+      : 'tls: private key does not match public key';
+  } catch {
+    return 'tls: failed to parse the certificate or the private key';
+  }
+}
+
+export const secret = (dialect: Dialect): Kind => {
+  const rules = typeRules(dialect);
+  const validate = (object: ApiObject): FieldError[] => {
+    const { data = {}, type = '' } = typed(schema, object);
+    const errors = validateDataKeys(data, 'data');
+    const size = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), 0);
+    if (size > limits.dataBytesMax) errors.push(tooLong('data', limits.dataBytesMax));
+    if (Object.hasOwn(rules, type)) errors.push(...(rules[type]?.(data, object) ?? []));
+    return errors;
+  };
+  return {
+    group: '',
+    version: 'v1',
+    kind: 'Secret',
+    listKind: 'SecretList',
+    resource: 'secrets',
+    singular: 'secret',
+    shortNames: [],
+    categories: [],
+    scope: 'Namespaced',
+    schema,
+    nameFormat: 'dnsSubdomain',
+    selectableFields: { type: (object) => typed(schema, object).type ?? '' },
+    columns: [
+      nameColumn,
+      column('Type', 'What the data is for.', (object) => typed(schema, object).type ?? ''),
+      column('Data', 'Number of values.', (object) => Object.keys(typed(schema, object).data ?? {}).length),
+      ageColumn,
+    ],
+    strategy: {
+      default: mergeStringData,
+      validateCreate: validate,
+      validateUpdate: (object, old) => [...validateUpdate(object, old), ...validate(object)],
+      warnings: (object) => {
+        const { type, data = {} } = typed(schema, object);
+        const problem = type === tlsType(dialect) ? keyPairProblem(data) : undefined;
+        return problem === undefined ? [] : [problem];
+      },
+    },
+    subresources: [],
+    createOnUpdate: false,
+    unconditionalUpdate: true,
+    deleteReturnsObject: false,
+    generation: false,
+  };
+};

@@ -1,0 +1,74 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { boolean, list, optional } from '../../schema/schema.ts';
+import { ageColumn, column, nameColumn } from '../columns.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+import { localObjectReference, objectReference } from './references.ts';
+
+const schema = kindSchema('api.core.v1.ServiceAccount', 'An identity for programs, and the secrets that go with it.', {
+  secrets: optional(
+    2,
+    list(objectReference, { patchStrategy: 'merge', patchMergeKey: 'name' }),
+    'Secrets in the same namespace that pods with this account may use.',
+  ),
+  imagePullSecrets: optional(
+    3,
+    list(localObjectReference),
+    'Secrets in the same namespace that pods with this account pull images with.',
+  ),
+  automountServiceAccountToken: optional(
+    4,
+    boolean(),
+    'Whether pods with this account get a token mounted; a pod may say otherwise.',
+    { presence: 'explicit' },
+  ),
+});
+
+/** Secrets are named in the same namespace, so nothing but the name is kept. */
+function keepNames(object: ApiObject): void {
+  const account = typed(schema, object);
+  if (account.secrets === undefined) return;
+  account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
+}
+
+/** ServiceAccount (spec section 2.2). Unlike the published kind it is created by PUT, since spec section 4.2 says so. */
+export const serviceAccount = (dialect: Dialect): Kind => {
+  const deprecated = `${dialect.domain}/enforce-mountable-secrets`;
+  const carries = (object: ApiObject | undefined): boolean => object?.metadata.annotations?.[deprecated] !== undefined;
+  return {
+    group: '',
+    version: 'v1',
+    kind: 'ServiceAccount',
+    listKind: 'ServiceAccountList',
+    resource: 'serviceaccounts',
+    singular: 'serviceaccount',
+    shortNames: ['sa'],
+    categories: [],
+    scope: 'Namespaced',
+    schema,
+    nameFormat: 'dnsSubdomain',
+    selectableFields: {},
+    columns: [
+      nameColumn,
+      column('Secrets', 'Number of secrets.', (object) => typed(schema, object).secrets?.length ?? 0),
+      ageColumn,
+    ],
+    strategy: {
+      prepareForCreate: keepNames,
+      prepareForUpdate: keepNames,
+      warnings: (object, old) =>
+        carries(object) && !carries(old)
+          ? [
+              `metadata.annotations[${deprecated}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+            ]
+          : [],
+    },
+    subresources: [],
+    createOnUpdate: true,
+    unconditionalUpdate: true,
+    deleteReturnsObject: true,
+    generation: false,
+  };
+};
