@@ -1,0 +1,40 @@
+import type { ManagedFieldsEntry } from '../../meta/api-object.ts';
+import { type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
+
+const managerBytesMax = 128;
+const subresourceBytesMax = 256;
+
+/** Checks the shape of ownership entries; what the field sets say is the apply room's. */
+export const validateManagedFields = (entries: readonly ManagedFieldsEntry[], field: string): FieldError[] =>
+  entries.flatMap((entry, index) => validateEntry(entry, `${field}[${index}]`));
+
+function validateEntry(entry: ManagedFieldsEntry, field: string): FieldError[] {
+  const errors: FieldError[] = [];
+  // Decoded, not checked: both may hold any text.
+  const operation: string = entry.operation ?? '';
+  const fieldsType: string = entry.fieldsType ?? '';
+  if (operation !== 'Apply' && operation !== 'Update') {
+    errors.push(invalid(`${field}.operation`, operation, 'must be `Apply` or `Update`'));
+  }
+  if (fieldsType !== '' && fieldsType !== 'FieldsV1') {
+    errors.push(invalid(`${field}.fieldsType`, fieldsType, 'must be `FieldsV1`'));
+  }
+  errors.push(...validateFieldManager(entry.manager ?? '', `${field}.manager`));
+  if (Buffer.byteLength(entry.subresource ?? '') > subresourceBytesMax) {
+    errors.push(tooLong(`${field}.subresource`, subresourceBytesMax));
+  }
+  return errors;
+}
+
+/** The name of a field manager, in an entry or in the `fieldManager` parameter (spec section 4.7). */
+export function validateFieldManager(manager: string, field: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (Buffer.byteLength(manager) > managerBytesMax) errors.push(tooLong(field, managerBytesMax));
+  const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(manager);
+  if (unprintable) {
+    const code = (unprintable[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    const position = Buffer.byteLength(manager.slice(0, unprintable.index));
+    errors.push(invalid(field, manager, `invalid character U+${code} (at position ${position})`));
+  }
+  return errors;
+}

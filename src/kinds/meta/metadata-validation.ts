@@ -1,0 +1,118 @@
+import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../base/limits.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
+import { type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts';
+import { formatChecks, isDnsLabel, isLabelValue, isQualifiedName } from '../../schema/formats.ts';
+import type { Kind } from '../kind.ts';
+import { validateManagedFields } from './managed-fields-validation.ts';
+import { validateOwnerReferences } from './owner-references-validation.ts';
+
+/**
+ * Checks the metadata of an object before it is created; its name must have been generated already. Whether a
+ * namespace has to be there is not checked: the registry sets it from the path.
+ */
+export function validateObjectMeta(
+  kind: Pick<Kind, 'nameFormat'>,
+  object: ApiObject,
+  path = 'metadata',
+): readonly FieldError[] {
+  const { metadata } = object;
+  return [
+    ...validateName(kind.nameFormat, metadata, path),
+    ...(metadata.namespace ? texts(`${path}.namespace`, metadata.namespace, isDnsLabel(metadata.namespace)) : []),
+    ...((metadata.generation ?? 0) < 0
+      ? [invalid(`${path}.generation`, metadata.generation, 'must be greater than or equal to 0')]
+      : []),
+    ...validateContents(metadata, path),
+  ];
+}
+
+/** Checks the metadata of an object before it replaces `old`. That a resourceVersion is there is the registry's to see. */
+export function validateObjectMetaUpdate(object: ApiObject, old: ApiObject, path = 'metadata'): readonly FieldError[] {
+  const [next, last] = [object.metadata, old.metadata];
+  const errors: FieldError[] = [];
+  if (last.deletionTimestamp !== undefined) errors.push(...validateNoNewFinalizers(next, last, path));
+  if ((next.generation ?? 0) < (last.generation ?? 0)) {
+    errors.push(invalid(`${path}.generation`, next.generation ?? 0, 'must not be decremented'));
+  }
+  for (const field of immutableFields) {
+    if (!isDeepStrictEqual(next[field] ?? null, last[field] ?? null)) {
+      errors.push(invalid(`${path}.${field}`, next[field] ?? null, 'field is immutable'));
+    }
+  }
+  return [...errors, ...validateContents(next, path)];
+}
+
+const immutableFields = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const satisfies readonly (keyof ObjectMeta)[];
+
+/** What holds on create and on update alike. */
+const validateContents = (metadata: ObjectMeta, path: string): FieldError[] => [
+  ...validateLabels(metadata.labels ?? {}, `${path}.labels`),
+  ...validateAnnotations(metadata.annotations ?? {}, `${path}.annotations`),
+  ...validateOwnerReferences(metadata.ownerReferences ?? [], `${path}.ownerReferences`),
+  ...validateFinalizers(metadata.finalizers ?? [], `${path}.finalizers`),
+  ...validateManagedFields(metadata.managedFields ?? [], `${path}.managedFields`),
+];
+
+const texts = (field: string, value: unknown, problems: readonly string[]): FieldError[] =>
+  problems.map((problem) => invalid(field, value, problem));
+
+function validateName(format: Kind['nameFormat'], { name, generateName }: ObjectMeta, path: string): FieldError[] {
+  return [
+    ...(generateName ? texts(`${path}.generateName`, generateName, prefixProblems(format, generateName)) : []),
+    ...(name
+      ? texts(`${path}.name`, name, formatChecks[format](name))
+      : [required(`${path}.name`, 'name or generateName is required')]),
+  ];
+}
+
+/** A prefix may end in a dash, and what is no whole name, as `.` is, may be the beginning of one. */
+function prefixProblems(format: Kind['nameFormat'], prefix: string): readonly string[] {
+  if (format === 'pathSegment') return formatChecks[format](`${prefix}a`);
+  return formatChecks[format](prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -1)}a` : prefix);
+}
+
+/** Also for the labels that stand in the templates and selectors of other kinds. */
+export const validateLabels = (labels: Readonly<Record<string, string>>, field: string): FieldError[] =>
+  Object.entries(labels).flatMap(([key, value]) => [
+    ...texts(field, key, isQualifiedName(key)),
+    ...texts(field, value, isLabelValue(value)),
+  ]);
+
+/** Keys may have upper-case letters in their domain; all keys and values together are limited. */
+export function validateAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldError[] {
+  const errors: FieldError[] = [];
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    errors.push(...texts(field, key, isQualifiedName(key.toLowerCase())));
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (bytes > limits.annotationBytesMax) errors.push(tooLong(field, limits.annotationBytesMax));
+  return errors;
+}
+
+const orphan = 'orphan';
+const foreground = 'foregroundDeletion';
+
+function validateFinalizers(finalizers: readonly string[], field: string): FieldError[] {
+  const errors = finalizers.flatMap((name) => texts(field, name, isQualifiedName(name)));
+  if (finalizers.includes(orphan) && finalizers.includes(foreground)) {
+    errors.push(invalid(field, finalizers, `finalizer ${orphan} and ${foreground} cannot be both set`));
+  }
+  return errors;
+}
+
+function validateNoNewFinalizers(next: ObjectMeta, last: ObjectMeta, path: string): FieldError[] {
+  const added = [...new Set(next.finalizers)].filter((name) => !last.finalizers?.includes(name)).sort();
+  if (added.length === 0) return [];
+  const names = added.map((name) => JSON.stringify(name)).join(', ');
+  const rule = 'no new finalizers can be added if the object is being deleted';
+  return [forbidden(`${path}.finalizers`, `${rule}, found new finalizers []string{${names}}`)];
+}

@@ -1,0 +1,39 @@
+import type { OwnerReference } from '../../meta/api-object.ts';
+import { type FieldError, invalid } from '../../meta/field-error.ts';
+
+/** Each reference is complete, and at most one owner is the controller. Paths have no index, as clients know them. */
+export function validateOwnerReferences(references: readonly OwnerReference[], field: string): FieldError[] {
+  const errors: FieldError[] = [];
+  let controller: string | undefined;
+  for (const reference of references) {
+    errors.push(...validateOwnerReference(reference, field));
+    if (!reference.controller) continue;
+    const name = `${reference.kind}/${reference.name}`;
+    if (controller === undefined) controller = name;
+    else errors.push(invalid(field, references, secondController(controller, name)));
+  }
+  return errors;
+}
+
+const secondController = (first: string, second: string): string =>
+  `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${second}`;
+
+function validateOwnerReference(reference: OwnerReference, field: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const { group, version } = splitApiVersion(reference.apiVersion ?? '');
+  if (version === '') errors.push(invalid(`${field}.apiVersion`, reference.apiVersion, 'version must not be empty'));
+  for (const name of ['kind', 'name', 'uid'] as const) {
+    if (!reference[name]) errors.push(invalid(`${field}.${name}`, reference[name] ?? '', `${name} must not be empty`));
+  }
+  // Events go away by themselves, so nothing may hang on them.
+  if (group === '' && version === 'v1' && reference.kind === 'Event') {
+    errors.push(invalid(field, reference, '/v1, Kind=Event is disallowed from being an owner'));
+  }
+  return errors;
+}
+
+function splitApiVersion(apiVersion: string): { readonly group: string; readonly version: string } {
+  const parts = apiVersion.split('/');
+  if (parts.length > 2) return { group: '', version: '' };
+  return { group: parts.length === 2 ? (parts[0] ?? '') : '', version: parts.at(-1) ?? '' };
+}
