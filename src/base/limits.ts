@@ -69,4 +69,6 @@ export const limits = {
   generateNameAttemptsMax: 8,
   /** Re-reads after a lost race of a write that named no resourceVersion. */
   writeAttemptsMax: 32,
+  /** Sets of label values that one metric keeps apart; all others are counted together (CVE-2020-8552). */
+  metricSeriesMax: 2_000,
 } as const;

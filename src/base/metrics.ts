@@ -1,0 +1,181 @@
+import { limits } from './limits.ts';
+
+/**
+ * Counters, gauges and histograms in the text format 0.0.4 that Prometheus reads. Written here because the usual
+ * library costs 15 ms of every start, and because the number of series has a bound: label values that a client chooses
+ * must not grow memory (CVE-2020-8552).
+ */
+export type Labels<Name extends string> = Readonly<Record<Name, string>>;
+
+export interface Counter<Name extends string> {
+  /** `by` is not negative. */
+  add(labels: Labels<Name>, by?: number): void;
+}
+
+export interface Gauge<Name extends string> {
+  set(labels: Labels<Name>, value: number): void;
+  add(labels: Labels<Name>, by: number): void;
+}
+
+export interface Histogram<Name extends string> {
+  observe(labels: Labels<Name>, value: number): void;
+}
+
+export interface MetricDefinition<Name extends string> {
+  /** Ends with its unit, and counters with `_total`. */
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly Name[];
+}
+
+export interface HistogramDefinition<Name extends string> extends MetricDefinition<Name> {
+  /** Upper bounds, ascending, without infinity. */
+  readonly buckets: readonly number[];
+}
+
+/** The value that every label has in the series of those others. */
+const overflowLabel = 'overflow';
+
+export class Metrics {
+  readonly #metrics = new Map<string, Metric>();
+  readonly #collectors: (() => void)[] = [];
+
+  counter<Name extends string>(definition: MetricDefinition<Name>): Counter<Name> {
+    const series = this.#register('counter', definition, () => ({ value: 0 }), renderValue);
+    return {
+      add(labels, by = 1) {
+        series.of(labels).value += by;
+      },
+    };
+  }
+
+  gauge<Name extends string>(definition: MetricDefinition<Name>): Gauge<Name> {
+    const series = this.#register('gauge', definition, () => ({ value: 0 }), renderValue);
+    return {
+      set(labels, value) {
+        series.of(labels).value = value;
+      },
+      add(labels, by) {
+        series.of(labels).value += by;
+      },
+    };
+  }
+
+  histogram<Name extends string>(definition: HistogramDefinition<Name>): Histogram<Name> {
+    const { buckets } = definition;
+    const empty = () => ({ counts: buckets.map(() => 0), count: 0, sum: 0 });
+    const series = this.#register('histogram', definition, empty, (name, labels, state) =>
+      renderHistogram(name, labels, buckets, state),
+    );
+    return {
+      observe(labels, value) {
+        const state = series.of(labels);
+        const at = buckets.findIndex((bound) => value <= bound);
+        if (at !== -1) state.counts[at] = (state.counts[at] ?? 0) + 1;
+        state.count += 1;
+        state.sum += value;
+      },
+    };
+  }
+
+  /** Runs before each rendering, to set gauges that are cheaper to read than to keep up to date. */
+  onCollect(collect: () => void): void {
+    this.#collectors.push(collect);
+  }
+
+  /** All metrics in the text format, in order of name. */
+  render(): string {
+    for (const collect of this.#collectors) collect();
+    const names = [...this.#metrics.keys()].sort();
+    return names.map((name) => this.#metrics.get(name)?.render() ?? '').join('');
+  }
+
+  #register<Name extends string, State>(
+    type: string,
+    definition: MetricDefinition<Name>,
+    create: () => State,
+    renderState: (name: string, labels: string, state: State) => string,
+  ): SeriesSet<Name, State> {
+    if (this.#metrics.has(definition.name)) throw new Error(`metric ${definition.name} is defined twice`);
+    const series = new SeriesSet(definition.labels, create);
+    const head = `# HELP ${definition.name} ${escapeHelp(definition.help)}\n# TYPE ${definition.name} ${type}\n`;
+    this.#metrics.set(definition.name, {
+      render: () => head + series.render((labels, state) => renderState(definition.name, labels, state)),
+    });
+    return series;
+  }
+}
+
+/** What the media type of the rendered text is. */
+export const metricsMediaType = 'text/plain; version=0.0.4; charset=utf-8';
+
+interface Metric {
+  render(): string;
+}
+
+/** The states of one metric by label values. */
+class SeriesSet<Name extends string, State> {
+  readonly #names: readonly Name[];
+  readonly #create: () => State;
+  /** By the labels as they are rendered. */
+  readonly #states = new Map<string, State>();
+
+  constructor(names: readonly Name[], create: () => State) {
+    this.#names = names;
+    this.#create = create;
+  }
+
+  of(labels: Labels<Name>): State {
+    const key = this.#key((name) => labels[name]);
+    const found = this.#states.get(key);
+    if (found) return found;
+    if (this.#states.size < limits.metricSeriesMax) return this.#add(key);
+    const overflow = this.#key(() => overflowLabel);
+    return this.#states.get(overflow) ?? this.#add(overflow);
+  }
+
+  render(renderState: (labels: string, state: State) => string): string {
+    return [...this.#states].map(([labels, state]) => renderState(labels, state)).join('');
+  }
+
+  #key(value: (name: Name) => string): string {
+    return this.#names.map((name) => `${name}="${escapeLabel(value(name))}"`).join(',');
+  }
+
+  #add(key: string): State {
+    const state = this.#create();
+    this.#states.set(key, state);
+    return state;
+  }
+}
+
+const renderValue = (name: string, labels: string, { value }: { readonly value: number }): string =>
+  `${name}${braced(labels)} ${number(value)}\n`;
+
+function renderHistogram(
+  name: string,
+  labels: string,
+  buckets: readonly number[],
+  state: { readonly counts: readonly number[]; readonly count: number; readonly sum: number },
+): string {
+  const bucket = (bound: string, count: number): string =>
+    `${name}_bucket${braced([labels, `le="${bound}"`].filter((part) => part !== '').join(','))} ${count}\n`;
+  let below = 0;
+  const lines = buckets.map((bound, index) => {
+    below += state.counts[index] ?? 0;
+    return bucket(number(bound), below);
+  });
+  lines.push(bucket('+Inf', state.count));
+  lines.push(`${name}_sum${braced(labels)} ${number(state.sum)}\n${name}_count${braced(labels)} ${state.count}\n`);
+  return lines.join('');
+}
+
+const braced = (labels: string): string => (labels === '' ? '' : `{${labels}}`);
+
+const number = (value: number): string =>
+  value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
+
+const escapeHelp = (text: string): string => text.replace(/\\/g, '\\\\').replace(/\n/g, '\\n');
+
+const escapeLabel = (text: string): string =>
+  /["\\\n]/.test(text) ? text.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n') : text;
