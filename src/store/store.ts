@@ -8,9 +8,12 @@
  * - A reader never sees a write before it is durable; after a write's promise resolved every reader of this store sees it.
  * - Each write has its own revision, larger than all before, also across restarts, backup and restore.
  * - The change feed is ordered by revision, complete, without repetition, and never splits a revision.
+ *
+ * Keys are well-formed, non-empty strings. Values belong to whoever reads them next: neither a caller nor a store changes
+ * bytes after handing them over. A value may be a view on a larger buffer; who keeps few of many for long copies them.
  */
 
-/** A position in the history of the store. Starts at 1; a safe integer. Revision 0 means "none". */
+/** A position in the history of the store. Starts at 1, without a key; a safe integer. Revision 0 means "none". */
 export type Revision = number;
 
 export interface StoreRecord {
@@ -94,7 +97,7 @@ export interface Store {
    */
   compact(upTo: Revision): Promise<void>;
 
-  /** Ends feeds, finishes writes under way, gives the file or connection back. Later calls fail with `unavailable`. */
+  /** Ends feeds (they throw `unavailable`), finishes writes under way, gives the file or connection back. Later calls fail with `unavailable`. */
   close(): Promise<void>;
 }
 

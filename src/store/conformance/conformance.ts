@@ -1,0 +1,21 @@
+import { describe } from 'node:test';
+import { compactionGuarantees, feedGuarantees } from './feeds.ts';
+import { listGuarantees, recordGuarantees, serializabilityGuarantees } from './key-values.ts';
+import { lifecycleGuarantees } from './lifecycle.ts';
+import { modelGuarantees } from './model.ts';
+import { type ConformanceSubject, guaranteesOf } from './subject.ts';
+
+/**
+ * Registers the suite that every store passes, written from the guarantees in `store.ts` and from nothing else: it
+ * assumes neither that revisions are dense, nor where they start, nor that they only move by the suite's own writes.
+ */
+export const conformance = (subject: ConformanceSubject): void => {
+  const guarantee = guaranteesOf(subject);
+  describe(`${subject.name}: records`, () => recordGuarantees(guarantee));
+  describe(`${subject.name}: lists`, () => listGuarantees(guarantee));
+  describe(`${subject.name}: strict serializability`, () => serializabilityGuarantees(guarantee));
+  describe(`${subject.name}: feeds`, () => feedGuarantees(guarantee));
+  describe(`${subject.name}: compaction`, () => compactionGuarantees(guarantee));
+  describe(`${subject.name}: lifecycle`, () => lifecycleGuarantees(guarantee, subject.capabilities));
+  describe(`${subject.name}: model`, () => modelGuarantees(guarantee));
+};

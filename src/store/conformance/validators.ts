@@ -1,0 +1,92 @@
+/** One validator per guarantee of a change feed. Each throws an AssertionError that shows where the guarantee broke. */
+import assert from 'node:assert/strict';
+import type { Change, ChangeBatch, Revision, StoreRecord } from '../store.ts';
+
+/** Ordered and unique: revisions grow from change to change, and start after `from`. */
+export const assertOrdered = (changes: readonly Change[], from: Revision): void => {
+  let last = from;
+  for (const change of changes) {
+    assert.ok(change.revision > last, `change at ${change.revision} came after ${last}`);
+    last = change.revision;
+  }
+};
+
+/**
+ * Bookmarkable and atomic: a batch reports at least its last change, reports never go back, and nothing at or before a
+ * reported revision comes later, so that no revision is split between batches.
+ */
+export const assertBookmarkable = (batches: readonly ChangeBatch[], from: Revision): void => {
+  let reported = from;
+  for (const batch of batches) {
+    assert.ok(batch.revision >= reported, `progress went back from ${reported} to ${batch.revision}`);
+    for (const { revision } of batch.changes) {
+      assert.ok(revision > reported, `change at ${revision} came after progress ${reported}`);
+      assert.ok(revision <= batch.revision, `batch that reports ${batch.revision} has a change at ${revision}`);
+    }
+    reported = batch.revision;
+  }
+};
+
+/** Correct type and previous value: each change fits the state that the changes before it left. Gives the last state. */
+export const replay = (
+  changes: readonly Change[],
+  start: ReadonlyMap<string, StoreRecord> = new Map(),
+): ReadonlyMap<string, StoreRecord> => {
+  const state = new Map(start);
+  for (const change of changes) {
+    const { key, revision } = change;
+    const before = state.get(key);
+    if (change.type === 'create') {
+      assert.equal(before, undefined, `create of ${key} at ${revision}, which is there`);
+    } else {
+      assert.ok(before, `${change.type} of ${key} at ${revision}, which is absent`);
+      assertSameRecord(change.previous, before);
+    }
+    if (change.type === 'delete') state.delete(key);
+    else state.set(key, { key, value: change.value, revision });
+  }
+  return state;
+};
+
+/** The state that a replay ends with is what a list at that revision shows. */
+export const assertSameRecords = (actual: readonly StoreRecord[], expected: Iterable<StoreRecord>): void => {
+  const wanted = [...expected];
+  assert.deepEqual(
+    actual.map(({ key, revision }) => ({ key, revision })),
+    wanted.map(({ key, revision }) => ({ key, revision })),
+  );
+  for (const [index, record] of wanted.entries()) assertSameRecord(actual[index], record);
+};
+
+export const assertSameRecord = (actual: StoreRecord | undefined, expected: StoreRecord | undefined): void => {
+  if (!expected) {
+    assert.equal(actual, undefined, `key ${actual?.key} should be absent`);
+    return;
+  }
+  assert.ok(actual, `key ${expected.key} should be there`);
+  assert.equal(actual.key, expected.key);
+  assert.equal(actual.revision, expected.revision);
+  assertSameBytes(actual.value, expected.value);
+};
+
+/** Equal bytes, whatever kind of Uint8Array holds them. */
+export const assertSameBytes = (actual: Uint8Array, expected: Uint8Array): void => {
+  assert.ok(actual instanceof Uint8Array, 'values are Uint8Arrays');
+  assert.ok(Buffer.compare(actual, expected) === 0, `values differ: ${show(actual)} and ${show(expected)}`);
+};
+
+/** Two feeds told the same story. */
+export const assertSameChanges = (actual: readonly Change[], expected: readonly Change[]): void => {
+  const outline = ({ type, key, revision }: Change) => ({ type, key, revision });
+  assert.deepEqual(actual.map(outline), expected.map(outline));
+  for (const [index, change] of actual.entries()) assertSameChange(change, expected[index]);
+};
+
+const assertSameChange = (actual: Change, expected: Change | undefined): void => {
+  assert.equal(actual.type, expected?.type);
+  if (actual.type !== 'delete' && expected && expected.type !== 'delete') assertSameBytes(actual.value, expected.value);
+  if (actual.type !== 'create' && expected && expected.type !== 'create')
+    assertSameRecord(actual.previous, expected.previous);
+};
+
+const show = (bytes: Uint8Array): string => `${bytes.length} bytes ${Buffer.from(bytes.subarray(0, 40)).toString()}`;

@@ -1,0 +1,202 @@
+import SortedTree from 'sorted-btree';
+import { Pulse } from '../../../base/pulse.ts';
+import { compareKeys } from '../../key-order.ts';
+import {
+  type Change,
+  type ChangeBatch,
+  type Committed,
+  type ListOptions,
+  type Page,
+  type Revision,
+  type Store,
+  StoreError,
+  type StoreRecord,
+} from '../../store.ts';
+
+export interface MemoryStoreOptions {
+  /** The revision the store starts at, with nothing in it and no history before. */
+  readonly revision?: Revision;
+}
+
+/** A store for tests, without durability: the model that the other drivers are compared with. */
+export const openMemoryStore = (options: MemoryStoreOptions = {}): Store => new MemoryStore(options);
+
+/** What a key was from `revision` on: a record, or nothing after a deletion. */
+interface Version {
+  readonly revision: Revision;
+  readonly record: StoreRecord | undefined;
+}
+
+/** Changes that a feed hands over at once. */
+const batchChangesMax = 1_000;
+
+/**
+ * Two views of one history: `#versions` by key, `#log` by revision. After the writes
+ *
+ *     2 create a=x,  3 update a=y,  4 create b=z,  5 delete a
+ *
+ * `#versions` is a: [2 x, 3 y, 5 nothing], b: [4 z], and `#log` has the four changes. compact(3) leaves a: [3 y, 5 nothing],
+ * b: [4 z] and the changes 4 and 5: the state at 3, and what followed.
+ */
+class MemoryStore implements Store {
+  readonly #versions = new SortedTree.default<string, Version[]>(undefined, compareKeys);
+  readonly #moved = new Pulse();
+  #log: Change[] = [];
+  #head: Revision;
+  #compacted: Revision;
+  #closed = false;
+
+  constructor({ revision }: MemoryStoreOptions) {
+    this.#head = revision ?? 1;
+    this.#compacted = revision ?? 0;
+  }
+
+  async head(): Promise<Revision> {
+    this.#assertOpen();
+    return this.#head;
+  }
+
+  async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
+    this.#assertOpen();
+    return this.#recordAt(this.#versions.get(key) ?? [], this.#readable(at));
+  }
+
+  async list(prefix: string, options: ListOptions = {}): Promise<Page> {
+    this.#assertOpen();
+    const revision = this.#readable(options.at);
+    const { after, limit = Number.POSITIVE_INFINITY } = options;
+    const records: StoreRecord[] = [];
+    let remaining = 0;
+    const start = after !== undefined && compareKeys(after, prefix) > 0 ? after : prefix;
+    for (const [key, versions] of this.#versions.entries(start)) {
+      if (!key.startsWith(prefix)) break;
+      if (key === after) continue;
+      const record = this.#recordAt(versions, revision);
+      if (!record) continue;
+      if (records.length < limit) records.push(record);
+      else remaining++;
+    }
+    return { records, revision, remaining };
+  }
+
+  async create(key: string, value: Uint8Array): Promise<Committed> {
+    this.#assertOpen();
+    const current = this.#current(key);
+    if (current) throw new StoreError('exists', `key ${key} exists`, { key, revision: current.revision });
+    return this.#commit({ type: 'create', key, revision: this.#head + 1, value });
+  }
+
+  async update(key: string, value: Uint8Array, expected: Revision): Promise<Committed> {
+    this.#assertOpen();
+    const previous = this.#expect(key, expected);
+    return this.#commit({ type: 'update', key, revision: this.#head + 1, value, previous });
+  }
+
+  async delete(key: string, expected: Revision): Promise<Committed> {
+    this.#assertOpen();
+    const previous = this.#expect(key, expected);
+    return this.#commit({ type: 'delete', key, revision: this.#head + 1, previous });
+  }
+
+  async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {
+    let position = from;
+    while (!signal.aborted) {
+      this.#assertOpen();
+      this.#assertKept(position);
+      const changes = this.#changesAfter(position);
+      const last = changes.at(-1);
+      if (last) {
+        position = last.revision;
+        yield { changes, revision: position };
+      } else {
+        await this.#moved.wait(signal);
+      }
+    }
+  }
+
+  async compact(upTo: Revision): Promise<void> {
+    this.#assertOpen();
+    this.#assertReached(upTo);
+    if (upTo <= this.#compacted) return;
+    this.#compacted = upTo;
+    this.#log = this.#log.filter((change) => change.revision > upTo);
+    for (const [key, versions] of [...this.#versions.entries()]) this.#forget(key, versions, upTo);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#moved.beat();
+  }
+
+  #commit(change: Change): Committed {
+    const { key, revision } = change;
+    const record = change.type === 'delete' ? undefined : { key, value: change.value, revision };
+    const versions = this.#versions.get(key);
+    if (versions) versions.push({ revision, record });
+    else this.#versions.set(key, [{ revision, record }]);
+    this.#log.push(change);
+    this.#head = revision;
+    this.#moved.beat();
+    return { revision };
+  }
+
+  /** Drops versions that a later one, not after `upTo`, has replaced, and a deletion that is then the only one left. */
+  #forget(key: string, versions: readonly Version[], upTo: Revision): void {
+    const replaced = versions.findLastIndex((version) => version.revision <= upTo);
+    const kept = versions.slice(Math.max(replaced, 0)).filter((version) => version.record || version.revision > upTo);
+    if (kept.length === 0) this.#versions.delete(key);
+    else this.#versions.set(key, kept);
+  }
+
+  #current(key: string): StoreRecord | undefined {
+    return this.#versions.get(key)?.at(-1)?.record;
+  }
+
+  #recordAt(versions: readonly Version[], at: Revision): StoreRecord | undefined {
+    return versions.findLast((version) => version.revision <= at)?.record;
+  }
+
+  #changesAfter(position: Revision): readonly Change[] {
+    let low = 0;
+    let high = this.#log.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#log[middle]?.revision ?? 0) <= position) low = middle + 1;
+      else high = middle;
+    }
+    return this.#log.slice(low, low + batchChangesMax);
+  }
+
+  #expect(key: string, expected: Revision): StoreRecord {
+    const current = this.#current(key);
+    if (!current) throw new StoreError('notFound', `key ${key} is absent`, { key });
+    if (current.revision === expected) return current;
+    const message = `key ${key} is at revision ${current.revision}, not ${expected}`;
+    throw new StoreError('conflict', message, { key, revision: current.revision });
+  }
+
+  #readable(at: Revision | undefined): Revision {
+    if (at === undefined) return this.#head;
+    this.#assertReached(at);
+    this.#assertKept(at);
+    return at;
+  }
+
+  #assertReached(revision: Revision): void {
+    if (revision <= this.#head) return;
+    throw new StoreError('futureRevision', `revision ${revision} is beyond the head, ${this.#head}`, {
+      revision: this.#head,
+    });
+  }
+
+  #assertKept(revision: Revision): void {
+    if (revision >= this.#compacted) return;
+    throw new StoreError('compacted', `history before revision ${this.#compacted} is gone`, {
+      revision: this.#compacted,
+    });
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
+  }
+}

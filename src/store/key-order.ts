@@ -1,0 +1,21 @@
+/**
+ * Compares two keys by their UTF-8 bytes, which is the order of every store (RFC 3629 section 1: the order of UTF-8
+ * bytes is that of code points). JavaScript compares UTF-16 units instead, which puts U+10000 and above, written with
+ * surrogates (D800 to DFFF), before U+E000 to U+FFFF. Keys are well-formed strings: no lone surrogates.
+ */
+export const compareKeys = (a: string, b: string): number => {
+  const shorter = Math.min(a.length, b.length);
+  for (let index = 0; index < shorter; index++) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left === right) continue;
+    return codePointRank(left) - codePointRank(right);
+  }
+  return a.length - b.length;
+};
+
+/** Moves surrogates above all other units, and keeps the order among each of the two. */
+const codePointRank = (unit: number): number => {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+};
