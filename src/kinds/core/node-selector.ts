@@ -1,4 +1,4 @@
-import { list, optional, required, string, struct } from '../../schema/schema.ts';
+import { type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
 
 const nodeSelectorRequirement = struct(
   'api.core.v1.NodeSelectorRequirement',
@@ -36,3 +36,7 @@ export const nodeSelector = struct(
   },
   { structType: 'atomic' },
 );
+
+export type NodeSelector = Infer<typeof nodeSelector>;
+
+export type NodeSelectorTerm = Infer<typeof nodeSelectorTerm>;

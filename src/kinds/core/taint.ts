@@ -1,6 +1,8 @@
-import { optional, string, struct, time } from '../../schema/schema.ts';
+import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
+import { type Infer, optional, string, struct, time } from '../../schema/schema.ts';
 
-/** Key and effect are checked by the strategy of Node. */
+/** A taint of a node. */
 export const taint = struct('api.core.v1.Taint', 'Keeps pods that do not tolerate it off a node.', {
   key: optional(1, string(), 'Key of the taint.', { presence: 'always' }),
   value: optional(2, string(), 'Value of the taint.'),
@@ -9,3 +11,31 @@ export const taint = struct('api.core.v1.Taint', 'Keeps pods that do not tolerat
   }),
   timeAdded: optional(4, time(), 'When a taint with effect `NoExecute` was added.', { presence: 'explicit' }),
 });
+
+const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+
+/** Taints of a node are unique by key and effect. */
+export function validateTaints(taints: readonly Infer<typeof taint>[], field: string): FieldError[] {
+  const seen = new Set<string>();
+  return taints.flatMap((each, index) => {
+    const errors = validateTaint(each, `${field}[${index}]`);
+    const identity = JSON.stringify([each.effect, each.key]);
+    if (seen.has(identity)) {
+      errors.push({
+        ...duplicate(`${field}[${index}]`, each),
+        detail: 'taints must be unique by key and effect pair',
+      });
+    }
+    seen.add(identity);
+    return errors;
+  });
+}
+
+function validateTaint({ key = '', value = '', effect = '' }: Infer<typeof taint>, field: string): FieldError[] {
+  const errors = isQualifiedName(key).map((problem) => invalid(`${field}.key`, key, problem));
+  const valueProblems = isLabelValue(value);
+  if (valueProblems.length > 0) errors.push(invalid(`${field}.value`, value, valueProblems.join(';')));
+  if (effect === '') errors.push(required(`${field}.effect`));
+  else if (!effects.includes(effect)) errors.push(notSupported(`${field}.effect`, effect, effects));
+  return errors;
+}

@@ -10,7 +10,8 @@ export function validateOwnerReferences(references: readonly OwnerReference[], f
     if (!reference.controller) continue;
     const name = `${reference.kind}/${reference.name}`;
     if (controller === undefined) controller = name;
-    else errors.push(invalid(field, references, secondController(controller, name)));
+    // Without the value: it would be repeated for every further controller.
+    else errors.push(invalid(field, undefined, secondController(controller, name)));
   }
   return errors;
 }
@@ -21,7 +22,8 @@ const secondController = (first: string, second: string): string =>
 function validateOwnerReference(reference: OwnerReference, field: string): FieldError[] {
   const errors: FieldError[] = [];
   const { group, version } = splitApiVersion(reference.apiVersion ?? '');
-  if (version === '') errors.push(invalid(`${field}.apiVersion`, reference.apiVersion, 'version must not be empty'));
+  if (version === '')
+    errors.push(invalid(`${field}.apiVersion`, reference.apiVersion ?? '', 'version must not be empty'));
   for (const name of ['kind', 'name', 'uid'] as const) {
     if (!reference[name]) errors.push(invalid(`${field}.${name}`, reference[name] ?? '', `${name} must not be empty`));
   }

@@ -1,0 +1,20 @@
+import { boolean, list, optional, string, struct } from '../../schema/schema.ts';
+import { nodeConfigSource } from './node-config-source.ts';
+import { taint } from './taint.ts';
+
+export const nodeSpec = struct('api.core.v1.NodeSpec', 'What is asked of a node.', {
+  podCIDR: optional(1, string(), 'Range of the addresses of pods on the node; the first of podCIDRs.'),
+  podCIDRs: optional(
+    7,
+    list(string({ format: 'cidr' }), { patchStrategy: 'merge' }),
+    'Ranges of the addresses of pods on the node: at most one for each IP family.',
+  ),
+  providerID: optional(3, string(), 'Identity of the node at its provider, as `<provider>://<id>`.'),
+  unschedulable: optional(4, boolean(), 'True keeps new pods off the node.'),
+  taints: optional(5, list(taint), 'Taints of the node.'),
+  configSource: optional(6, nodeConfigSource, 'Source of the configuration of the node agent; no longer used.', {
+    presence: 'explicit',
+    deprecated: true,
+  }),
+  externalID: optional(2, string(), 'No longer used.', { deprecated: true }),
+});

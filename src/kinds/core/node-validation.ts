@@ -1,0 +1,92 @@
+import { duplicate, type FieldError, forbidden, invalid } from '../../meta/field-error.ts';
+import { compareQuantity, parseQuantity } from '../../schema/quantity.ts';
+import type { Infer } from '../../schema/schema.ts';
+import { validateConfigSource } from './node-config-source.ts';
+import type { nodeSpec } from './node-spec.ts';
+import type { nodeStatus } from './node-status.ts';
+import { validateTaints } from './taint.ts';
+
+type Spec = Infer<typeof nodeSpec>;
+type Status = Infer<typeof nodeStatus>;
+
+/** What holds for the spec of a node at any time. CIDRs are checked one by one by the schema. */
+export const validateSpec = (spec: Spec): FieldError[] => [
+  ...validateTaints(spec.taints ?? [], 'spec.taints'),
+  ...validatePodCidrs(spec.podCIDRs ?? []),
+  ...(spec.configSource ? validateConfigSource(spec.configSource, 'spec', 'spec.configSource') : []),
+];
+
+function validatePodCidrs(cidrs: readonly string[]): FieldError[] {
+  if (cidrs.length < 2) return [];
+  const errors: FieldError[] = [];
+  const families = new Set(cidrs.map((cidr) => cidr.includes(':')));
+  if (families.size < 2 || cidrs.length > 2) {
+    errors.push(invalid('spec.podCIDRs', cidrs, 'may specify no more than one CIDR for each IP family'));
+  }
+  const seen = new Set<string>();
+  for (const [index, cidr] of cidrs.entries()) {
+    if (seen.has(cidr)) errors.push(duplicate(`spec.podCIDRs[${index}]`, cidr));
+    seen.add(cidr);
+  }
+  return errors;
+}
+
+/** What is assigned to a node once stays. */
+export function validateSpecUpdate(spec: Spec, old: Spec): FieldError[] {
+  const errors: FieldError[] = [];
+  const [cidrs, oldCidrs] = [spec.podCIDRs ?? [], old.podCIDRs ?? []];
+  if (oldCidrs.length > 0 && JSON.stringify(cidrs) !== JSON.stringify(oldCidrs)) {
+    errors.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
+  }
+  if (old.providerID && spec.providerID !== old.providerID) {
+    errors.push(forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'));
+  }
+  if ((spec.externalID ?? '') !== (old.externalID ?? '')) {
+    errors.push(forbidden('spec.externalID', 'may not be updated'));
+  }
+  return errors;
+}
+
+/** What holds for the status of a node, on create and on update. */
+export const validateStatus = (status: Status): FieldError[] => [
+  ...validateResources(status.capacity ?? {}, 'status.capacity'),
+  ...validateResources(status.allocatable ?? {}, 'status.allocatable'),
+];
+
+/** What holds for the status of a node on update. */
+export const validateStatusUpdate = (status: Status): FieldError[] => [
+  ...validateStatus(status),
+  ...validateAddresses(status.addresses ?? []),
+  ...(['assigned', 'active', 'lastKnownGood'] as const).flatMap((name) => {
+    const source = status.config?.[name];
+    return source ? validateConfigSource(source, 'status', `status.config.${name}`) : [];
+  }),
+];
+
+function validateAddresses(addresses: NonNullable<Status['addresses']>): FieldError[] {
+  const seen = new Set<string>();
+  return addresses.flatMap((address, index) => {
+    const identity = JSON.stringify([address.type, address.address]);
+    const repeated = seen.has(identity);
+    seen.add(identity);
+    return repeated ? [duplicate(`status.addresses[${index}]`, address)] : [];
+  });
+}
+
+const zero = { nanos: 0n, family: 'decimal' } as const;
+
+function validateResources(resources: Readonly<Record<string, string>>, field: string): FieldError[] {
+  return Object.entries(resources).flatMap(([name, text]) => {
+    const quantity = parseQuantity(text);
+    // Decoding has refused what is no quantity.
+    if (!quantity) return [];
+    const errors: FieldError[] = [];
+    const path = `${field}.${name}`;
+    if (compareQuantity(quantity, zero) < 0) errors.push(invalid(path, text, 'must be greater than or equal to 0'));
+    if (isCounted(name) && quantity.nanos % 10n ** 9n !== 0n) errors.push(invalid(path, text, 'must be an integer'));
+    return errors;
+  });
+}
+
+/** Resources that come in whole pieces: pods, and those that have a domain. */
+const isCounted = (name: string): boolean => name === 'pods' || name.includes('/');

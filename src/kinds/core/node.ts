@@ -1,0 +1,122 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import { nodeFields } from '../../dialect/node-fields.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type Infer, optional } from '../../schema/schema.ts';
+import { ageColumn, column, nameColumn, none, unknown, wide } from '../columns.ts';
+import type { Column, Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+import { nodeSpec } from './node-spec.ts';
+import { nodeStatus } from './node-status.ts';
+import { validateSpec, validateSpecUpdate, validateStatus, validateStatusUpdate } from './node-validation.ts';
+
+const schema = kindSchema('api.core.v1.Node', 'A machine that pods run on.', {
+  spec: optional(2, nodeSpec, 'What is asked of the node.', { presence: 'always' }),
+  status: optional(3, nodeStatus, 'The state of the node.', { presence: 'always' }),
+});
+
+type Node = Infer<typeof schema>;
+
+/** All of the capacity is for pods unless the node says otherwise; the single CIDR and the first of the list are one. */
+function setDefaults(object: ApiObject): void {
+  const { spec, status } = typed(schema, object);
+  if (status?.capacity && !status.allocatable) status.allocatable = { ...status.capacity };
+  if (!spec) return;
+  if (spec.podCIDR && spec.podCIDR !== spec.podCIDRs?.[0]) spec.podCIDRs = [spec.podCIDR];
+  const first = spec.podCIDRs?.[0];
+  if (first) spec.podCIDR = first;
+}
+
+const specOf = (object: ApiObject): NonNullable<Node['spec']> => typed(schema, object).spec ?? {};
+const statusOf = (object: ApiObject): NonNullable<Node['status']> => typed(schema, object).status ?? {};
+
+function warnings(object: ApiObject, { title }: Dialect): string[] {
+  const { configSource, externalID } = specOf(object);
+  return [
+    ...(configSource ? ['spec.configSource: the feature is removed'] : []),
+    ...(externalID ? [`spec.externalID: this field is deprecated, and is unused by ${title}`] : []),
+  ];
+}
+
+function readiness(object: ApiObject): string {
+  const ready = statusOf(object).conditions?.findLast(({ type }) => type === 'Ready');
+  const state = ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady';
+  return specOf(object).unschedulable ? `${state},SchedulingDisabled` : state;
+}
+
+/** Roles come from labels: their names in the keys of one domain, or in the value of an older label. */
+function roles({ metadata }: ApiObject, { domain }: Dialect): string {
+  const prefix = `node-role.${domain}/`;
+  const found = new Set<string>();
+  for (const [key, value] of Object.entries(metadata.labels ?? {})) {
+    if (key.startsWith(prefix) && key.length > prefix.length) found.add(key.slice(prefix.length));
+    else if (key === `${domain}/role` && value !== '') found.add(value);
+  }
+  return found.size === 0 ? none : [...found].sort().join(',');
+}
+
+const addressOf = (object: ApiObject, wanted: string): string =>
+  statusOf(object).addresses?.find(({ type }) => type === wanted)?.address ?? none;
+
+const infoOf = (object: ApiObject): NonNullable<NonNullable<Node['status']>['nodeInfo']> =>
+  statusOf(object).nodeInfo ?? {};
+
+const columns = (dialect: Dialect): Column[] => [
+  nameColumn,
+  column('Status', 'Whether the node is ready, and takes new pods.', readiness),
+  column('Roles', 'Roles of the node.', (object) => roles(object, dialect)),
+  ageColumn,
+  column('Version', 'Version of the node agent.', (object) => infoOf(object)[nodeFields.agentVersion] ?? ''),
+  column('Internal-IP', 'Address of the node in its own network.', (object) => addressOf(object, 'InternalIP'), wide),
+  column('External-IP', 'Address of the node outside its network.', (object) => addressOf(object, 'ExternalIP'), wide),
+  column('OS-Image', 'Operating system image.', (object) => infoOf(object).osImage || unknown, wide),
+  column('Kernel-Version', 'Version of the kernel.', (object) => infoOf(object).kernelVersion || unknown, wide),
+  column(
+    'Container-Runtime',
+    'Name and version of the container runtime.',
+    (object) => infoOf(object).containerRuntimeVersion || unknown,
+    wide,
+  ),
+];
+
+/** Node. Its status may be set on create, unlike that of other kinds: nodes register themselves with all they know. */
+export const node = (dialect: Dialect): Kind => ({
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  listKind: 'NodeList',
+  resource: 'nodes',
+  singular: 'node',
+  shortNames: ['no'],
+  categories: [],
+  scope: 'Cluster',
+  schema,
+  nameFormat: 'dnsSubdomain',
+  selectableFields: { 'spec.unschedulable': (object) => String(specOf(object).unschedulable ?? false) },
+  columns: columns(dialect),
+  strategy: {
+    default: setDefaults,
+    validateCreate: (object) => [...validateSpec(specOf(object)), ...validateStatus(statusOf(object))],
+    validateUpdate: (object, old) => [
+      ...validateSpec(specOf(object)),
+      ...validateSpecUpdate(specOf(object), specOf(old)),
+      ...validateStatusUpdate(statusOf(object)),
+    ],
+    warnings: (object) => warnings(object, dialect),
+  },
+  subresources: [
+    {
+      type: 'view',
+      name: 'status',
+      verbs: ['get', 'update', 'patch'],
+      prepareForUpdate: (object, old) => {
+        object['spec'] = old['spec'];
+      },
+      validateUpdate: (object) => validateStatusUpdate(statusOf(object)),
+    },
+  ],
+  createOnUpdate: false,
+  unconditionalUpdate: true,
+  deleteReturnsObject: false,
+  generation: false,
+});
