@@ -13,7 +13,10 @@ export interface Dialect {
   readonly protobufMediaType: string;
   /** Prefix of the schema names in OpenAPI documents, without a dot at the end: 'io.orch'. */
   readonly openapiPrefix: string;
-  /** Extension that names a schema's kinds in OpenAPI, without `x-`: 'orch' -> 'x-orch-group-version-kind'. */
+  /**
+   * Name of the OpenAPI extensions, without `x-`: '<name>' -> 'x-<name>-group-version-kind'. Both dialects use the one
+   * that every client and generator has compiled in: under another name the clients find no kinds and validate nothing.
+   */
   readonly openapiExtension: string;
   readonly initialEventsEndAnnotation: string;
   readonly deprecatedAuditAnnotation: string;

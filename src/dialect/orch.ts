@@ -8,7 +8,7 @@ export const orch: Dialect = {
   namespaces: { system: 'orch-system', public: 'orch-public', nodeLease: 'orch-node-lease' },
   protobufMediaType: 'application/vnd.orch.protobuf',
   openapiPrefix: 'io.orch',
-  openapiExtension: 'orch',
+  openapiExtension: 'kubernetes',
   initialEventsEndAnnotation: 'orch.io/initial-events-end',
   deprecatedAuditAnnotation: 'orch.io/deprecated',
   rootCaConfigMap: 'orch-root-ca.crt',

@@ -18,18 +18,16 @@ export const apiVersionOf = ({ group, version }: Pick<GroupVersionKind, 'group' 
 export function decodeBody(request: VerbRequest, expected: GroupVersionKind & { readonly schema: StructSchema }): ApiObject {
   const { body } = request;
   if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
-  const typed = withKind(body.value, expected);
-  const object = decodeObject(typed, expected, (fields) => checkUnknown(request, [...fields, ...duplicates(body.duplicates)]));
-  return object;
+  return decodeObject(body.value, expected, (fields) => checkUnknown(request, [...fields, ...duplicates(body.duplicates)]));
 }
 
 /** Decodes and defaults a value of that kind; `onUnknown` is given a text for each field that the kind does not have. */
 export function decodeObject(
-  value: Record<string, unknown>,
+  value: unknown,
   expected: GroupVersionKind & { readonly schema: StructSchema },
   onUnknown: (fields: readonly string[]) => void,
 ): ApiObject {
-  const decoded = decode(expected.schema, value);
+  const decoded = decode(expected.schema, withKind(value, expected));
   const [first] = decoded.errors;
   if (first) {
     const errors = decoded.errors.map(({ path, expected: wanted, got }) => `${path}: expected ${wanted}, got ${got}`);
@@ -39,7 +37,7 @@ export function decodeObject(
   }
   onUnknown(decoded.unknown.map((path) => `unknown field "${path}"`));
   applyDefaults(expected.schema, decoded.value);
-  return decoded.value as ApiObject;
+  return decoded.value as unknown as ApiObject;
 }
 
 const duplicates = (paths: readonly string[]): readonly string[] => paths.map((path) => `duplicate field "${path}"`);
@@ -62,7 +60,7 @@ function withKind(value: unknown, expected: GroupVersionKind): Record<string, un
 }
 
 /** Spec section 4.6: `Ignore` drops silently, `Warn` tells, `Strict` refuses. */
-function checkUnknown(request: VerbRequest, problems: readonly string[]): void {
+export function checkUnknown(request: VerbRequest, problems: readonly string[]): void {
   const mode = request.info.query.get('fieldValidation') || 'Warn';
   switch (mode) {
     case 'Ignore':

@@ -1,7 +1,7 @@
 import { limits } from '../base/limits.ts';
 import { insertResourceVersion } from '../codec/encoded.ts';
 import { encodeObject } from '../codec/json.ts';
-import type { StrategyContext } from '../kinds/kind.ts';
+import type { Kind, StrategyContext } from '../kinds/kind.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/meta/metadata-validation.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
@@ -208,6 +208,7 @@ export class ObjectWriter {
     const old = stored.object;
     const strategyContext = this.strategyContext(context.user);
     keepServerMetadata(object, old);
+    if (view === kind.strategy) keepStatus(kind, object, old);
     kind.strategy.default?.(object, strategyContext);
     view.prepareForUpdate?.(object, old, strategyContext);
     if (kind.generation && changesBesideMetadataAndStatus(object, old)) {
@@ -295,6 +296,13 @@ function keepServerMetadata(object: ApiObject, old: ApiObject): void {
   keep(metadata, old.metadata, 'generateName');
   keep(metadata, old.metadata, 'managedFields');
   delete metadata.selfLink;
+}
+
+/** The status of kinds that have a door of its own for it changes only through that door. */
+function keepStatus(kind: Kind, object: ApiObject, old: ApiObject): void {
+  if (!kind.subresources.some(({ name }) => name === 'status')) return;
+  if (old['status'] === undefined) delete object['status'];
+  else object['status'] = structuredClone(old['status']);
 }
 
 function keep<K extends keyof ApiObject['metadata']>(

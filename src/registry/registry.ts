@@ -8,6 +8,7 @@ import { deleteCollection } from './delete-collection.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { ObjectWriter } from './object-writer.ts';
+import { patch } from './patch.ts';
 import type { Reply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
 import { update } from './update.ts';
@@ -31,6 +32,7 @@ export class Registry {
   serve(request: VerbRequest): Promise<Reply> {
     const { info, served } = request;
     checkScope(request);
+    if (info.subresource !== '' && !findSubresource(served, info.subresource)) throw noSuchPath();
     const { verb } = info;
     if (!allowedVerbs(served, info.subresource, info.name !== '').includes(verb)) {
       throw methodNotAllowed('the server does not allow this method on the requested resource', allowedMethods(request));
@@ -56,7 +58,7 @@ export class Registry {
       case 'deletecollection':
         return deleteCollection(this.#parts, this.#writer, request);
       case 'patch':
-        throw noSuchPath();
+        return patch(this.#writer, request);
     }
   }
 
@@ -72,7 +74,8 @@ export class Registry {
   }
 
   #view(request: VerbRequest, view: ViewSubresource): Promise<Reply> {
-    return isReadVerb(request.info.verb) ? get(this.#parts, request) : update(this.#writer, request, view);
+    if (isReadVerb(request.info.verb)) return get(this.#parts, request);
+    return request.info.verb === 'patch' ? patch(this.#writer, request, view) : update(this.#writer, request, view);
   }
 }
 
@@ -83,9 +86,9 @@ const findSubresource = ({ kind }: ServedResource, name: string): Subresource | 
 export function allowedVerbs(served: ServedResource, subresource: string, named: boolean): readonly ResourceVerb[] {
   if (subresource !== '') {
     const found = findSubresource(served, subresource);
-    return found === undefined ? [] : found.type === 'action' ? ['create'] : found.verbs.filter((verb) => verb !== 'patch');
+    return found === undefined ? [] : found.type === 'action' ? ['create'] : found.verbs;
   }
-  return named ? ['get', 'list', 'watch', 'update', 'delete'] : ['list', 'watch', 'create', 'deletecollection'];
+  return named ? ['get', 'list', 'watch', 'update', 'patch', 'delete'] : ['list', 'watch', 'create', 'deletecollection'];
 }
 
 const methods: Readonly<Record<ResourceVerb, string>> = {

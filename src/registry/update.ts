@@ -42,7 +42,7 @@ async function step(
 }
 
 /** The client's own uid and resourceVersion say which state it means. */
-function checkPreconditions({ served, info }: VerbRequest, { metadata }: ApiObject, stored: Stored): void {
+export function checkPreconditions({ served, info }: VerbRequest, { metadata }: ApiObject, stored: Stored): void {
   const { uid, resourceVersion = '' } = metadata;
   const oldUid = stored.object.metadata.uid;
   if (uid !== undefined && uid !== '' && uid !== oldUid) {
@@ -67,7 +67,7 @@ function refuseVersioned(object: ApiObject, { served, info }: VerbRequest): ApiO
   return object;
 }
 
-function nameFromPath(object: ApiObject, name: string): void {
+export function nameFromPath(object: ApiObject, name: string): void {
   if (object.metadata.name !== undefined && object.metadata.name !== name) {
     throw badRequest(
       `the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`,

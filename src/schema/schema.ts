@@ -242,7 +242,9 @@ export type Infer<S> = S extends { readonly type: 'string'; readonly enum: reado
             : S extends ListSchema<infer I>
               ? Infer<I>[]
               : S extends StructSchema<infer F>
-                ? { [K in RequiredKeys<F>]: Infer<SchemaOf<F[K]>> } & {
+                ? string extends keyof F
+                  ? Record<string, unknown> // some struct: its fields are not known statically
+                  : { [K in RequiredKeys<F>]: Infer<SchemaOf<F[K]>> } & {
                     [K in Exclude<keyof F, RequiredKeys<F>>]?: Infer<SchemaOf<F[K]>>;
                   }
                 : unknown;

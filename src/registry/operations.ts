@@ -1,0 +1,219 @@
+import type { GroupVersionKind, Kind, Subresource } from '../kinds/kind.ts';
+import { type Parameter, parameterSets, pathParameters } from './parameters.ts';
+import { allowedVerbs } from './registry.ts';
+import type { ServedResource } from './resource-registry.ts';
+
+/** Names a schema in the documents: a published struct name, or a body that any JSON may be. */
+export type SchemaRef = { readonly struct: string } | { readonly anyObject: true };
+
+/** One method of one path, as the OpenAPI documents describe it (spec sections 4.1 and 4.2). */
+export interface Operation {
+  readonly path: string;
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  readonly id: string;
+  readonly description: string;
+  /** What published documents call the verb. */
+  readonly action: 'get' | 'list' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection';
+  readonly kind: GroupVersionKind;
+  readonly parameters: readonly Parameter[];
+  readonly body: { readonly schema: SchemaRef; readonly required: boolean; readonly mediaTypes: readonly string[] } | undefined;
+  readonly responses: Readonly<Record<string, SchemaRef>>;
+  readonly streams: boolean;
+}
+
+/** The schemas that operations need beside their kinds. */
+export const statusStruct = 'apimachinery.pkg.apis.meta.v1.Status';
+export const deleteOptionsStruct = 'apimachinery.pkg.apis.meta.v1.DeleteOptions';
+
+const plainTypes = ['application/json', 'application/yaml'];
+export const patchTypes = ['application/merge-patch+json'];
+
+/** All operations of a kind. */
+export function operations(served: ServedResource): readonly Operation[] {
+  const { kind } = served;
+  const collection = collectionPath(served);
+  const one = `${collection}/{name}`;
+  const list = [
+    ...collectionOperations(served, collection),
+    ...objectOperations(served, one),
+    ...kind.subresources.flatMap((subresource) => subresourceOperations(served, `${one}/${subresource.name}`, subresource)),
+  ];
+  if (kind.scope === 'Namespaced') list.push(acrossNamespaces(served));
+  return list;
+}
+
+const root = ({ kind }: ServedResource): string =>
+  kind.group === '' ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
+
+const collectionPath = (served: ServedResource): string =>
+  served.kind.scope === 'Namespaced'
+    ? `${root(served)}/namespaces/{namespace}/${served.kind.resource}`
+    : `${root(served)}/${served.kind.resource}`;
+
+interface Draft extends Pick<Operation, 'path' | 'method' | 'action' | 'description'> {
+  readonly verb: string;
+  readonly set: keyof typeof parameterSets;
+  readonly body?: Operation['body'];
+  readonly responses: Operation['responses'];
+  readonly kind?: GroupVersionKind;
+  readonly suffix?: string;
+  readonly streams?: boolean;
+}
+
+function operation({ kind }: ServedResource, draft: Draft): Operation {
+  const scope = draft.path.includes('{namespace}') ? 'Namespaced' : '';
+  return {
+    path: draft.path,
+    method: draft.method,
+    id: `${draft.verb}${groupId(kind)}${scope}${kind.kind}${draft.suffix ?? ''}`,
+    description: draft.description,
+    action: draft.action,
+    kind: draft.kind ?? kind,
+    parameters: [...pathParameters(draft.path), ...parameterSets[draft.set]],
+    body: draft.body,
+    responses: draft.responses,
+    streams: draft.streams ?? false,
+  };
+}
+
+/** `CoreV1`, `CoordinationV1`. */
+function groupId({ group, version }: Kind): string {
+  const short = group === '' ? 'core' : (group.split('.')[0] ?? group);
+  return `${capital(short)}${capital(version)}`;
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const objectRef = ({ schema }: Kind): SchemaRef => ({ struct: schema.name });
+const listRef = ({ schema }: Kind): SchemaRef => ({ struct: `${schema.name}List` });
+const statusRef: SchemaRef = { struct: statusStruct };
+
+function collectionOperations(served: ServedResource, path: string): readonly Operation[] {
+  const { kind } = served;
+  return [
+    listOperation(served, path, ''),
+    operation(served, {
+      path,
+      method: 'post',
+      verb: 'create',
+      action: 'post',
+      description: `create a ${kind.kind}`,
+      set: 'write',
+      body: { schema: objectRef(kind), required: true, mediaTypes: plainTypes },
+      responses: { 200: objectRef(kind), 201: objectRef(kind), 202: objectRef(kind) },
+    }),
+    operation(served, {
+      path,
+      method: 'delete',
+      verb: 'deleteCollection',
+      action: 'deletecollection',
+      description: `delete all ${kind.resource} that the parameters select`,
+      set: 'deleteCollection',
+      body: { schema: { struct: deleteOptionsStruct }, required: false, mediaTypes: plainTypes },
+      responses: { 200: statusRef },
+    }),
+  ];
+}
+
+const listOperation = (served: ServedResource, path: string, suffix: string): Operation =>
+  operation(served, {
+    path,
+    method: 'get',
+    verb: 'list',
+    action: 'list',
+    description: `list or watch ${served.kind.resource}`,
+    set: 'list',
+    responses: { 200: listRef(served.kind) },
+    suffix,
+    streams: true,
+  });
+
+const acrossNamespaces = (served: ServedResource): Operation =>
+  listOperation(served, `${root(served)}/${served.kind.resource}`, 'ForAllNamespaces');
+
+function objectOperations(served: ServedResource, path: string): readonly Operation[] {
+  const { kind } = served;
+  const deleted = kind.deleteReturnsObject ? objectRef(kind) : statusRef;
+  return [
+    ...viewOperations(served, path, allowedVerbs(served, '', true), ''),
+    operation(served, {
+      path,
+      method: 'delete',
+      verb: 'delete',
+      action: 'delete',
+      description: `delete a ${kind.kind}`,
+      set: 'delete',
+      body: { schema: { struct: deleteOptionsStruct }, required: false, mediaTypes: plainTypes },
+      responses: { 200: deleted, 202: deleted },
+    }),
+  ];
+}
+
+function viewOperations(
+  served: ServedResource,
+  path: string,
+  verbs: readonly string[],
+  suffix: string,
+): readonly Operation[] {
+  const { kind } = served;
+  const what = suffix === '' ? kind.kind : `${suffix.toLowerCase()} of a ${kind.kind}`;
+  const drafts: readonly (Draft & { readonly allow: string })[] = [
+    {
+      allow: 'get',
+      path,
+      method: 'get',
+      verb: 'read',
+      action: 'get',
+      description: `read a ${what}`,
+      set: 'get',
+      responses: { 200: objectRef(kind) },
+      suffix,
+    },
+    {
+      allow: 'update',
+      path,
+      method: 'put',
+      verb: 'replace',
+      action: 'put',
+      description: `replace a ${what}`,
+      set: 'write',
+      body: { schema: objectRef(kind), required: true, mediaTypes: plainTypes },
+      responses: { 200: objectRef(kind), 201: objectRef(kind) },
+      suffix,
+    },
+    {
+      allow: 'patch',
+      path,
+      method: 'patch',
+      verb: 'patch',
+      action: 'patch',
+      description: `change parts of a ${what}`,
+      set: 'patch',
+      body: { schema: { anyObject: true }, required: true, mediaTypes: patchTypes },
+      responses: { 200: objectRef(kind), 201: objectRef(kind) },
+      suffix,
+    },
+  ];
+  return drafts.filter(({ allow }) => verbs.includes(allow)).map((draft) => operation(served, draft));
+}
+
+function subresourceOperations(served: ServedResource, path: string, subresource: Subresource): readonly Operation[] {
+  if (subresource.type === 'view') {
+    return viewOperations(served, path, allowedVerbs(served, subresource.name, true), capital(subresource.name));
+  }
+  const body: SchemaRef = { struct: subresource.body.schema.name };
+  return [
+    operation(served, {
+      path,
+      method: 'post',
+      verb: 'create',
+      action: 'post',
+      description: `create the ${subresource.name} of a ${served.kind.kind}`,
+      set: 'write',
+      body: { schema: body, required: true, mediaTypes: plainTypes },
+      responses: { 200: body, 201: body, 202: body },
+      kind: subresource.body,
+      suffix: capital(subresource.name),
+    }),
+  ];
+}

@@ -1,0 +1,23 @@
+import type { Exchange } from '../http/exchange.ts';
+import type { RequestInfo } from '../request/request-info.ts';
+import type { UserInfo } from '../request/user-info.ts';
+
+/** One request on its way through the stages. Each stage adds what those after it need. */
+export interface RequestContext {
+  readonly exchange: Exchange;
+  /** Set by the first stage. */
+  info: RequestInfo;
+  /** Set by the stage `authenticate`. */
+  user: UserInfo;
+  /** Texts of `Warning` headers. */
+  readonly warnings: string[];
+}
+
+/**
+ * One step that every request takes. Throws to refuse the request; returns a promise only where it must wait, so that a
+ * request that waits for nothing runs through in one go.
+ */
+export interface Stage {
+  readonly name: string;
+  readonly run: (context: RequestContext) => void | Promise<void>;
+}
