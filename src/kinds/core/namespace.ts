@@ -54,7 +54,7 @@ function putBackFinalizers(object: ApiObject, old: ApiObject): void {
   namespace.spec = { ...namespace.spec };
   const finalizers = typed(schema, old).spec?.finalizers;
   if (finalizers === undefined) delete namespace.spec.finalizers;
-  else namespace.spec.finalizers = finalizers;
+  else namespace.spec.finalizers = [...finalizers];
 }
 
 const validateSpecFinalizers = (object: ApiObject, { dialect }: StrategyContext): FieldError[] =>
@@ -92,6 +92,11 @@ export const namespace = (_dialect: Dialect): Kind => ({
     validateCreate: validateSpecFinalizers,
     prepareForUpdate: putBackFinalizers,
     validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
+    prepareForDelete: (object) => {
+      const namespace = typed(schema, object);
+      namespace.status = { ...namespace.status, phase: 'Terminating' };
+    },
+    finalizers: (object) => typed(schema, object).spec?.finalizers ?? [],
   },
   subresources: [
     {
@@ -99,7 +104,7 @@ export const namespace = (_dialect: Dialect): Kind => ({
       name: 'status',
       verbs: ['get', 'update', 'patch'],
       prepareForUpdate: (object, old) => {
-        object['spec'] = old['spec'];
+        object['spec'] = structuredClone(old['spec']);
       },
       validateUpdate: validateStatus,
     },
@@ -108,7 +113,7 @@ export const namespace = (_dialect: Dialect): Kind => ({
       name: 'finalize',
       verbs: ['update'],
       prepareForUpdate: (object, old) => {
-        object['status'] = old['status'];
+        object['status'] = structuredClone(old['status']);
       },
       validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
     },

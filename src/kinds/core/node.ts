@@ -110,7 +110,7 @@ export const node = (dialect: Dialect): Kind => ({
       name: 'status',
       verbs: ['get', 'update', 'patch'],
       prepareForUpdate: (object, old) => {
-        object['spec'] = old['spec'];
+        object['spec'] = structuredClone(old['spec']);
       },
       validateUpdate: (object) => validateStatusUpdate(statusOf(object)),
     },

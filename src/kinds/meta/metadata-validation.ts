@@ -8,8 +8,8 @@ import { validateManagedFields } from './managed-fields-validation.ts';
 import { validateOwnerReferences } from './owner-references-validation.ts';
 
 /**
- * Checks the metadata of an object before it is created; its name must have been generated already. Whether a
- * namespace has to be there is not checked: the registry sets it from the path.
+ * Checks the metadata of an object before it is stored; its name must have been generated already. Whether a namespace
+ * has to be there is not checked: the registry sets it from the path.
  */
 export function validateObjectMeta(
   kind: Pick<Kind, 'nameFormat'>,
@@ -23,11 +23,18 @@ export function validateObjectMeta(
     ...((metadata.generation ?? 0) < 0
       ? [invalid(`${path}.generation`, metadata.generation, 'must be greater than or equal to 0')]
       : []),
-    ...validateContents(metadata, path),
+    ...validateLabels(metadata.labels ?? {}, `${path}.labels`),
+    ...validateAnnotations(metadata.annotations ?? {}, `${path}.annotations`),
+    ...validateOwnerReferences(metadata.ownerReferences ?? [], `${path}.ownerReferences`),
+    ...validateFinalizers(metadata.finalizers ?? [], `${path}.finalizers`),
+    ...validateManagedFields(metadata.managedFields ?? [], `${path}.managedFields`),
   ];
 }
 
-/** Checks the metadata of an object before it replaces `old`. That a resourceVersion is there is the registry's to see. */
+/**
+ * Checks what may not change when an object replaces `old`; `validateObjectMeta` is for what holds anyway. That a
+ * resourceVersion is there is the registry's to see.
+ */
 export function validateObjectMetaUpdate(object: ApiObject, old: ApiObject, path = 'metadata'): readonly FieldError[] {
   const [next, last] = [object.metadata, old.metadata];
   const errors: FieldError[] = [];
@@ -40,7 +47,7 @@ export function validateObjectMetaUpdate(object: ApiObject, old: ApiObject, path
       errors.push(invalid(`${path}.${field}`, next[field] ?? null, 'field is immutable'));
     }
   }
-  return [...errors, ...validateContents(next, path)];
+  return errors;
 }
 
 const immutableFields = [
@@ -51,15 +58,6 @@ const immutableFields = [
   'deletionTimestamp',
   'deletionGracePeriodSeconds',
 ] as const satisfies readonly (keyof ObjectMeta)[];
-
-/** What holds on create and on update alike. */
-const validateContents = (metadata: ObjectMeta, path: string): FieldError[] => [
-  ...validateLabels(metadata.labels ?? {}, `${path}.labels`),
-  ...validateAnnotations(metadata.annotations ?? {}, `${path}.annotations`),
-  ...validateOwnerReferences(metadata.ownerReferences ?? [], `${path}.ownerReferences`),
-  ...validateFinalizers(metadata.finalizers ?? [], `${path}.finalizers`),
-  ...validateManagedFields(metadata.managedFields ?? [], `${path}.managedFields`),
-];
 
 const texts = (field: string, value: unknown, problems: readonly string[]): FieldError[] =>
   problems.map((problem) => invalid(field, value, problem));
