@@ -9,6 +9,8 @@ export const limits = {
   depthMax: 64,
   /** Alias expansions in one YAML document. */
   yamlAliasesMax: 100,
+  /** Words and signs of one YAML document; reading them takes about a microsecond each. */
+  yamlTokensMax: 250_000,
   /** Text of a quantity, and the power of ten that may stand behind it. */
   quantityLengthMax: 128,
   quantityExponentMax: 128,
@@ -35,6 +37,8 @@ export const limits = {
   selectorBytesMax: 8 * 1024,
   selectorRequirementsMax: 1_000,
   nameLengthMax: 253,
+  /** Names that need not be DNS names, such as those of Events: a name of another object with a time behind it. */
+  pathNameBytesMax: 512,
   labelLengthMax: 63,
   /** Keys and values of all annotations of one object. */
   annotationBytesMax: 256 * 1024,
@@ -49,10 +53,16 @@ export const limits = {
   futureRevisionWaitMs: 3_000,
   /** Change events that the cache keeps per resource to start watches from. */
   cacheHistoryEventsMax: 10_000,
+  /** Bytes of objects that those events keep alive, per resource. */
+  cacheHistoryBytesMax: 32 * 1024 * 1024,
   /** Snapshots per resource that the cache keeps for exact reads; the store answers for older ones. */
   cacheSnapshotsMax: 256,
   /** Events that wait for one watcher whose client reads slowly; past it the watch is closed. */
   watcherBufferEventsMax: 1_000,
+  /** Bytes of the objects of those events. */
+  watcherQueueBytesMax: 8 * 1024 * 1024,
+  /** How long one slow client may hold up the others that catch up from the store's history together with it. */
+  catchUpPauseMsMax: 100,
   /** Bytes that wait in one watcher's connection before its events queue. */
   watcherBufferBytesMax: 256 * 1024,
   /** A watch without `timeoutSeconds` ends at random between this and twice this. */
@@ -65,10 +75,35 @@ export const limits = {
   bookmarkMs: 60_000,
   /** How often the cache is compared with the store. */
   consistencyCheckMs: 5 * 60_000,
+  /** Records that the cache reads from the store at once, to load or to compare. */
+  cacheLoadPageMax: 1_000,
+  /** First wait after the store's feed broke; doubled up to the longest. */
+  feedRetryMsMin: 100,
+  feedRetryMsMax: 5_000,
   /** Attempts to find a free name for `generateName`. */
   generateNameAttemptsMax: 8,
   /** Re-reads after a lost race of a write that named no resourceVersion. */
   writeAttemptsMax: 32,
   /** Sets of label values that one metric keeps apart; all others are counted together (CVE-2020-8552). */
   metricSeriesMax: 2_000,
+  /** An answer of etcd; its own limit for a request is 1.5 MiB (`--max-request-bytes`). */
+  etcdMessageBytesMax: 64 * 1024 * 1024,
+  /** What a page of a list read from etcd should weigh, guessed from the page before it. */
+  etcdPageBytes: 4 * 1024 * 1024,
+  /** Records in the first page of a list, where nothing is known of their size, and in any page. */
+  etcdFirstPageMax: 500,
+  etcdPageMax: 10_000,
+  /** One attempt of a read; one write. etcd itself gives up after 7 s. */
+  etcdReadMsMax: 5_000,
+  etcdWriteMsMax: 10_000,
+  /** How long a read that fails for a passing reason is tried again, at every endpoint. */
+  etcdRetryMsMax: 15_000,
+  /** Pauses between attempts grow to this. */
+  etcdBackoffMsMax: 2_000,
+  /** How long a broken change feed tries to reconnect before its reader is told. */
+  etcdFeedBrokenMsMax: 60_000,
+  /** How often a change feed that hears nothing asks etcd for its head. */
+  etcdHeadPollMs: 5_000,
+  /** A reader of a change feed that takes longer for a batch is slow: etcd may compact what it has not read. */
+  etcdSlowReaderMs: 1_000,
 } as const;

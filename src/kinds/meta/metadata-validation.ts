@@ -66,10 +66,16 @@ function validateName(format: Kind['nameFormat'], { name, generateName }: Object
   return [
     ...(generateName ? texts(`${path}.generateName`, generateName, prefixProblems(format, generateName)) : []),
     ...(name
-      ? texts(`${path}.name`, name, formatChecks[format](name))
+      ? [...texts(`${path}.name`, name, formatChecks[format](name)), ...validateLength(format, name, path)]
       : [required(`${path}.name`, 'name or generateName is required')]),
   ];
 }
+
+/** The other formats have a length of their own. */
+const validateLength = (format: Kind['nameFormat'], name: string, path: string): FieldError[] =>
+  format === 'pathSegment' && Buffer.byteLength(name) > limits.pathNameBytesMax
+    ? [tooLong(`${path}.name`, limits.pathNameBytesMax)]
+    : [];
 
 /** A prefix may end in a dash, and what is no whole name, as `.` is, may be the beginning of one. */
 function prefixProblems(format: Kind['nameFormat'], prefix: string): readonly string[] {
@@ -108,7 +114,7 @@ function validateFinalizers(finalizers: readonly string[], field: string): Field
 }
 
 function validateNoNewFinalizers(next: ObjectMeta, last: ObjectMeta, path: string): FieldError[] {
-  const added = [...new Set(next.finalizers)].filter((name) => !last.finalizers?.includes(name)).sort();
+  const added = [...new Set(next.finalizers).difference(new Set(last.finalizers))].sort();
   if (added.length === 0) return [];
   const names = added.map((name) => JSON.stringify(name)).join(', ');
   const rule = 'no new finalizers can be added if the object is being deleted';

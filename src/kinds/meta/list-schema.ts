@@ -1,0 +1,18 @@
+import { list, optional, required, type StructSchema, struct } from '../../schema/schema.ts';
+import { listMeta } from './list-meta.ts';
+import { typeMeta } from './type-meta.ts';
+
+const made = new WeakMap<StructSchema, StructSchema>();
+
+/** The schema of a collection of a kind (spec section 2.1): the kind's name with the suffix `List`. */
+export function listSchema(item: StructSchema): StructSchema {
+  const known = made.get(item);
+  if (known) return known;
+  const schema: StructSchema = struct(`${item.name}List`, `A collection: ${item.description}`, {
+    ...typeMeta,
+    metadata: optional(1, listMeta, 'Version and position of the list.', { presence: 'always' }),
+    items: required(2, list(item), 'The objects of the collection.'),
+  });
+  made.set(item, schema);
+  return schema;
+}
