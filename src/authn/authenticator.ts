@@ -1,0 +1,41 @@
+import type { X509Certificate } from 'node:crypto';
+import { StatusError } from '../meta/status-error.ts';
+import { groupAuthenticated, type UserInfo } from '../request/user-info.ts';
+
+/** What a request shows of who sends it. */
+export interface Credentials {
+  readonly peer: {
+    /** Verified against the authorities of the listener; the same object for every request of a connection. */
+    readonly certificate: X509Certificate | undefined;
+    /** Set where the client showed a certificate that could not be verified. */
+    readonly certificateError?: unknown;
+  };
+  /** A request header by its lower-case name. */
+  header(name: string): string | undefined;
+}
+
+/** Tells who sends a request by one kind of credential. */
+export interface Authenticator {
+  /**
+   * Undefined where the request has no credential of this kind. Throws, or rejects with, an Unauthorized StatusError
+   * where it has one that does not hold.
+   */
+  authenticate(credentials: Credentials): UserInfo | undefined | Promise<UserInfo | undefined>;
+}
+
+/** Tells whose a bearer token is. */
+export interface TokenAuthenticator {
+  /** Undefined where the token is not of this kind. Throws where it is, and does not hold. */
+  authenticateToken(token: string): UserInfo | undefined | Promise<UserInfo | undefined>;
+}
+
+/**
+ * The answer to a credential that does not hold (spec section 7, 401). The client is not told why; `cause` is for the
+ * log and must not contain the credential. The challenge is what RFC 9110 section 15.5.2 demands.
+ */
+export const unauthorized = (cause: unknown): StatusError =>
+  new StatusError('Unauthorized', 'Unauthorized', { cause, headers: { 'www-authenticate': 'Bearer' } });
+
+/** The user as a member of the group of all that were authenticated (spec section 5.1). */
+export const asAuthenticated = (user: UserInfo): UserInfo =>
+  user.groups.includes(groupAuthenticated) ? user : { ...user, groups: [...user.groups, groupAuthenticated] };

@@ -1,0 +1,31 @@
+/**
+ * Asks one after the other until someone has an answer; who fails does not stop the rest. Stays synchronous as long as
+ * those who are asked do: this runs for every request.
+ *
+ * @returns the first answer, or undefined where nobody had one.
+ * @throws what `failed` makes of all errors, where nobody had an answer and at least one failed.
+ */
+export function firstSuccess<Source, Answer>(
+  sources: readonly Source[],
+  ask: (source: Source) => Answer | undefined | Promise<Answer | undefined>,
+  failed: (errors: readonly unknown[]) => Error,
+): Answer | undefined | Promise<Answer | undefined> {
+  const errors: unknown[] = [];
+  const from = (start: number): Answer | undefined | Promise<Answer | undefined> => {
+    for (let at = start; at < sources.length; at++) {
+      try {
+        const answer = ask(sources[at] as Source);
+        if (answer instanceof Promise) return answer.catch(keep).then((late) => late ?? from(at + 1));
+        if (answer !== undefined) return answer;
+      } catch (error) {
+        keep(error);
+      }
+    }
+    if (errors.length > 0) throw failed(errors);
+    return undefined;
+  };
+  const keep = (error: unknown): undefined => {
+    errors.push(error);
+  };
+  return from(0);
+}

@@ -1,0 +1,67 @@
+import { StatusError } from '../meta/status-error.ts';
+import type { UserInfo } from '../request/user-info.ts';
+
+/** What is asked about a request (spec section 5.7). A RequestInfo is one. */
+export type Attributes = ResourceAttributes | PathAttributes;
+
+export interface ResourceAttributes {
+  readonly type: 'resource';
+  /** `get`, `list`, `create`, ..., and special ones such as `bind`. */
+  readonly verb: string;
+  /** Full name; '' for core. */
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  /** '' where none was named. */
+  readonly subresource: string;
+  /** '' for cluster-scoped resources and for collections across all namespaces. */
+  readonly namespace: string;
+  /** '' for collections. */
+  readonly name: string;
+}
+
+export interface PathAttributes {
+  readonly type: 'path';
+  /** The HTTP method in lower case. */
+  readonly verb: string;
+  readonly path: string;
+}
+
+export interface Decision {
+  /** `noOpinion` leaves it to the next authorizer; where none decides the request is refused. */
+  readonly verdict: 'allow' | 'deny' | 'noOpinion';
+  /** For the log and, with a refusal, for the client. May be ''. */
+  readonly reason: string;
+}
+
+export interface Authorizer {
+  /** Decides about one request. Throws only where it cannot decide although it should; the request is refused then. */
+  authorize(attributes: Attributes, user: UserInfo): Decision | Promise<Decision>;
+}
+
+/** The sentence that clients know for a refusal, without what it is about. */
+export function forbiddenMessage(attributes: Attributes, user: UserInfo): string {
+  const who = `User ${quote(user.username)} cannot ${attributes.verb}`;
+  if (attributes.type === 'path') return escapeMarkup(`${who} path ${quote(attributes.path)}`);
+  const { resource, subresource, group, namespace } = attributes;
+  const what = subresource === '' ? resource : `${resource}/${subresource}`;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${quote(namespace)}`;
+  return escapeMarkup(`${who} resource ${quote(what)} in API group ${quote(group)} ${where}`);
+}
+
+/** The refusal of a request (spec section 7, 403); `reason` is what the authorizer said. */
+export function forbidden(attributes: Attributes, user: UserInfo, reason = ''): StatusError {
+  const why = forbiddenMessage(attributes, user) + (reason === '' ? '' : `: ${reason}`);
+  if (attributes.type === 'path') return new StatusError('Forbidden', `forbidden: ${why}`, { details: {} });
+  const { resource, group, name } = attributes;
+  const what = group === '' ? resource : `${resource}.${group}`;
+  return new StatusError('Forbidden', `${what}${name === '' ? '' : ` ${quote(name)}`} is forbidden: ${why}`, {
+    details: { ...(name !== '' && { name }), ...(group !== '' && { group }), kind: resource },
+  });
+}
+
+const quote = (text: string): string => JSON.stringify(text);
+
+/** Names and paths come from the client: what shows the message must not take it for a page. */
+const escapeMarkup = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
