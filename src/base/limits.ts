@@ -55,6 +55,12 @@ export const limits = {
   cacheHistoryEventsMax: 10_000,
   /** Bytes of objects that those events keep alive, per resource. */
   cacheHistoryBytesMax: 32 * 1024 * 1024,
+  /** How often history and snapshots that nobody adds to are looked through for what is too old. */
+  cacheSweepMs: 60_000,
+  /** Changes that wait to be told to watchers before the cache stops taking in more. */
+  cacheFanOutMax: 10_000,
+  /** How long the cache tells watchers of changes before it lets others run. */
+  cacheFanOutSliceMs: 10,
   /** Snapshots per resource that the cache keeps for exact reads; the store answers for older ones. */
   cacheSnapshotsMax: 256,
   /** Events that wait for one watcher whose client reads slowly; past it the watch is closed. */

@@ -4,14 +4,25 @@ const marker = Buffer.from('"metadata":{');
 /**
  * Objects are stored as JSON without a resourceVersion, with `kind`, `apiVersion` and `metadata` first, in this order,
  * and metadata never empty. The revision of the write becomes the resourceVersion when it is known: this puts it in as
- * the first field of metadata. Copies the bytes once.
+ * the first field of metadata. Copies the bytes once, into what `allocate` gives.
  */
-export function insertResourceVersion(stored: Uint8Array, revision: number): Buffer {
+export function insertResourceVersion(
+  stored: Uint8Array,
+  revision: number,
+  allocate: (size: number) => Buffer = Buffer.allocUnsafe,
+): Buffer {
   const at = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).indexOf(marker) + marker.length;
   const inserted = `"resourceVersion":"${revision}",`;
-  const result = Buffer.allocUnsafe(stored.length + inserted.length);
+  const result = allocate(stored.length + inserted.length);
   result.set(stored.subarray(0, at), 0);
   result.write(inserted, at, 'latin1');
   result.set(stored.subarray(at), at + inserted.length);
   return result;
+}
+
+/** Bytes that `insertResourceVersion` made with the revision `from`, with `to` in its place. A copy. */
+export function replaceResourceVersion(bytes: Buffer, from: number, to: number): Buffer {
+  const at = bytes.indexOf(marker) + marker.length;
+  const before = `"resourceVersion":"${from}",`;
+  return insertResourceVersion(Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + before.length)]), to);
 }

@@ -1,4 +1,4 @@
-import { joinPath } from './issue-path.ts';
+import { joinPath } from './field-path.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
 import { canonicalQuantity } from './quantity.ts';
 import { type Field, type Infer, type IntegerSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
@@ -362,5 +362,6 @@ function reportUnknown(struct: StructSchema, value: Record<string, unknown>, fin
   }
   const position = new Map(keys.map((key, index) => [key, index]));
   const positionOf = (finding: Finding): number => position.get(finding.step) ?? 0;
-  findings.push(...findings.splice(from).sort((a, b) => positionOf(a) - positionOf(b)));
+  const ordered = findings.splice(from).sort((a, b) => positionOf(a) - positionOf(b));
+  for (const finding of ordered) findings.push(finding);
 }

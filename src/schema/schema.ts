@@ -245,6 +245,6 @@ export type Infer<S> = S extends { readonly type: 'string'; readonly enum: reado
                 ? string extends keyof F
                   ? Record<string, unknown> // some struct: its fields are not known statically
                   : { [K in RequiredKeys<F>]: Infer<SchemaOf<F[K]>> } & {
-                    [K in Exclude<keyof F, RequiredKeys<F>>]?: Infer<SchemaOf<F[K]>>;
-                  }
+                      [K in Exclude<keyof F, RequiredKeys<F>>]?: Infer<SchemaOf<F[K]>>;
+                    }
                 : unknown;
