@@ -1,0 +1,203 @@
+import type { BodyWriter, Exchange, Headers, Peer } from '../http/exchange.ts';
+import { StatusError } from '../meta/status-error.ts';
+import type { ClientRequest, ClientResponse, Transport } from './transport.ts';
+
+/**
+ * Requests that never leave the process: they go through the whole pipeline of the server, like any other, without a
+ * connection. `identify` is called with each exchange before it is handled, so that the server knows whose it is.
+ */
+export function inProcessTransport(
+  handle: (exchange: Exchange) => void,
+  identify: (exchange: Exchange) => void,
+): Transport {
+  return {
+    send(request) {
+      const { promise, resolve, reject } = Promise.withResolvers<ClientResponse>();
+      const exchange = new InProcessExchange(request, resolve, reject);
+      identify(exchange);
+      handle(exchange);
+      return promise;
+    },
+  };
+}
+
+const nowhere: Peer = { address: '', port: 0, certificate: undefined };
+
+class InProcessExchange implements Exchange {
+  readonly protocol = 'HTTP/1.1';
+  readonly method: string;
+  readonly target: string;
+  readonly peer = nowhere;
+  readonly #request: ClientRequest;
+  readonly #controller = new AbortController();
+  readonly #resolve: (response: ClientResponse) => void;
+  readonly #endCallbacks: (() => void)[] = [];
+  #responded = false;
+  #ended = false;
+
+  constructor(request: ClientRequest, resolve: (response: ClientResponse) => void, reject: (error: unknown) => void) {
+    this.#request = request;
+    this.method = request.method;
+    this.target = request.target;
+    this.#resolve = resolve;
+    const { signal } = request;
+    if (!signal) return;
+    const abort = (): void => {
+      this.#controller.abort(signal.reason);
+      reject(signal.reason);
+      this.#end();
+    };
+    if (signal.aborted) abort();
+    else {
+      signal.addEventListener('abort', abort, { once: true });
+      this.onEnd(() => signal.removeEventListener('abort', abort));
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get responded(): boolean {
+    return this.#responded;
+  }
+
+  abort(reason: Error): void {
+    this.#controller.abort(reason);
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers?.[name];
+  }
+
+  headerLines(name: string): readonly string[] {
+    const value = this.header(name);
+    return value === undefined ? [] : [value];
+  }
+
+  headerNames(): readonly string[] {
+    return Object.keys(this.#request.headers ?? {});
+  }
+
+  async body(bytesMax: number): Promise<Buffer> {
+    const bytes = Buffer.from(this.#request.body ?? '');
+    if (bytes.length > bytesMax) throw new StatusError('RequestEntityTooLarge', `the body is larger than ${bytesMax} bytes`);
+    return bytes;
+  }
+
+  setHeader(): void {
+    // No client inside the process looks at response headers.
+  }
+
+  respond(status: number, _headers: Headers, body?: Uint8Array | string): void {
+    this.stream(status).end(body);
+  }
+
+  stream(status: number): BodyWriter {
+    this.#responded = true;
+    const channel = new Channel(this.#controller.signal, () => this.#end());
+    this.#resolve({ status, body: channel.read(() => this.#abandon()) });
+    return channel;
+  }
+
+  onEnd(callback: () => void): void {
+    if (this.#ended) callback();
+    else this.#endCallbacks.push(callback);
+  }
+
+  #abandon(): void {
+    this.#controller.abort(new Error('the client stopped reading'));
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    for (const callback of this.#endCallbacks) callback();
+  }
+}
+
+/** Bytes that may wait for a reader before the writer is told to stop. */
+const channelBytesMax = 1024 * 1024;
+
+/** What one side writes and the other reads. */
+class Channel implements BodyWriter {
+  readonly #signal: AbortSignal;
+  readonly #ended: () => void;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #state: 'open' | 'ended' | 'aborted' = 'open';
+  #wake: (() => void)[] = [];
+
+  constructor(signal: AbortSignal, ended: () => void) {
+    this.#signal = signal;
+    this.#ended = ended;
+    signal.addEventListener('abort', () => this.#change(), { once: true });
+  }
+
+  get buffered(): number {
+    return this.#bytes;
+  }
+
+  write(chunk: Uint8Array | string): boolean {
+    if (this.#signal.aborted || this.#state !== 'open') return true;
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    this.#chunks.push(bytes);
+    this.#bytes += bytes.length;
+    this.#change();
+    return this.#bytes < channelBytesMax;
+  }
+
+  async drained(): Promise<void> {
+    while (this.#bytes >= channelBytesMax && !this.#signal.aborted) await this.#changed();
+  }
+
+  end(chunk?: Uint8Array | string): void {
+    if (chunk !== undefined) this.write(chunk);
+    this.#finish('ended');
+  }
+
+  abort(): void {
+    this.#finish('aborted');
+  }
+
+  #finish(state: 'ended' | 'aborted'): void {
+    if (this.#state === 'open') this.#state = state;
+    this.#change();
+    this.#ended();
+  }
+
+  /** The reader's side; `abandoned` runs when it leaves before the end. */
+  async *read(abandoned: () => void): AsyncIterableIterator<Uint8Array> {
+    try {
+      for (;;) {
+        for (const chunk of this.#take()) yield chunk;
+        if (this.#chunks.length > 0) continue;
+        if (this.#state === 'aborted') throw new Error('the response was cut off');
+        if (this.#state === 'ended') return;
+        if (this.#signal.aborted) throw this.#signal.reason;
+        await this.#changed();
+      }
+    } finally {
+      if (this.#state === 'open') abandoned();
+    }
+  }
+
+  #take(): readonly Uint8Array[] {
+    const taken = this.#chunks;
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.#change();
+    return taken;
+  }
+
+  #changed(): Promise<void> {
+    return new Promise((resolve) => this.#wake.push(resolve));
+  }
+
+  #change(): void {
+    const waiting = this.#wake;
+    this.#wake = [];
+    for (const wake of waiting) wake();
+  }
+}

@@ -1,0 +1,172 @@
+import type { Dialect } from '../dialect/dialect.ts';
+import type { GroupVersionKind } from '../kinds/kind.ts';
+import { deleteOptions } from '../kinds/meta/delete-options.ts';
+import { listSchema } from '../kinds/meta/list-schema.ts';
+import { status } from '../kinds/meta/status.ts';
+import { openapiSchemas } from '../schema/openapi.ts';
+import type { StructSchema } from '../schema/schema.ts';
+import { type Operation, operations, type SchemaRef } from './operations.ts';
+import type { Parameter } from './parameters.ts';
+import type { ServedResource } from './resource-registry.ts';
+
+type Json = Record<string, unknown>;
+
+/** How a document of one OpenAPI version writes what both say. */
+interface Form {
+  readonly version: 2 | 3;
+  ref(schema: SchemaRef): Json;
+  parameter(parameter: Parameter): Json;
+  operation(operation: Operation): Json;
+}
+
+/** The OpenAPI 3.0 document of one group version: `/openapi/v3/api/v1`. */
+export function openapiV3(resources: readonly ServedResource[], dialect: Dialect): unknown {
+  const form = formV3(dialect);
+  return {
+    openapi: '3.0.0',
+    info: { title: dialect.title, version: dialect.gitVersion },
+    paths: paths(resources, form, dialect),
+    components: {
+      schemas: schemas(resources, form, dialect),
+      securitySchemes: { BearerToken: bearerToken },
+    },
+  };
+}
+
+/** The OpenAPI 2.0 document of everything: `/openapi/v2`. */
+export function openapiV2(resources: readonly ServedResource[], dialect: Dialect): unknown {
+  const form = formV2(dialect);
+  return {
+    swagger: '2.0',
+    info: { title: dialect.title, version: dialect.gitVersion },
+    paths: paths(resources, form, dialect),
+    definitions: schemas(resources, form, dialect),
+    securityDefinitions: { BearerToken: bearerToken },
+    security: [{ BearerToken: [] }],
+  };
+}
+
+const bearerToken = {
+  type: 'apiKey',
+  name: 'authorization',
+  in: 'header',
+  description: 'A bearer token, or a client certificate on the connection.',
+};
+
+function paths(resources: readonly ServedResource[], form: Form, dialect: Dialect): Json {
+  const result: Record<string, Json> = {};
+  for (const operation of resources.flatMap(operations)) {
+    const path = result[operation.path] ?? {};
+    result[operation.path] = path;
+    path[operation.method] = {
+      description: operation.description,
+      operationId: operation.id,
+      ...form.operation(operation),
+      [`x-${dialect.openapiExtension}-action`]: operation.action,
+      [`x-${dialect.openapiExtension}-group-version-kind`]: gvk(operation.kind),
+    };
+  }
+  return result;
+}
+
+const gvk = ({ group, version, kind }: GroupVersionKind): Json => ({ group, version, kind });
+
+/** Every kind, its list and what the operations send beside, with the kinds that each schema stands for. */
+function schemas(resources: readonly ServedResource[], { version }: Form, dialect: Dialect): Json {
+  const kinds = new Map<StructSchema, readonly GroupVersionKind[]>();
+  const groupVersions = new Map<string, GroupVersionKind>();
+  for (const { kind } of resources) {
+    groupVersions.set(`${kind.group}/${kind.version}`, kind);
+    kinds.set(kind.schema, [kind]);
+    kinds.set(listSchema(kind.schema), [{ ...kind, kind: kind.listKind }]);
+    for (const subresource of kind.subresources) {
+      if (subresource.type === 'action') kinds.set(subresource.body.schema, [subresource.body]);
+    }
+  }
+  kinds.set(status, [{ group: '', version: 'v1', kind: 'Status' }]);
+  kinds.set(deleteOptions, [...groupVersions.values()].map((each) => ({ ...each, kind: 'DeleteOptions' })));
+  return openapiSchemas({
+    roots: [...kinds.keys()],
+    version,
+    prefix: dialect.openapiPrefix,
+    extension: dialect.openapiExtension,
+    kinds,
+  });
+}
+
+function formV3(dialect: Dialect): Form {
+  const ref = (schema: SchemaRef): Json =>
+    'struct' in schema
+      ? { $ref: `#/components/schemas/${dialect.openapiPrefix}.${schema.struct}` }
+      : { type: 'object' };
+  const content = (schema: SchemaRef, mediaTypes: readonly string[]): Json =>
+    Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: ref(schema) }]));
+  const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
+    name,
+    in: place,
+    description,
+    ...(place === 'path' && { required: true }),
+    schema: { type, uniqueItems: true },
+  });
+  return {
+    version: 3,
+    ref,
+    parameter,
+    operation: (operation) => ({
+      parameters: operation.parameters.map(parameter),
+      ...(operation.body && {
+        requestBody: {
+          content: content(operation.body.schema, operation.body.mediaTypes),
+          ...(operation.body.required && { required: true }),
+        },
+      }),
+      responses: responses(operation, (schema) => ({ content: content(schema, produced(operation)) })),
+    }),
+  };
+}
+
+function formV2(dialect: Dialect): Form {
+  const ref = (schema: SchemaRef): Json =>
+    'struct' in schema ? { $ref: `#/definitions/${dialect.openapiPrefix}.${schema.struct}` } : { type: 'object' };
+  const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
+    name,
+    in: place,
+    description,
+    ...(place === 'path' && { required: true }),
+    type,
+    uniqueItems: true,
+  });
+  return {
+    version: 2,
+    ref,
+    parameter,
+    operation: (operation) => ({
+      consumes: operation.body?.mediaTypes ?? ['*/*'],
+      produces: produced(operation),
+      schemes: ['https'],
+      parameters: [
+        ...operation.parameters.map(parameter),
+        ...(operation.body
+          ? [{ name: 'body', in: 'body', required: operation.body.required, schema: ref(operation.body.schema) }]
+          : []),
+      ],
+      responses: responses(operation, (schema) => ({ schema: ref(schema) })),
+    }),
+  };
+}
+
+const produced = ({ streams }: Operation): readonly string[] => [
+  'application/json',
+  'application/yaml',
+  ...(streams ? ['application/json;stream=watch'] : []),
+];
+
+const reasons: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
+
+function responses(operation: Operation, body: (schema: SchemaRef) => Json): Json {
+  const answers = Object.entries(operation.responses).map(([code, schema]) => [
+    code,
+    { description: reasons[code] ?? '', ...body(schema) },
+  ]);
+  return { ...Object.fromEntries(answers), 401: { description: 'Unauthorized' } };
+}

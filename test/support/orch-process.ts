@@ -1,0 +1,296 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import https from 'node:https';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const launcher = new URL('../../bin/orch', import.meta.url).pathname;
+
+export interface Answer<T = Record<string, unknown>> {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  /** The body as JSON; undefined where it is none. */
+  readonly json: T;
+}
+
+export interface RequestOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Instead of the admin certificate. `anonymous`: nothing. */
+  readonly as?: 'admin' | 'anonymous' | { readonly token: string };
+}
+
+/** A server under test: `bin/orch up` in a process of its own, in a folder that goes with it. */
+export class OrchProcess implements AsyncDisposable {
+  readonly dataDir: string;
+  readonly #flags: readonly string[];
+  readonly #ownsDataDir: boolean;
+  #child: ChildProcess | undefined;
+  #log = '';
+  #port = 0;
+  #agent: https.Agent | undefined;
+  #anonymous: https.Agent | undefined;
+
+  private constructor(flags: readonly string[], dataDir: string | undefined) {
+    this.#flags = flags;
+    this.#ownsDataDir = dataDir === undefined;
+    this.dataDir = dataDir ?? mkdtempSync(join(tmpdir(), 'orch-test-'));
+  }
+
+  /** Starts a server and waits until it is ready. */
+  static async start(options: { readonly flags?: readonly string[]; readonly dataDir?: string } = {}): Promise<OrchProcess> {
+    const server = new OrchProcess(options.flags ?? [], options.dataDir);
+    await server.restart();
+    return server;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${this.#port}`;
+  }
+
+  get kubeconfig(): string {
+    return join(this.dataDir, 'admin.kubeconfig');
+  }
+
+  /** What the server printed. */
+  get log(): string {
+    return this.#log;
+  }
+
+  /** The certificate and key of the admin, and the authority of the server, as PEM. */
+  get credentials(): { readonly ca: Buffer; readonly cert: Buffer; readonly key: Buffer } {
+    const text = readFileSync(this.kubeconfig, 'utf8');
+    const part = (name: string): Buffer =>
+      Buffer.from(new RegExp(`${name}: *"?([A-Za-z0-9+/=]+)`).exec(text)?.[1] ?? '', 'base64');
+    return {
+      ca: part('certificate-authority-data'),
+      cert: part('client-certificate-data'),
+      key: part('client-key-data'),
+    };
+  }
+
+  /** Starts the server again on the same data. */
+  async restart(): Promise<void> {
+    this.#port = this.#port || (await freePort());
+    const flags = [`--data-dir=${this.dataDir}`, `--secure-port=${this.#port}`, ...this.#flags];
+    const child = spawn(launcher, ['up', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    this.#log = '';
+    child.stdout.on('data', (chunk) => {
+      this.#log += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      this.#log += chunk;
+    });
+    await this.#ready(child);
+  }
+
+  async #ready(child: ChildProcess): Promise<void> {
+    for (let attempt = 0; attempt < 2_000; attempt++) {
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${this.#log}`);
+      if (await this.#answersReady()) return;
+      await delay(10);
+    }
+    throw new Error(`the server was not ready in time:\n${this.#log}`);
+  }
+
+  #answersReady(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const request = https.get(
+        { host: '127.0.0.1', port: this.#port, path: '/readyz', rejectUnauthorized: false, agent: false },
+        (response) => {
+          response.resume();
+          resolve(response.statusCode === 200);
+        },
+      );
+      request.on('error', () => resolve(false));
+    });
+  }
+
+  request<T = Record<string, unknown>>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> {
+    const body = options.body === undefined ? undefined : toBytes(options.body);
+    const headers: Record<string, string> = { accept: 'application/json', ...options.headers };
+    if (body) {
+      headers['content-type'] ??= 'application/json';
+      headers['content-length'] = String(body.length);
+    }
+    if (typeof options.as === 'object') headers['authorization'] = `Bearer ${options.as.token}`;
+    return new Promise((resolve, reject) => {
+      const request = https.request(
+        { host: '127.0.0.1', port: this.#port, method, path, headers, agent: this.#agentOf(options.as) },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk) => chunks.push(chunk));
+          response.on('error', reject);
+          response.on('end', () => {
+            const text = Buffer.concat(chunks).toString();
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: tryParse(text) as T });
+          });
+        },
+      );
+      request.on('error', reject);
+      request.end(body);
+    });
+  }
+
+  get<T = Record<string, unknown>>(path: string, options?: RequestOptions): Promise<Answer<T>> {
+    return this.request('GET', path, options);
+  }
+
+  post<T = Record<string, unknown>>(path: string, body: unknown, options?: RequestOptions): Promise<Answer<T>> {
+    return this.request('POST', path, { ...options, body });
+  }
+
+  put<T = Record<string, unknown>>(path: string, body: unknown, options?: RequestOptions): Promise<Answer<T>> {
+    return this.request('PUT', path, { ...options, body });
+  }
+
+  delete<T = Record<string, unknown>>(path: string, options?: RequestOptions): Promise<Answer<T>> {
+    return this.request('DELETE', path, options);
+  }
+
+  #agentOf(as: RequestOptions['as']): https.Agent {
+    if (as === undefined || as === 'admin') {
+      this.#agent ??= new https.Agent({ keepAlive: true, ...this.credentials });
+      return this.#agent;
+    }
+    this.#anonymous ??= new https.Agent({ keepAlive: true, ca: this.credentials.ca });
+    return this.#anonymous;
+  }
+
+  /** Opens a watch; events come one by one until the response ends or `close` is called. */
+  watch(path: string): WatchClient {
+    return new WatchClient(path, { host: '127.0.0.1', port: this.#port, ...this.credentials });
+  }
+
+  /** Ends the process without notice. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** Asks the server to stop; gives its exit code. */
+  async stop(): Promise<number | null> {
+    return this.#end('SIGTERM');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<number | null> {
+    this.#agent?.destroy();
+    this.#anonymous?.destroy();
+    this.#agent = undefined;
+    this.#anonymous = undefined;
+    const child = this.#child;
+    if (!child) return null;
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill(signal);
+      await ended;
+    }
+    this.#child = undefined;
+    return child.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    if (this.#ownsDataDir) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: {
+    readonly kind: string;
+    readonly code?: number;
+    readonly metadata: Readonly<Record<string, unknown>> & { readonly name: string; readonly resourceVersion: string };
+    readonly [field: string]: unknown;
+  };
+}
+
+/** A watch in progress. */
+export class WatchClient {
+  readonly events: WatchEvent[] = [];
+  status = 0;
+  ended = false;
+  readonly #request: ReturnType<typeof https.request>;
+  #rest = '';
+  #wake: (() => void)[] = [];
+
+  constructor(path: string, options: https.RequestOptions) {
+    this.#request = https.request({ ...options, path, agent: false, headers: { accept: 'application/json' } }, (response) => {
+      this.status = response.statusCode ?? 0;
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => this.#take(chunk));
+      response.on('error', () => this.#end());
+      response.on('close', () => this.#end());
+      this.#notify();
+    });
+    this.#request.on('error', () => this.#end());
+    this.#request.end();
+  }
+
+  #take(chunk: string): void {
+    const lines = (this.#rest + chunk).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) if (line !== '') this.events.push(JSON.parse(line));
+    this.#notify();
+  }
+
+  #end(): void {
+    this.ended = true;
+    this.#notify();
+  }
+
+  #notify(): void {
+    const waiting = this.#wake;
+    this.#wake = [];
+    for (const wake of waiting) wake();
+  }
+
+  /** Waits until the condition holds; fails when the watch ends before. */
+  async until(condition: (watch: WatchClient) => boolean): Promise<void> {
+    while (!condition(this)) {
+      if (this.ended) throw new Error(`the watch ended (status ${this.status}) after ${this.events.length} events`);
+      await new Promise<void>((resolve) => this.#wake.push(resolve));
+    }
+  }
+
+  close(): void {
+    this.#request.destroy();
+  }
+}
+
+function toBytes(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // not JSON: the caller looks at the text
+  }
+}
+
+/** A port of the loopback interface that nothing listens on. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
