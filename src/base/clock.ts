@@ -10,6 +10,22 @@ export interface Clock {
   after(delayMs: number, callback: () => void): Closable;
 }
 
+/** Waits; less long when the signal aborts. Never rejects. */
+export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const stop = (): void => {
+      timer.close();
+      resolve();
+    };
+    const timer = clock.after(delayMs, () => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    });
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -68,7 +68,10 @@ export class ApiClient {
   async #send(request: ClientRequest): Promise<ClientResponse> {
     const response = await this.#transport.send({
       ...request,
-      headers: { accept: 'application/json', ...(request.body !== undefined && { 'content-type': 'application/json' }) },
+      headers: {
+        accept: 'application/json',
+        ...(request.body !== undefined && { 'content-type': 'application/json' }),
+      },
     });
     if (response.status < 400) return response;
     throw new ApiError(statusOf(await text(response), response.status), response.status);
@@ -85,7 +88,14 @@ function statusOf(body: string, code: number): Status {
   } catch {
     // not JSON: made into a Status below
   }
-  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, message: `the server answered ${code}` };
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    code,
+    message: `the server answered ${code}`,
+  };
 }
 
 async function text({ body }: ClientResponse): Promise<string> {

@@ -81,7 +81,8 @@ class InProcessExchange implements Exchange {
 
   async body(bytesMax: number): Promise<Buffer> {
     const bytes = Buffer.from(this.#request.body ?? '');
-    if (bytes.length > bytesMax) throw new StatusError('RequestEntityTooLarge', `the body is larger than ${bytesMax} bytes`);
+    if (bytes.length > bytesMax)
+      throw new StatusError('RequestEntityTooLarge', `the body is larger than ${bytesMax} bytes`);
     return bytes;
   }
 

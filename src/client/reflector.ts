@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ApiClient, ApiEvent, ApiList } from './api-client.ts';
@@ -33,12 +33,12 @@ export async function reflect(options: ReflectorOptions): Promise<void> {
       failures = next === version ? failures + 1 : 0;
       version = next;
       // A watch that ends at once without an event would otherwise be opened again and again.
-      if (failures > 0) await pause(options, failures);
+      if (failures > 0) await wait(options, failures);
     } catch (error) {
       if (signal.aborted) return;
       version = undefined;
       logger.debug('a watch is started again with a list', { path, error });
-      await pause(options, ++failures);
+      await wait(options, ++failures);
     }
   }
 }
@@ -62,9 +62,5 @@ async function follow({ client, path, signal, changed }: ReflectorOptions, from:
   return version;
 }
 
-function pause({ clock, signal }: ReflectorOptions, failures: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.after(retryMs[Math.min(failures, retryMs.length) - 1] ?? 0, resolve);
-    signal.addEventListener('abort', () => (timer.close(), resolve()), { once: true });
-  });
-}
+const wait = ({ clock, signal }: ReflectorOptions, failures: number): Promise<void> =>
+  pause(clock, retryMs[Math.min(failures, retryMs.length) - 1] ?? 0, signal);

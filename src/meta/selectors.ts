@@ -143,7 +143,8 @@ class LabelSelectorParser {
 
   #integer(): bigint {
     const word = this.#word('an integer');
-    if (!isInteger(word)) throw this.error(`for 'gt' and 'lt' the value must be an integer, found ${JSON.stringify(word)}`);
+    if (!isInteger(word))
+      throw this.error(`for 'gt' and 'lt' the value must be an integer, found ${JSON.stringify(word)}`);
     return BigInt(word);
   }
 
@@ -166,7 +167,9 @@ export function parseFieldSelector(text: string): Selector {
     if (part === '') continue;
     const match = /^([^=!]*)(!=|==|=)(.*)$/s.exec(part);
     if (!match) {
-      throw badRequest(`invalid field selector: ${JSON.stringify(part)}; can't understand it, expected <field>=<value>`);
+      throw badRequest(
+        `invalid field selector: ${JSON.stringify(part)}; can't understand it, expected <field>=<value>`,
+      );
     }
     const [, key = '', operator, value = ''] = match;
     requirements.push({
@@ -196,7 +199,7 @@ function splitUnescaped(text: string): readonly string[] {
 }
 
 function unescapeValue(value: string, part: string): string {
-  if (/(?<!\\)(?:\\\\)*[=]/.test(value) || /\\(?![\\,=])/.test(value)) {
+  if (!/^(?:[^\\=]|\\[\\,=])*$/.test(value)) {
     throw badRequest(`invalid field selector: ${JSON.stringify(part)}: invalid escape or unescaped '=' in the value`);
   }
   return value.replace(/\\([\\,=])/g, '$1');

@@ -123,9 +123,13 @@ export const alreadyExists = (resource: ResourceName, name: string): StatusError
   });
 
 export const conflict = (resource: ResourceName, name: string, why: string): StatusError =>
-  new StatusError('Conflict', `Operation cannot be fulfilled on ${qualified(resource)} ${JSON.stringify(name)}: ${why}`, {
-    details: about(resource, name),
-  });
+  new StatusError(
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualified(resource)} ${JSON.stringify(name)}: ${why}`,
+    {
+      details: about(resource, name),
+    },
+  );
 
 /** The text that clients know for a stale resourceVersion. */
 export const staleObject =

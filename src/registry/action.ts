@@ -20,12 +20,18 @@ export async function act(
   const { info } = request;
   const body = decodeBody(request, action.body);
   if (body.metadata?.name !== undefined && body.metadata.name !== info.name) {
-    throw badRequest(`the name of the object (${body.metadata.name}) does not match the name on the URL (${info.name})`);
+    throw badRequest(
+      `the name of the object (${body.metadata.name}) does not match the name on the URL (${info.name})`,
+    );
   }
   const errors = validate(action.body.schema, body);
   if (errors.length > 0) throw invalidObject(action.body, info.name, errors);
   const context = writeContext(request);
-  const answer = await action.create(body, target(parts, writer, request, context), writer.strategyContext(request.user));
+  const answer = await action.create(
+    body,
+    target(parts, writer, request, context),
+    writer.strategyContext(request.user),
+  );
   return { type: 'object', status: 201, served: undefined, bytes: Buffer.from(JSON.stringify(answer)) };
 }
 

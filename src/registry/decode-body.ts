@@ -15,10 +15,15 @@ export const apiVersionOf = ({ group, version }: Pick<GroupVersionKind, 'group' 
  * `fieldValidation` says (spec section 4.6), and the schema's defaults in place. A body without `kind` or `apiVersion`
  * is taken for what the path expects.
  */
-export function decodeBody(request: VerbRequest, expected: GroupVersionKind & { readonly schema: StructSchema }): ApiObject {
+export function decodeBody(
+  request: VerbRequest,
+  expected: GroupVersionKind & { readonly schema: StructSchema },
+): ApiObject {
   const { body } = request;
   if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
-  return decodeObject(body.value, expected, (fields) => checkUnknown(request, [...fields, ...duplicates(body.duplicates)]));
+  return decodeObject(body.value, expected, (fields) =>
+    checkUnknown(request, [...fields, ...duplicates(body.duplicates)]),
+  );
 }
 
 /** Decodes and defaults a value of that kind; `onUnknown` is given a text for each field that the kind does not have. */
@@ -54,7 +59,9 @@ function withKind(value: unknown, expected: GroupVersionKind): Record<string, un
     );
   }
   if (kind !== undefined && kind !== '' && kind !== expected.kind) {
-    throw badRequest(`the kind in the data (${JSON.stringify(kind)}) does not match the expected kind (${expected.kind})`);
+    throw badRequest(
+      `the kind in the data (${JSON.stringify(kind)}) does not match the expected kind (${expected.kind})`,
+    );
   }
   return { kind: expected.kind, apiVersion: expectedVersion, ...rest };
 }

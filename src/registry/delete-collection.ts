@@ -14,7 +14,11 @@ import type { RegistryParts, VerbRequest } from './verb.ts';
  * DELETE of a collection: lists what the parameters select, then deletes each. What others removed meanwhile counts as
  * deleted. The first error ends it; what was deleted until then stays deleted.
  */
-export async function deleteCollection(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
+export async function deleteCollection(
+  parts: RegistryParts,
+  writer: ObjectWriter,
+  request: VerbRequest,
+): Promise<Reply> {
   const { served, info, signal } = request;
   const options = parseDeleteOptions(request, parts.dialect.group('meta'));
   const listOptions = parseListOptions(info.query, served.kind, served.collectionKey(info.namespace));

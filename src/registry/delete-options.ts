@@ -45,12 +45,16 @@ function decodeOptions(value: unknown, metaGroup: string): SentOptions {
     throw badRequest(`the kind in the data (${JSON.stringify(kind)}) does not match the expected kind (DeleteOptions)`);
   }
   const known = ['', 'v1', apiVersionOf({ group: metaGroup, version: 'v1' })];
-  if (apiVersion !== undefined && !(typeof apiVersion === 'string' && (known.includes(apiVersion) || apiVersion.includes('/')))) {
+  if (
+    apiVersion !== undefined &&
+    !(typeof apiVersion === 'string' && (known.includes(apiVersion) || apiVersion.includes('/')))
+  ) {
     throw badRequest(`the API version in the data (${JSON.stringify(apiVersion)}) does not have a kind DeleteOptions`);
   }
   const decoded = decode(deleteOptions, fields);
   const [first] = decoded.errors;
-  if (first) throw badRequest(`DeleteOptions cannot be read: ${first.path}: expected ${first.expected}, got ${first.got}`);
+  if (first)
+    throw badRequest(`DeleteOptions cannot be read: ${first.path}: expected ${first.expected}, got ${first.got}`);
   return decoded.value as SentOptions;
 }
 
@@ -67,4 +71,3 @@ function checkPropagation(policy: string | undefined, orphanDependents: boolean 
 
 const fromOrphan = (orphanDependents: boolean | undefined): PropagationPolicy | undefined =>
   orphanDependents === undefined ? undefined : orphanDependents ? 'Orphan' : 'Background';
-

@@ -3,7 +3,14 @@ import { conflict, type Status } from '../meta/status-error.ts';
 import { formatTime, parseTime } from '../schema/time.ts';
 import { writeContext } from './create.ts';
 import { type DeleteOptions, parseDeleteOptions } from './delete-options.ts';
-import { type ObjectWriter, pendingFinalizers, type Step, type Stored, type WriteContext, type Written } from './object-writer.ts';
+import {
+  type ObjectWriter,
+  pendingFinalizers,
+  type Step,
+  type Stored,
+  type WriteContext,
+  type Written,
+} from './object-writer.ts';
 import type { Reply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
@@ -33,7 +40,11 @@ export async function remove(
   });
 }
 
-function checkPreconditions(served: ServedResource, { object, revision }: Stored, { preconditions }: DeleteOptions): void {
+function checkPreconditions(
+  served: ServedResource,
+  { object, revision }: Stored,
+  { preconditions }: DeleteOptions,
+): void {
   const { uid, resourceVersion } = preconditions;
   const name = object.metadata.name ?? '';
   if (uid !== undefined && uid !== object.metadata.uid) {

@@ -1,13 +1,7 @@
 import { limits } from '../base/limits.ts';
 import type { EntryMatcher } from '../cache/cache.ts';
 import type { Kind } from '../kinds/kind.ts';
-import {
-  matches,
-  parseFieldSelector,
-  parseLabelSelector,
-  requiredValue,
-  type Selector,
-} from '../meta/selectors.ts';
+import { matches, parseFieldSelector, parseLabelSelector, requiredValue, type Selector } from '../meta/selectors.ts';
 import { badRequest } from '../meta/status-error.ts';
 import { booleanParameter, integerParameter } from '../request/request-info.ts';
 import { isLabelValue, isQualifiedName } from '../schema/formats.ts';
@@ -44,7 +38,11 @@ export interface WatchOptions {
   readonly selection: Selection;
   /** Where events start: at a state, which is sent first or not, or right after a version. */
   readonly start:
-    | { readonly type: 'state'; readonly send: boolean; readonly consistency: Exclude<Consistency, { readonly type: 'exact' }> }
+    | {
+        readonly type: 'state';
+        readonly send: boolean;
+        readonly consistency: Exclude<Consistency, { readonly type: 'exact' }>;
+      }
     | { readonly type: 'after'; readonly revision: Revision };
   readonly bookmarks: boolean;
   /** Only with `start.type` 'state': mark the end of the state with a bookmark. */
@@ -58,7 +56,8 @@ export interface WatchOptions {
  * answered like every other that is not there yet.
  */
 export function parseResourceVersion(text: string): Revision {
-  if (!/^\d{1,20}$/.test(text)) throw badRequest(`invalid resource version ${JSON.stringify(text)}: must be a version that this server gave`);
+  if (!/^\d{1,20}$/.test(text))
+    throw badRequest(`invalid resource version ${JSON.stringify(text)}: must be a version that this server gave`);
   const revision = Number(text);
   return Number.isSafeInteger(revision) ? revision : Number.MAX_SAFE_INTEGER;
 }
@@ -88,11 +87,7 @@ export function parseListOptions(query: URLSearchParams, kind: Kind, collectionK
 }
 
 /** The table of spec section 4.5 for lists. */
-function listConsistency(
-  query: URLSearchParams,
-  limited: boolean,
-  continued: ContinueToken | undefined,
-): Consistency {
+function listConsistency(query: URLSearchParams, limited: boolean, continued: ContinueToken | undefined): Consistency {
   const version = query.get('resourceVersion') ?? '';
   const match = parseMatch(query, version);
   if (continued !== undefined) {
@@ -180,8 +175,7 @@ function checkField(key: string, kind: Kind): void {
 
 function matcher(labels: Selector, fields: Selector): EntryMatcher | undefined {
   if (labels.length === 0 && fields.length === 0) return undefined;
-  return (entry) =>
-    matches(labels, (key) => entry.label(key)) && matches(fields, (path) => fieldValue(entry, path));
+  return (entry) => matches(labels, (key) => entry.label(key)) && matches(fields, (path) => fieldValue(entry, path));
 }
 
 function fieldValue(entry: Parameters<EntryMatcher>[0], path: string): string | undefined {

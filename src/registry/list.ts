@@ -71,7 +71,10 @@ function* selected(entries: Iterable<CacheEntry>, { matches }: Selection): Itera
 }
 
 /** At most `limit` items, and whether there are more. */
-function take(items: Iterable<CacheEntry>, limit: number): { readonly items: readonly CacheEntry[]; readonly more: boolean } {
+function take(
+  items: Iterable<CacheEntry>,
+  limit: number,
+): { readonly items: readonly CacheEntry[]; readonly more: boolean } {
   const taken: CacheEntry[] = [];
   for (const item of items) {
     if (taken.length === limit) return { items: taken, more: true };

@@ -126,7 +126,10 @@ export class ObjectWriter {
 
   /** Five characters that spell no words. */
   #suffix(): string {
-    return Array.from(this.#parts.random.bytes(suffixLength), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('');
+    return Array.from(
+      this.#parts.random.bytes(suffixLength),
+      (byte) => suffixAlphabet[byte % suffixAlphabet.length],
+    ).join('');
   }
 
   /**

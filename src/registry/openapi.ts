@@ -84,7 +84,10 @@ function schemas(resources: readonly ServedResource[], { version }: Form, dialec
     }
   }
   kinds.set(status, [{ group: '', version: 'v1', kind: 'Status' }]);
-  kinds.set(deleteOptions, [...groupVersions.values()].map((each) => ({ ...each, kind: 'DeleteOptions' })));
+  kinds.set(
+    deleteOptions,
+    [...groupVersions.values()].map((each) => ({ ...each, kind: 'DeleteOptions' })),
+  );
   return openapiSchemas({
     roots: [...kinds.keys()],
     version,

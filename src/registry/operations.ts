@@ -16,7 +16,9 @@ export interface Operation {
   readonly action: 'get' | 'list' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection';
   readonly kind: GroupVersionKind;
   readonly parameters: readonly Parameter[];
-  readonly body: { readonly schema: SchemaRef; readonly required: boolean; readonly mediaTypes: readonly string[] } | undefined;
+  readonly body:
+    | { readonly schema: SchemaRef; readonly required: boolean; readonly mediaTypes: readonly string[] }
+    | undefined;
   readonly responses: Readonly<Record<string, SchemaRef>>;
   readonly streams: boolean;
 }
@@ -36,7 +38,9 @@ export function operations(served: ServedResource): readonly Operation[] {
   const list = [
     ...collectionOperations(served, collection),
     ...objectOperations(served, one),
-    ...kind.subresources.flatMap((subresource) => subresourceOperations(served, `${one}/${subresource.name}`, subresource)),
+    ...kind.subresources.flatMap((subresource) =>
+      subresourceOperations(served, `${one}/${subresource.name}`, subresource),
+    ),
   ];
   if (kind.scope === 'Namespaced') list.push(acrossNamespaces(served));
   return list;

@@ -33,7 +33,11 @@ const selection: readonly Parameter[] = [
   query('limit', 'integer', 'At most this many items; `metadata.continue` of the answer leads to the rest.'),
   query('resourceVersion', 'string', 'The version that the answer must show, as `resourceVersionMatch` says.'),
   query('resourceVersionMatch', 'string', 'How `resourceVersion` is meant: `Exact` or `NotOlderThan`.'),
-  query('sendInitialEvents', 'boolean', 'Starts a watch with the objects that are there; needs `resourceVersionMatch=NotOlderThan`.'),
+  query(
+    'sendInitialEvents',
+    'boolean',
+    'Starts a watch with the objects that are there; needs `resourceVersionMatch=NotOlderThan`.',
+  ),
 ];
 const write: readonly Parameter[] = [
   dryRun,

@@ -7,7 +7,11 @@ import type { Consistency } from './list-options.ts';
  * Waits until the cache may answer a read of that consistency (spec section 4.5): *most recent* until it shows all that
  * is durable now, *not older than* and *exact* until it has reached the version, for a bounded time, then 504.
  */
-export async function awaitConsistency(cache: WatchCache, consistency: Consistency, signal: AbortSignal): Promise<void> {
+export async function awaitConsistency(
+  cache: WatchCache,
+  consistency: Consistency,
+  signal: AbortSignal,
+): Promise<void> {
   switch (consistency.type) {
     case 'any':
       return;

@@ -35,7 +35,10 @@ export class Registry {
     if (info.subresource !== '' && !findSubresource(served, info.subresource)) throw noSuchPath();
     const { verb } = info;
     if (!allowedVerbs(served, info.subresource, info.name !== '').includes(verb)) {
-      throw methodNotAllowed('the server does not allow this method on the requested resource', allowedMethods(request));
+      throw methodNotAllowed(
+        'the server does not allow this method on the requested resource',
+        allowedMethods(request),
+      );
     }
     return info.subresource === '' ? this.#serveObject(request) : this.#serveSubresource(request);
   }
@@ -88,7 +91,9 @@ export function allowedVerbs(served: ServedResource, subresource: string, named:
     const found = findSubresource(served, subresource);
     return found === undefined ? [] : found.type === 'action' ? ['create'] : found.verbs;
   }
-  return named ? ['get', 'list', 'watch', 'update', 'patch', 'delete'] : ['list', 'watch', 'create', 'deletecollection'];
+  return named
+    ? ['get', 'list', 'watch', 'update', 'patch', 'delete']
+    : ['list', 'watch', 'create', 'deletecollection'];
 }
 
 const methods: Readonly<Record<ResourceVerb, string>> = {
@@ -109,7 +114,8 @@ const allowedMethods = ({ served, info }: VerbRequest): readonly string[] => [
 /** Cluster-scoped kinds are not found in namespaces, namespaced objects not outside (CVE-2019-11247, CVE-2022-3162). */
 function checkScope({ served, info }: VerbRequest): void {
   const namespaced = served.kind.scope === 'Namespaced';
-  const addressed = info.path.includes('/namespaces/') && served.kind.resource !== 'namespaces' ? info.namespace !== '' : false;
+  const addressed =
+    info.path.includes('/namespaces/') && served.kind.resource !== 'namespaces' ? info.namespace !== '' : false;
   if (!namespaced && addressed) throw noSuchPath();
   const across = info.verb === 'list' || info.verb === 'watch';
   if (namespaced && !addressed && !across) throw noSuchPath();

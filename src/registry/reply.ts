@@ -1,4 +1,4 @@
-import type { CacheEntry, WatchSink, Watcher } from '../cache/cache.ts';
+import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
 import type { Status } from '../meta/status-error.ts';
 import type { Revision } from '../store/store.ts';
 import type { ServedResource } from './resource-registry.ts';

@@ -46,13 +46,22 @@ export function checkPreconditions({ served, info }: VerbRequest, { metadata }: 
   const { uid, resourceVersion = '' } = metadata;
   const oldUid = stored.object.metadata.uid;
   if (uid !== undefined && uid !== '' && uid !== oldUid) {
-    throw conflict(served.name, info.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`);
+    throw conflict(
+      served.name,
+      info.name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`,
+    );
   }
   const revision = resourceVersion === '' ? 0 : parseResourceVersion(resourceVersion);
   if (revision === 0) {
     if (served.kind.unconditionalUpdate) return;
     throw invalidObject(served.kind, info.name, [
-      { type: 'FieldValueInvalid', field: 'metadata.resourceVersion', value: 0, detail: 'must be specified for an update' },
+      {
+        type: 'FieldValueInvalid',
+        field: 'metadata.resourceVersion',
+        value: 0,
+        detail: 'must be specified for an update',
+      },
     ]);
   }
   if (revision !== stored.revision) throw conflict(served.name, info.name, staleObject);
@@ -69,9 +78,7 @@ function refuseVersioned(object: ApiObject, { served, info }: VerbRequest): ApiO
 
 export function nameFromPath(object: ApiObject, name: string): void {
   if (object.metadata.name !== undefined && object.metadata.name !== name) {
-    throw badRequest(
-      `the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`,
-    );
+    throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   }
   object.metadata.name = name;
 }

@@ -60,7 +60,10 @@ async function startingPoint(
   return { initial: filter(entries, selection.matches), revision: snapshot.revision };
 }
 
-function* filter(entries: Iterable<CacheEntry>, matches: ((entry: CacheEntry) => boolean) | undefined): IterableIterator<CacheEntry> {
+function* filter(
+  entries: Iterable<CacheEntry>,
+  matches: ((entry: CacheEntry) => boolean) | undefined,
+): IterableIterator<CacheEntry> {
   for (const entry of entries) if (!matches || matches(entry)) yield entry;
 }
 

@@ -34,7 +34,8 @@ export interface PathRequest {
 export type RequestInfo = ResourceRequest | PathRequest;
 
 /** True for verbs that change nothing. */
-export const isReadVerb = (verb: string): boolean => verb === 'get' || verb === 'list' || verb === 'watch' || verb === 'head';
+export const isReadVerb = (verb: string): boolean =>
+  verb === 'get' || verb === 'list' || verb === 'watch' || verb === 'head';
 
 const noQuery = Object.freeze(new URLSearchParams());
 const methodVerbs: Readonly<Record<string, readonly [one: ResourceVerb, collection: ResourceVerb] | undefined>> = {

@@ -27,7 +27,10 @@ test(`crash: ${rounds} rounds of load and SIGKILL`, { timeout: 20 * 60_000 }, as
   for (let round = 0; round < rounds; round++) {
     const list = (await server.get<ConfigMapList>(`${collection}?${selector}`)).json;
     const revision = Number(list.metadata.resourceVersion);
-    assert.ok(revision >= history.highestRevision, `round ${round}: revision ${revision} after ${history.highestRevision}`);
+    assert.ok(
+      revision >= history.highestRevision,
+      `round ${round}: revision ${revision} after ${history.highestRevision}`,
+    );
     history.check(list.items, `round ${round}`);
     if (round > 0) watched += await resume(server, history, lastSeen, list);
     const watch = server.watch(`${collection}?watch=true&${selector}&resourceVersion=${revision}`);
@@ -43,12 +46,19 @@ test(`crash: ${rounds} rounds of load and SIGKILL`, { timeout: 20 * 60_000 }, as
     watch.close();
     await server.restart();
   }
-  t.diagnostic(`${history.acknowledged} writes acknowledged, ${history.unknown} cut off, ${watched} events after resumed watches`);
+  t.diagnostic(
+    `${history.acknowledged} writes acknowledged, ${history.unknown} cut off, ${watched} events after resumed watches`,
+  );
   assert.ok(history.acknowledged > rounds, 'there was load');
 });
 
 /** One writer: creates, updates and deletes its own objects until the server is gone. */
-async function write(server: OrchProcess, history: WriteHistory, writer: number, running: () => boolean): Promise<void> {
+async function write(
+  server: OrchProcess,
+  history: WriteHistory,
+  writer: number,
+  running: () => boolean,
+): Promise<void> {
   while (running()) {
     const attempt = history.begin(writer);
     try {

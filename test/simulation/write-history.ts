@@ -68,7 +68,8 @@ export class WriteHistory {
       found.delete(name);
     }
     assert.deepEqual([...found.keys()], [], `${when}: nothing is there that was never written`);
-    for (const { metadata } of items) this.highestRevision = Math.max(this.highestRevision, Number(metadata.resourceVersion));
+    for (const { metadata } of items)
+      this.highestRevision = Math.max(this.highestRevision, Number(metadata.resourceVersion));
   }
 
   /** What a client knows that listed, then watched until the connection broke. */
@@ -87,9 +88,18 @@ export class WriteHistory {
     return state.size === expected.size && [...expected].every(([name, version]) => state.get(name) === version);
   }
 
-  checkResumed(events: readonly WatchEvent[], from: number, until: number, expected: ReadonlyMap<string, string>): void {
+  checkResumed(
+    events: readonly WatchEvent[],
+    from: number,
+    until: number,
+    expected: ReadonlyMap<string, string>,
+  ): void {
     const state = applied(this.#mirror, events, from);
-    assert.deepEqual(new Map([...state].sort()), new Map([...expected].sort()), 'the resumed watch leads to what is there');
+    assert.deepEqual(
+      new Map([...state].sort()),
+      new Map([...expected].sort()),
+      'the resumed watch leads to what is there',
+    );
     for (const { object } of events) assert.ok(Number(object.metadata.resourceVersion) <= until);
   }
 }

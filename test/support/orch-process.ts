@@ -41,7 +41,9 @@ export class OrchProcess implements AsyncDisposable {
   }
 
   /** Starts a server and waits until it is ready. */
-  static async start(options: { readonly flags?: readonly string[]; readonly dataDir?: string } = {}): Promise<OrchProcess> {
+  static async start(
+    options: { readonly flags?: readonly string[]; readonly dataDir?: string } = {},
+  ): Promise<OrchProcess> {
     const server = new OrchProcess(options.flags ?? [], options.dataDir);
     await server.restart();
     return server;
@@ -226,14 +228,17 @@ export class WatchClient {
   #wake: (() => void)[] = [];
 
   constructor(path: string, options: https.RequestOptions) {
-    this.#request = https.request({ ...options, path, agent: false, headers: { accept: 'application/json' } }, (response) => {
-      this.status = response.statusCode ?? 0;
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => this.#take(chunk));
-      response.on('error', () => this.#end());
-      response.on('close', () => this.#end());
-      this.#notify();
-    });
+    this.#request = https.request(
+      { ...options, path, agent: false, headers: { accept: 'application/json' } },
+      (response) => {
+        this.status = response.statusCode ?? 0;
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => this.#take(chunk));
+        response.on('error', () => this.#end());
+        response.on('close', () => this.#end());
+        this.#notify();
+      },
+    );
     this.#request.on('error', () => this.#end());
     this.#request.end();
   }

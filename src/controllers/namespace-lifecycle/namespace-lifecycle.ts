@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, pause } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type ApiClient, type ApiList, hasReason } from '../../client/api-client.ts';
@@ -29,7 +29,9 @@ export function startNamespaceLifecycle(options: NamespaceLifecycleOptions): Clo
     ...options,
     path: '/api/v1/namespaces',
     signal: controller.signal,
-    listed: (namespaces) => namespaces.forEach((namespace) => emptier.see(namespace as Namespace)),
+    listed: (namespaces) => {
+      for (const namespace of namespaces) emptier.see(namespace as Namespace);
+    },
     changed: ({ type, object }) => {
       if (type !== 'DELETED') emptier.see(object as Namespace);
     },
@@ -65,7 +67,7 @@ class Emptier {
         if (this.#signal.aborted || hasReason(error, 'NotFound')) return;
         logger.warn('a namespace could not be emptied; it is tried again', { namespace: name, error });
       }
-      await this.#pause();
+      await pause(this.#options.clock, recheckMs, this.#signal);
     }
   }
 
@@ -80,20 +82,21 @@ class Emptier {
     }
     const namespace = await client.get<Namespace>(`/api/v1/namespaces/${name}`, this.#signal);
     if (namespace.metadata.deletionTimestamp === undefined) return true;
-    await client.update(`/api/v1/namespaces/${name}/finalize`, { ...namespace, spec: { finalizers: [] } }, this.#signal);
+    await client.update(
+      `/api/v1/namespaces/${name}/finalize`,
+      { ...namespace, spec: { finalizers: [] } },
+      this.#signal,
+    );
     return true;
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.#options.clock.after(recheckMs, resolve);
-      this.#signal.addEventListener('abort', () => (timer.close(), resolve()), { once: true });
-    });
   }
 }
 
 interface GroupVersionDocument {
-  readonly resources: readonly { readonly name: string; readonly namespaced: boolean; readonly verbs: readonly string[] }[];
+  readonly resources: readonly {
+    readonly name: string;
+    readonly namespaced: boolean;
+    readonly verbs: readonly string[];
+  }[];
 }
 
 interface GroupListDocument {

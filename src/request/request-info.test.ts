@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StatusError } from '../meta/status-error.ts';
+import { booleanParameter, integerParameter, parseRequestInfo, type ResourceRequest } from './request-info.ts';
+
+type Row = readonly [method: string, target: string, expected: Partial<ResourceRequest>];
+
+const rows: readonly Row[] = [
+  [
+    'GET',
+    '/api/v1/namespaces/a/configmaps',
+    { verb: 'list', group: '', version: 'v1', namespace: 'a', resource: 'configmaps', name: '' },
+  ],
+  ['GET', '/api/v1/namespaces/a/configmaps/x', { verb: 'get', namespace: 'a', resource: 'configmaps', name: 'x' }],
+  ['HEAD', '/api/v1/namespaces/a/configmaps/x', { verb: 'get', name: 'x' }],
+  ['GET', '/api/v1/configmaps', { verb: 'list', namespace: '', resource: 'configmaps' }],
+  ['GET', '/api/v1/configmaps?watch=true', { verb: 'watch' }],
+  ['GET', '/api/v1/configmaps?watch=1', { verb: 'watch' }],
+  ['GET', '/api/v1/configmaps?watch', { verb: 'watch' }],
+  ['GET', '/api/v1/configmaps?watch=false', { verb: 'list' }],
+  ['GET', '/api/v1/namespaces/a/configmaps/x?watch=true', { verb: 'get' }],
+  ['GET', '/api/v1/configmaps?watch=1&fieldSelector=metadata.name%3Dx', { verb: 'watch', name: 'x' }],
+  ['POST', '/api/v1/namespaces/a/configmaps', { verb: 'create' }],
+  ['PUT', '/api/v1/namespaces/a/configmaps/x', { verb: 'update' }],
+  ['PATCH', '/api/v1/namespaces/a/configmaps/x', { verb: 'patch' }],
+  ['DELETE', '/api/v1/namespaces/a/configmaps/x', { verb: 'delete' }],
+  ['DELETE', '/api/v1/namespaces/a/configmaps', { verb: 'deletecollection' }],
+  ['GET', '/api/v1/namespaces', { verb: 'list', namespace: '', resource: 'namespaces', name: '' }],
+  ['GET', '/api/v1/namespaces/a', { verb: 'get', namespace: 'a', resource: 'namespaces', name: 'a' }],
+  [
+    'PUT',
+    '/api/v1/namespaces/a/finalize',
+    { verb: 'update', resource: 'namespaces', name: 'a', subresource: 'finalize' },
+  ],
+  ['GET', '/api/v1/namespaces/a/status', { resource: 'namespaces', name: 'a', subresource: 'status' }],
+  [
+    'POST',
+    '/api/v1/namespaces/a/pods/p/binding',
+    { verb: 'create', resource: 'pods', name: 'p', subresource: 'binding' },
+  ],
+  [
+    'GET',
+    '/apis/coordination.orch.io/v1/namespaces/a/leases/l',
+    { group: 'coordination.orch.io', version: 'v1', resource: 'leases', name: 'l' },
+  ],
+  ['GET', '/api/v1/nodes/n%3A1', { name: 'n:1' }],
+  ['GET', '/api/v1/nodes/', { verb: 'list', resource: 'nodes', name: '' }],
+];
+
+for (const [method, target, expected] of rows) {
+  test(`request info: ${method} ${target}`, () => {
+    const info = parseRequestInfo(method, target);
+    assert.equal(info.type, 'resource');
+    for (const [field, value] of Object.entries(expected)) assert.equal(info[field as keyof typeof info], value, field);
+  });
+}
+
+for (const target of [
+  '/',
+  '/api',
+  '/api/v1',
+  '/apis',
+  '/apis/g',
+  '/apis/g/v1',
+  '/livez/ping',
+  '/openapi/v3/api/v1',
+  '/version',
+]) {
+  test(`request info: ${target} is no resource`, () => {
+    assert.deepEqual(parseRequestInfo('GET', target), {
+      ...parseRequestInfo('GET', target),
+      type: 'path',
+      path: target,
+      verb: 'get',
+    });
+  });
+}
+
+const nothing = [
+  '/api/v1/namespaces/a/configmaps/x/status/more',
+  '/api/v1/namespaces//configmaps',
+  '/api/v1/namespaces/../secrets',
+  '/api/v1/namespaces/a/./secrets',
+  '/api/v1/namespaces/a/configmaps/..%2fsecrets',
+  '/api/v1/namespaces/a/configmaps/%2e%2e',
+  '/api/v1/namespaces/a/configmaps/x%00',
+  '//api/v1/nodes',
+  'api/v1/nodes',
+];
+for (const target of nothing) {
+  test(`request info: ${target} names nothing`, () => {
+    assert.throws(
+      () => parseRequestInfo('GET', target),
+      (error) => error instanceof StatusError && error.code === 404,
+    );
+  });
+}
+
+test('request info: a path that is not UTF-8 is a bad request', () => {
+  assert.throws(
+    () => parseRequestInfo('GET', '/api/v1/nodes/%ff'),
+    (error) => error instanceof StatusError && error.code === 400,
+  );
+});
+
+test('boolean parameters', () => {
+  const read = (text: string) => booleanParameter(new URLSearchParams(text), 'b');
+  assert.deepEqual(
+    [read(''), read('b'), read('b=1'), read('b=true'), read('b=0'), read('b=false')],
+    [undefined, true, true, true, false, false],
+  );
+  assert.throws(() => read('b=maybe'), /invalid value for query parameter b/);
+});
+
+test('integer parameters', () => {
+  const read = (text: string) => integerParameter(new URLSearchParams(text), 'n');
+  assert.deepEqual([read(''), read('n='), read('n=0'), read('n=12')], [undefined, undefined, 0, 12]);
+  for (const text of ['n=-1', 'n=1.5', 'n=abc', 'n=99999999999999999999', 'n=0x1'])
+    assert.throws(() => read(text), /query parameter n/);
+});
