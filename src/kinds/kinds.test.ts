@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { orch } from '../dialect/orch.ts';
+import { type Field, type Schema, type StructSchema, schemaOf } from '../schema/schema.ts';
+import type { Kind } from './kind.ts';
+import { kinds } from './kinds.ts';
+import { deleteOptions } from './meta/delete-options.ts';
+import { labelSelector } from './meta/label-selector.ts';
+import { listMeta } from './meta/list-meta.ts';
+import { status } from './meta/status.ts';
+import { create } from './strategy-harness.ts';
+
+const all = kinds(orch);
+const kindOf = (name: string): Kind => {
+  const found = all.find(({ kind }) => kind === name);
+  assert.ok(found, name);
+  return found;
+};
+
+/** Every struct that can be reached from a schema. */
+function structs(schema: Schema, found = new Set<StructSchema>()): Set<StructSchema> {
+  if (schema.type === 'list') return structs(schema.items, found);
+  if (schema.type === 'map') return structs(schema.values, found);
+  if (schema.type !== 'struct' || found.has(schema)) return found;
+  found.add(schema);
+  for (const field of Object.values(schema.fields)) structs(schemaOf(field), found);
+  return found;
+}
+
+const roots = [...all.map(({ schema }) => schema), deleteOptions, labelSelector, listMeta, status];
+const everyStruct = new Set(roots.flatMap((root) => [...structs(root)]));
+
+test('kinds: what registries and clients go by', () => {
+  const facts = all.map((kind) => [
+    kind.kind,
+    kind.resource,
+    kind.shortNames.join(),
+    kind.scope,
+    kind.subresources.map(({ name }) => name).join(),
+    [kind.createOnUpdate, kind.unconditionalUpdate, kind.deleteReturnsObject, kind.generation].map(Number).join(''),
+  ]);
+  assert.deepEqual(
+    facts.filter(([kind]) => kind !== 'Pod'),
+    [
+      ['ConfigMap', 'configmaps', 'cm', 'Namespaced', '', '0100'],
+      ['Namespace', 'namespaces', 'ns', 'Cluster', 'status,finalize', '0100'],
+      ['Node', 'nodes', 'no', 'Cluster', 'status', '0100'],
+      ['Secret', 'secrets', '', 'Namespaced', '', '0100'],
+      ['ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', '', '1110'],
+      ['Event', 'events', 'ev', 'Namespaced', '', '1100'],
+      ['Lease', 'leases', '', 'Namespaced', '', '1000'],
+    ],
+  );
+});
+
+for (const kind of all) {
+  test(`${kind.kind}: its names belong together`, () => {
+    assert.equal(kind.listKind, `${kind.kind}List`);
+    assert.equal(kind.singular, kind.kind.toLowerCase());
+    assert.equal(kind.schema.name.split('.').at(-1), kind.kind);
+    assert.equal(
+      kind.columns.some(({ name, format }) => name === 'Name' && format === 'name'),
+      true,
+    );
+  });
+}
+
+test('schemas: fields of a message have numbers of their own', () => {
+  for (const struct of everyStruct) {
+    const seen = new Map<string, string>();
+    for (const [name, field] of Object.entries(struct.fields)) {
+      if (field.number === 0) {
+        assert.ok(name === 'apiVersion' || name === 'kind', `${struct.name}.${name}`);
+        continue;
+      }
+      const number = [...(field.within ?? []), field.number].join('/');
+      assert.equal(seen.get(number), undefined, `${struct.name}: ${name} and ${seen.get(number)} are both ${number}`);
+      seen.set(number, name);
+    }
+  }
+});
+
+test('schemas: a name stands for one struct', () => {
+  assert.equal(new Set([...everyStruct].map(({ name }) => name)).size, everyStruct.size);
+});
+
+test('schemas: all is described, in sentences', () => {
+  for (const struct of everyStruct) {
+    const texts = [
+      ['', struct.description],
+      ...Object.entries(struct.fields).map(([name, f]) => [name, f.description]),
+    ];
+    for (const [name, text] of texts) assert.match(text ?? '', /^[^a-z\s].*\.$|^`.*\.$/, `${struct.name} ${name}`);
+  }
+});
+
+test('schemas: keys of lists are fields of their items', () => {
+  for (const struct of everyStruct) {
+    for (const [name, field] of Object.entries(struct.fields)) {
+      const list = schemaOf(field);
+      if (list.type !== 'list' || list.listType !== 'map') continue;
+      const { items } = list;
+      assert.equal(items.type, 'struct', `${struct.name}.${name}`);
+      for (const key of list.mapKeys ?? []) assert.ok(items.type === 'struct' && Object.hasOwn(items.fields, key), key);
+    }
+  }
+});
+
+/** Numbers that are out of order in the published messages, and so easy to get wrong. */
+const numbers: readonly (readonly [string, Readonly<Record<string, number>>])[] = [
+  [
+    'ObjectMeta',
+    { name: 1, namespace: 3, uid: 5, creationTimestamp: 8, labels: 11, finalizers: 14, managedFields: 17 },
+  ],
+  ['OwnerReference', { kind: 1, name: 3, uid: 4, apiVersion: 5, controller: 6, blockOwnerDeletion: 7 }],
+  ['ManagedFieldsEntry', { manager: 1, time: 4, fieldsType: 6, fieldsV1: 7, subresource: 8 }],
+  ['StatusDetails', { kind: 3, causes: 4, retryAfterSeconds: 5, uid: 6 }],
+  ['Secret', { metadata: 1, data: 2, type: 3, stringData: 4, immutable: 5 }],
+  ['ConfigMap', { data: 2, binaryData: 3, immutable: 4 }],
+  ['NodeSpec', { podCIDR: 1, externalID: 2, providerID: 3, unschedulable: 4, taints: 5, configSource: 6, podCIDRs: 7 }],
+  ['NamespaceCondition', { type: 1, status: 2, lastTransitionTime: 4, reason: 5, message: 6 }],
+  ['Event', { involvedObject: 2, source: 5, type: 9, eventTime: 10, series: 11, reportingInstance: 15 }],
+  ['LeaseSpec', { holderIdentity: 1, renewTime: 4, leaseTransitions: 5, preferredHolder: 7 }],
+];
+
+for (const [name, expected] of numbers) {
+  test(`${name}: protobuf numbers`, () => {
+    const struct = [...everyStruct].find((each) => each.name.endsWith(`.${name}`));
+    const fields: Readonly<Record<string, Field>> = struct?.fields ?? {};
+    const found = Object.keys(expected).map((field) => [field, fields[field]?.number]);
+    assert.deepEqual(Object.fromEntries(found), expected);
+  });
+}
+
+test('core kinds: finalizers in the metadata have a domain', () => {
+  const sent = { metadata: { finalizers: ['x.io/a', 'orphan', 'orch', 'mine'] } };
+  const error =
+    'metadata.finalizers[3]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified';
+  assert.deepEqual(create(kindOf('ConfigMap'), sent).errors, [error]);
+  assert.deepEqual(create(kindOf('ServiceAccount'), sent).errors, [error]);
+  assert.deepEqual(create(kindOf('Lease'), sent).errors, []);
+});
