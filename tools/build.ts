@@ -56,6 +56,9 @@ export async function build(root: string): Promise<BuildResult> {
     logLevel: 'silent',
     write: false,
   });
+  // A warning here is, for one, an import that cannot be found and that the code guards: then it fails when it runs.
+  const [warning] = result.warnings;
+  if (warning) throw new Error(`${warning.location?.file ?? ''}:${warning.location?.line ?? ''} ${warning.text}`);
   mkdirSync(dist, { recursive: true });
   const written = new Set<string>();
   let bytes = 0;

@@ -11,7 +11,7 @@ export interface Flag<T> {
   /** A switch: `--flag` alone is `--flag=true`, and the next argument is never its value. */
   readonly isSwitch: boolean;
   /** The value after this occurrence; `before` is that of the occurrences before it. Throws an Error saying what is wrong. */
-  readonly parse: (text: string, before: T | undefined) => T;
+  parse(text: string, before: T | undefined): T;
 }
 
 /** The flags of a command, by name without dashes. */

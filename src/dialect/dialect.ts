@@ -22,6 +22,8 @@ export interface Dialect {
   readonly deprecatedAuditAnnotation: string;
   readonly rootCaConfigMap: string;
   readonly credentialPluginVariable: string;
+  /** The command-line client that people have for this API; named in what `orch up` prints. */
+  readonly commandLineClient: string;
   /** Title of the product in OpenAPI documents and `version`. */
   readonly title: string;
   /** What `GET /version` reports as gitVersion, with the API release served (spec section 9). */

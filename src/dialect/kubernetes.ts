@@ -13,6 +13,7 @@ export const kubernetes: Dialect = {
   deprecatedAuditAnnotation: 'k8s.io/deprecated',
   rootCaConfigMap: 'kube-root-ca.crt',
   credentialPluginVariable: 'KUBERNETES_EXEC_INFO',
+  commandLineClient: 'kubectl',
   title: 'Kubernetes',
   gitVersion: 'v1.32.0+orch',
 };

@@ -13,6 +13,7 @@ export const orch: Dialect = {
   deprecatedAuditAnnotation: 'orch.io/deprecated',
   rootCaConfigMap: 'orch-root-ca.crt',
   credentialPluginVariable: 'ORCH_EXEC_INFO',
+  commandLineClient: 'kubectl',
   title: 'orch',
   gitVersion: 'v1.32.0+orch',
 };

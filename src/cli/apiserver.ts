@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { makePrivateDirectory } from '../base/atomic-file.ts';
+import { systemClock } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
+import { ensureSelfSigned } from '../pki/ca.ts';
+import type { KeyPairPem, ServerConfig } from '../server/config.ts';
+import { httpsUrl, servedHosts } from './addresses.ts';
+import { defineCommand } from './command.ts';
+import { runServer } from './run-server.ts';
+import { type ServerFlagValues, serverFlags } from './server-flags.ts';
+import { certificateDirectory, readServerOptions, readServingPair, serverLogger } from './server-options.ts';
+
+export const apiserver = defineCommand({
+  summary: 'The API server for production: only what the flags say',
+  description:
+    'Serves the API. Who may come in is what --client-ca-file and --token-auth-file say: nobody is made here. Without\n' +
+    '--tls-cert-file it serves with apiserver.crt and apiserver.key of --cert-dir, and signs them itself where they are\n' +
+    'missing. The log goes to standard error, a JSON object a line.',
+  flags: serverFlags,
+  async run(values, terminal) {
+    const logger = serverLogger(values, 'json', terminal);
+    const config: ServerConfig = {
+      ...readServerOptions(values),
+      serving: readServingPair(values) ?? ensureServing(values),
+      logger,
+    };
+    return runServer(config, ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }));
+  },
+});
+
+/** A pair that signs itself, in --cert-dir; one that is there is used. */
+function ensureServing(values: ServerFlagValues): KeyPairPem {
+  const directory = certificateDirectory(values);
+  makePrivateDirectory(directory);
+  const pair = ensureSelfSigned(
+    { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') },
+    {
+      subject: { commonName: 'orch-apiserver' },
+      use: 'serverAuth',
+      hosts: servedHosts(values['bind-address']),
+    },
+    { clock: systemClock, random: systemRandom },
+  );
+  return { certificate: pair.certificatePem, key: pair.keyPem };
+}

@@ -1,0 +1,9 @@
+import type { Command } from './command.ts';
+
+/** All commands, each loaded only when it is wanted: the time that loading takes is part of every start. */
+export const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  up: async () => (await import('./up.ts')).up,
+  apiserver: async () => (await import('./apiserver.ts')).apiserver,
+  version: async () => (await import('./version.ts')).version,
+  help: async () => (await import('./help.ts')).help,
+};

@@ -1,0 +1,28 @@
+import { UsageError } from './usage-error.ts';
+
+/** Errors that only a mistake of ours makes: whoever reports them needs the stack. */
+const bugs: readonly (new (...args: never[]) => Error)[] = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+/**
+ * What a person reads when a command cannot go on: one line, with the causes that it does not name itself. The stack
+ * follows only for what is a defect of the product.
+ */
+export function describeFailure(command: string, error: unknown): string {
+  if (!(error instanceof Error)) return `${command}: ${oneLine(String(error))}\n`;
+  const line = `${command}: ${oneLine(messages(error).join(': '))}\n`;
+  const isBug = !(error instanceof UsageError) && bugs.some((kind) => error instanceof kind) && !('code' in error);
+  return isBug ? `${line}${error.stack}\n` : line;
+}
+
+/** The messages of an error and of its causes, without those that the one before has in it already. */
+function messages(error: Error): string[] {
+  const result = [error.message];
+  let cause: unknown = error.cause;
+  while (cause instanceof Error && result.length < 5) {
+    if (!result.some((message) => message.includes((cause as Error).message))) result.push(cause.message);
+    cause = cause.cause;
+  }
+  return result;
+}
+
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');

@@ -1,0 +1,40 @@
+import { type Command, defineCommand } from './command.ts';
+import { commands } from './commands.ts';
+import type { FlagTable } from './flags.ts';
+
+export const help = defineCommand({
+  summary: 'This text; `orch COMMAND --help` for the flags of a command',
+  description: 'Lists the commands.',
+  flags: {},
+  async run(_values, terminal) {
+    terminal.out(await overview());
+    return 0;
+  },
+});
+
+/** The list of commands. */
+async function overview(): Promise<string> {
+  const rows = await Promise.all(
+    Object.entries(commands).map(async ([name, load]) => `  ${name.padEnd(11)}${(await load()).summary}\n`),
+  );
+  return `A cluster control plane without a cluster.\n\nUsage: orch COMMAND [FLAGS]\n\n${rows.join('')}`;
+}
+
+/** The help of one command. */
+export function commandHelp(name: string, command: Command): string {
+  const flags = describeFlags(command.flags);
+  return (
+    `Usage: orch ${name}${flags === '' ? '' : ' [FLAGS]'}\n\n${command.description}\n` +
+    (flags === '' ? '' : `\nFlags, as --name=value or --name value:\n${flags}`)
+  );
+}
+
+const describeFlags = (flags: FlagTable): string =>
+  Object.entries(flags)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, flag]) => {
+      const shape = `${name.length === 1 ? '-' : '--'}${name}${flag.isSwitch ? '[=false]' : `=${flag.placeholder}`}`;
+      const standard = flag.defaultText === '' ? '' : ` (default ${flag.defaultText})`;
+      return `  ${shape}\n      ${flag.help}${standard}\n`;
+    })
+    .join('');

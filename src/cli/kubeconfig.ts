@@ -1,0 +1,45 @@
+import type { KeyPair } from '../pki/key-pair-files.ts';
+
+export interface AdminAccess {
+  /** `https://host:port`. */
+  readonly server: string;
+  /** PEM of what the serving certificate is verified against. */
+  readonly authorities: string;
+  /** The name that the serving certificate has, where it is not the host of `server`. */
+  readonly serverName?: string;
+  readonly client: KeyPair;
+}
+
+/** The name of context, cluster and user. */
+const name = 'orch';
+
+/**
+ * A connection file in the form that published clients read (YAML), with everything embedded, so that it can be copied
+ * to another place. It is a credential: who has it may do all.
+ */
+export function adminKubeconfig({ server, authorities, serverName, client }: AdminAccess): string {
+  const base64 = (pem: string): string => Buffer.from(pem).toString('base64');
+  const lines = [
+    'apiVersion: v1',
+    'kind: Config',
+    `current-context: ${name}`,
+    'preferences: {}',
+    'clusters:',
+    `- name: ${name}`,
+    '  cluster:',
+    `    server: ${server}`,
+    ...(serverName === undefined ? [] : [`    tls-server-name: ${serverName}`]),
+    `    certificate-authority-data: ${base64(authorities)}`,
+    'contexts:',
+    `- name: ${name}`,
+    '  context:',
+    `    cluster: ${name}`,
+    `    user: ${name}`,
+    'users:',
+    `- name: ${name}`,
+    '  user:',
+    `    client-certificate-data: ${base64(client.certificatePem)}`,
+    `    client-key-data: ${base64(client.keyPem)}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,10 @@
+import { runCommandLine } from './run-command-line.ts';
+
+// Who reads our output may stop before its end, as `head` does: that is no error.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
+const code = await runCommandLine(process.argv.slice(2), {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+});
+process.exit(code);

@@ -1,0 +1,29 @@
+import type { Command, Terminal } from './command.ts';
+import { commands } from './commands.ts';
+import { describeFailure } from './failure.ts';
+import { suggestion } from './flags.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Runs one command line to its end and gives the exit code. What goes wrong is shown, never thrown. */
+export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
+  const [first, ...rest] = args;
+  const name =
+    first === undefined || first === '--help' || first === '-h' ? 'help' : first === '--version' ? 'version' : first;
+  try {
+    const command = await load(name);
+    if (!rest.includes('--help') && !rest.includes('-h')) return await command.run(rest, terminal);
+    const { commandHelp } = await import('./help.ts');
+    terminal.out(commandHelp(name, command));
+    return 0;
+  } catch (error) {
+    terminal.err(describeFailure(Object.hasOwn(commands, name) ? `orch ${name}` : 'orch', error));
+    return 1;
+  }
+}
+
+function load(name: string): Promise<Command> {
+  const loader = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (loader) return loader();
+  const hint = suggestion(name, Object.keys(commands), '') || `; see orch help`;
+  throw new UsageError(`unknown command ${JSON.stringify(name)}${hint}`);
+}

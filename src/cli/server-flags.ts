@@ -1,0 +1,81 @@
+import { isIP } from 'node:net';
+import { defaultFeatures, type Features, featureGates } from '../server/features.ts';
+import {
+  boolean,
+  choice,
+  duration,
+  type Flag,
+  type FlagValues,
+  file,
+  integer,
+  list,
+  optionalText,
+  switches,
+  text,
+} from './flags.ts';
+
+const ipAddress = (flag: Flag<string>): Flag<string> => ({
+  ...flag,
+  parse(value) {
+    if (isIP(value) === 0) throw new Error(`${JSON.stringify(value)} is not an IP address`);
+    return value;
+  },
+});
+
+/** The flags of every command that starts a server. Names that the spec does not give are those of published 1.32 servers. */
+export const serverFlags = {
+  'anonymous-auth': boolean({ default: true, help: 'serve requests without a credential as system:anonymous' }),
+  'bind-address': ipAddress(
+    text({ placeholder: 'IP', default: '127.0.0.1', help: 'the address to listen on; 0.0.0.0 or :: for all' }),
+  ),
+  'cert-dir': optionalText({
+    placeholder: 'DIR',
+    help: 'where keys and certificates are kept that the server makes itself',
+    defaultText: '<data-dir>/pki',
+  }),
+  'client-ca-file': file({ help: 'authorities (PEM) whose client certificates identify users' }),
+  'data-dir': text({
+    placeholder: 'DIR',
+    default: './.orch',
+    help: 'where the server keeps what no other flag places',
+  }),
+  dialect: choice({ of: ['orch', 'kubernetes'], default: 'orch', help: 'the names that the API carries' }),
+  'etcd-cafile': file({ help: "authorities (PEM) for etcd's certificates; otherwise those of the system" }),
+  'etcd-certfile': file({ help: 'client certificate (PEM) for etcd' }),
+  'etcd-keyfile': file({ help: 'key (PEM) of --etcd-certfile' }),
+  'etcd-prefix': text({ default: '/registry', help: 'what all keys in etcd begin with' }),
+  'etcd-servers': list({ placeholder: 'URL,...', default: [], help: 'etcd members; the store is then etcd' }),
+  'feature-gates': switches<keyof Features>({ default: defaultFeatures, help: describeGates() }),
+  'livez-grace-period': duration({
+    default: 0,
+    defaultText: '0s',
+    help: 'how long /livez succeeds although the start has not ended',
+  }),
+  'secure-port': integer({ min: 0, max: 65_535, default: 6443, help: 'the port to listen on; 0 picks a free one' }),
+  'shutdown-delay-duration': duration({
+    default: 0,
+    defaultText: '0s',
+    help: 'how long requests are still served after a signal to stop, while /readyz already fails',
+  }),
+  'sqlite-file': file({ help: 'the database', defaultText: '<data-dir>/orch.db' }),
+  'storage-backend': choice({
+    of: ['', 'sqlite', 'etcd3'],
+    placeholder: 'sqlite|etcd3',
+    default: '',
+    defaultText: 'etcd3 with --etcd-servers, otherwise sqlite',
+    help: 'where objects are kept',
+  }),
+  'tls-cert-file': file({ help: 'the certificate to serve with (PEM), intermediates behind it' }),
+  'tls-private-key-file': file({ help: 'key (PEM) of --tls-cert-file' }),
+  'token-auth-file': file({ help: 'static tokens: lines of token,user,uid,"group1,group2"' }),
+  v: integer({ min: 0, max: 10, default: 0, help: 'detail of the log; from 4 on for finding errors' }),
+} as const;
+
+export type ServerFlagValues = FlagValues<typeof serverFlags>;
+
+function describeGates(): string {
+  const gates = Object.entries(featureGates).map(
+    ([name, gate]) => `${name} (${gate.stage}, ${gate.default ? 'on' : 'off'}): ${gate.help}`,
+  );
+  return `switches features on or off; ${gates.join('; ')}`;
+}

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseTokenFile } from '../authn/static-token.ts';
+import { makePrivateDirectory } from '../base/atomic-file.ts';
+import { systemClock } from '../base/clock.ts';
+import { createLogger, type Logger } from '../base/logger.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import { kubernetes } from '../dialect/kubernetes.ts';
+import { orch } from '../dialect/orch.ts';
+import { readCertificates, readKeyPair } from '../pki/key-pair-files.ts';
+import type { AuthenticationConfig, KeyPairPem, ServerConfig, StorageConfig } from '../server/config.ts';
+import type { Terminal } from './command.ts';
+import type { ServerFlagValues } from './server-flags.ts';
+import { UsageError } from './usage-error.ts';
+
+/** From here on the log tells every step. */
+const debugVerbosity = 4;
+
+const dialects: Readonly<Record<ServerFlagValues['dialect'], Dialect>> = { orch, kubernetes };
+
+/** The log of a server: on standard error, so that what is for people or pipes stays apart. */
+export const serverLogger = (values: ServerFlagValues, format: 'json' | 'text', terminal: Terminal): Logger =>
+  createLogger({
+    level: values.v >= debugVerbosity ? 'debug' : 'info',
+    format,
+    clock: systemClock,
+    write: terminal.err,
+  });
+
+/** All of the configuration that follows from flags alone; files that they name are read and checked. */
+export function readServerOptions(values: ServerFlagValues): Omit<ServerConfig, 'serving' | 'logger' | 'beforeReady'> {
+  return {
+    dialect: dialects[values.dialect],
+    storage: readStorage(values),
+    listen: { address: values['bind-address'], port: values['secure-port'] },
+    authentication: readAuthentication(values),
+    livezGraceMs: values['livez-grace-period'],
+    shutdownDelayMs: values['shutdown-delay-duration'],
+    features: values['feature-gates'],
+  };
+}
+
+/** Where the server keeps keys and certificates of its own. */
+export const certificateDirectory = (values: ServerFlagValues): string =>
+  values['cert-dir'] ?? join(values['data-dir'], 'pki');
+
+/** The pair that the flags name, or undefined where they name none. */
+export function readServingPair(values: ServerFlagValues): KeyPairPem | undefined {
+  return readPair(values, 'tls-cert-file', 'tls-private-key-file');
+}
+
+function readAuthentication(values: ServerFlagValues): AuthenticationConfig {
+  const [clientCaFile, tokenFile] = [values['client-ca-file'], values['token-auth-file']];
+  return {
+    clientAuthorities: clientCaFile === undefined ? [] : [readBundle('client-ca-file', clientCaFile)],
+    staticTokens:
+      tokenFile === undefined ? [] : named('token-auth-file', () => parseTokenFile(readText(tokenFile), tokenFile)),
+    anonymous: values['anonymous-auth'],
+  };
+}
+
+function readStorage(values: ServerFlagValues): StorageConfig {
+  const etcdFlags = (['etcd-servers', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile'] as const).filter(
+    (name) => values[name] !== undefined && values[name].length > 0,
+  );
+  const backend = values['storage-backend'] || (values['etcd-servers'].length > 0 ? 'etcd3' : 'sqlite');
+  if (backend === 'sqlite') {
+    if (etcdFlags.length > 0) throw new UsageError(`--${etcdFlags[0]} goes with --storage-backend=etcd3 only`);
+    return sqliteStorage(values);
+  }
+  if (values['sqlite-file'] !== undefined)
+    throw new UsageError('--sqlite-file goes with --storage-backend=sqlite only');
+  return etcdStorage(values);
+}
+
+function sqliteStorage(values: ServerFlagValues): StorageConfig {
+  const file = databaseFile(values);
+  named(values['sqlite-file'] === undefined ? 'data-dir' : 'sqlite-file', () => makePrivateDirectory(dirname(file)));
+  return { type: 'sqlite', file };
+}
+
+/** The database that the flags mean. */
+export const databaseFile = (values: Pick<ServerFlagValues, 'sqlite-file' | 'data-dir'>): string =>
+  values['sqlite-file'] ?? join(values['data-dir'], 'orch.db');
+
+function etcdStorage(values: ServerFlagValues): StorageConfig {
+  const endpoints = values['etcd-servers'];
+  if (endpoints.length === 0) throw new UsageError('--storage-backend=etcd3 needs --etcd-servers');
+  named('etcd-servers', () => endpoints.forEach(checkEndpoint));
+  const prefix = `/${values['etcd-prefix'].replace(/^\/+|\/+$/g, '')}`;
+  if (prefix === '/') throw new UsageError('--etcd-prefix: must not be empty');
+  const caFile = values['etcd-cafile'];
+  const client = readPair(values, 'etcd-certfile', 'etcd-keyfile');
+  const tls = {
+    ...(caFile !== undefined && { authorities: readBundle('etcd-cafile', caFile) }),
+    ...(client && { client }),
+  };
+  return { type: 'etcd', endpoints, prefix, ...(Object.keys(tls).length > 0 && { tls }) };
+}
+
+function checkEndpoint(endpoint: string): void {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || !/^\/?$/.test(url.pathname)) {
+    throw new Error(`${JSON.stringify(endpoint)} is not of the form https://HOST:PORT`);
+  }
+}
+
+/** A certificate and its key from the files of two flags, of which either both or none are given. */
+function readPair(
+  values: ServerFlagValues,
+  certificateFlag: 'tls-cert-file' | 'etcd-certfile',
+  keyFlag: 'tls-private-key-file' | 'etcd-keyfile',
+): KeyPairPem | undefined {
+  const [certificate, key] = [values[certificateFlag], values[keyFlag]];
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined) throw new UsageError(`--${keyFlag} needs --${certificateFlag}`);
+  if (key === undefined) throw new UsageError(`--${certificateFlag} needs --${keyFlag}`);
+  const pair = named(certificateFlag, () => readKeyPair({ certificate, key }));
+  return { certificate: pair.certificatePem, key: pair.keyPem };
+}
+
+/** A file of certificates, each of them checked. */
+function readBundle(flag: string, file: string): string {
+  return named(flag, () =>
+    readCertificates(file)
+      .map((certificate) => certificate.toString())
+      .join(''),
+  );
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+}
+
+/** Runs what a flag asks for; what goes wrong is that flag's fault. */
+function named<T>(flag: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError(`--${flag}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+}

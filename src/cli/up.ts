@@ -1,0 +1,136 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { makePrivateDirectory, replaceFile } from '../base/atomic-file.ts';
+import { systemClock } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
+import { ensureAuthority, ensureIssued } from '../pki/ca.ts';
+import { ensureKey, type KeyPair, type KeyPairFiles } from '../pki/key-pair-files.ts';
+import { certificatesFromPem } from '../pki/pem.ts';
+import { groupMasters } from '../request/user-info.ts';
+import type { KeyPairPem, ListenAddress, ServerConfig } from '../server/config.ts';
+import { httpsUrl, localAddress, servedHosts } from './addresses.ts';
+import { defineCommand } from './command.ts';
+import { adminKubeconfig } from './kubeconfig.ts';
+import { runServer } from './run-server.ts';
+import { type ServerFlagValues, serverFlags } from './server-flags.ts';
+import { certificateDirectory, readServerOptions, readServingPair, serverLogger } from './server-options.ts';
+import { productVersion } from './version.ts';
+
+const context = { clock: systemClock, random: systemRandom };
+
+export const up = defineCommand({
+  summary: 'Starts everything in one process; needs no configuration',
+  description:
+    'Makes a private authority, certificates and an administrator under --data-dir on the first start, serves the API\n' +
+    'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
+    '--client-ca-file are trusted beside its own.',
+  flags: serverFlags,
+  async run(values, terminal) {
+    const options = readServerOptions(values);
+    const dataDirectory = values['data-dir'];
+    makePrivateDirectory(dataDirectory);
+    const pki = ensurePki(values);
+    const kubeconfig = join(dataDirectory, 'admin.kubeconfig');
+    const config: ServerConfig = {
+      ...options,
+      serving: pki.serving,
+      authentication: {
+        ...options.authentication,
+        clientAuthorities: [pki.authority.certificatePem, ...options.authentication.clientAuthorities],
+      },
+      logger: serverLogger(values, 'text', terminal),
+      beforeReady: (listening) => replaceFile(kubeconfig, kubeconfigText(values, pki, listening)),
+    };
+    return runServer(config, (server) => {
+      const url = localUrl(values, server);
+      terminal.out(
+        welcome({ dialect: options.dialect.name, url, kubeconfig, client: options.dialect.commandLineClient }),
+      );
+    });
+  },
+});
+
+interface UpPki {
+  readonly authority: KeyPair;
+  readonly admin: KeyPair;
+  readonly serving: KeyPairPem;
+}
+
+/** Everything that `up` needs of keys and certificates; made on the first start, kept and renewed later. */
+function ensurePki(values: ServerFlagValues): UpPki {
+  const directory = certificateDirectory(values);
+  makePrivateDirectory(directory);
+  const files = (name: string): KeyPairFiles => ({
+    certificate: join(directory, `${name}.crt`),
+    key: join(directory, `${name}.key`),
+  });
+  const given = readServingPair(values);
+  const authority = ensureAuthority(files('ca'), 'orch-ca', context);
+  const admin = ensureIssued(
+    files('admin'),
+    authority,
+    { subject: { commonName: 'orch-admin', organizations: [groupMasters] }, use: 'clientAuth' },
+    context,
+  );
+  ensureKey(join(directory, 'service-account.key'));
+  return { authority, admin, serving: given ?? ensureServing(files('apiserver'), authority, values) };
+}
+
+function ensureServing(files: KeyPairFiles, authority: KeyPair, values: ServerFlagValues): KeyPairPem {
+  const purpose = { subject: { commonName: 'orch-apiserver' }, use: 'serverAuth' } as const;
+  const hosts = servedHosts(values['bind-address']);
+  const pair = ensureIssued(files, authority, { ...purpose, hosts }, context);
+  return { certificate: pair.certificatePem, key: pair.keyPem };
+}
+
+const localUrl = (values: ServerFlagValues, { port }: ListenAddress): string =>
+  httpsUrl(localAddress(values['bind-address']), port);
+
+function kubeconfigText(values: ServerFlagValues, pki: UpPki, listening: ListenAddress): string {
+  const serverName = certificateName(pki.serving, localAddress(values['bind-address']));
+  return adminKubeconfig({
+    server: localUrl(values, listening),
+    // A certificate that was given is not of our authority: what came with it is all that we know of its own.
+    authorities: [pki.authority.certificatePem, ...(isGiven(values) ? givenChain(pki.serving) : [])].join(''),
+    ...(serverName !== undefined && { serverName }),
+    client: pki.admin,
+  });
+}
+
+const isGiven = (values: ServerFlagValues): boolean => values['tls-cert-file'] !== undefined;
+const givenChain = ({ certificate }: KeyPairPem): readonly string[] =>
+  certificatesFromPem(certificate).map((each) => each.toString());
+
+/** The first DNS name of a serving certificate that does not have `address` among its names. */
+function certificateName({ certificate }: KeyPairPem, address: string): string | undefined {
+  const leaf = new X509Certificate(certificate);
+  if (isIP(address) !== 0 && leaf.checkIP(address) !== undefined) return undefined;
+  return /DNS:([-a-zA-Z0-9.]+)/.exec(leaf.subjectAltName ?? '')?.[1];
+}
+
+interface Welcome {
+  readonly dialect: string;
+  readonly url: string;
+  readonly kubeconfig: string;
+  readonly client: string;
+}
+
+function welcome({ dialect, url, kubeconfig, client }: Welcome): string {
+  const command = `  ${client} --kubeconfig ${shellWord(kubeconfig)}`;
+  return [
+    `orch ${productVersion} listens on ${url} (dialect ${dialect})`,
+    `${kubeconfig} may do everything: keep it to yourself`,
+    '',
+    'Try:',
+    `${command} get namespaces`,
+    `${command} create configmap greeting --from-literal=text=hello`,
+    `${command} get configmaps --watch`,
+    '',
+    '',
+  ].join('\n');
+}
+
+/** A word that a shell reads as it is. */
+const shellWord = (word: string): string =>
+  /^[-\w./:@%+=,]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
