@@ -1,4 +1,4 @@
-import { int32, list, optional, required, string, struct } from '../../../schema/schema.ts';
+import { type Infer, int32, list, optional, required, string, struct } from '../../../schema/schema.ts';
 import { labelSelector } from '../../meta/label-selector.ts';
 import { nodeSelector, nodeSelectorTerm } from '../node-selector.ts';
 
@@ -106,3 +106,5 @@ export const affinity = struct(
     }),
   },
 );
+
+export type Affinity = Infer<typeof affinity>;

@@ -1,4 +1,4 @@
-import { list, map, optional, quantity, required, string, struct } from '../../../schema/schema.ts';
+import { type Infer, list, map, optional, quantity, required, string, struct } from '../../../schema/schema.ts';
 
 const resourceClaim = struct('api.core.v1.ResourceClaim', 'Refers to a resource claim of the pod.', {
   name: required(1, string(), "Name of an entry in the pod's `resourceClaims`."),
@@ -35,3 +35,5 @@ export const containerResizePolicy = struct(
     ),
   },
 );
+
+export type ResourceRequirements = Infer<typeof resourceRequirements>;

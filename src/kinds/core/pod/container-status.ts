@@ -1,4 +1,16 @@
-import { boolean, int32, int64, list, map, optional, quantity, string, struct, time } from '../../../schema/schema.ts';
+import {
+  boolean,
+  type Infer,
+  int32,
+  int64,
+  list,
+  map,
+  optional,
+  quantity,
+  string,
+  struct,
+  time,
+} from '../../../schema/schema.ts';
 import { resourceRequirements } from './container-resources.ts';
 
 const containerStateWaiting = struct('api.core.v1.ContainerStateWaiting', 'Why a container is not running yet.', {
@@ -97,3 +109,5 @@ export const containerStatus = struct('api.core.v1.ContainerStatus', 'What was l
     'Health of resources that the container was given.',
   ),
 });
+
+export type ContainerStatus = Infer<typeof containerStatus>;

@@ -1,4 +1,4 @@
-import { boolean, int32, list, optional, required, string, struct } from '../../../schema/schema.ts';
+import { boolean, type Infer, int32, list, optional, required, string, struct } from '../../../schema/schema.ts';
 import { containerResizePolicy, resourceRequirements } from './container-resources.ts';
 import { envFromSource, envVar } from './env.ts';
 import { lifecycle } from './lifecycle.ts';
@@ -95,3 +95,7 @@ export const container = struct('api.core.v1.Container', 'A program from an imag
   stdinOnce: optional(17, boolean(), 'Close the input stream after the first client has left.'),
   tty: optional(18, boolean(), 'Give the container a terminal; needs `stdin`.'),
 });
+
+export type Container = Infer<typeof container>;
+
+export type ContainerPort = Infer<typeof containerPort>;

@@ -1,4 +1,4 @@
-import { list, optional, required, string, struct } from '../../../schema/schema.ts';
+import { type Infer, list, optional, required, string, struct } from '../../../schema/schema.ts';
 
 export const hostAlias = struct('api.core.v1.HostAlias', 'An address and the names that the hosts file maps to it.', {
   ip: required(1, string({ format: 'ip' }), 'IP address of the line.'),
@@ -23,3 +23,5 @@ export const podDNSConfig = struct('api.core.v1.PodDNSConfig', 'DNS settings of 
     'Resolver options, which replace those of the policy with the same name.',
   ),
 });
+
+export type PodDNSConfig = Infer<typeof podDNSConfig>;

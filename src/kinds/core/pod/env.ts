@@ -1,4 +1,4 @@
-import { boolean, inline, optional, quantity, required, string, struct } from '../../../schema/schema.ts';
+import { boolean, type Infer, inline, optional, quantity, required, string, struct } from '../../../schema/schema.ts';
 import { localObjectReference } from '../references.ts';
 
 export const objectFieldSelector = struct(
@@ -94,3 +94,11 @@ export const envFromSource = struct(
     secretRef: optional(3, secretEnvSource, 'Secret to take the entries from.', { presence: 'explicit' }),
   },
 );
+
+export type EnvVar = Infer<typeof envVar>;
+
+export type EnvFromSource = Infer<typeof envFromSource>;
+
+export type ObjectFieldSelector = Infer<typeof objectFieldSelector>;
+
+export type ResourceFieldSelector = Infer<typeof resourceFieldSelector>;

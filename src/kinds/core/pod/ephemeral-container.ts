@@ -1,4 +1,4 @@
-import { inline, optional, string, struct } from '../../../schema/schema.ts';
+import { type Infer, inline, optional, string, struct } from '../../../schema/schema.ts';
 import { container } from './container.ts';
 
 /** In protobuf its fields are a message of their own; they are those of other containers. */
@@ -16,3 +16,5 @@ export const ephemeralContainer = struct(
     targetContainerName: optional(2, string(), 'Container whose processes this one joins.'),
   },
 );
+
+export type EphemeralContainer = Infer<typeof ephemeralContainer>;

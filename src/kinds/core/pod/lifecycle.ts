@@ -1,4 +1,4 @@
-import { optional, struct } from '../../../schema/schema.ts';
+import { type Infer, optional, struct } from '../../../schema/schema.ts';
 import { execAction, httpGetAction, sleepAction, tcpSocketAction } from './handler.ts';
 
 const lifecycleHandler = struct('api.core.v1.LifecycleHandler', 'What an action does; exactly one way is set.', {
@@ -21,3 +21,5 @@ export const lifecycle = struct('api.core.v1.Lifecycle', 'Actions at the start a
     presence: 'explicit',
   }),
 });
+
+export type Lifecycle = Infer<typeof lifecycle>;

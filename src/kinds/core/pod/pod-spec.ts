@@ -1,5 +1,6 @@
 import {
   boolean,
+  type Infer,
   int32,
   int64,
   list,
@@ -119,7 +120,7 @@ export const podSpec = struct(
     ),
     nodeSelector: optional(
       7,
-      map(string({ format: 'labelValue' }), { mapType: 'atomic', keyFormat: 'qualifiedName' }),
+      map(string(), { mapType: 'atomic' }),
       'Labels that a node must carry, with these values, to run the pod.',
     ),
     serviceAccountName: optional(
@@ -262,3 +263,5 @@ export const podSpec = struct(
     ),
   },
 );
+
+export type PodSpec = Infer<typeof podSpec>;

@@ -1,4 +1,4 @@
-import { list, optional, string, struct, time } from '../../../schema/schema.ts';
+import { type Infer, list, optional, string, struct, time } from '../../../schema/schema.ts';
 import { containerStatus } from './container-status.ts';
 
 export const podCondition = struct('api.core.v1.PodCondition', 'One aspect of a pod that is true, false or unknown.', {
@@ -71,3 +71,7 @@ export const podStatus = struct('api.core.v1.PodStatus', 'What was last observed
     'Resource claims that were made for the pod.',
   ),
 });
+
+export type PodStatus = Infer<typeof podStatus>;
+
+export type PodCondition = Infer<typeof podCondition>;

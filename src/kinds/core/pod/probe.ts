@@ -1,4 +1,4 @@
-import { inline, int32, int64, optional, struct } from '../../../schema/schema.ts';
+import { type Infer, inline, int32, int64, optional, struct } from '../../../schema/schema.ts';
 import { execAction, grpcAction, httpGetAction, tcpSocketAction } from './handler.ts';
 
 const probeHandler = struct('api.core.v1.ProbeHandler', 'How a check is made; exactly one way is set.', {
@@ -35,3 +35,5 @@ export const probe = struct('api.core.v1.Probe', 'A check of a container, and ho
     { presence: 'explicit' },
   ),
 });
+
+export type Probe = Infer<typeof probe>;

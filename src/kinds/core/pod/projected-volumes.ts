@@ -1,4 +1,15 @@
-import { boolean, inline, int32, int64, list, optional, required, string, struct } from '../../../schema/schema.ts';
+import {
+  boolean,
+  type Infer,
+  inline,
+  int32,
+  int64,
+  list,
+  optional,
+  required,
+  string,
+  struct,
+} from '../../../schema/schema.ts';
 import { labelSelector } from '../../meta/label-selector.ts';
 import { localObjectReference } from '../references.ts';
 import { objectFieldSelector, resourceFieldSelector } from './env.ts';
@@ -151,3 +162,5 @@ export const projectedVolumeSource = struct(
     }),
   },
 );
+
+export type ProjectedVolumeSource = Infer<typeof projectedVolumeSource>;

@@ -1,4 +1,4 @@
-import { boolean, int64, list, optional, required, string, struct } from '../../../schema/schema.ts';
+import { boolean, type Infer, int64, list, optional, required, string, struct } from '../../../schema/schema.ts';
 
 /** Largest user or group id. */
 const idMax = 2 ** 31 - 1;
@@ -126,3 +126,7 @@ export const securityContext = struct('api.core.v1.SecurityContext', 'Security s
   seccompProfile: optional(11, seccompProfile, 'Filter for system calls.', { presence: 'explicit' }),
   appArmorProfile: optional(12, appArmorProfile, 'AppArmor profile of the container.', { presence: 'explicit' }),
 });
+
+export type SecurityContext = Infer<typeof securityContext>;
+
+export type PodSecurityContext = Infer<typeof podSecurityContext>;

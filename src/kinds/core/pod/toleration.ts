@@ -1,4 +1,4 @@
-import { int64, optional, string, struct } from '../../../schema/schema.ts';
+import { type Infer, int64, optional, string, struct } from '../../../schema/schema.ts';
 
 export const toleration = struct('api.core.v1.Toleration', 'Lets a pod be placed on nodes with a matching taint.', {
   key: optional(
@@ -20,3 +20,5 @@ export const toleration = struct('api.core.v1.Toleration', 'Lets a pod be placed
     { presence: 'explicit' },
   ),
 });
+
+export type Toleration = Infer<typeof toleration>;

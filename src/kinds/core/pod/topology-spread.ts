@@ -1,4 +1,4 @@
-import { int32, list, optional, required, string, struct } from '../../../schema/schema.ts';
+import { type Infer, int32, list, optional, required, string, struct } from '../../../schema/schema.ts';
 import { labelSelector } from '../../meta/label-selector.ts';
 
 export const topologySpreadConstraint = struct(
@@ -39,3 +39,5 @@ export const topologySpreadConstraint = struct(
     matchLabelKeys: optional(8, list(string()), 'Label keys whose values in this pod narrow the selector.'),
   },
 );
+
+export type TopologySpreadConstraint = Infer<typeof topologySpreadConstraint>;

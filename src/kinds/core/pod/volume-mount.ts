@@ -1,4 +1,4 @@
-import { boolean, optional, required, string, struct } from '../../../schema/schema.ts';
+import { boolean, type Infer, optional, required, string, struct } from '../../../schema/schema.ts';
 
 export const volumeMount = struct('api.core.v1.VolumeMount', 'Where and how a volume appears in a container.', {
   name: required(1, string(), 'Name of a volume of the pod.'),
@@ -28,3 +28,7 @@ export const volumeDevice = struct('api.core.v1.VolumeDevice', 'Where a block de
   name: required(1, string(), 'Name of a persistent volume claim volume of the pod.'),
   devicePath: required(2, string(), 'Path of the device in the container.'),
 });
+
+export type VolumeMount = Infer<typeof volumeMount>;
+
+export type VolumeDevice = Infer<typeof volumeDevice>;

@@ -1,4 +1,4 @@
-import { inline, optional, required, string, struct } from '../../../schema/schema.ts';
+import { type Infer, inline, optional, required, string, struct } from '../../../schema/schema.ts';
 import { ephemeralVolumeSource, persistentVolumeClaimVolumeSource } from './claim-volumes.ts';
 import {
   awsElasticBlockStoreVolumeSource,
@@ -98,3 +98,11 @@ export const volume = struct('api.core.v1.Volume', 'A named storage of a pod tha
   name: required(1, string({ format: 'dnsLabel' }), 'Name of the volume, unique in the pod.'),
   ...inline(2, volumeSource),
 });
+
+export type Volume = Infer<typeof volume>;
+
+/** The sources that a volume has, by their field names and in their published order; a valid volume has one. */
+export const volumeSources = (volume: Volume): readonly (keyof typeof volumeSource.fields)[] =>
+  sourceNames.filter((name) => volume[name] !== undefined);
+
+const sourceNames = Object.keys(volumeSource.fields) as (keyof typeof volumeSource.fields)[];

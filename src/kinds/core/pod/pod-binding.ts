@@ -1,0 +1,65 @@
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { notSupported, required } from '../../../meta/field-error.ts';
+import { conflict, invalidObject, type StatusError } from '../../../meta/status-error.ts';
+import { optional } from '../../../schema/schema.ts';
+import { formatTime } from '../../../schema/time.ts';
+import type { ActionSubresource, StrategyContext } from '../../kind.ts';
+import { kindSchema } from '../../meta/kind-schema.ts';
+import { typed } from '../../typed.ts';
+import { objectReference } from '../references.ts';
+import { success } from './action-answer.ts';
+import { setCondition } from './pod-conditions.ts';
+import { asPod } from './pod-schema.ts';
+
+const schema = kindSchema('api.core.v1.Binding', 'Assigns a pod to a node.', {
+  target: optional(2, objectReference, 'The node.', { presence: 'always' }),
+});
+
+const kind = { group: '', version: 'v1', kind: 'Binding' } as const;
+
+/** POST `pods/{name}/binding`: what a scheduler does once it has found a node. */
+export const podBinding: ActionSubresource = {
+  type: 'action',
+  name: 'binding',
+  body: { ...kind, schema },
+  create: async (body, target, context) => {
+    const nodeName = targetNode(body, target.name);
+    await target.update((object) => bind(object, body, nodeName, context));
+    return success();
+  },
+};
+
+function targetNode(body: ApiObject, podName: string): string {
+  const { kind: targetKind = '', name = '' } = typed(schema, body).target ?? {};
+  const errors = [
+    ...(targetKind === '' || targetKind === 'Node'
+      ? []
+      : [notSupported('target.kind', targetKind, ['Node', '<empty>'])]),
+    ...(name === '' ? [required('target.name')] : []),
+  ];
+  if (errors.length > 0) throw invalidObject(kind, podName, errors);
+  return name;
+}
+
+/** A pod is assigned once, and only while it is wanted and nothing holds back its scheduling. */
+function bind(object: ApiObject, { metadata: wanted }: ApiObject, nodeName: string, { now }: StrategyContext): void {
+  const { metadata } = object;
+  const pod = asPod(object);
+  const name = metadata.name ?? '';
+  if (wanted.uid && wanted.uid !== metadata.uid) {
+    throw refused(name, `Precondition failed: UID in precondition: ${wanted.uid}, UID in object meta: ${metadata.uid}`);
+  }
+  if (metadata.deletionTimestamp !== undefined) {
+    throw refused(name, `pod ${name} is being deleted, cannot be assigned to a host`);
+  }
+  if (!pod.spec || pod.spec.nodeName) {
+    throw refused(name, `pod ${name} is already assigned to node ${JSON.stringify(pod.spec?.nodeName ?? '')}`);
+  }
+  if (pod.spec.schedulingGates?.length) throw refused(name, `pod ${name} has non-empty .spec.schedulingGates`);
+  pod.spec.nodeName = nodeName;
+  if (wanted.annotations) metadata.annotations = { ...metadata.annotations, ...wanted.annotations };
+  pod.status ??= {};
+  setCondition(pod.status, { type: 'PodScheduled', status: 'True' }, formatTime(now));
+}
+
+const refused = (name: string, why: string): StatusError => conflict({ group: '', resource: 'pods/binding' }, name, why);

@@ -1,0 +1,46 @@
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { age, ageColumn, column, nameColumn, none, wide } from '../../columns.ts';
+import type { Column } from '../../kind.ts';
+import { asPod, type Pod } from './pod-schema.ts';
+import { summarize } from './pod-summary.ts';
+
+/** The table of pods, as published. */
+export const podColumns: readonly Column[] = [
+  nameColumn,
+  column('Ready', 'Containers that are ready, of those that the pod has.', (object) => {
+    const { ready, total } = summarize(object);
+    return `${ready}/${total}`;
+  }),
+  column('Status', 'Where the pod is in its life, or what keeps it from going on.', (object) => summarize(object).status),
+  column('Restarts', 'How often the containers were restarted, and how long ago that last was.', restarts),
+  ageColumn,
+  column('IP', 'Address of the pod.', (object) => asPod(object).status?.podIPs?.[0]?.ip || none, wide),
+  column('Node', 'Node that the pod is assigned to.', (object) => asPod(object).spec?.nodeName || none, wide),
+  column(
+    'Nominated Node',
+    'Node on which room is being made for the pod.',
+    (object) => asPod(object).status?.nominatedNodeName || none,
+    wide,
+  ),
+  column(
+    'Readiness Gates',
+    'Conditions of the readiness gates that are true, of all of them.',
+    (object) => readinessGates(asPod(object)),
+    wide,
+  ),
+];
+
+function restarts(object: ApiObject, now: number): string {
+  const { restartCount, lastRestart } = summarize(object);
+  return restartCount > 0 && lastRestart ? `${restartCount} (${age(lastRestart, now)} ago)` : `${restartCount}`;
+}
+
+function readinessGates({ spec, status }: Pod): string {
+  const gates = spec?.readinessGates ?? [];
+  if (gates.length === 0) return none;
+  const conditions = status?.conditions ?? [];
+  const passed = gates.filter(
+    ({ conditionType }) => conditions.find(({ type }) => type === conditionType)?.status === 'True',
+  );
+  return `${passed.length}/${gates.length}`;
+}

@@ -1,0 +1,84 @@
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { formatQuantity, parseQuantity, roundUpQuantity } from '../../../schema/quantity.ts';
+import type { Container } from './container.ts';
+import type { EphemeralContainer } from './ephemeral-container.ts';
+import { defaultPullPolicy } from './image-name.ts';
+import { asPod } from './pod-schema.ts';
+import type { PodSpec } from './pod-spec.ts';
+import type { PodStatus } from './pod-status.ts';
+import { type Volume, volumeSources } from './volume.ts';
+
+/**
+ * Defaults of a pod that depend on other fields; the constant ones stand in the schema. Running it twice changes
+ * nothing.
+ */
+export function defaultPod(object: ApiObject): void {
+  const { spec, status } = asPod(object);
+  if (spec) defaultSpec(spec);
+  if (status) defaultStatus(status);
+}
+
+function defaultSpec(spec: PodSpec): void {
+  defaultServiceAccount(spec);
+  for (const volume of spec.volumes ?? []) defaultVolume(volume);
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = spec;
+  for (const container of [...containers, ...initContainers, ...ephemeralContainers]) defaultContainer(container);
+  for (const container of [...containers, ...initContainers]) {
+    requestLimits(container);
+    if (spec.hostNetwork) exposePorts(container);
+  }
+  roundUp(spec.overhead);
+}
+
+/** Both names of the field show the same account; the newer one wins. */
+function defaultServiceAccount(spec: PodSpec): void {
+  const name = spec.serviceAccountName ?? spec.serviceAccount;
+  if (name === undefined) return;
+  spec.serviceAccountName = name;
+  spec.serviceAccount = name;
+}
+
+function defaultVolume(volume: Volume): void {
+  if (volumeSources(volume).length === 0) volume.emptyDir = {};
+  if (volume.image) volume.image.pullPolicy ??= defaultPullPolicy(volume.image.reference ?? '');
+  const claim = volume.ephemeral?.volumeClaimTemplate?.spec?.resources;
+  roundUp(claim?.limits);
+  roundUp(claim?.requests);
+}
+
+function defaultContainer(container: Container | EphemeralContainer): void {
+  container.imagePullPolicy ??= defaultPullPolicy(container.image ?? '');
+  roundUp(container.resources?.limits);
+  roundUp(container.resources?.requests);
+}
+
+/** Whoever names a limit and no request asks for as much as the limit. */
+function requestLimits({ resources }: Container): void {
+  const limits = resources?.limits;
+  if (!resources || !limits) return;
+  resources.requests = { ...limits, ...resources.requests };
+}
+
+/** On the network of the node a container's port is a port of the node. */
+function exposePorts({ ports = [] }: Container): void {
+  for (const port of ports) port.hostPort ??= port.containerPort;
+}
+
+/** Resources are kept in whole thousandths. */
+function roundUp(resources: Record<string, string> | undefined): void {
+  for (const [name, text] of Object.entries(resources ?? {})) {
+    const quantity = parseQuantity(text);
+    if (quantity && resources) resources[name] = formatQuantity(roundUpQuantity(quantity, -3));
+  }
+}
+
+/**
+ * `podIP` and the first of `podIPs` are the same address. Where they differ, the single one wins, since those who know
+ * only that one wrote it.
+ */
+function defaultStatus(status: PodStatus): void {
+  const { podIP } = status;
+  const first = status.podIPs?.[0]?.ip;
+  if (podIP !== undefined && podIP !== first) status.podIPs = [{ ip: podIP }];
+  else if (podIP === undefined && first) status.podIP = first;
+}

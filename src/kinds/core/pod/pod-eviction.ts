@@ -1,0 +1,29 @@
+import type { Dialect } from '../../../dialect/dialect.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { optional } from '../../../schema/schema.ts';
+import type { ActionSubresource } from '../../kind.ts';
+import { deleteOptions } from '../../meta/delete-options.ts';
+import { kindSchema } from '../../meta/kind-schema.ts';
+import { success } from './action-answer.ts';
+
+const schema = kindSchema('api.policy.v1.Eviction', 'Asks that a pod leaves its node, within the budgets set for it.', {
+  deleteOptions: optional(2, deleteOptions, 'How to delete the pod.', { presence: 'explicit' }),
+});
+
+/** POST `pods/{name}/eviction`: a deletion that disruption budgets may refuse. There are no budgets yet. */
+export const podEviction = (dialect: Dialect): ActionSubresource => ({
+  type: 'action',
+  name: 'eviction',
+  body: { group: dialect.group('policy'), version: 'v1', kind: 'Eviction', schema },
+  create: async (body, target) => {
+    await target.delete(optionsOf(body));
+    return success();
+  },
+});
+
+const optionsOf = ({ deleteOptions: options }: ApiObject): ApiObject => ({
+  ...(options as Partial<ApiObject> | undefined),
+  kind: 'DeleteOptions',
+  apiVersion: 'v1',
+  metadata: {},
+});

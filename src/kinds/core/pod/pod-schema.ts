@@ -1,0 +1,19 @@
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { type Infer, optional } from '../../../schema/schema.ts';
+import { kindSchema } from '../../meta/kind-schema.ts';
+import { typed } from '../../typed.ts';
+import { podSpec } from './pod-spec.ts';
+import { podStatus } from './pod-status.ts';
+
+/** Pod, complete, as published for 1.32. Constant defaults stand in the schema, the others in `pod-defaults.ts`. */
+export const podSchema = kindSchema('api.core.v1.Pod', 'A group of containers that run together on one node.', {
+  spec: optional(2, podSpec, 'What is asked for.', { presence: 'always' }),
+  status: optional(3, podStatus, 'What was last observed; written through the `status` subresource.', {
+    presence: 'always',
+  }),
+});
+
+export type Pod = Infer<typeof podSchema>;
+
+/** A decoded pod by its static type. */
+export const asPod = (object: ApiObject): Pod => typed(podSchema, object);

@@ -1,0 +1,100 @@
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { isDnsLabel } from '../../../schema/formats.ts';
+import type { Strategy } from '../../kind.ts';
+import type { Affinity } from './affinity.ts';
+import { setCondition } from './pod-conditions.ts';
+import { defaultPod } from './pod-defaults.ts';
+import { asPod } from './pod-schema.ts';
+import { qosClass } from './qos-class.ts';
+import { validatePodUpdate } from './validation/pod-update-validation.ts';
+import { validatePodCreate } from './validation/pod-validation.ts';
+
+export const podStrategy: Strategy = {
+  default: defaultPod,
+  prepareForCreate,
+  validateCreate: (object, { dialect }) => validatePodCreate(object, dialect),
+  prepareForUpdate: (object, old) => {
+    object['status'] = old['status'];
+  },
+  validateUpdate: (object, old, { dialect }) => validatePodUpdate(object, old, dialect),
+  warnings: (object, old) => (old ? [] : warningsOnCreate(object)),
+  gracePeriodSeconds,
+};
+
+/** Nothing has been observed of a new pod; one with gates says that it waits for them. */
+function prepareForCreate(object: ApiObject): void {
+  const pod = asPod(object);
+  const { spec = { containers: [] } } = pod;
+  pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
+  if (spec.schedulingGates?.length) {
+    const message = 'Scheduling is blocked due to non-empty scheduling gates';
+    setCondition(pod.status, { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message }, null);
+  }
+  if (spec.affinity) selectByOwnLabels(spec.affinity, object.metadata.labels ?? {});
+}
+
+type PodAffinityTerm = NonNullable<
+  NonNullable<Affinity['podAffinity']>['requiredDuringSchedulingIgnoredDuringExecution']
+>[number];
+
+/** Writes the labels that `matchLabelKeys` and `mismatchLabelKeys` name into the selectors of the terms. */
+function selectByOwnLabels({ podAffinity, podAntiAffinity }: Affinity, labels: Readonly<Record<string, string>>): void {
+  for (const affinity of [podAffinity, podAntiAffinity]) {
+    const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+    const preferred = affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+    for (const term of required) narrow(term, labels);
+    for (const { podAffinityTerm } of preferred) if (podAffinityTerm) narrow(podAffinityTerm, labels);
+  }
+}
+
+function narrow({ labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }: PodAffinityTerm, labels: Readonly<Record<string, string>>): void {
+  if (!labelSelector) return;
+  const added = [
+    ...matchLabelKeys.map((key) => ({ key, operator: 'In' })),
+    ...mismatchLabelKeys.map((key) => ({ key, operator: 'NotIn' })),
+  ].flatMap(({ key, operator }) => (Object.hasOwn(labels, key) ? [{ key, operator, values: [labels[key] ?? ''] }] : []));
+  if (added.length > 0) labelSelector.matchExpressions = [...(labelSelector.matchExpressions ?? []), ...added];
+}
+
+/**
+ * A pod that a node runs is given time to end; one that no node has, or that has ended, is removed at once. Until the
+ * node, or a deletion with 0 seconds, has removed it, the pod is there and terminating.
+ */
+function gracePeriodSeconds(object: ApiObject, requested: number | undefined): number {
+  const { spec, status } = asPod(object);
+  if (!spec?.nodeName || status?.phase === 'Succeeded' || status?.phase === 'Failed') return 0;
+  const seconds = requested ?? spec.terminationGracePeriodSeconds ?? 0;
+  return seconds < 0 ? 1 : seconds;
+}
+
+/** What works, but not as its author may think. */
+function warningsOnCreate(object: ApiObject): readonly string[] {
+  const { spec = { containers: [] } } = asPod(object);
+  const nameProblems = isDnsLabel(object.metadata.name ?? '');
+  return [
+    ...(nameProblems.length > 0
+      ? [
+          `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${nameProblems.join(' ')}]`,
+        ]
+      : []),
+    ...(spec.imagePullSecrets ?? []).flatMap(({ name }, index) =>
+      name ? [] : [`spec.imagePullSecrets[${index}].name: invalid empty name ""`],
+    ),
+    ...(['initContainers', 'containers'] as const).flatMap((list) =>
+      (spec[list] ?? []).flatMap(({ env = [] }, index) => hiddenVariables(env, `spec.${list}[${index}].env`)),
+    ),
+  ];
+}
+
+function hiddenVariables(variables: readonly { readonly name: string }[], path: string): readonly string[] {
+  const seen = new Set<string>();
+  return variables.flatMap(({ name }, index) => {
+    if (!seen.has(name)) {
+      seen.add(name);
+      return [];
+    }
+    return [
+      `${path}[${index}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`,
+    ];
+  });
+}

@@ -1,0 +1,45 @@
+import { addQuantity, compareQuantity, parseQuantity, type Quantity } from '../../../schema/quantity.ts';
+import type { Container } from './container.ts';
+import type { PodSpec } from './pod-spec.ts';
+
+export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+
+/** The resources that the class follows from. */
+const counted = ['cpu', 'memory'] as const;
+const zero: Quantity = { nanos: 0n, family: 'decimal' };
+
+/**
+ * The class of service of a pod: `Guaranteed` when every container limits processor and memory and asks for just that,
+ * `BestEffort` when none asks for or limits any, `Burstable` otherwise.
+ */
+export function qosClass({ containers = [], initContainers = [] }: PodSpec): QosClass {
+  const all = [...containers, ...initContainers];
+  const requests = sum(all, 'requests');
+  const limits = sum(all, 'limits');
+  if (requests.size === 0 && limits.size === 0) return 'BestEffort';
+  const guaranteed =
+    all.every(limitsAll) &&
+    requests.size === limits.size &&
+    [...requests].every(([name, request]) => compareQuantity(request, limits.get(name) ?? zero) === 0);
+  return guaranteed ? 'Guaranteed' : 'Burstable';
+}
+
+const limitsAll = (container: Container): boolean =>
+  counted.every((name) => positive(container.resources?.limits?.[name]) !== undefined);
+
+/** What all containers ask for together; a resource that none asks for is left out. */
+function sum(containers: readonly Container[], which: 'requests' | 'limits'): ReadonlyMap<string, Quantity> {
+  const total = new Map<string, Quantity>();
+  for (const name of counted) {
+    for (const container of containers) {
+      const quantity = positive(container.resources?.[which]?.[name]);
+      if (quantity) total.set(name, addQuantity(total.get(name) ?? zero, quantity));
+    }
+  }
+  return total;
+}
+
+function positive(text: string | undefined): Quantity | undefined {
+  const quantity = text === undefined ? undefined : parseQuantity(text);
+  return quantity && quantity.nanos > 0n ? quantity : undefined;
+}

@@ -1,0 +1,186 @@
+import { type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from '../../../../schema/formats.ts';
+import type { Infer } from '../../../../schema/schema.ts';
+import type { labelSelector } from '../../../meta/label-selector.ts';
+import { validateLabels } from '../../../meta/metadata-validation.ts';
+import type { NodeSelectorTerm } from '../../node-selector.ts';
+import type { Affinity } from '../affinity.ts';
+import type { TopologySpreadConstraint } from '../topology-spread.ts';
+import { failing } from './field-checks.ts';
+
+type LabelSelector = Infer<typeof labelSelector>;
+type Requirement = NonNullable<NodeSelectorTerm['matchExpressions']>[number];
+
+/** Weights and topology keys are the schema's. */
+export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity, path: string): FieldError[] {
+  return [
+    ...validateNodeAffinity(nodeAffinity, `${path}.nodeAffinity`),
+    ...validatePodTerms(podAffinity, `${path}.podAffinity`),
+    ...validatePodTerms(podAntiAffinity, `${path}.podAntiAffinity`),
+  ];
+}
+
+const hard = 'requiredDuringSchedulingIgnoredDuringExecution';
+const soft = 'preferredDuringSchedulingIgnoredDuringExecution';
+
+function validateNodeAffinity(affinity: Affinity['nodeAffinity'], path: string): FieldError[] {
+  const terms = affinity?.[hard]?.nodeSelectorTerms ?? [];
+  const preferences = affinity?.[soft] ?? [];
+  return [
+    ...terms.flatMap((term, index) =>
+      validateNodeTerm(term, `${path}.${hard}.nodeSelectorTerms[${index}]`, { labelValues: true }),
+    ),
+    ...preferences.flatMap(({ preference }, index) =>
+      validateNodeTerm(preference ?? {}, `${path}.${soft}[${index}].preference`, { labelValues: false }),
+    ),
+  ];
+}
+
+/** Preferences may name values that no label can have, since a node need not match them. */
+function validateNodeTerm(
+  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
+  path: string,
+  { labelValues }: { readonly labelValues: boolean },
+): FieldError[] {
+  return [
+    ...matchExpressions.flatMap((requirement, index) => {
+      const at = `${path}.matchExpressions[${index}]`;
+      const { key = '', values = [] } = requirement;
+      return [
+        ...validateCount(requirement, at),
+        ...failing(isQualifiedName, `${at}.key`, key),
+        ...(labelValues ? values.flatMap((value, i) => failing(isLabelValue, `${at}.values[${i}]`, value)) : []),
+      ];
+    }),
+    ...matchFields.flatMap((requirement, index) => validateNodeField(requirement, `${path}.matchFields[${index}]`)),
+  ];
+}
+
+/** How many values go with an operator. */
+function validateCount({ operator, values = [] }: Requirement, path: string): FieldError[] {
+  const field = `${path}.values`;
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      return values.length > 0 ? [] : [required(field, "must be specified when `operator` is 'In' or 'NotIn'")];
+    case 'Exists':
+    case 'DoesNotExist':
+      return values.length === 0
+        ? []
+        : [forbidden(field, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")];
+    case 'Gt':
+    case 'Lt':
+      return values.length === 1
+        ? []
+        : [required(field, "must be specified single value when `operator` is 'Lt' or 'Gt'")];
+    default:
+      return [];
+  }
+}
+
+/** The only field that nodes are selected by is their name. */
+function validateNodeField({ key = '', operator, values = [] }: Requirement, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (operator !== 'In' && operator !== 'NotIn') {
+    errors.push(invalid(`${path}.operator`, operator, 'not a valid selector operator'));
+  } else if (values.length !== 1) {
+    const rule = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+    errors.push(required(`${path}.values`, rule));
+  }
+  if (key !== 'metadata.name') return [...errors, invalid(`${path}.key`, key, 'not a valid field selector key')];
+  return [...errors, ...values.flatMap((value, index) => failing(isDnsSubdomain, `${path}.values[${index}]`, value))];
+}
+
+type PodAffinity = Affinity['podAffinity'];
+type PodAffinityTerm = NonNullable<NonNullable<PodAffinity>[typeof hard]>[number];
+
+const validatePodTerms = (affinity: PodAffinity, path: string): FieldError[] => [
+  ...(affinity?.[hard] ?? []).flatMap((term, index) => validatePodTerm(term, `${path}.${hard}[${index}]`)),
+  ...(affinity?.[soft] ?? []).flatMap(({ podAffinityTerm }, index) =>
+    podAffinityTerm ? validatePodTerm(podAffinityTerm, `${path}.${soft}[${index}].podAffinityTerm`) : [],
+  ),
+];
+
+function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
+  const { namespaces = [], matchLabelKeys = [], mismatchLabelKeys = [], labelSelector, namespaceSelector } = term;
+  return [
+    ...(labelSelector ? validateLabelSelector(labelSelector, `${path}.labelSelector`) : []),
+    ...(namespaceSelector ? validateLabelSelector(namespaceSelector, `${path}.namespaceSelector`) : []),
+    ...namespaces.flatMap((name) => failing(isDnsLabel, `${path}.namespace`, name)),
+    ...validateLabelKeys(matchLabelKeys, `${path}.matchLabelKeys`, labelSelector),
+    ...validateLabelKeys(mismatchLabelKeys, `${path}.mismatchLabelKeys`, labelSelector),
+    ...matchLabelKeys.flatMap((key, index) =>
+      mismatchLabelKeys.includes(key)
+        ? [invalid(`${path}.matchLabelKeys[${index}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys')]
+        : [],
+    ),
+  ];
+}
+
+function validateLabelKeys(keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] {
+  if (keys.length === 0) return [];
+  if (!selector) return [forbidden(path, 'must not be specified when labelSelector is not set')];
+  return keys.flatMap((key, index) => failing(isQualifiedName, `${path}[${index}]`, key));
+}
+
+/** Conditions on labels, as published for all kinds. */
+export function validateLabelSelector(selector: LabelSelector, path: string): FieldError[] {
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  return [
+    ...validateLabels(matchLabels, `${path}.matchLabels`),
+    ...matchExpressions.flatMap(({ key = '', operator = '', values = [] }, index) => {
+      const at = `${path}.matchExpressions[${index}]`;
+      return [
+        ...validateLabelOperator(operator, values, at),
+        ...failing(isQualifiedName, `${at}.key`, key),
+        ...values.flatMap((value, i) => failing(isLabelValue, `${at}.values[${i}]`, value)),
+      ];
+    }),
+  ];
+}
+
+function validateLabelOperator(operator: string, values: readonly string[], path: string): FieldError[] {
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+    case 'Exists':
+    case 'DoesNotExist':
+      return validateCount({ key: '', operator, values: [...values] }, path);
+    default:
+      return [invalid(`${path}.operator`, operator, 'not a valid selector operator')];
+  }
+}
+
+/** Skews, keys and policies are the schema's. */
+export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[], path: string): FieldError[] {
+  const seen = new Set<string>();
+  return constraints.flatMap((constraint, index) => {
+    const at = `${path}[${index}]`;
+    const { topologyKey = '', whenUnsatisfiable = '', labelSelector, matchLabelKeys = [], minDomains } = constraint;
+    const errors = labelSelector ? validateLabelSelector(labelSelector, `${at}.labelSelector`) : [];
+    const pair = `{${topologyKey}, ${whenUnsatisfiable}}`;
+    if (seen.has(pair)) {
+      errors.push({ type: 'FieldValueDuplicate', field: `${at}.{topologyKey, whenUnsatisfiable}`, value: pair, detail: '' });
+    }
+    seen.add(pair);
+    if (minDomains !== undefined && whenUnsatisfiable !== 'DoNotSchedule') {
+      const rule = 'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway';
+      errors.push(invalid(`${at}.minDomains`, minDomains, rule));
+    }
+    return [...errors, ...validateSpreadKeys(matchLabelKeys, `${at}.matchLabelKeys`, labelSelector)];
+  });
+}
+
+/** Unlike in pod affinity, a key may not be one that the selector names. */
+function validateSpreadKeys(keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] {
+  const selected = new Set([
+    ...Object.keys(selector?.matchLabels ?? {}),
+    ...(selector?.matchExpressions ?? []).map(({ key }) => key),
+  ]);
+  return [
+    ...validateLabelKeys(keys, path, selector),
+    ...keys.flatMap((key, index) =>
+      selected.has(key) ? [invalid(`${path}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector')] : [],
+    ),
+  ];
+}

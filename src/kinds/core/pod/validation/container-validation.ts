@@ -1,0 +1,150 @@
+import { duplicate, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import type { Container } from '../container.ts';
+import type { EphemeralContainer } from '../ephemeral-container.ts';
+import type { PodSpec } from '../pod-spec.ts';
+import { validateEnv, validateEnvFrom } from './env-validation.ts';
+import { notFound } from './field-checks.ts';
+import { type VolumesByName, validateDevices, validateMounts } from './mount-validation.ts';
+import { validateHostPorts, validatePorts } from './port-validation.ts';
+import { validateProbes } from './probe-validation.ts';
+import { type ResourceScope, validateResources } from './resources-validation.ts';
+import { validateContainerSecurity } from './security-validation.ts';
+
+/** What the rules of a container need of its pod. */
+export interface ContainerScope extends ResourceScope {
+  readonly spec: PodSpec;
+  readonly volumes: VolumesByName;
+}
+
+const graceSecondsOf = ({ spec }: ContainerScope): number => spec.terminationGracePeriodSeconds ?? 0;
+
+/** Main containers. That there is one is the schema's to see. */
+export function validateContainers(containers: readonly Container[], path: string, scope: ContainerScope): FieldError[] {
+  const names = new Set<string>();
+  const errors = containers.flatMap((container, index) => {
+    const at = `${path}[${index}]`;
+    return [
+      ...validateContainer(container, at, scope),
+      ...validateName(container, at, names),
+      ...validateProbes(container, at, graceSecondsOf(scope)),
+      ...(container.restartPolicy === undefined
+        ? []
+        : [forbidden(`${at}.restartPolicy`, 'may not be set for non-init containers')]),
+    ];
+  });
+  return [...errors, ...validateHostPorts(containers, path)];
+}
+
+/** Init containers run one by one, so that only those that go on running have checks and actions. */
+export function validateInitContainers(
+  containers: readonly Container[],
+  path: string,
+  scope: ContainerScope,
+): FieldError[] {
+  const names = new Set((scope.spec.containers ?? []).map(({ name }) => name));
+  return containers.flatMap((container, index) => {
+    const at = `${path}[${index}]`;
+    return [
+      ...validateContainer(container, at, scope),
+      ...validateName(container, at, names),
+      ...validateHostPorts([container], path),
+      ...(container.restartPolicy === undefined
+        ? forbidProbes(container, at)
+        : validateProbes(container, at, graceSecondsOf(scope))),
+    ];
+  });
+}
+
+function forbidProbes({ lifecycle, livenessProbe, readinessProbe, startupProbe }: Container, path: string): FieldError[] {
+  return Object.entries({ lifecycle, livenessProbe, readinessProbe, startupProbe })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => forbidden(`${path}.${name}`, 'may not be set for init containers without restartPolicy=Always'));
+}
+
+/** Fields that make no sense for a container that is only looked through. */
+const forbiddenForEphemeral = [
+  'ports',
+  'resizePolicy',
+  'restartPolicy',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+] as const satisfies readonly (keyof Container)[];
+
+export function validateEphemeralContainers(
+  containers: readonly EphemeralContainer[],
+  path: string,
+  scope: ContainerScope,
+): FieldError[] {
+  const targets = new Set(
+    [...(scope.spec.containers ?? []), ...(scope.spec.initContainers ?? [])].map(({ name }) => name),
+  );
+  const names = new Set(targets);
+  return containers.flatMap((container, index) => {
+    const at = `${path}[${index}]`;
+    const { targetContainerName: target } = container;
+    return [
+      ...validateContainer(container, at, scope),
+      ...validateName(container, at, names),
+      ...(target === undefined || targets.has(target) ? [] : [notFound(`${at}.targetContainerName`, target)]),
+      ...forbidFields(container, at),
+    ];
+  });
+}
+
+function forbidFields(container: EphemeralContainer, path: string): FieldError[] {
+  const detail = 'cannot be set for an Ephemeral Container';
+  const { volumeMounts = [], resources = {} } = container;
+  return [
+    ...forbiddenForEphemeral.filter((name) => container[name] !== undefined).map((name) => `${path}.${name}`),
+    ...(Object.keys(resources).length > 0 ? [`${path}.resources`] : []),
+    ...volumeMounts.flatMap(({ subPath, subPathExpr }, index) =>
+      Object.entries({ subPath, subPathExpr })
+        .filter(([, value]) => value !== undefined)
+        .map(([name]) => `${path}.volumeMounts[${index}].${name}`),
+    ),
+  ].map((field) => forbidden(field, detail));
+}
+
+/** What holds for every container. */
+function validateContainer(container: Container, path: string, scope: ContainerScope): FieldError[] {
+  const { ports = [], env = [], envFrom = [], resources = {}, securityContext } = container;
+  const hostUsers = scope.spec.hostUsers !== false;
+  return [
+    ...validateImage(container.image, `${path}.image`),
+    ...validatePorts(ports, `${path}.ports`),
+    ...validateEnv(env, `${path}.env`),
+    ...validateEnvFrom(envFrom, `${path}.envFrom`),
+    ...validateMounts(container, scope.volumes, `${path}.volumeMounts`),
+    ...validateDevices(container, scope.volumes, `${path}.volumeDevices`),
+    ...validateResources(resources, `${path}.resources`, scope),
+    ...validateResizePolicy(container, `${path}.resizePolicy`, scope),
+    ...(securityContext ? validateContainerSecurity(securityContext, `${path}.securityContext`, { hostUsers }) : []),
+  ];
+}
+
+function validateImage(image: string | undefined, field: string): FieldError[] {
+  if (image === undefined) return [required(field)];
+  return image.trim() === image ? [] : [invalid(field, image, 'must not have leading or trailing whitespace')];
+}
+
+/** Names are unique among `taken`, to which this one is added. */
+function validateName({ name }: Container, path: string, taken: Set<string>): FieldError[] {
+  if (!name) return [];
+  if (taken.has(name)) return [duplicate(`${path}.name`, name)];
+  taken.add(name);
+  return [];
+}
+
+function validateResizePolicy({ resizePolicy = [] }: Container, path: string, { spec }: ContainerScope): FieldError[] {
+  const seen = new Set<string>();
+  return resizePolicy.flatMap(({ resourceName, restartPolicy }, index) => {
+    const errors = seen.has(resourceName) ? [duplicate(`${path}[${index}]`, resourceName)] : [];
+    seen.add(resourceName);
+    if (spec.restartPolicy === 'Never' && restartPolicy === 'RestartContainer') {
+      errors.push(invalid(path, restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"));
+    }
+    return errors;
+  });
+}

@@ -1,0 +1,37 @@
+import { type FieldError, invalid, required } from '../../../../meta/field-error.ts';
+import { isDnsSubdomain } from '../../../../schema/formats.ts';
+import type { PodSpec } from '../pod-spec.ts';
+import { failing } from './field-checks.ts';
+
+/** What resolvers of common C libraries can hold. */
+const nameserversMax = 3;
+const searchesMax = 32;
+const searchCharactersMax = 2048;
+
+/** That name servers are IP addresses is the schema's to see. */
+export function validateDns({ dnsPolicy, dnsConfig }: PodSpec, path: string): FieldError[] {
+  const { nameservers = [], searches = [], options = [] } = dnsConfig ?? {};
+  if (dnsPolicy === 'None') {
+    if (!dnsConfig) return [required(path, 'must provide `dnsConfig` when `dnsPolicy` is None')];
+    const rule = 'must provide at least one DNS nameserver when `dnsPolicy` is None';
+    if (nameservers.length === 0) return [required(`${path}.nameservers`, rule)];
+  }
+  const errors: FieldError[] = [];
+  if (nameservers.length > nameserversMax) {
+    errors.push(invalid(`${path}.nameservers`, nameservers, `must not have more than ${nameserversMax} nameservers`));
+  }
+  if (searches.length > searchesMax) {
+    errors.push(invalid(`${path}.searches`, searches, `must not have more than ${searchesMax} search paths`));
+  }
+  if (searches.join(' ').length > searchCharactersMax) {
+    const rule = `must not have more than ${searchCharactersMax} characters (including spaces) in the search list`;
+    errors.push(invalid(`${path}.searches`, searches, rule));
+  }
+  for (const [index, search] of searches.entries()) {
+    errors.push(...failing(isDnsSubdomain, `${path}.searches[${index}]`, search.replace(/\.$/, '')));
+  }
+  for (const [index, { name }] of options.entries()) {
+    if (!name) errors.push(required(`${path}.options[${index}]`, 'must not be empty'));
+  }
+  return errors;
+}

@@ -1,0 +1,59 @@
+import { type FieldError, invalid, required } from '../../../../meta/field-error.ts';
+import { type FormatCheck, isDataKey, isDnsSubdomain } from '../../../../schema/formats.ts';
+import type { EnvFromSource, EnvVar } from '../env.ts';
+import { failing } from './field-checks.ts';
+import { environmentFields, validateFieldSelector, validateResourceSelector } from './selector-validation.ts';
+
+/** Any visible ASCII character or space, save the one that ends the name. */
+const isVariableName: FormatCheck = (value) =>
+  /^[ -<>-~]+$/.test(value)
+    ? []
+    : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+
+export const validateEnv = (variables: readonly EnvVar[], path: string): FieldError[] =>
+  variables.flatMap((variable, index) => validateVariable(variable, `${path}[${index}]`));
+
+const validateVariable = (variable: EnvVar, path: string): FieldError[] => [
+  ...(variable.name ? failing(isVariableName, `${path}.name`, variable.name) : []),
+  ...validateValueFrom(variable, `${path}.valueFrom`),
+];
+
+function validateValueFrom({ value, valueFrom }: EnvVar, path: string): FieldError[] {
+  if (!valueFrom) return [];
+  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = valueFrom;
+  const errors: FieldError[] = [];
+  if (fieldRef) errors.push(...validateFieldSelector(fieldRef, `${path}.fieldRef`, environmentFields));
+  if (resourceFieldRef) errors.push(...validateResourceSelector(resourceFieldRef, `${path}.resourceFieldRef`, 'implied'));
+  if (configMapKeyRef) errors.push(...validateKeySelector(configMapKeyRef, `${path}.configMapKeyRef`));
+  if (secretKeyRef) errors.push(...validateKeySelector(secretKeyRef, `${path}.secretKeyRef`));
+  const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef].filter((source) => source !== undefined);
+  if (sources.length === 0) {
+    const choice = 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`';
+    errors.push(invalid(path, '', choice));
+  } else if (value !== undefined) errors.push(invalid(path, '', 'may not be specified when `value` is not empty'));
+  else if (sources.length > 1) errors.push(invalid(path, '', 'may not have more than one field specified at a time'));
+  return errors;
+}
+
+const validateKeySelector = (
+  { name = '', key }: { readonly name?: string; readonly key?: string },
+  path: string,
+): FieldError[] => [
+  ...failing(isDnsSubdomain, `${path}.name`, name),
+  ...(key ? failing(isDataKey, `${path}.key`, key) : []),
+];
+
+export const validateEnvFrom = (sources: readonly EnvFromSource[], path: string): FieldError[] =>
+  sources.flatMap((source, index) => validateEnvSource(source, `${path}[${index}]`));
+
+function validateEnvSource({ prefix, configMapRef, secretRef }: EnvFromSource, path: string): FieldError[] {
+  const errors = prefix === undefined ? [] : failing(isVariableName, `${path}.prefix`, prefix);
+  if (configMapRef) errors.push(...validateReference(configMapRef, `${path}.configMapRef`));
+  if (secretRef) errors.push(...validateReference(secretRef, `${path}.secretRef`));
+  if (!configMapRef && !secretRef) errors.push(invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'));
+  if (configMapRef && secretRef) errors.push(invalid(path, '', 'may not have more than one field specified at a time'));
+  return errors;
+}
+
+const validateReference = ({ name }: { readonly name?: string }, path: string): FieldError[] =>
+  name ? failing(isDnsSubdomain, `${path}.name`, name) : [required(`${path}.name`)];

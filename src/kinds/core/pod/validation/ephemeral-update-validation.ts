@@ -1,0 +1,23 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Dialect } from '../../../../dialect/dialect.ts';
+import type { ApiObject } from '../../../../meta/api-object.ts';
+import { type FieldError, forbidden } from '../../../../meta/field-error.ts';
+import { asPod } from '../pod-schema.ts';
+import { validatePodSpec } from './pod-validation.ts';
+
+/** Ephemeral containers are added; those that are there stay as they are. Pods that a node made itself have none. */
+export function validateEphemeralUpdate(object: ApiObject, old: ApiObject, dialect: Dialect): readonly FieldError[] {
+  if (old.metadata.annotations?.[`${dialect.domain}/config.mirror`]) {
+    return [forbidden('', 'static pods do not support ephemeral containers')];
+  }
+  const added = asPod(object).spec?.ephemeralContainers ?? [];
+  return [
+    ...validatePodSpec(object, dialect),
+    ...(asPod(old).spec?.ephemeralContainers ?? []).flatMap((last) => {
+      const next = added.find(({ name }) => name === last.name);
+      const what = `existing ephemeral containers ${JSON.stringify(last.name)} may not be`;
+      if (!next) return [forbidden('spec.ephemeralContainers', `${what} removed`)];
+      return isDeepStrictEqual(next, last) ? [] : [forbidden('spec.ephemeralContainers', `${what} changed`)];
+    }),
+  ];
+}

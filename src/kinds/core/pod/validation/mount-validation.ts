@@ -1,0 +1,93 @@
+import { type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import type { Container } from '../container.ts';
+import type { Volume } from '../volume.ts';
+import type { VolumeDevice, VolumeMount } from '../volume-mount.ts';
+import { failing, hasNoBacksteps, isDescendingPath, notFound } from './field-checks.ts';
+
+/** The volumes of a pod by their names. */
+export type VolumesByName = ReadonlyMap<string, Volume>;
+
+/** The mounts of one container: each names a volume, and has a path of its own. */
+export function validateMounts(container: Container, volumes: VolumesByName, path: string): FieldError[] {
+  const { volumeMounts = [], volumeDevices = [] } = container;
+  const paths = new Set<string>();
+  return volumeMounts.flatMap((mount, index) => {
+    const at = `${path}[${index}]`;
+    const { name = '', mountPath = '' } = mount;
+    const errors = validateMount(mount, container, volumes.get(name), at);
+    if (name !== '' && !volumes.has(name)) errors.push(notFound(`${at}.name`, name));
+    if (mountPath !== '' && paths.has(mountPath)) errors.push(invalid(`${at}.mountPath`, mountPath, 'must be unique'));
+    paths.add(mountPath);
+    if (volumeDevices.some((device) => device.name === name)) {
+      errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeDevices'));
+    }
+    if (volumeDevices.some(({ devicePath }) => devicePath === mountPath)) {
+      errors.push(invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'));
+    }
+    return errors;
+  });
+}
+
+function validateMount(mount: VolumeMount, container: Container, volume: Volume | undefined, path: string): FieldError[] {
+  const { subPath, subPathExpr, mountPropagation } = mount;
+  const errors: FieldError[] = [];
+  for (const [field, value] of Object.entries({ subPath, subPathExpr })) {
+    if (value === undefined) continue;
+    errors.push(...failing(isDescendingPath, `${path}.${field}`, value));
+    if (volume?.image) errors.push(invalid(`${path}.${field}`, value, 'not allowed in image volume sources'));
+  }
+  if (subPath !== undefined && subPathExpr !== undefined) {
+    errors.push(invalid(`${path}.subPathExpr`, subPathExpr, 'subPathExpr and subPath are mutually exclusive'));
+  }
+  if (mountPropagation === 'Bidirectional' && container.securityContext?.privileged !== true) {
+    const rule = 'Bidirectional mount propagation is available only to privileged containers';
+    errors.push(forbidden(`${path}.mountPropagation`, rule));
+  }
+  return [...errors, ...validateRecursiveReadOnly(mount, `${path}.recursiveReadOnly`)];
+}
+
+function validateRecursiveReadOnly(mount: VolumeMount, path: string): FieldError[] {
+  const { recursiveReadOnly: mode, readOnly = false, mountPropagation = 'None' } = mount;
+  if (mode !== 'Enabled' && mode !== 'IfPossible') return [];
+  return [
+    ...(readOnly ? [] : [forbidden(path, 'may only be specified when readOnly is true')]),
+    ...(mountPropagation === 'None'
+      ? []
+      : [forbidden(path, 'may only be specified when mountPropagation is None or not specified')]),
+  ];
+}
+
+/** The devices of one container: each names a claim, and has a path of its own. */
+export function validateDevices(
+  { volumeDevices = [], volumeMounts = [] }: Container,
+  volumes: VolumesByName,
+  path: string,
+): FieldError[] {
+  const names = new Set<string>();
+  const paths = new Set<string>();
+  return volumeDevices.flatMap(({ name = '', devicePath = '' }: VolumeDevice, index) => {
+    const at = `${path}[${index}]`;
+    const errors = name === '' ? [] : validateDeviceVolume(name, volumes, `${at}.name`);
+    if (names.has(name)) errors.push(invalid(`${at}.name`, name, 'must be unique'));
+    if (paths.has(devicePath)) errors.push(invalid(`${at}.devicePath`, devicePath, 'must be unique'));
+    names.add(name);
+    paths.add(devicePath);
+    errors.push(...failing(hasNoBacksteps, `${at}.devicePath`, devicePath));
+    if (volumeMounts.some((mount) => mount.name === name)) {
+      errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeMounts'));
+    }
+    if (volumeMounts.some(({ mountPath }) => mountPath === devicePath)) {
+      errors.push(invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'));
+    }
+    return errors;
+  });
+}
+
+function validateDeviceVolume(name: string, volumes: VolumesByName, field: string): FieldError[] {
+  const volume = volumes.get(name);
+  if (!volume) return [notFound(field, name)];
+  if (volume.persistentVolumeClaim || volume.ephemeral) return [];
+  return [
+    invalid(field, name, 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode'),
+  ];
+}

@@ -1,0 +1,125 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Dialect } from '../../../../dialect/dialect.ts';
+import type { ApiObject } from '../../../../meta/api-object.ts';
+import { type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import type { Container } from '../container.ts';
+import { asPod } from '../pod-schema.ts';
+import type { PodSpec } from '../pod-spec.ts';
+import { validateGatedScheduling } from './gated-update-validation.ts';
+import { validatePodSpec } from './pod-validation.ts';
+
+/** What a client may change of the spec of a pod, as clients are told. */
+const updatable = [
+  '`spec.containers[*].image`',
+  '`spec.initContainers[*].image`',
+  '`spec.activeDeadlineSeconds`',
+  '`spec.tolerations` (only additions to existing tolerations)',
+  '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
+].join(',');
+
+/**
+ * A pod that runs cannot become another one: its spec stays as it is, save images, a nearer deadline, further
+ * tolerations and, before it is scheduled, fewer gates and narrower requirements on the node.
+ */
+export function validatePodUpdate(object: ApiObject, old: ApiObject, dialect: Dialect): readonly FieldError[] {
+  const spec = asPod(object).spec ?? { containers: [] };
+  const oldSpec = asPod(old).spec ?? { containers: [] };
+  const errors = [...validatePodSpec(object, dialect)];
+  const changedLists = containerLists.filter((list) => (spec[list] ?? []).length !== (oldSpec[list] ?? []).length);
+  if (changedLists.length > 0) {
+    const detail = 'pod updates may not add or remove containers';
+    return [...errors, ...changedLists.map((list) => forbidden(`spec.${list}`, detail))];
+  }
+  return [
+    ...errors,
+    ...validateDeadline(spec, oldSpec),
+    ...validateAddedTolerations(spec, oldSpec),
+    ...validateRemovedGates(spec, oldSpec),
+    ...validateGatedScheduling(spec, oldSpec),
+    ...validateUnchanged(spec, oldSpec),
+  ];
+}
+
+const containerLists = ['containers', 'initContainers'] as const;
+
+/** The deadline may be set, and come nearer. */
+function validateDeadline(spec: PodSpec, old: PodSpec): FieldError[] {
+  const field = 'spec.activeDeadlineSeconds';
+  const [next, last] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
+  if (last === undefined || next === last) return [];
+  if (next === undefined) return [invalid(field, null, 'must not update from a positive integer to nil value')];
+  return next > last ? [invalid(field, next, 'must be less than or equal to previous value')] : [];
+}
+
+/** The seconds of a toleration may change; nothing else of those that are there. */
+function validateAddedTolerations({ tolerations = [] }: PodSpec, old: PodSpec): FieldError[] {
+  const kept = (old.tolerations ?? []).every((last) =>
+    tolerations.some((next) =>
+      isDeepStrictEqual({ ...next, tolerationSeconds: 0 }, { ...last, tolerationSeconds: 0 }),
+    ),
+  );
+  return kept
+    ? []
+    : [forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
+}
+
+function validateRemovedGates({ schedulingGates = [] }: PodSpec, old: PodSpec): FieldError[] {
+  const known = new Set((old.schedulingGates ?? []).map(({ name }) => name));
+  return schedulingGates.flatMap(({ name }, index) =>
+    known.has(name)
+      ? []
+      : [
+          forbidden(
+            `spec.schedulingGates[${index}].name`,
+            `only deletion is allowed, but found new scheduling gate '${name}'`,
+          ),
+        ],
+  );
+}
+
+/** All that the rules above don't speak of must be as it was. The error lists the fields that are not. */
+function validateUnchanged(spec: PodSpec, old: PodSpec): FieldError[] {
+  const comparable = withUpdatable(spec, old);
+  if (isDeepStrictEqual(comparable, old)) return [];
+  const names = [...new Set([...Object.keys(comparable), ...Object.keys(old)])] as (keyof PodSpec)[];
+  const changed = names.filter((name) => !isDeepStrictEqual(comparable[name], old[name])).map((name) => `spec.${name}`);
+  if (changed.length === 0) return [];
+  const detail = `pod updates may not change fields other than ${updatable}\nchanged: ${changed.join(', ')}`;
+  return [forbidden('spec', detail)];
+}
+
+/** The new spec with all that may change, or is checked elsewhere, as it was. */
+function withUpdatable(spec: PodSpec, old: PodSpec): PodSpec {
+  const comparable: PodSpec = { ...spec, containers: withImages(spec.containers, old.containers) };
+  if (spec.initContainers) comparable.initContainers = withImages(spec.initContainers, old.initContainers);
+  restore(comparable, old, 'activeDeadlineSeconds');
+  restore(comparable, old, 'tolerations');
+  restore(comparable, old, 'schedulingGates');
+  if ((old.terminationGracePeriodSeconds ?? 0) < 0 && spec.terminationGracePeriodSeconds === 1) {
+    restore(comparable, old, 'terminationGracePeriodSeconds');
+  }
+  if ((old.schedulingGates ?? []).length > 0) restoreGated(comparable, old);
+  return comparable;
+}
+
+const withImages = (containers: readonly Container[] = [], old: readonly Container[] = []): Container[] =>
+  containers.map((container, index) => {
+    const image = old[index]?.image;
+    return image === undefined ? container : { ...container, image };
+  });
+
+function restore<K extends keyof PodSpec>(spec: PodSpec, old: PodSpec, field: K): void {
+  const value = old[field];
+  if (value === undefined) delete spec[field];
+  else spec[field] = value;
+}
+
+/** Requirements on the node are checked by the rules for gated pods. */
+function restoreGated(spec: PodSpec, old: PodSpec): void {
+  restore(spec, old, 'nodeSelector');
+  const { nodeAffinity: _, ...others } = spec.affinity ?? {};
+  const nodeAffinity = old.affinity?.nodeAffinity;
+  const affinity = { ...others, ...(nodeAffinity && { nodeAffinity }) };
+  if (Object.keys(affinity).length > 0 || (old.affinity && spec.affinity)) spec.affinity = affinity;
+  else restore(spec, old, 'affinity');
+}

@@ -1,0 +1,111 @@
+import type { Dialect } from '../../../../dialect/dialect.ts';
+import type { ApiObject } from '../../../../meta/api-object.ts';
+import { duplicate, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import { validateLabels } from '../../../meta/metadata-validation.ts';
+import { asPod } from '../pod-schema.ts';
+import type { PodSpec } from '../pod-spec.ts';
+import { validateAffinity, validateTopologySpread } from './affinity-validation.ts';
+import { validateContainers, validateEphemeralContainers, validateInitContainers } from './container-validation.ts';
+import { validateDns } from './dns-validation.ts';
+import { validateOs } from './os-validation.ts';
+import { validateHostNetworkPorts } from './port-validation.ts';
+import { validateAmounts } from './resources-validation.ts';
+import { validateHostUsers, validatePodSecurity } from './security-validation.ts';
+import { validateTolerations } from './toleration-validation.ts';
+import { validateVolumes } from './volume-validation.ts';
+
+const path = 'spec';
+
+/** A new pod: ephemeral containers come later, and a node only once nothing holds back the scheduler. */
+export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly FieldError[] {
+  const { spec = { containers: [] } } = asPod(object);
+  const { ephemeralContainers = [], nodeName, schedulingGates = [] } = spec;
+  return [
+    ...validatePodSpec(object, dialect),
+    ...(ephemeralContainers.length > 0 ? [forbidden(`${path}.ephemeralContainers`, 'cannot be set on create')] : []),
+    ...(nodeName !== undefined && schedulingGates.length > 0
+      ? [forbidden(`${path}.nodeName`, 'cannot be set until all schedulingGates have been cleared')]
+      : []),
+  ];
+}
+
+/**
+ * The rules between the fields of a pod's spec, on create and on update. What the schema says - required fields, known
+ * values, formats, ranges - is checked by its own validation and not repeated here.
+ */
+export function validatePodSpec(object: ApiObject, dialect: Dialect): readonly FieldError[] {
+  const { spec = { containers: [] } } = asPod(object);
+  const { volumes = [], containers = [], initContainers = [], ephemeralContainers = [], resourceClaims = [] } = spec;
+  const scope = {
+    spec,
+    domain: dialect.domain,
+    volumes: new Map(volumes.map((volume) => [volume.name ?? '', volume])),
+    claims: new Set(resourceClaims.map(({ name }) => name)),
+  };
+  return [
+    ...validateVolumes(volumes, `${path}.volumes`, object.metadata.name ?? ''),
+    ...validateResourceClaims(spec),
+    ...validateContainers(containers, `${path}.containers`, scope),
+    ...validateInitContainers(initContainers, `${path}.initContainers`, scope),
+    ...validateEphemeralContainers(ephemeralContainers, `${path}.ephemeralContainers`, scope),
+    ...(spec.hostNetwork ? validateHostNetworkPorts(containers, `${path}.containers`) : []),
+    ...validatePodSecurity(spec, `${path}.securityContext`),
+    ...validateScheduling(spec),
+    ...validateDns(spec, `${path}.dnsConfig`),
+    ...validateHostUsers(spec, path),
+    ...validateAmounts(spec.overhead ?? {}, `${path}.overhead`, dialect.domain),
+    ...validateOs(spec, path),
+    ...validateTokenVolumes(spec),
+  ];
+}
+
+const validateScheduling = (spec: PodSpec): FieldError[] => [
+  ...validateLabels(spec.nodeSelector ?? {}, `${path}.nodeSelector`),
+  ...(spec.affinity ? validateAffinity(spec.affinity, `${path}.affinity`) : []),
+  ...validateSchedulingGates(spec),
+  ...validateTopologySpread(spec.topologySpreadConstraints ?? [], `${path}.topologySpreadConstraints`),
+  ...validateTolerations(spec.tolerations ?? [], `${path}.tolerations`),
+];
+
+function validateSchedulingGates({ schedulingGates = [] }: PodSpec): FieldError[] {
+  const names = schedulingGates.map(({ name }) => name);
+  return names.flatMap((name, index) =>
+    name && names.indexOf(name) < index ? [duplicate(`${path}.schedulingGates[${index}]`, name)] : [],
+  );
+}
+
+function validateResourceClaims({ resourceClaims = [] }: PodSpec): FieldError[] {
+  const seen = new Set<string>();
+  return resourceClaims.flatMap((claim, index) => {
+    const at = `${path}.resourceClaims[${index}]`;
+    const { name = '', resourceClaimName, resourceClaimTemplateName } = claim;
+    const errors = name !== '' && seen.has(name) ? [duplicate(`${at}.name`, name)] : [];
+    seen.add(name);
+    const given = [resourceClaimName, resourceClaimTemplateName].filter((each) => each !== undefined).length;
+    if (given > 1) {
+      const rule = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
+      errors.push(invalid(at, claim, rule));
+    }
+    if (given === 0) {
+      errors.push(invalid(at, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'));
+    }
+    return errors;
+  });
+}
+
+/** A token of a service account needs one. */
+function validateTokenVolumes({ serviceAccountName, volumes = [] }: PodSpec): FieldError[] {
+  if (serviceAccountName !== undefined) return [];
+  return volumes.flatMap(({ projected }, volume) =>
+    (projected?.sources ?? []).flatMap(({ serviceAccountToken }, source) =>
+      serviceAccountToken
+        ? [
+            forbidden(
+              `${path}.volumes[${volume}].projected.sources[${source}].serviceAccountToken`,
+              'must not be specified when serviceAccountName is not set',
+            ),
+          ]
+        : [],
+    ),
+  );
+}

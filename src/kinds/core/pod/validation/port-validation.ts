@@ -1,0 +1,48 @@
+import { duplicate, type FieldError, invalid } from '../../../../meta/field-error.ts';
+import type { Container, ContainerPort } from '../container.ts';
+import { failing, isPortName } from './field-checks.ts';
+
+/** Names of the ports of one container; their numbers are the schema's. */
+export function validatePorts(ports: readonly ContainerPort[], path: string): FieldError[] {
+  const seen = new Set<string>();
+  return ports.flatMap(({ name }, index) => {
+    if (name === undefined) return [];
+    const field = `${path}[${index}].name`;
+    const problems = failing(isPortName, field, name);
+    if (problems.length > 0) return problems;
+    if (seen.has(name)) return [duplicate(field, name)];
+    seen.add(name);
+    return [];
+  });
+}
+
+/** Two containers that run at the same time cannot both have a port of the node. */
+export function validateHostPorts(containers: readonly Container[], path: string): FieldError[] {
+  const taken = new Set<string>();
+  const errors: FieldError[] = [];
+  for (const [at, { ports = [] }] of containers.entries()) {
+    for (const [index, { hostPort, hostIP = '', protocol = '' }] of ports.entries()) {
+      if (hostPort === undefined) continue;
+      const claim = `${protocol}/${hostIP}/${hostPort}`;
+      if (taken.has(claim)) errors.push(duplicate(`${path}[${at}].ports[${index}].hostPort`, claim));
+      taken.add(claim);
+    }
+  }
+  return errors;
+}
+
+/** On the network of the node a port cannot have another number there. */
+export const validateHostNetworkPorts = (containers: readonly Container[], path: string): FieldError[] =>
+  containers.flatMap(({ ports = [] }, at) =>
+    ports.flatMap(({ hostPort = 0, containerPort }, index) =>
+      hostPort === containerPort
+        ? []
+        : [
+            invalid(
+              `${path}[${at}].ports[${index}].hostPort`,
+              hostPort,
+              'must match `containerPort` when `hostNetwork` is true',
+            ),
+          ],
+    ),
+  );

@@ -1,0 +1,88 @@
+import { type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import type { FormatCheck } from '../../../../schema/formats.ts';
+import type { Container } from '../container.ts';
+import type { Lifecycle } from '../lifecycle.ts';
+import type { Probe } from '../probe.ts';
+import { failing, validatePort } from './field-checks.ts';
+
+/** The checks and actions of a container that may have them. `graceSeconds` is that of its pod. */
+export function validateProbes(container: Container, path: string, graceSeconds: number): FieldError[] {
+  const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
+  return [
+    ...(lifecycle ? validateLifecycle(lifecycle, `${path}.lifecycle`, graceSeconds) : []),
+    ...(livenessProbe ? validateDecidingProbe(livenessProbe, `${path}.livenessProbe`) : []),
+    ...(readinessProbe ? validateReadinessProbe(readinessProbe, `${path}.readinessProbe`) : []),
+    ...(startupProbe ? validateDecidingProbe(startupProbe, `${path}.startupProbe`) : []),
+  ];
+}
+
+/** Probes that decide whether a container lives: one success is enough. */
+function validateDecidingProbe(probe: Probe, path: string): FieldError[] {
+  const { successThreshold = 1 } = probe;
+  return [
+    ...validateHandler(probe, path),
+    ...(successThreshold === 1 ? [] : [invalid(`${path}.successThreshold`, successThreshold, 'must be 1')]),
+  ];
+}
+
+/** A container that is not ready is not stopped, so no grace period fits. */
+function validateReadinessProbe(probe: Probe, path: string): FieldError[] {
+  const { terminationGracePeriodSeconds: seconds } = probe;
+  const field = `${path}.terminationGracePeriodSeconds`;
+  return [
+    ...validateHandler(probe, path),
+    ...(seconds === undefined ? [] : [invalid(field, seconds, 'must not be set for readinessProbes')]),
+  ];
+}
+
+function validateLifecycle({ postStart, preStop }: Lifecycle, path: string, graceSeconds: number): FieldError[] {
+  return [
+    ...(postStart ? validateAction(postStart, `${path}.postStart`, graceSeconds) : []),
+    ...(preStop ? validateAction(preStop, `${path}.preStop`, graceSeconds) : []),
+  ];
+}
+
+type Action = NonNullable<Lifecycle['preStop']>;
+
+function validateAction(action: Action, path: string, graceSeconds: number): FieldError[] {
+  const errors = validateHandler(action, path);
+  const { sleep } = action;
+  const seconds = sleep?.seconds ?? 0;
+  if (sleep && (seconds <= 0 || seconds > graceSeconds)) {
+    const rule = `must be greater than 0 and less than terminationGracePeriodSeconds (${graceSeconds})`;
+    errors.push(invalid(`${path}.sleep`, seconds, rule));
+  }
+  return errors;
+}
+
+type Handler = Pick<Action & Probe, 'exec' | 'httpGet' | 'tcpSocket' | 'grpc' | 'sleep'>;
+
+/** Exactly one way; of several the first one counts. */
+function validateHandler({ exec, httpGet, tcpSocket, grpc, sleep }: Handler, path: string): FieldError[] {
+  const set = Object.entries({ exec, httpGet, tcpSocket, grpc, sleep }).filter(([, handler]) => handler !== undefined);
+  const [first, ...others] = set.map(([name]) => name);
+  if (first === undefined) return [required(path, 'must specify a handler type')];
+  const errors = others.map((name) => forbidden(`${path}.${name}`, 'may not specify more than 1 handler type'));
+  if (first === 'exec' && !exec?.command) errors.push(required(`${path}.exec.command`));
+  if (first === 'httpGet' && httpGet) errors.push(...validateHttpGet(httpGet, `${path}.httpGet`));
+  if (first === 'tcpSocket' && tcpSocket) errors.push(...validateKnownPort(tcpSocket.port, `${path}.tcpSocket.port`));
+  return errors;
+}
+
+function validateHttpGet({ port, httpHeaders = [] }: NonNullable<Handler['httpGet']>, path: string): FieldError[] {
+  return [
+    ...validateKnownPort(port, `${path}.port`),
+    ...httpHeaders.flatMap(({ name }) => (name ? failing(isHeaderName, `${path}.httpHeaders`, name) : [])),
+  ];
+}
+
+/** That there is a port at all is the schema's to see. */
+const validateKnownPort = (port: number | string | undefined, field: string): FieldError[] =>
+  port === undefined ? [] : validatePort(port, field);
+
+const isHeaderName: FormatCheck = (value) =>
+  /^[-A-Za-z0-9]+$/.test(value)
+    ? []
+    : [
+        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
+      ];

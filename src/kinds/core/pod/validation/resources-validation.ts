@@ -1,0 +1,107 @@
+import { duplicate, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { isQualifiedName } from '../../../../schema/formats.ts';
+import { compareQuantity, parseQuantity, type Quantity } from '../../../../schema/quantity.ts';
+import type { ResourceRequirements } from '../container-resources.ts';
+import { failing, notFound } from './field-checks.ts';
+
+/** What the rules for resources depend on. */
+export interface ResourceScope {
+  /** Domain of the product's own resource names: `orch.io`. */
+  readonly domain: string;
+  /** Names of the pod's resource claims. */
+  readonly claims: ReadonlySet<string>;
+}
+
+const nanosPerUnit = 10n ** 9n;
+const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage']);
+const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
+
+/** Resources of the product itself, which need no domain; all others belong to some vendor and are whole numbers. */
+const isNative = (name: string, domain: string): boolean => !name.includes('/') || name.includes(`${domain}/`);
+
+/** A request above the limit, or of what may not be shared without a limit, is refused. */
+export function validateResources(
+  { limits = {}, requests = {}, claims = [] }: ResourceRequirements,
+  path: string,
+  scope: ResourceScope,
+): FieldError[] {
+  const errors = [
+    ...validateAmounts(limits, `${path}.limits`, scope.domain),
+    ...validateAmounts(requests, `${path}.requests`, scope.domain),
+  ];
+  for (const [name, request] of Object.entries(requests)) {
+    errors.push(...validateRequest(name, request, limits[name], path, scope.domain));
+  }
+  const names = [...Object.keys(limits), ...Object.keys(requests)];
+  if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory')) {
+    errors.push(forbidden(path, 'HugePages require cpu or memory'));
+  }
+  return [...errors, ...validateClaims(claims, `${path}.claims`, scope.claims)];
+}
+
+/** Names and amounts of a list of resources. */
+export const validateAmounts = (
+  amounts: Readonly<Record<string, string>>,
+  path: string,
+  domain: string,
+): FieldError[] =>
+  Object.entries(amounts).flatMap(([name, amount]) => [
+    ...validateResourceName(name, `${path}[${name}]`, domain),
+    ...validateAmount(name, amount, `${path}[${name}]`, domain),
+  ]);
+
+function validateResourceName(name: string, field: string, domain: string): FieldError[] {
+  const problems = failing(isQualifiedName, field, name);
+  if (problems.length > 0) return problems;
+  if (!name.includes('/')) {
+    const standard = containerResources.has(name) || isHugePages(name);
+    return standard ? [] : [invalid(field, name, 'must be a standard resource for containers')];
+  }
+  const reserved = !isNative(name, domain) && name.startsWith('requests.');
+  return reserved ? [invalid(field, name, "doesn't follow extended resource name standard")] : [];
+}
+
+function validateAmount(name: string, amount: string, field: string, domain: string): FieldError[] {
+  const quantity = parseQuantity(amount);
+  if (!quantity) return [];
+  if (quantity.nanos < 0n) return [invalid(field, amount, 'must be greater than or equal to 0')];
+  const whole = isNative(name, domain) || quantity.nanos % nanosPerUnit === 0n;
+  return whole ? [] : [invalid(field, amount, 'must be an integer')];
+}
+
+function validateRequest(
+  name: string,
+  request: string,
+  limit: string | undefined,
+  path: string,
+  domain: string,
+): FieldError[] {
+  const shared = isNative(name, domain) && !isHugePages(name);
+  if (limit === undefined) {
+    return shared ? [] : [required(`${path}.limits`, 'Limit must be set for non overcommitable resources')];
+  }
+  const order = compareQuantity(quantityOf(request), quantityOf(limit));
+  if (!shared && order !== 0) {
+    return [invalid(`${path}.requests`, request, `must be equal to ${name} limit of ${limit}`)];
+  }
+  return order > 0
+    ? [invalid(`${path}.requests`, request, `must be less than or equal to ${name} limit of ${limit}`)]
+    : [];
+}
+
+const quantityOf = (text: string): Quantity => parseQuantity(text) ?? { nanos: 0n, family: 'decimal' };
+
+function validateClaims(
+  claims: NonNullable<ResourceRequirements['claims']>,
+  path: string,
+  known: ReadonlySet<string>,
+): FieldError[] {
+  const seen = new Set<string>();
+  return claims.flatMap(({ name = '', request = '' }, index) => {
+    const at = `${path}[${index}]`;
+    const errors = name === '' || known.has(name) ? [] : [notFound(`${at}.name`, name)];
+    if (seen.has(`${name}/${request}`)) errors.push(duplicate(at, name));
+    seen.add(`${name}/${request}`);
+    return errors;
+  });
+}

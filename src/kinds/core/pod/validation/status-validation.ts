@@ -1,0 +1,95 @@
+import type { ApiObject } from '../../../../meta/api-object.ts';
+import { duplicate, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import { isIpAddress, isQualifiedName } from '../../../../schema/formats.ts';
+import type { ContainerStatus } from '../container-status.ts';
+import { asPod } from '../pod-schema.ts';
+import type { PodSpec } from '../pod-spec.ts';
+import type { PodStatus } from '../pod-status.ts';
+import { failing } from './field-checks.ts';
+
+/** What an observer of a pod may report, given what it reported before. */
+export function validateStatusUpdate(object: ApiObject, old: ApiObject): readonly FieldError[] {
+  const { spec = { containers: [] }, status = {} } = asPod(object);
+  const oldStatus = asPod(old).status ?? {};
+  return [
+    ...validateConditions(status),
+    ...(status.qosClass === oldStatus.qosClass
+      ? []
+      : [invalid('status.qosClass', status.qosClass ?? '', 'field is immutable')]),
+    ...validateTransitions(spec, status, oldStatus),
+    ...validateClaimStatuses(spec, status),
+    ...validateAddresses(status.podIPs ?? [], 'status.podIPs'),
+    ...validateHostAddresses(status),
+  ];
+}
+
+const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized']);
+
+const validateConditions = ({ conditions = [] }: PodStatus): FieldError[] =>
+  conditions.flatMap(({ type = '' }, index) =>
+    systemConditions.has(type) ? [] : failing(isQualifiedName, `status.conditions[${index}].type`, type),
+  );
+
+/** A container that ended for good does not come back to life. Ephemeral containers are never restarted. */
+function validateTransitions(spec: PodSpec, status: PodStatus, old: PodStatus): FieldError[] {
+  const { restartPolicy = 'Always', initContainers = [] } = spec;
+  const sidecars = new Set(initContainers.filter((each) => each.restartPolicy === 'Always').map(({ name }) => name));
+  const lists = [
+    { list: 'containerStatuses', policy: restartPolicy, restarted: new Set<string>() },
+    { list: 'initContainerStatuses', policy: restartPolicy, restarted: sidecars },
+    { list: 'ephemeralContainerStatuses', policy: 'Never', restarted: new Set<string>() },
+  ] as const;
+  return lists.flatMap(({ list, policy, restarted }) =>
+    (old[list] ?? []).flatMap((last, index) => {
+      const name = last.name ?? '';
+      if (!isFinal(last, policy) || restarted.has(name)) return [];
+      const next = status[list]?.find((each) => each.name === last.name);
+      if (!next || next.state?.terminated) return [];
+      return [forbidden(`status.${list}[${index}].state`, 'may not be transitioned to non-terminated state')];
+    }),
+  );
+}
+
+function isFinal({ state }: ContainerStatus, policy: 'Always' | 'OnFailure' | 'Never'): boolean {
+  if (!state?.terminated || policy === 'Always') return false;
+  return policy === 'Never' || (state.terminated.exitCode ?? 0) === 0;
+}
+
+function validateClaimStatuses({ resourceClaims = [] }: PodSpec, { resourceClaimStatuses = [] }: PodStatus): FieldError[] {
+  const known = new Set(resourceClaims.map(({ name }) => name));
+  const seen = new Set<string>();
+  return resourceClaimStatuses.flatMap(({ name = '' }, index) => {
+    const field = `status.resourceClaimStatuses[${index}].name`;
+    const errors = known.has(name) ? [] : [invalid(field, name, 'must match the name of an entry in `spec.resourceClaims`')];
+    if (seen.has(name)) errors.push(duplicate(field, name));
+    seen.add(name);
+    return errors;
+  });
+}
+
+type Addresses = readonly { readonly ip?: string }[];
+
+function validateHostAddresses({ hostIP, hostIPs = [] }: PodStatus): FieldError[] {
+  const first = hostIPs[0]?.ip;
+  const field = 'status.hostIPs';
+  return [
+    ...(first === undefined || first === hostIP
+      ? []
+      : [invalid(`${field}[0].ip`, first, 'must be equal to `hostIP`')]),
+    ...validateAddresses(hostIPs, field),
+  ];
+}
+
+/** At most one address of each family. */
+function validateAddresses(addresses: Addresses, path: string): FieldError[] {
+  const ips = addresses.map(({ ip = '' }) => ip);
+  const errors = ips.flatMap((ip, index) => [
+    ...failing(isIpAddress, `${path}[${index}]`, ip),
+    ...(ips.indexOf(ip) < index ? [duplicate(`${path}[${index}]`, ip)] : []),
+  ]);
+  const six = ips.filter((ip) => ip.includes(':')).length;
+  if (six > 1 || ips.length - six > 1) {
+    errors.push(invalid(path, addresses, 'may specify no more than one IP for each IP family'));
+  }
+  return errors;
+}

@@ -1,0 +1,222 @@
+import { duplicate, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { isDnsSubdomain } from '../../../../schema/formats.ts';
+import { parseQuantity } from '../../../../schema/quantity.ts';
+import type { ProjectedVolumeSource } from '../projected-volumes.ts';
+import { type Volume, volumeSources } from '../volume.ts';
+import { validateLabelSelector } from './affinity-validation.ts';
+import { failing, hasNoBacksteps, isDescendingPath, isFilePath } from './field-checks.ts';
+import { fileFields, validateFieldSelector, validateResourceSelector } from './selector-validation.ts';
+
+/** `podName` is '' where it is not known; claims made for the pod are named after it. */
+export function validateVolumes(volumes: readonly Volume[], path: string, podName: string): FieldError[] {
+  const seen = new Set<string>();
+  return volumes.flatMap((volume, index) => {
+    const at = `${path}[${index}]`;
+    const { name = '' } = volume;
+    const errors = validateSource(volume, at);
+    if (name !== '' && seen.has(name)) errors.push(duplicate(`${at}.name`, name));
+    seen.add(name);
+    if (volume.ephemeral && podName !== '' && name !== '') errors.push(...validateClaimName(podName, name, at));
+    return errors;
+  });
+}
+
+/** Exactly one source; of several the first one counts. Required fields and ranges are the schema's. */
+function validateSource(volume: Volume, path: string): FieldError[] {
+  const [first, ...others] = volumeSources(volume);
+  if (first === undefined) return [required(path, 'must specify a volume type')];
+  const errors = others.map((name) => forbidden(`${path}.${name}`, 'may not specify more than 1 volume type'));
+  return [...errors, ...(checks[first]?.(volume, `${path}.${first}`) ?? [])];
+}
+
+type SourceName = ReturnType<typeof volumeSources>[number];
+
+/** What the schema cannot say of a source. */
+const checks: Readonly<Partial<Record<SourceName, (volume: Volume, path: string) => FieldError[]>>> = {
+  hostPath: ({ hostPath }, path) => (hostPath?.path ? failing(hasNoBacksteps, `${path}.path`, hostPath.path) : []),
+  emptyDir: ({ emptyDir }, path) => validateSizeLimit(emptyDir?.sizeLimit, `${path}.sizeLimit`),
+  gitRepo: ({ gitRepo }, path) => failing(isDescendingPath, `${path}.directory`, gitRepo?.directory ?? ''),
+  secret: ({ secret }, path) => [
+    ...(secret?.secretName ? [] : [required(`${path}.secretName`)]),
+    ...validateItems(secret?.items, `${path}.items`),
+  ],
+  configMap: ({ configMap }, path) => [
+    ...(configMap?.name ? [] : [required(`${path}.name`)]),
+    ...validateItems(configMap?.items, `${path}.items`),
+  ],
+  downwardAPI: ({ downwardAPI }, path) => validateFiles(downwardAPI?.items, path),
+  projected: ({ projected }, path) => (projected ? validateProjected(projected, path) : []),
+  nfs: ({ nfs }, path) =>
+    nfs?.path && !nfs.path.startsWith('/') ? [invalid(`${path}.path`, nfs.path, 'must be an absolute path')] : [],
+  iscsi: ({ iscsi }, path) => (iscsi ? validateIscsi(iscsi, path) : []),
+  fc: ({ fc }, path) => (fc ? validateFibreChannel(fc, path) : []),
+  flocker: ({ flocker }, path) => (flocker ? validateFlocker(flocker, path) : []),
+  csi: ({ csi }, path) =>
+    csi?.nodePublishSecretRef && !csi.nodePublishSecretRef.name ? [required(`${path}.nodePublishSecretRef.name`)] : [],
+  ephemeral: ({ ephemeral }, path) => validateClaimTemplate(ephemeral, `${path}.volumeClaimTemplate`),
+  image: ({ image }, path) => (image?.reference ? [] : [required(`${path}.reference`)]),
+};
+
+function validateSizeLimit(limit: string | undefined, field: string): FieldError[] {
+  const quantity = limit === undefined ? undefined : parseQuantity(limit);
+  return quantity && quantity.nanos < 0n
+    ? [forbidden(field, 'SizeLimit field must be a valid resource quantity')]
+    : [];
+}
+
+interface PathItem {
+  readonly path?: string;
+}
+
+const validateItems = (items: readonly PathItem[] = [], path: string): FieldError[] =>
+  items.flatMap((item, index) => validateFilePath(item, `${path}[${index}].path`));
+
+const validateFilePath = ({ path = '' }: PathItem, field: string): FieldError[] => failing(isFilePath, field, path);
+
+type DownwardFile = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];
+
+/** Published servers name the volume, not the file, in these errors. */
+const validateFiles = (files: readonly DownwardFile[] = [], path: string): FieldError[] =>
+  files.flatMap((file) => validateFile(file, path));
+
+function validateFile(file: DownwardFile, path: string): FieldError[] {
+  const { fieldRef, resourceFieldRef } = file;
+  const errors = validateFilePath(file, `${path}.path`);
+  if (fieldRef) {
+    errors.push(...validateFieldSelector(fieldRef, `${path}.fieldRef`, fileFields));
+    if (resourceFieldRef) {
+      errors.push(invalid(path, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'));
+    }
+  } else if (resourceFieldRef) {
+    errors.push(...validateResourceSelector(resourceFieldRef, `${path}.resourceFieldRef`, 'named'));
+  } else errors.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
+  return errors;
+}
+
+type Projection = NonNullable<ProjectedVolumeSource['sources']>[number];
+
+/** Sources share one directory, so that no two files may have the same path. */
+function validateProjected({ sources = [] }: ProjectedVolumeSource, path: string): FieldError[] {
+  const paths = new Set<string>();
+  const errors: FieldError[] = [];
+  for (const [index, source] of sources.entries()) {
+    errors.push(...validateProjection(source, `${path}.sources[${index}]`));
+    for (const file of pathsOf(source)) {
+      if (paths.has(file)) errors.push(invalid(path, file, 'conflicting duplicate paths'));
+      paths.add(file);
+    }
+  }
+  return errors;
+}
+
+const pathsOf = ({ secret, configMap, downwardAPI, clusterTrustBundle }: Projection): readonly string[] =>
+  [
+    ...(secret?.items ?? []),
+    ...(configMap?.items ?? []),
+    ...(downwardAPI?.items ?? []),
+    ...(clusterTrustBundle ? [clusterTrustBundle] : []),
+  ]
+    .map(({ path }: PathItem) => path ?? '')
+    .filter((path) => path !== '');
+
+function validateProjection(source: Projection, path: string): FieldError[] {
+  const { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle } = source;
+  const errors: FieldError[] = [];
+  for (const [name, reference] of Object.entries({ secret, configMap })) {
+    if (!reference) continue;
+    if (!reference.name) errors.push(required(`${path}.${name}.name`));
+    errors.push(...validateItems(reference.items, `${path}.${name}.items`));
+  }
+  if (downwardAPI) errors.push(...validateFiles(downwardAPI.items, `${path}.downwardAPI`));
+  if (serviceAccountToken) errors.push(...validateToken(serviceAccountToken, `${path}.serviceAccountToken`));
+  if (clusterTrustBundle) errors.push(...validateTrustBundle(clusterTrustBundle, `${path}.clusterTrustBundle`));
+  if (Object.values(source).filter((each) => each !== undefined).length > 1) {
+    errors.push(forbidden(path, 'may not specify more than 1 volume type per source'));
+  }
+  return errors;
+}
+
+const tokenSecondsMin = 600;
+const tokenSecondsMax = 2 ** 32;
+
+function validateToken(token: NonNullable<Projection['serviceAccountToken']>, path: string): FieldError[] {
+  const { expirationSeconds: seconds = 3600 } = token;
+  const errors = validateFilePath(token, `${path}.path`);
+  const field = `${path}.expirationSeconds`;
+  if (seconds < tokenSecondsMin) errors.push(invalid(field, seconds, 'may not specify a duration less than 10 minutes'));
+  if (seconds > tokenSecondsMax) {
+    errors.push(invalid(field, seconds, 'may not specify a duration larger than 2^32 seconds'));
+  }
+  return errors;
+}
+
+function validateTrustBundle(bundle: NonNullable<Projection['clusterTrustBundle']>, path: string): FieldError[] {
+  const { name, signerName, labelSelector } = bundle;
+  const errors = validateFilePath(bundle, `${path}.path`);
+  if (name !== undefined && signerName !== undefined) {
+    return [...errors, invalid(path, bundle, 'only one of name and signerName may be used')];
+  }
+  if (name !== undefined) {
+    if (name === '') errors.push(required(`${path}.name`, 'must be a valid object name'));
+    if (labelSelector) {
+      errors.push(invalid(`${path}.labelSelector`, labelSelector, 'labelSelector must be unset if name is specified'));
+    }
+    return errors;
+  }
+  if (signerName === undefined) return [...errors, required(path, 'either name or signerName must be specified')];
+  if (signerName === '') errors.push(required(`${path}.signerName`, 'must be a valid signer name'));
+  return [...errors, ...(labelSelector ? validateLabelSelector(labelSelector, `${path}.labelSelector`) : [])];
+}
+
+const qualifiedTarget = /^(?:iqn|eui|naa)/;
+
+function validateIscsi(iscsi: NonNullable<Volume['iscsi']>, path: string): FieldError[] {
+  const { iqn, chapAuthDiscovery, chapAuthSession, secretRef, initiatorName } = iscsi;
+  const errors: FieldError[] = [];
+  for (const [field, name] of Object.entries({ iqn, initiatorName })) {
+    if (!name || qualifiedTarget.test(name)) continue;
+    errors.push(invalid(`${path}.${field}`, name, 'must be valid format starting with iqn, eui, or naa'));
+  }
+  if ((chapAuthDiscovery || chapAuthSession) && !secretRef) errors.push(required(`${path}.secretRef`));
+  return errors;
+}
+
+function validateFibreChannel(fc: NonNullable<Volume['fc']>, path: string): FieldError[] {
+  const { targetWWNs = [], wwids = [], lun } = fc;
+  const field = `${path}.targetWWNs`;
+  if (targetWWNs.length === 0 && wwids.length === 0) {
+    return [required(field, 'must specify either targetWWNs or wwids, but not both')];
+  }
+  if (targetWWNs.length === 0) return [];
+  return [
+    ...(wwids.length > 0
+      ? [invalid(field, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously')]
+      : []),
+    ...(lun === undefined ? [required(`${path}.lun`, 'lun is required if targetWWNs is specified')] : []),
+  ];
+}
+
+function validateFlocker({ datasetName, datasetUUID }: NonNullable<Volume['flocker']>, path: string): FieldError[] {
+  if (!datasetName && !datasetUUID) return [required(path, 'one of datasetName and datasetUUID is required')];
+  if (datasetName && datasetUUID) {
+    return [invalid(path, 'resource', 'datasetName and datasetUUID can not be specified simultaneously')];
+  }
+  return datasetName?.includes('/') ? [invalid(`${path}.datasetName`, datasetName, "must not contain '/'")] : [];
+}
+
+function validateClaimTemplate(ephemeral: Volume['ephemeral'], path: string): FieldError[] {
+  const template = ephemeral?.volumeClaimTemplate;
+  if (!template) return [required(path)];
+  const { accessModes = [], resources } = template.spec ?? {};
+  return [
+    ...(accessModes.length === 0 ? [required(`${path}.spec.accessModes`, 'at least 1 access mode is required')] : []),
+    ...(resources?.requests?.['storage'] === undefined ? [required(`${path}.spec.resources[storage]`)] : []),
+  ];
+}
+
+function validateClaimName(podName: string, volumeName: string, path: string): FieldError[] {
+  const claimName = `${podName}-${volumeName}`;
+  return isDnsSubdomain(claimName).map((problem) =>
+    invalid(`${path}.name`, volumeName, `PVC name "${claimName}": ${problem}`),
+  );
+}
