@@ -11,6 +11,8 @@ export const limits = {
   yamlAliasesMax: 100,
   /** Words and signs of one YAML document; reading them takes about a microsecond each. */
   yamlTokensMax: 250_000,
+  /** Errors, and unknown and duplicate fields, that are reported of one object. */
+  findingsMax: 1_000,
   /** Text of a quantity, and the power of ten that may stand behind it. */
   quantityLengthMax: 128,
   quantityExponentMax: 128,
@@ -51,6 +53,11 @@ export const limits = {
   historyMs: 5 * 60_000,
   /** How long a read may wait for a version that is not there yet (spec section 4.5). */
   futureRevisionWaitMs: 3_000,
+  /** Changes, and bytes of their values, that a store keeps in memory for its feeds; slower feeds read its history. */
+  storeRecentChangesMax: 10_000,
+  storeRecentBytesMax: 8 * 1024 * 1024,
+  /** Added to the revision of a restored store, which then is above any that a client has seen. */
+  restoreRevisionStep: 1_000_000_000,
   /** Change events that the cache keeps per resource to start watches from. */
   cacheHistoryEventsMax: 10_000,
   /** Bytes of objects that those events keep alive, per resource. */

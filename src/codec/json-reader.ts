@@ -52,7 +52,7 @@ class JsonReader {
       if (this.#text[this.#at] !== '"') throw this.#error(seen.size === 0 ? 'a field name or "}"' : 'a field name');
       const name = this.#string();
       const fieldPath = joinPath(path, name);
-      if (seen.has(name)) this.duplicates.add(fieldPath);
+      if (seen.has(name) && this.duplicates.size < limits.findingsMax) this.duplicates.add(fieldPath);
       seen.add(name);
       this.#skipWhitespace();
       if (!this.#take(':')) throw this.#error('":" after a field name');

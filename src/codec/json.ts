@@ -1,3 +1,4 @@
+import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { internalError } from '../meta/status-error.ts';
@@ -137,19 +138,5 @@ export function encodeObject(object: ApiObject): Buffer {
 }
 
 /** JSON text of a value that may hold bigints; `pretty` puts each field on a line of its own. */
-export function stringifyJson(value: unknown, options: { readonly pretty?: boolean } = {}): string {
-  const indent = options.pretty ? 2 : 0;
-  try {
-    return JSON.stringify(value, null, indent);
-  } catch (error) {
-    // The engine refuses bigints, which are rare; a replacer would cost every value without one.
-    if (!(error instanceof TypeError)) throw error;
-    return JSON.stringify(value, replaceBigint, indent);
-  }
-}
-
-/** `JSON.rawJSON` is not in TypeScript's library yet. */
-const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
-
-const replaceBigint = (_key: string, value: unknown): unknown =>
-  typeof value === 'bigint' ? rawJSON(String(value)) : value;
+export const stringifyJson = (value: unknown, options: { readonly pretty?: boolean } = {}): string =>
+  jsonText(value, options.pretty ? 2 : 0);

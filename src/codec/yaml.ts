@@ -150,7 +150,7 @@ class ValueBuilder {
       }
       const key = this.#key(map, pair);
       const keyPath = joinPath(path, key);
-      if (Object.hasOwn(value, key)) this.#duplicates.add(keyPath);
+      if (Object.hasOwn(value, key) && this.#duplicates.size < limits.findingsMax) this.#duplicates.add(keyPath);
       setOwn(value, key, this.#value(pair.value, keyPath, depth));
     }
     for (const merge of merges) this.#merge(map, value, this.#value(merge.value, path, depth));

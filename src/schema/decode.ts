@@ -1,3 +1,4 @@
+import { limits } from '../base/limits.ts';
 import { joinPath } from './field-path.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
 import { canonicalQuantity } from './quantity.ts';
@@ -97,8 +98,13 @@ function compile(schema: Schema): Decoder {
 }
 
 function mismatch(findings: Finding[], expected: string, value: unknown, got = describe(value)): unknown {
-  findings.push({ type: 'mismatch', path: '', step: '', expected, got });
+  report(findings, { type: 'mismatch', path: '', step: '', expected, got });
   return value;
+}
+
+/** Past the limit a finding is dropped: by then the client has enough to mend, and the answer stays bounded. */
+function report(findings: Finding[], finding: Finding): void {
+  if (findings.length < limits.findingsMax) findings.push(finding);
 }
 
 /** The JSON type of a value. */
@@ -358,7 +364,7 @@ function reportUnknown(struct: StructSchema, value: Record<string, unknown>, fin
   const keys = Object.keys(value);
   for (const key of keys) {
     if (value[key] === undefined || Object.hasOwn(struct.fields, key)) continue;
-    findings.push({ type: 'unknown', path: key, step: key });
+    report(findings, { type: 'unknown', path: key, step: key });
   }
   const position = new Map(keys.map((key, index) => [key, index]));
   const positionOf = (finding: Finding): number => position.get(finding.step) ?? 0;

@@ -98,6 +98,11 @@ export interface ListSchema<I extends Schema = Schema> {
   /** For strategic merge patch: 'merge' joins elements (by `patchMergeKey`, or as a set of scalars). */
   readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys';
   readonly patchMergeKey?: string;
+  /**
+   * Elements that are the same (`set`) or share their keys (`map`) are kept, as published servers do for most lists of
+   * their own kinds; otherwise they are an error.
+   */
+  readonly duplicatesAllowed?: boolean;
   readonly itemsMin?: number;
   readonly itemsMax?: number;
 }

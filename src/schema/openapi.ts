@@ -1,0 +1,185 @@
+import { type Field, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
+import { within } from './within.ts';
+
+export interface OpenapiOptions {
+  /** Structs to describe, with all that they hold. */
+  readonly roots: Iterable<StructSchema>;
+  readonly version: 2 | 3;
+  /** Stands before every name, without a dot at its end. */
+  readonly prefix: string;
+  /** The `<name>` of extensions `x-<name>-list-type`. */
+  readonly extension: string;
+  /** The kinds that a struct is the schema of; they are named in its description. */
+  readonly kinds?: ReadonlyMap<StructSchema, readonly OpenapiKind[]>;
+}
+
+interface OpenapiKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+type Json = Record<string, unknown>;
+
+/**
+ * The schemas of an OpenAPI document by their full names, sorted: `components.schemas` of version 3, `definitions` of
+ * version 2. They differ as the published documents do: version 3 wraps a reference that something stands beside in
+ * `allOf`, has defaults, and says `oneOf` where a value has two types.
+ *
+ * Ranges, lengths and formats of strings are not said: clients would check them as the server of that day did.
+ */
+export function openapiSchemas(options: OpenapiOptions): Json {
+  const emitter = new Emitter(options);
+  for (const root of options.roots) for (const schema of within(root)) emitter.add(schema);
+  return emitter.schemas();
+}
+
+class Emitter {
+  readonly #options: OpenapiOptions;
+  readonly #schemas = new Map<string, Json>();
+
+  constructor(options: OpenapiOptions) {
+    this.#options = options;
+  }
+
+  schemas(): Json {
+    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** Adds what has a name of its own. */
+  add(schema: Schema): void {
+    const name = nameOf(schema);
+    if (name === undefined || this.#schemas.has(this.#fullName(name))) return;
+    this.#schemas.set(this.#fullName(name), schema.type === 'struct' ? this.#struct(schema) : this.#special(schema));
+  }
+
+  #fullName(name: string): string {
+    return `${this.#options.prefix}.${name}`;
+  }
+
+  #struct(struct: StructSchema): Json {
+    const fields = Object.entries(struct.fields);
+    const required = fields.filter(([, field]) => isRequired(field)).map(([name]) => name);
+    const kinds = this.#options.kinds?.get(struct)?.map(({ group, version, kind }) => ({ group, version, kind }));
+    return {
+      description: struct.description,
+      type: 'object',
+      properties: Object.fromEntries(fields.map(([name, field]) => [name, this.#field(field)])),
+      ...(required.length > 0 && { required }),
+      ...this.#extensions({
+        'group-version-kind': kinds,
+        'map-type': struct.structType === 'atomic' ? 'atomic' : undefined,
+      }),
+    };
+  }
+
+  #field(field: Field): Json {
+    const schema = schemaOf(field);
+    const value = this.#value(schema);
+    const v3 = this.#options.version === 3;
+    const initial = field.default ?? (schema.type === 'struct' && field.presence === 'always' ? {} : undefined);
+    return {
+      description: field.description,
+      ...(v3 && '$ref' in value ? { allOf: [value] } : value),
+      ...(v3 && initial !== undefined && { default: initial }),
+      ...(v3 && field.deprecated && { deprecated: true }),
+      ...this.#extensions({ 'patch-strategy': field.patchStrategy }),
+    };
+  }
+
+  #value(schema: Schema): Json {
+    const name = nameOf(schema);
+    if (name !== undefined) {
+      const place = this.#options.version === 3 ? 'components/schemas' : 'definitions';
+      return { $ref: `#/${place}/${this.#fullName(name)}` };
+    }
+    switch (schema.type) {
+      case 'string':
+        return { type: 'string', ...(schema.enum && { enum: [...schema.enum].sort() }) };
+      case 'integer':
+        return { type: 'integer', format: schema.format };
+      case 'number':
+        return { type: 'number', format: 'double' };
+      case 'boolean':
+        return { type: 'boolean' };
+      case 'bytes':
+        return { type: 'string', format: 'byte' };
+      case 'map':
+        return this.#map(schema);
+      case 'list':
+        return this.#list(schema);
+      case 'any':
+        return schema.of === 'object' ? { type: 'object' } : {};
+      default:
+        return {};
+    }
+  }
+
+  #map({ values, mapType }: MapSchema): Json {
+    return {
+      type: 'object',
+      additionalProperties: this.#value(values),
+      ...this.#extensions({ 'map-type': mapType === 'atomic' ? 'atomic' : undefined }),
+    };
+  }
+
+  #list({ items, listType, mapKeys, patchStrategy, patchMergeKey }: ListSchema): Json {
+    return {
+      type: 'array',
+      items: this.#value(items),
+      ...this.#extensions({
+        'list-type': listType,
+        'list-map-keys': listType === 'map' ? mapKeys : undefined,
+        'patch-strategy': patchStrategy,
+        'patch-merge-key': patchMergeKey,
+      }),
+    };
+  }
+
+  #special(schema: Schema): Json {
+    const v3 = this.#options.version === 3;
+    switch (schema.type) {
+      case 'time':
+        return { description: 'A time in RFC 3339 form.', type: 'string', format: 'date-time' };
+      case 'quantity':
+        return {
+          description: 'An exact number with a unit, such as 500m, 2Gi or 1e3.',
+          ...(v3 ? { oneOf: [{ type: 'string' }, { type: 'number' }] } : { type: 'string' }),
+        };
+      default:
+        return {
+          description: 'An integer or a string.',
+          ...(v3 ? { oneOf: [{ type: 'integer' }, { type: 'string' }] } : { type: 'string' }),
+          format: 'int-or-string',
+        };
+    }
+  }
+
+  /** Those that have a value. */
+  #extensions(values: Readonly<Record<string, unknown>>): Json {
+    const present = Object.entries(values).filter(([, value]) => value !== undefined);
+    return Object.fromEntries(present.map(([name, value]) => [`x-${this.#options.extension}-${name}`, value]));
+  }
+}
+
+/** The name that a schema is known by, undefined for those that are written where they are used. */
+function nameOf(schema: Schema): string | undefined {
+  switch (schema.type) {
+    case 'struct':
+      return schema.name;
+    case 'time':
+      return `apimachinery.pkg.apis.meta.v1.${schema.precision === 'micro' ? 'MicroTime' : 'Time'}`;
+    case 'quantity':
+      return 'apimachinery.pkg.api.resource.Quantity';
+    case 'intOrString':
+      return 'apimachinery.pkg.util.intstr.IntOrString';
+    default:
+      return undefined;
+  }
+}
+
+/** Published documents also call scalars required that are always written. */
+function isRequired(field: Field): boolean {
+  if (field.required || field.presence !== 'always') return field.required;
+  return ['string', 'integer', 'number', 'boolean'].includes(schemaOf(field).type);
+}

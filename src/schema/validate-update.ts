@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util';
+import { jsonText } from '../base/json-text.ts';
+import { type FieldError, invalid } from '../meta/field-error.ts';
+import { joinPath } from './field-path.ts';
+import { isRecord } from './own-property.ts';
+import { type Field, type ListSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
+import { someField } from './within.ts';
+
+/**
+ * What a new value changes of the old one that may not change: immutable fields that had a value. Elements of `map`
+ * lists are compared with those of the same keys, values of maps with those of the same key; new ones may be
+ * anything. Both values are decoded ones. Paths begin with `path`.
+ */
+export function validateUpdate(schema: Schema, value: unknown, old: unknown, path = ''): FieldError[] {
+  return (comparisonOf(schema)?.(value, old) ?? []).map((error) => ({ ...error, field: joinPath(path, error.field) }));
+}
+
+/** Paths in errors are relative to the value. */
+type Comparison = (value: unknown, old: unknown) => readonly FieldError[];
+
+const comparisons = new WeakMap<Schema, { readonly compare: Comparison | undefined }>();
+
+/** Undefined where nothing within is immutable. */
+function comparisonOf(schema: Schema): Comparison | undefined {
+  let comparison = comparisons.get(schema);
+  if (!comparison) {
+    const needed = someField(schema, (field) => field.immutable === true);
+    comparison = { compare: needed ? compile(schema) : undefined };
+    comparisons.set(schema, comparison);
+  }
+  return comparison.compare;
+}
+
+function compile(schema: Schema): Comparison | undefined {
+  switch (schema.type) {
+    case 'struct':
+      return compileStruct(schema);
+    case 'list':
+      return compileList(schema);
+    case 'map': {
+      const compare = comparisonOf(schema.values);
+      return compare && ((value, old) => compareKeys(compare, value, old));
+    }
+    default:
+      return undefined;
+  }
+}
+
+function compileStruct(struct: StructSchema): Comparison {
+  // Made on first use, since structs may hold themselves.
+  let fields: readonly [string, Comparison][] | undefined;
+  return (value, old) => {
+    if (!isRecord(value) || !isRecord(old)) return [];
+    fields ??= Object.entries(struct.fields).flatMap(([name, field]): [string, Comparison][] => {
+      const compare = compileField(field);
+      return compare ? [[name, compare]] : [];
+    });
+    return fields.flatMap(([name, compare]) => below(name, compare(value[name], old[name])));
+  };
+}
+
+const compileField = (field: Field): Comparison | undefined =>
+  field.immutable ? compareImmutable : comparisonOf(schemaOf(field));
+
+const compareImmutable: Comparison = (value = null, old = null) =>
+  old === null || isDeepStrictEqual(value, old) ? [] : [invalid('', value, 'field is immutable')];
+
+function compareKeys(compare: Comparison, value: unknown, old: unknown): readonly FieldError[] {
+  if (!isRecord(value) || !isRecord(old)) return [];
+  return Object.keys(value)
+    .filter((key) => Object.hasOwn(old, key))
+    .flatMap((key) => below(`[${key}]`, compare(value[key], old[key])));
+}
+
+function compileList({ items, listType, mapKeys = [] }: ListSchema): Comparison | undefined {
+  const compare = comparisonOf(items);
+  if (!compare || listType !== 'map') return undefined;
+  const identify = (item: unknown): string => jsonText(mapKeys.map((key) => isRecord(item) && item[key]));
+  return (value, old) => {
+    if (!Array.isArray(value) || !Array.isArray(old)) return [];
+    const before = new Map(old.map((item) => [identify(item), item]));
+    return value.flatMap((item, index) => below(`[${index}]`, compare(item, before.get(identify(item)))));
+  };
+}
+
+const below = (step: string, errors: readonly FieldError[]): readonly FieldError[] =>
+  errors.map((error) => ({ ...error, field: joinPath(step, error.field) }));

@@ -1,0 +1,293 @@
+import { jsonText } from '../base/json-text.ts';
+import { limits } from '../base/limits.ts';
+import {
+  duplicate,
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+  tooMany,
+} from '../meta/field-error.ts';
+import { joinPath } from './field-path.ts';
+import { formatChecks } from './formats.ts';
+import { isRecord } from './own-property.ts';
+import {
+  type Field,
+  type IntegerSchema,
+  type ListSchema,
+  type MapSchema,
+  type Schema,
+  type StringSchema,
+  type StructSchema,
+  schemaOf,
+} from './schema.ts';
+import { within } from './within.ts';
+
+export { validateUpdate } from './validate-update.ts';
+
+/**
+ * What a decoded value has against its schema: required fields, closed lists, formats, lengths, ranges, counts, elements
+ * that must be unique, fields that exclude each other. Types are right already (`decode`). Paths begin with `path`; keys of
+ * maps stand in brackets. Past `limits.findingsMax` errors it stops looking.
+ */
+export function validate(schema: Schema, value: unknown, path = ''): FieldError[] {
+  const errors: FieldError[] = [];
+  checkOf(schema)?.(value, errors);
+  if (path !== '') prefix(errors, 0, path);
+  return errors;
+}
+
+/** Paths in errors are relative to the value. */
+type Check = (value: unknown, errors: FieldError[]) => void;
+
+const checks = new WeakMap<Schema, { readonly check: Check | undefined }>();
+
+/** Undefined where any value of the right type is good. */
+function checkOf(schema: Schema): Check | undefined {
+  let compiled = checks.get(schema);
+  if (!compiled) {
+    compiled = { check: compile(schema) };
+    checks.set(schema, compiled);
+  }
+  return compiled.check;
+}
+
+function compile(schema: Schema): Check | undefined {
+  switch (schema.type) {
+    case 'string':
+      return compileString(schema);
+    case 'integer':
+      return compileInteger(schema);
+    case 'map':
+      return compileMap(schema);
+    case 'list':
+      return compileList(schema);
+    case 'struct':
+      return compileStruct(schema);
+    default:
+      return undefined;
+  }
+}
+
+/** One check of several; undefined where there is none. */
+function all(...parts: readonly (Check | undefined)[]): Check | undefined {
+  const some = parts.filter((part) => part !== undefined);
+  if (some.length < 2) return some[0];
+  return (value, errors) => {
+    for (const check of some) check(value, errors);
+  };
+}
+
+/** Puts a step in front of the paths of the errors from `from` on. */
+function prefix(errors: FieldError[], from: number, step: string): void {
+  for (const [index, error] of errors.slice(from).entries()) {
+    errors[from + index] = { ...error, field: joinPath(step, error.field) };
+  }
+}
+
+/** Runs a check on a part of a value. */
+function checkPart(check: Check, part: unknown, errors: FieldError[], step: string): void {
+  const found = errors.length;
+  check(part, errors);
+  if (errors.length > found) prefix(errors, found, step);
+}
+
+function compileString({ enum: supported, format, lengthMax, lengthMin }: StringSchema): Check | undefined {
+  const formatCheck = format && formatChecks[format];
+  return all(
+    supported &&
+      ((value, errors) => {
+        if (!supported.includes(String(value))) errors.push(notSupported('', value, supported));
+      }),
+    formatCheck &&
+      ((value, errors) => {
+        for (const problem of formatCheck(String(value))) errors.push(invalid('', value, problem));
+      }),
+    lengthMax === undefined
+      ? undefined
+      : (value, errors) => {
+          if (Buffer.byteLength(String(value)) > lengthMax) errors.push(tooLong('', lengthMax));
+        },
+    lengthMin === undefined
+      ? undefined
+      : (value, errors) => {
+          if ([...String(value)].length < lengthMin)
+            errors.push(invalid('', value, `must be at least ${lengthMin} characters`));
+        },
+  );
+}
+
+function compileInteger({ minimum, maximum }: IntegerSchema): Check | undefined {
+  if (minimum === undefined && maximum === undefined) return undefined;
+  const [min, max] = [minimum ?? Number.NEGATIVE_INFINITY, maximum ?? Number.POSITIVE_INFINITY];
+  const problem = describeRange(minimum, maximum);
+  return (value, errors) => {
+    // Bigints compare with numbers.
+    if ((value as number) < min || (value as number) > max) errors.push(invalid('', value, problem));
+  };
+}
+
+function describeRange(minimum: number | undefined, maximum: number | undefined): string {
+  if (maximum === undefined) return `must be greater than or equal to ${minimum}`;
+  if (minimum === undefined) return `must be less than or equal to ${maximum}`;
+  return `must be between ${minimum} and ${maximum}, inclusive`;
+}
+
+function compileMap({ keyFormat, values }: MapSchema): Check | undefined {
+  const keyCheck = keyFormat && formatChecks[keyFormat];
+  const valueCheck = checkOf(values);
+  if (!keyCheck && !valueCheck) return undefined;
+  return (value, errors) => {
+    if (!isRecord(value)) return;
+    for (const key of Object.keys(value)) {
+      if (errors.length >= limits.findingsMax) return;
+      for (const problem of keyCheck?.(key) ?? []) errors.push(invalid('', key, problem));
+      if (valueCheck) checkPart(valueCheck, value[key], errors, `[${key}]`);
+    }
+  };
+}
+
+function compileList(list: ListSchema): Check | undefined {
+  const check = all(compileCount(list), compileUnique(list), compileItems(list.items));
+  return (
+    check &&
+    ((value, errors) => {
+      if (Array.isArray(value)) check(value, errors);
+    })
+  );
+}
+
+function compileCount({ itemsMin = 0, itemsMax }: ListSchema): Check | undefined {
+  if (itemsMin === 0 && itemsMax === undefined) return undefined;
+  return (value, errors) => {
+    const { length } = value as readonly unknown[];
+    if (length < itemsMin)
+      errors.push(length === 0 ? required('') : invalid('', length, `must have at least ${itemsMin} items`));
+    if (itemsMax !== undefined && length > itemsMax) errors.push(tooMany('', length, itemsMax));
+  };
+}
+
+function compileItems(items: Schema): Check | undefined {
+  const check = checkOf(items);
+  return (
+    check &&
+    ((value, errors) => {
+      for (const [index, item] of (value as readonly unknown[]).entries()) {
+        if (errors.length >= limits.findingsMax) return;
+        checkPart(check, item, errors, `[${index}]`);
+      }
+    })
+  );
+}
+
+/** Elements of sets differ, and elements of map lists differ in their keys. */
+function compileUnique({ listType, mapKeys = [], duplicatesAllowed = false }: ListSchema): Check | undefined {
+  if (listType === 'atomic' || duplicatesAllowed) return undefined;
+  const identify = listType === 'set' ? identifyValue : (item: unknown) => identifyByKeys(item, mapKeys);
+  return (value, errors) => {
+    const seen = new Set<string>();
+    for (const [index, item] of (value as readonly unknown[]).entries()) {
+      if (errors.length >= limits.findingsMax) return;
+      const identity = identify(item);
+      if (!identity) continue;
+      if (seen.has(identity.text)) errors.push(duplicate(`[${index}]${identity.field}`, identity.value));
+      seen.add(identity.text);
+    }
+  };
+}
+
+interface Identity {
+  readonly text: string;
+  /** Where the error stands, within the element. */
+  readonly field: string;
+  readonly value: unknown;
+}
+
+const identifyValue = (item: unknown): Identity => ({ text: jsonText(item), field: '', value: item });
+
+/** Nothing where an only key is missing: that is another error. */
+function identifyByKeys(item: unknown, keys: readonly string[]): Identity | undefined {
+  if (!isRecord(item)) return undefined;
+  const values = keys.map((key) => item[key] ?? null);
+  const [first] = values;
+  if (keys.length > 1) {
+    const value = Object.fromEntries(keys.map((key, index) => [key, values[index]]));
+    return { text: jsonText(values), field: '', value };
+  }
+  return first === null ? undefined : { text: jsonText(first), field: `.${keys[0]}`, value: first };
+}
+
+interface FieldCheck {
+  readonly name: string;
+  readonly required: boolean;
+  /** Empty values of fields that are always there are no more than absent ones. */
+  readonly emptyAllowed: boolean;
+  readonly check: Check | undefined;
+}
+
+function compileStruct(struct: StructSchema): Check | undefined {
+  if (!within(struct).some(isConstrained)) return undefined;
+  // Made on first use, since structs may hold themselves.
+  let fields: readonly FieldCheck[] | undefined;
+  const union = compileUnion(struct);
+  return (value, errors) => {
+    if (!isRecord(value)) return;
+    fields ??= Object.entries(struct.fields)
+      .map(compileField)
+      .filter((field) => field.required || field.check);
+    for (const field of fields) checkField(field, value[field.name], errors);
+    union?.(value, errors);
+  };
+}
+
+/** True where a value of the right type can be an error by what this schema itself says. */
+function isConstrained(schema: Schema): boolean {
+  switch (schema.type) {
+    case 'struct':
+      return schema.union !== undefined || Object.values(schema.fields).some((field) => field.required);
+    case 'map':
+      return schema.keyFormat !== undefined;
+    case 'list':
+      return compileCount(schema) !== undefined || compileUnique(schema) !== undefined;
+    default:
+      return checkOf(schema) !== undefined;
+  }
+}
+
+const compileField = ([name, field]: [string, Field]): FieldCheck => ({
+  name,
+  required: field.required,
+  emptyAllowed: field.presence === 'always' && !field.required,
+  check: checkOf(schemaOf(field)),
+});
+
+function checkField(
+  { name, required: isRequired, emptyAllowed, check }: FieldCheck,
+  value: unknown,
+  errors: FieldError[],
+): void {
+  if (value === undefined || value === null || (isRequired && value === '')) {
+    if (isRequired) errors.push(required(name));
+    return;
+  }
+  if (emptyAllowed && (value === '' || value === 0)) return;
+  if (check) checkPart(check, value, errors, name);
+}
+
+/** The first member that is set counts; each further one is an error. */
+function compileUnion({ name, union }: StructSchema): Check | undefined {
+  if (!union) return undefined;
+  const problem = `may not specify more than 1 ${unionTitle(name)} type`;
+  return (value, errors) => {
+    const set = union.fields.filter((field) => isRecord(value) && value[field] !== undefined && value[field] !== null);
+    for (const field of set.slice(1)) errors.push(forbidden(field, problem));
+  };
+}
+
+/** `api.core.v1.VolumeSource` -> `volume`. */
+function unionTitle(structName: string): string {
+  const last = structName.slice(structName.lastIndexOf('.') + 1).replace(/Source$/, '');
+  return last.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+}
