@@ -1,0 +1,145 @@
+/** The data file: its layout, how it is made, and how a file that is not ours is told from one that is. */
+import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { StoreError } from '../../store.ts';
+import { toStoreError } from './sqlite-error.ts';
+
+/** `orch` in ASCII; stands in the header of the file (sqlite.org/pragma.html#pragma_application_id). */
+const applicationId = 0x6f726368;
+
+/** Of the layout below. A file of a later one is refused, so that an older program never writes to it. */
+const layoutVersion = 1;
+
+/** Values around 1 KiB leave 4 KiB pages a quarter empty; larger pages than this cost more where keys are random. */
+const pageBytes = 8192;
+
+/** Pages of the write-ahead log that are moved to the file at once: 16 MiB. */
+const checkpointPages = 2_000;
+
+/** Page cache. Holds the index of some 100,000 keys; values are read once, by the cache above. */
+const cacheKibibytes = 16_384;
+
+/** How long to wait for a backup that opens or leaves the file at the same moment. */
+const busyMs = 5_000;
+
+/**
+ * One row per write, found by revision, and an index that alone answers which revision of a key is current, or was at a
+ * revision. A write appends to the one and adds to the other, and nothing else. After
+ *
+ *     2 create a=x,  3 update a=y,  4 delete a
+ *
+ * the rows are (2, live, previous 0, a, x), (3, live, previous 2, a, y), (4, deleted, previous 3, a, '').
+ * `previous` is the row that a write replaced: compaction deletes exactly those, without searching.
+ * Keys are blobs of UTF-8, so that they sort by their bytes and any prefix has an upper bound.
+ *
+ * `meta.compacted`: history before this revision is forgotten. `meta.swept`: rows up to this one have been looked at for
+ * what can be deleted. The head is the larger of `compacted` and the last row: rows after `compacted` are never deleted.
+ */
+const layout = `
+  CREATE TABLE log (
+    revision INTEGER PRIMARY KEY,
+    deleted INTEGER NOT NULL,
+    previous INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    value BLOB NOT NULL
+  );
+  CREATE INDEX log_by_key ON log (key, revision, deleted);
+  CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), compacted INTEGER NOT NULL, swept INTEGER NOT NULL);
+  INSERT INTO meta VALUES (1, 0, 0);
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = ${layoutVersion};
+`;
+
+/** Opens a data file for its owner, who holds the lock; makes it, with mode 0600, where it is absent or empty. */
+export const openDataFile = (file: string): DatabaseSync => {
+  assertFolder(file);
+  createPrivately(file);
+  return withDatabase(file, (database) => {
+    if (isEmpty(database)) createLayout(database);
+    else assertOurs(database, file);
+    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages};
+      PRAGMA journal_size_limit = ${checkpointPages * pageBytes}; PRAGMA cache_size = -${cacheKibibytes}`);
+  });
+};
+
+/** Opens a data file that exists, for reading beside its owner. */
+export const openDataFileBeside = (file: string): DatabaseSync => {
+  if (!existsSync(file)) throw new StoreError('unavailable', `the file ${file} does not exist`);
+  return withDatabase(file, (database) => assertOurs(database, file));
+};
+
+/** Makes the file, with nothing in it, if it is absent. It holds secrets: nobody but its owner may read it. */
+export const createPrivately = (file: string): void => {
+  try {
+    closeSync(openSync(file, 'a', 0o600));
+    // A copy made by hand may have come with wider permissions. Some file systems have none: that is the operator's choice.
+    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+  } catch (error) {
+    if (isDenied(error) && isWritable(file)) return;
+    throw toStoreError(error, file);
+  }
+};
+
+const withDatabase = (file: string, prepare: (database: DatabaseSync) => void): DatabaseSync => {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { timeout: busyMs });
+    prepare(database);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw toStoreError(error, file);
+  }
+};
+
+/** Also true of a file whose owner ended between making it and making its tables. */
+const isEmpty = (database: DatabaseSync): boolean =>
+  readNumber(database, 'PRAGMA page_count') === 0 ||
+  (readNumber(database, 'SELECT count(*) FROM sqlite_schema') === 0 &&
+    readNumber(database, 'PRAGMA application_id') === 0);
+
+const createLayout = (database: DatabaseSync): void => {
+  database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;
+    BEGIN IMMEDIATE; ${layout} COMMIT`);
+};
+
+/** Throws where the file is not a data file of this layout, before anything is written to it. */
+const assertOurs = (database: DatabaseSync, file: string): void => {
+  if (readNumber(database, 'PRAGMA application_id') !== applicationId) {
+    throw new StoreError('unavailable', `${file} is an SQLite database of another program; it was left as it is`);
+  }
+  const version = readNumber(database, 'PRAGMA user_version');
+  if (version > layoutVersion) {
+    const message = `${file} has layout version ${version}, this program knows ${layoutVersion}: it was written by a newer one`;
+    throw new StoreError('unavailable', `${message}; it was left as it is`);
+  }
+  const tables = readNumber(database, `SELECT count(*) FROM sqlite_schema WHERE name IN ('log', 'log_by_key', 'meta')`);
+  if (tables !== 3 || readNumber(database, 'SELECT count(*) FROM meta') !== 1)
+    throw new StoreError('corrupt', `${file} lacks parts of its layout; it was left as it is`);
+};
+
+/** The first column of the first row. */
+export const readNumber = (database: DatabaseSync, sql: string): number => {
+  const row = database.prepare(sql).get();
+  const value = row && Object.values(row)[0];
+  return typeof value === 'number' ? value : 0;
+};
+
+/** Throws where the folder of a file is absent: making it is for whoever decides where data lives. */
+export const assertFolder = (file: string): void => {
+  const folder = dirname(file);
+  if (!existsSync(folder)) throw new StoreError('unavailable', `the folder of ${file} does not exist`);
+};
+
+const isDenied = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'EPERM' || error.code === 'ENOTSUP');
+
+const isWritable = (file: string): boolean => {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};

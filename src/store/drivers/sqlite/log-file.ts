@@ -1,0 +1,340 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Closable } from '../../../base/disposable.ts';
+import { type Revision, StoreError } from '../../store.ts';
+import { assertFolder, openDataFile, readNumber } from './data-file.ts';
+import { type PackedWrite, packChange, packOutcomes, packRecord, unpackWrites, type WriteOutcome } from './messages.ts';
+import { lockDataFile } from './owner-lock.ts';
+import { Packer } from './packing.ts';
+import { toStoreError } from './sqlite-error.ts';
+
+/** What the worker does for the store, one call after the other. Each call is short: whoever needs more calls again. */
+export interface LogFile {
+  /** Takes the lock, opens or makes the file. The first call, once. */
+  open(options: LogFileOptions): OpenedLog;
+  /**
+   * Commits a packed group of writes with one sync to the disk, each judged by the state that those before it left.
+   * Gives packed outcomes. Where it throws, no write of the group has happened, unless the error is `unavailable`.
+   */
+  commit(writes: ArrayBuffer): ArrayBuffer;
+  /** The packed record of a key, or nothing packed. */
+  get(key: string, at: Revision | undefined): ArrayBuffer;
+  /** Packed records in order of key: a slice, which may end early. Empty only where nothing follows. */
+  scan(range: KeyRange, limit: number): ArrayBuffer;
+  /** Counts keys: a slice, which ends at `last`. Absent where nothing follows. */
+  count(range: KeyRange): { readonly count: number; readonly last: string | undefined };
+  /** Packed changes after a revision: a slice, which may end early. Empty only where nothing follows. */
+  history(after: Revision): ArrayBuffer;
+  /** Makes it durable that history before `upTo` is forgotten. */
+  forget(upTo: Revision): void;
+  /** Deletes a slice of the rows that are forgotten. True while there may be more. */
+  sweep(): boolean;
+  /** Gives a slice of the free pages back to the file system. True while there may be more. */
+  giveBack(): boolean;
+  /** Moves everything into one file, and lets go of it. */
+  close(): void;
+}
+
+export interface LogFileOptions {
+  readonly file: string;
+  /** The size that the file may grow to; writes past it fail with `full`. Absent: as the disk allows. */
+  readonly fileBytesMax?: number;
+}
+
+export interface OpenedLog {
+  readonly head: Revision;
+  readonly compacted: Revision;
+}
+
+/** Keys that start with `prefix` and sort after `after`, as of revision `at`. */
+export interface KeyRange {
+  readonly prefix: string;
+  readonly after: string | undefined;
+  readonly at: Revision;
+}
+
+/** Bytes after which a slice of records or changes ends. Milliseconds of work: what a write may have to wait for. */
+const sliceBytesMax = 512 * 1024;
+const sliceRowsMax = 1_000;
+/** Keys in a slice of a count, which reads the index only. */
+const countRowsMax = 10_000;
+/** Rows looked at, and pages moved, in one transaction of compaction. */
+const sweepRowsMax = 500;
+const giveBackPagesMax = 128;
+/** Free pages that stay in the file for the writes that follow: this many, or this share of the file. */
+const sparePagesMin = 128;
+const sparePagesShare = 1 / 8;
+
+const nothing = new Uint8Array(0);
+
+/** An opened file: everything that the calls need, gone when it is closed. */
+interface OpenLog {
+  readonly file: string;
+  readonly lock: Closable;
+  readonly database: DatabaseSync;
+  readonly statements: Statements;
+  head: Revision;
+}
+
+export class SqliteLogFile implements LogFile {
+  #log: OpenLog | undefined;
+  /** Set when damage was found: nothing more is written to the file. */
+  #damage: StoreError | undefined;
+
+  open({ file, fileBytesMax }: LogFileOptions): OpenedLog {
+    assertFolder(file);
+    const lock = lockDataFile(file);
+    let database: DatabaseSync | undefined;
+    try {
+      database = openDataFile(file);
+      if (fileBytesMax !== undefined) limitSize(database, fileBytesMax);
+      const compacted = readNumber(database, 'SELECT compacted FROM meta');
+      const head = Math.max(1, compacted, readNumber(database, 'SELECT max(revision) FROM log'));
+      this.#log = { file, lock, database, statements: prepareStatements(database), head };
+      return { head, compacted };
+    } catch (error) {
+      database?.close();
+      lock.close();
+      throw toStoreError(error, file);
+    }
+  }
+
+  commit(packed: ArrayBuffer): ArrayBuffer {
+    return this.#writing((log) => {
+      const writes = unpackWrites(packed);
+      let head = log.head;
+      const outcomes = writes.map((write) => {
+        const outcome = applyWrite(log.statements, write, head + 1);
+        if (outcome.status === 'committed') head = outcome.revision;
+        return outcome;
+      });
+      return () => {
+        log.head = head;
+        return packOutcomes(outcomes);
+      };
+    });
+  }
+
+  get(key: string, at: Revision | undefined): ArrayBuffer {
+    return this.#reading(({ statements, head }) => {
+      const packer = new Packer(0);
+      const bytes = Buffer.from(key);
+      const row = statements.latest.get(bytes, at ?? head) as LatestRow | undefined;
+      if (row && row[1] === 0) packRecord(packer, bytes, row[0], valueAt(statements, row[0]));
+      return packer.finish();
+    });
+  }
+
+  scan(range: KeyRange, limit: number): ArrayBuffer {
+    return this.#reading(({ statements }) => {
+      const packer = new Packer(sliceBytesMax);
+      const [from, until] = boundsOf(range);
+      const rows = statements.scan.iterate(from, until, range.at, Math.min(limit, sliceRowsMax));
+      for (const row of rows as Iterable<unknown> as Iterable<RecordRow>) {
+        packRecord(packer, row[0], row[1], row[2]);
+        if (packer.length >= sliceBytesMax) break;
+      }
+      return packer.finish();
+    });
+  }
+
+  count(range: KeyRange): { readonly count: number; readonly last: string | undefined } {
+    return this.#reading(({ statements }) => {
+      const [from, until] = boundsOf(range);
+      const row = statements.count.get(from, until, range.at, countRowsMax) as unknown as readonly [
+        number,
+        Uint8Array | null,
+      ];
+      return { count: row[0], last: row[1] === null ? undefined : Buffer.from(row[1]).toString() };
+    });
+  }
+
+  history(after: Revision): ArrayBuffer {
+    return this.#reading(({ statements, file }) => {
+      const packer = new Packer(sliceBytesMax);
+      const rows = statements.history.iterate(after, sliceRowsMax) as Iterable<unknown> as Iterable<HistoryRow>;
+      for (const [revision, deleted, key, value, previous, previousValue] of rows) {
+        if (previous !== 0 && previousValue === null) {
+          throw new StoreError('corrupt', `${file} lacks revision ${previous}, which ${revision} replaced`);
+        }
+        const replaced = previousValue === null ? undefined : { revision: previous, value: previousValue };
+        packChange(packer, { revision, deleted: deleted !== 0, key, value, previous: replaced });
+        if (packer.length >= sliceBytesMax) break;
+      }
+      return packer.finish();
+    });
+  }
+
+  forget(upTo: Revision): void {
+    this.#writing(({ statements }) => {
+      statements.forget.run(upTo);
+      return () => undefined;
+    });
+  }
+
+  sweep(): boolean {
+    return this.#writing(({ statements }) => {
+      const rows = statements.toSweep.all(sweepRowsMax) as unknown as readonly SweptRow[];
+      for (const [revision, deleted, previous] of rows) {
+        if (previous !== 0) statements.remove.run(previous);
+        if (deleted !== 0) statements.remove.run(revision);
+      }
+      const more = rows.length === sweepRowsMax;
+      statements.swept.run(more ? (rows.at(-1)?.[0] ?? 0) : null);
+      return () => more;
+    });
+  }
+
+  giveBack(): boolean {
+    if (this.#damage) throw this.#damage;
+    return this.#reading(({ database }) => {
+      const free = readNumber(database, 'PRAGMA freelist_count');
+      const pages = readNumber(database, 'PRAGMA page_count');
+      const excess = Math.floor(free - Math.max(sparePagesMin, pages * sparePagesShare));
+      if (excess <= 0) {
+        // The file shrinks when the log is moved into it.
+        database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+        return false;
+      }
+      database.exec(`PRAGMA incremental_vacuum(${Math.min(excess, giveBackPagesMax)})`);
+      return true;
+    });
+  }
+
+  close(): void {
+    const log = this.#log;
+    this.#log = undefined;
+    if (!log) return;
+    // Closing the last connection moves the write-ahead log into the file, and removes it.
+    log.database.close();
+    log.lock.close();
+  }
+
+  #opened(): OpenLog {
+    if (!this.#log) throw new StoreError('unavailable', 'the data file is not open');
+    return this.#log;
+  }
+
+  #reading<Result>(work: (log: OpenLog) => Result): Result {
+    const log = this.#opened();
+    try {
+      return work(log);
+    } catch (error) {
+      throw this.#failure(log, error);
+    }
+  }
+
+  /** Runs `work` in a transaction, then, when it is durable, the function that `work` gave. All of it or nothing. */
+  #writing<Result>(work: (log: OpenLog) => () => Result): Result {
+    const log = this.#opened();
+    if (this.#damage) throw this.#damage;
+    const { database, statements } = log;
+    try {
+      statements.begin.run();
+      const finish = work(log);
+      statements.commit.run();
+      return finish();
+    } catch (error) {
+      if (database.isTransaction) statements.rollback.run();
+      throw this.#failure(log, error);
+    }
+  }
+
+  #failure({ file }: OpenLog, error: unknown): StoreError {
+    const failure = toStoreError(error, file);
+    if (failure.code === 'corrupt') this.#damage = failure;
+    return failure;
+  }
+}
+
+type LatestRow = readonly [revision: Revision, deleted: number];
+type RecordRow = readonly [key: Uint8Array, revision: Revision, value: Uint8Array];
+type HistoryRow = readonly [
+  revision: Revision,
+  deleted: number,
+  key: Uint8Array,
+  value: Uint8Array,
+  previous: Revision,
+  previousValue: Uint8Array | null,
+];
+type SweptRow = readonly [revision: Revision, deleted: number, previous: Revision];
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+/** The newest row of each key of a range that is not after a revision, unless it is a deletion; read off the index alone. */
+const currentKeys = `SELECT key, max(revision) AS revision, deleted FROM log
+  WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key HAVING NOT deleted ORDER BY key LIMIT ?`;
+
+const prepareStatements = (database: DatabaseSync) => {
+  const prepare = (sql: string): StatementSync => {
+    const statement = database.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  };
+  return {
+    begin: prepare('BEGIN IMMEDIATE'),
+    commit: prepare('COMMIT'),
+    rollback: prepare('ROLLBACK'),
+    latest: prepare('SELECT revision, deleted FROM log WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1'),
+    value: prepare('SELECT value FROM log WHERE revision = ?'),
+    insert: prepare('INSERT INTO log (revision, deleted, previous, key, value) VALUES (?, ?, ?, ?, ?)'),
+    scan: prepare(
+      `SELECT current.key, current.revision, log.value FROM (${currentKeys}) AS current
+        CROSS JOIN log ON log.revision = current.revision`,
+    ),
+    count: prepare(`SELECT count(*), max(key) FROM (${currentKeys})`),
+    history: prepare(
+      `SELECT log.revision, log.deleted, log.key, log.value, log.previous, replaced.value
+        FROM log LEFT JOIN log AS replaced ON replaced.revision = log.previous
+        WHERE log.revision > ? ORDER BY log.revision LIMIT ?`,
+    ),
+    forget: prepare('UPDATE meta SET compacted = max(compacted, ?)'),
+    toSweep: prepare(
+      `SELECT log.revision, log.deleted, log.previous FROM log, meta
+        WHERE log.revision > meta.swept AND log.revision <= meta.compacted ORDER BY log.revision LIMIT ?`,
+    ),
+    remove: prepare('DELETE FROM log WHERE revision = ?'),
+    swept: prepare('UPDATE meta SET swept = ifnull(?, compacted)'),
+  };
+};
+
+/** Writes at `revision` where the state allows it. */
+const applyWrite = (statements: Statements, write: PackedWrite, revision: Revision): WriteOutcome => {
+  const { verb, key, value, expected } = write;
+  const latest = statements.latest.get(key, revision) as LatestRow | undefined;
+  const current = latest && latest[1] === 0 ? latest[0] : undefined;
+  if (verb === 'create') {
+    if (current !== undefined) return { status: 'exists', revision: current };
+    statements.insert.run(revision, 0, 0, key, value);
+    return { status: 'committed', revision, previous: nothing };
+  }
+  if (current === undefined) return { status: 'notFound' };
+  if (current !== expected) return { status: 'conflict', revision: current };
+  const previous = valueAt(statements, current);
+  statements.insert.run(revision, verb === 'delete' ? 1 : 0, current, key, value);
+  return { status: 'committed', revision, previous };
+};
+
+const valueAt = (statements: Statements, revision: Revision): Uint8Array => {
+  const row = statements.value.get(revision) as readonly [Uint8Array] | undefined;
+  if (!row) throw new StoreError('corrupt', `the index names revision ${revision}, which is not in the log`);
+  return row[0];
+};
+
+/** The keys of a range: from the first bound, before the second. */
+const boundsOf = ({ prefix, after }: KeyRange): readonly [Buffer, Buffer] => {
+  const first = Buffer.from(prefix);
+  // The smallest key after `after` is that key with a zero byte behind it.
+  const next = after === undefined ? first : Buffer.concat([Buffer.from(after), Buffer.of(0)]);
+  return [Buffer.compare(next, first) > 0 ? next : first, endOfPrefix(first)];
+};
+
+/** The smallest bytes that sort after every key of a prefix. UTF-8 has no byte 0xff, so the last byte can be raised. */
+const endOfPrefix = (prefix: Buffer): Buffer => {
+  const last = prefix.at(-1);
+  return last === undefined ? Buffer.of(0xff) : Buffer.concat([prefix.subarray(0, -1), Buffer.of(last + 1)]);
+};
+
+const limitSize = (database: DatabaseSync, fileBytesMax: number): void => {
+  const pages = Math.floor(fileBytesMax / readNumber(database, 'PRAGMA page_size'));
+  database.exec(`PRAGMA max_page_count = ${Math.max(1, pages)}`);
+};

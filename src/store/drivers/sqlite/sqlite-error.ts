@@ -1,0 +1,45 @@
+import { StoreError, type StoreErrorCode } from '../../store.ts';
+
+/** Primary result codes of SQLite (sqlite.org/rescode.html); the low byte of an extended code. */
+const sqlite = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, notADatabase: 26 } as const;
+/** SQLITE_IOERR_SHMSIZE: the file that indexes the write-ahead log could not grow, which is a full disk. */
+const sharedMemorySize = sqlite.ioError | (19 << 8);
+
+/** The extended result code of an error that SQLite threw; undefined for any other. */
+export const resultCodeOf = (error: unknown): number | undefined =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined;
+
+export const isBusy = (error: unknown): boolean => {
+  const primary = (resultCodeOf(error) ?? 0) & 0xff;
+  return primary === sqlite.busy || primary === sqlite.locked;
+};
+
+/** What an error thrown by SQLite means to the users of a store. A StoreError passes as it is. */
+export const toStoreError = (error: unknown, file: string): StoreError => {
+  if (error instanceof StoreError) return error;
+  const result = resultCodeOf(error);
+  const reason = error instanceof Error ? error.message : String(error);
+  const code = storeCode(result);
+  return new StoreError(code, `${explanations[code]} ${file}: ${reason}`, { cause: error });
+};
+
+type FileErrorCode = StoreErrorCode & ('full' | 'corrupt' | 'unavailable');
+
+const explanations: Readonly<Record<FileErrorCode, string>> = {
+  full: 'no room is left to write to',
+  corrupt: 'damaged data was found in',
+  unavailable: 'could not use',
+};
+
+const storeCode = (result: number | undefined): FileErrorCode => {
+  if (result === sharedMemorySize) return 'full';
+  switch ((result ?? 0) & 0xff) {
+    case sqlite.full:
+      return 'full';
+    case sqlite.corrupt:
+    case sqlite.notADatabase:
+      return 'corrupt';
+    default:
+      return 'unavailable';
+  }
+};

@@ -1,0 +1,263 @@
+import { Worker } from 'node:worker_threads';
+import { limits } from '../../../base/limits.ts';
+import { type Logger, silentLogger } from '../../../base/logger.ts';
+import { Pulse } from '../../../base/pulse.ts';
+import {
+  type Change,
+  type ChangeBatch,
+  type Committed,
+  type ListOptions,
+  type Page,
+  type Revision,
+  type Store,
+  StoreError,
+  type StoreRecord,
+} from '../../store.ts';
+import type { KeyRange, LogFileOptions, OpenedLog } from './log-file.ts';
+import { unpackChanges, unpackRecords } from './messages.ts';
+import { RecentChanges } from './recent-changes.ts';
+import { WorkerCalls } from './worker-calls.ts';
+import { WriteGroups } from './write-groups.ts';
+
+export interface SqliteStoreOptions extends LogFileOptions {
+  readonly logger?: Logger;
+  /** Starts the thread that owns the file; replaced by tests that end it. */
+  readonly startWorker?: () => Worker;
+}
+
+/**
+ * Opens the data file, or makes it where there is none, and becomes its only owner until `close`.
+ *
+ * Fails with `unavailable` where another process owns it (the message names it), where it was written by a newer version
+ * or by another program, or cannot be reached; with `corrupt` where it is damaged; with `full` where the disk is. None of
+ * these changes the file.
+ */
+export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Store> => {
+  const { file, fileBytesMax, logger = silentLogger, startWorker = startSqliteWorker } = options;
+  let store: SqliteStore | undefined;
+  const calls = new WorkerCalls(startWorker(), (error) => store?.fail(error));
+  try {
+    const opened = await calls.call('open', { file, ...(fileBytesMax === undefined ? {} : { fileBytesMax }) });
+    store = new SqliteStore(calls, opened, logger);
+    return store;
+  } catch (error) {
+    await calls.end();
+    throw error;
+  }
+};
+
+/** The worker's entry stands beside this module in the source, and beside the bundle that this module becomes part of. */
+const startSqliteWorker = (): Worker => {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new Worker(new URL(`./sqlite-worker.${extension}`, import.meta.url), { name: 'sqlite' });
+};
+
+/** Changes that a feed hands over at once. */
+const batchChangesMax = 1_000;
+
+/**
+ * The store's side on the main thread. It knows the last durable revision, decides what may be read, cuts long work into
+ * short calls to the worker, and tells feeds. The worker answers in order, which several comments below rely on.
+ */
+class SqliteStore implements Store {
+  readonly #calls: WorkerCalls;
+  readonly #writes: WriteGroups;
+  readonly #recent: RecentChanges;
+  readonly #logger: Logger;
+  readonly #moved = new Pulse();
+  readonly #closing = new AbortController();
+  /** Revisions that lists under way read at. Rows that they need are not deleted. */
+  readonly #listing = new Set<{ readonly at: Revision }>();
+  readonly #listed = new Pulse();
+  #compacting: Promise<void> = Promise.resolve();
+  #head: Revision;
+  #compacted: Revision;
+  #unavailable: StoreError | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(calls: WorkerCalls, { head, compacted }: OpenedLog, logger: Logger) {
+    this.#calls = calls;
+    this.#head = head;
+    this.#compacted = compacted;
+    this.#logger = logger;
+    this.#recent = new RecentChanges(head, {
+      changesMax: limits.storeRecentChangesMax,
+      bytesMax: limits.storeRecentBytesMax,
+    });
+    this.#writes = new WriteGroups(
+      (group) => calls.call('commit', group),
+      (changes) => this.#publish(changes),
+    );
+  }
+
+  async head(): Promise<Revision> {
+    this.#assertOpen();
+    return this.#head;
+  }
+
+  async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
+    this.#assertOpen();
+    if (at !== undefined) this.#assertReadable(at);
+    return unpackRecords(await this.#calls.call('get', key, at))[0];
+  }
+
+  async list(prefix: string, options: ListOptions = {}): Promise<Page> {
+    this.#assertOpen();
+    const at = options.at ?? this.#head;
+    this.#assertReadable(at);
+    const reading = { at };
+    this.#listing.add(reading);
+    try {
+      const { after, limit = Number.MAX_SAFE_INTEGER } = options;
+      const records = await this.#scan({ prefix, after, at }, limit);
+      const last = records.at(-1)?.key;
+      const remaining =
+        last === undefined || records.length < limit ? 0 : await this.#count({ prefix, after: last, at });
+      return { records, revision: at, remaining };
+    } finally {
+      this.#listing.delete(reading);
+      this.#listed.beat();
+    }
+  }
+
+  async create(key: string, value: Uint8Array): Promise<Committed> {
+    this.#assertOpen();
+    return this.#writes.write({ verb: 'create', key, value, expected: 0 });
+  }
+
+  async update(key: string, value: Uint8Array, expected: Revision): Promise<Committed> {
+    this.#assertOpen();
+    return this.#writes.write({ verb: 'update', key, value, expected });
+  }
+
+  async delete(key: string, expected: Revision): Promise<Committed> {
+    this.#assertOpen();
+    return this.#writes.write({ verb: 'delete', key, value: new Uint8Array(0), expected });
+  }
+
+  async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {
+    let position = from;
+    while (!signal.aborted) {
+      this.#assertOpen();
+      this.#assertKept(position);
+      const changes = this.#recent.after(position, batchChangesMax) ?? (await this.#history(position));
+      if (signal.aborted) return;
+      const last = changes.at(-1);
+      if (last) {
+        position = last.revision;
+        yield { changes, revision: position };
+      } else {
+        await this.#moved.wait(signal);
+      }
+    }
+  }
+
+  async compact(upTo: Revision): Promise<void> {
+    this.#assertOpen();
+    this.#assertReached(upTo);
+    // One after the other; the failure of one is reported to its own caller.
+    const compaction = this.#compacting.then(() => this.#compactTo(upTo));
+    this.#compacting = compaction.catch(() => {});
+    await compaction;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /** The worker is gone: nothing more can be read or written. */
+  fail(error: StoreError): void {
+    this.#logger.error('the store has failed', { error: error.message });
+    this.#unavailable ??= error;
+    this.#closing.abort();
+    this.#moved.beat();
+  }
+
+  async #close(): Promise<void> {
+    this.#unavailable ??= new StoreError('unavailable', 'the store is closed');
+    this.#closing.abort();
+    this.#moved.beat();
+    await this.#writes.idle();
+    await this.#compacting;
+    await this.#calls.end();
+  }
+
+  #publish(changes: readonly Change[]): void {
+    const last = changes.at(-1);
+    if (!last) return;
+    this.#recent.add(changes);
+    this.#head = last.revision;
+    this.#moved.beat();
+  }
+
+  async #scan(range: KeyRange, limit: number): Promise<readonly StoreRecord[]> {
+    const records: StoreRecord[] = [];
+    let after = range.after;
+    while (records.length < limit) {
+      const slice = unpackRecords(await this.#calls.call('scan', { ...range, after }, limit - records.length));
+      const last = slice.at(-1);
+      if (!last) break;
+      for (const record of slice) records.push(record);
+      after = last.key;
+    }
+    return records;
+  }
+
+  async #count(range: KeyRange): Promise<number> {
+    let total = 0;
+    for (let after = range.after; ; ) {
+      const { count, last } = await this.#calls.call('count', { ...range, after });
+      if (last === undefined) return total;
+      total += count;
+      after = last;
+    }
+  }
+
+  /**
+   * Changes after `position` from the file. None of the rows it needs can be deleted before: `position` was not compacted
+   * when the call was sent, and rows are deleted by later calls only.
+   */
+  async #history(position: Revision): Promise<readonly Change[]> {
+    return unpackChanges(await this.#calls.call('history', position));
+  }
+
+  async #compactTo(upTo: Revision): Promise<void> {
+    if (upTo > this.#compacted) {
+      await this.#calls.call('forget', upTo);
+      this.#compacted = upTo;
+    }
+    while (await this.#listsAllow(upTo)) {
+      if (!(await this.#calls.call('sweep'))) break;
+    }
+    while (!this.#closing.signal.aborted && (await this.#calls.call('giveBack')));
+  }
+
+  /** Waits for lists that still read before `upTo`. False when the store is closing: what is left is swept next time. */
+  async #listsAllow(upTo: Revision): Promise<boolean> {
+    const { signal } = this.#closing;
+    while (!signal.aborted && [...this.#listing].some(({ at }) => at < upTo)) await this.#listed.wait(signal);
+    return !signal.aborted;
+  }
+
+  #assertReadable(at: Revision): void {
+    this.#assertReached(at);
+    this.#assertKept(at);
+  }
+
+  #assertReached(revision: Revision): void {
+    if (revision <= this.#head) return;
+    const message = `revision ${revision} is beyond the head, ${this.#head}`;
+    throw new StoreError('futureRevision', message, { revision: this.#head });
+  }
+
+  #assertKept(revision: Revision): void {
+    if (revision >= this.#compacted) return;
+    const message = `history before revision ${this.#compacted} is gone`;
+    throw new StoreError('compacted', message, { revision: this.#compacted });
+  }
+
+  #assertOpen(): void {
+    if (this.#unavailable) throw this.#unavailable;
+  }
+}

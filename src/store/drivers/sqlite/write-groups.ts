@@ -1,0 +1,141 @@
+import { type Change, type Committed, type Revision, StoreError } from '../../store.ts';
+import { packWrite, unpackOutcomes, type WriteOutcome, type WriteVerb } from './messages.ts';
+import { Packer } from './packing.ts';
+
+export interface WriteRequest {
+  readonly verb: WriteVerb;
+  readonly key: string;
+  /** Empty with delete. */
+  readonly value: Uint8Array;
+  /** 0 with create. */
+  readonly expected: Revision;
+}
+
+interface WaitingWrite extends WriteRequest {
+  resolve(committed: Committed): void;
+  reject(error: unknown): void;
+}
+
+/** What ends a group; the rest waits for the next one. */
+const groupWritesMax = 1_024;
+const groupBytesMax = 8 * 1024 * 1024;
+
+/**
+ * Groups on their way at once. While the worker waits for the disk with the one, this thread packs the next; more would
+ * only make groups smaller.
+ */
+const groupsUnderWayMax = 2;
+
+/**
+ * Gathers the writes that are called while others are on their way, and has each group committed together: one sync to
+ * the disk for all. How many may wait is bounded by the callers (`limits.writesInFlightMax`).
+ */
+export class WriteGroups {
+  readonly #commit: (group: ArrayBuffer) => Promise<ArrayBuffer>;
+  readonly #published: (changes: readonly Change[]) => void;
+  #waiting: WaitingWrite[] = [];
+  #underWay = 0;
+  #scheduled = false;
+  #idle: (() => void)[] = [];
+
+  /** `published` is told of the durable changes of each group, in order, before the writes' promises resolve. */
+  constructor(commit: (group: ArrayBuffer) => Promise<ArrayBuffer>, published: (changes: readonly Change[]) => void) {
+    this.#commit = commit;
+    this.#published = published;
+  }
+
+  write(request: WriteRequest): Promise<Committed> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...request, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Resolves when no write waits or is on its way. */
+  idle(): Promise<void> {
+    if (this.#waiting.length === 0 && this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Sends at the end of this turn of the event loop, with whatever else was called in it. */
+  #schedule(): void {
+    if (this.#scheduled || this.#underWay >= groupsUnderWayMax || this.#waiting.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      void this.#send();
+    });
+  }
+
+  async #send(): Promise<void> {
+    const { writes, packed } = this.#takeGroup();
+    this.#underWay++;
+    this.#schedule();
+    try {
+      this.#settle(writes, unpackOutcomes(await this.#commit(packed)));
+    } catch (error) {
+      for (const write of writes) write.reject(error);
+    }
+    this.#underWay--;
+    this.#schedule();
+    if (this.#waiting.length > 0 || this.#underWay > 0) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #takeGroup(): { readonly writes: readonly WaitingWrite[]; readonly packed: ArrayBuffer } {
+    const packer = new Packer(64 * 1024);
+    let count = 0;
+    for (const write of this.#waiting) {
+      if (count === groupWritesMax || packer.length >= groupBytesMax) break;
+      packWrite(packer, write);
+      count++;
+    }
+    return { writes: this.#waiting.splice(0, count), packed: packer.finish() };
+  }
+
+  #settle(writes: readonly WaitingWrite[], outcomes: readonly WriteOutcome[]): void {
+    const changes: Change[] = [];
+    for (const [index, write] of writes.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.status === 'committed') changes.push(changeOf(write, outcome));
+    }
+    this.#published(changes);
+    for (const [index, write] of writes.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.status === 'committed') write.resolve({ revision: outcome.revision });
+      else write.reject(refusalOf(write, outcome));
+    }
+  }
+}
+
+const changeOf = (write: WriteRequest, outcome: WriteOutcome & { readonly status: 'committed' }): Change => {
+  const { key, value, expected } = write;
+  const { revision } = outcome;
+  const previous = { key, value: outcome.previous, revision: expected };
+  switch (write.verb) {
+    case 'create':
+      return { type: 'create', key, revision, value };
+    case 'update':
+      return { type: 'update', key, revision, value, previous };
+    case 'delete':
+      return { type: 'delete', key, revision, previous };
+  }
+};
+
+const refusalOf = (
+  { key, expected }: WriteRequest,
+  outcome: Exclude<WriteOutcome, { status: 'committed' }> | undefined,
+): StoreError => {
+  switch (outcome?.status) {
+    case 'exists':
+      return new StoreError('exists', `key ${key} exists`, { key, revision: outcome.revision });
+    case 'conflict': {
+      const message = `key ${key} is at revision ${outcome.revision}, not ${expected}`;
+      return new StoreError('conflict', message, { key, revision: outcome.revision });
+    }
+    case 'notFound':
+      return new StoreError('notFound', `key ${key} is absent`, { key });
+    case undefined:
+      return new StoreError('unavailable', `the outcome of the write of ${key} is not known`, { key });
+  }
+};
