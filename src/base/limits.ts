@@ -32,6 +32,17 @@ export const limits = {
   streamsPerConnectionMax: 100,
   /** Streams that a client may reset within a second before its connection is closed (CVE-2023-44487). */
   streamResetsPerSecondMax: 200,
+  /** HTTP/2 frames that break the protocol, or streams beyond what is allowed, before the connection is closed. */
+  protocolViolationsMax: 100,
+  /** Connections at once; further ones are dropped before their handshake. */
+  connectionsMax: 20_000,
+  /** What the HTTP/2 layer may hold for one connection beside the bodies that wait to be sent. */
+  connectionBytesMax: 32 * 1024 * 1024,
+  /** What a client may send of one stream's body before it was read. */
+  streamWindowBytes: 256 * 1024,
+  /** How long, and how many bytes, a refused HTTP/1.1 body is still read so that the client sees the answer. */
+  lingerMs: 1_000,
+  lingerBytesMax: 1024 * 1024,
   headerBytesMax: 64 * 1024,
   /** The path and query of a request. */
   targetBytesMax: 16 * 1024,

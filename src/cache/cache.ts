@@ -1,4 +1,5 @@
 import type { Closable } from '../base/disposable.ts';
+import type { ApiObject } from '../meta/api-object.ts';
 import type { Revision, StoreRecord } from '../store/store.ts';
 
 /**
@@ -29,6 +30,11 @@ export interface RangeOptions {
 /** A collection at one revision. Costs nothing to hold for a short time; never changes. */
 export interface Snapshot {
   readonly revision: Revision;
+  /**
+   * Keys that the store has and whose values are no objects of the resource, with the revisions of those values. They
+   * are not among the entries and not counted: reads that would show one fail.
+   */
+  readonly unreadable: ReadonlyMap<string, Revision>;
   get(key: string): CacheEntry | undefined;
   /** Entries whose key starts with `prefix`, in order of key. */
   entries(prefix: string, options?: RangeOptions): IterableIterator<CacheEntry>;
@@ -46,20 +52,23 @@ export interface CacheEvent {
   readonly encodings: Map<string, Buffer>;
 }
 
-/** Where a watcher's events go. Called synchronously, in order; never after `closed`. */
+/** Where a watcher's events go. Called in order, never before `watch` has returned, never after `closed`. */
 export interface WatchSink {
   /** Takes an event. False: no more until `Watcher.resume` is called; events then wait in the watcher's buffer. */
   event(event: CacheEvent): boolean;
-  /** Everything up to `revision` was delivered; for bookmarks. Only called while nothing waits in the buffer. */
-  progress(revision: Revision): void;
   /**
-   * `slow`: the buffer was full. `compacted`: history was lost, the client must re-list. `closed`: the cache ends.
-   * Not called after the watcher was closed from outside.
+   * `slow`: the buffer was full. `compacted`: history does not reach back to where the watch stands, or an object became
+   * unreadable; the client must re-list. `closed`: the cache ends. Not called after the watcher was closed from outside.
    */
   closed(reason: 'slow' | 'compacted' | 'closed'): void;
 }
 
 export interface Watcher extends Closable {
+  /**
+   * Every event up to this revision was given to the sink: what a bookmark may say. Asked for, not told, so that idle
+   * watchers cost nothing. Not to be read inside `WatchSink.event`.
+   */
+  readonly revision: Revision;
   /** Delivers what waits, then goes on. */
   resume(): void;
 }
@@ -86,19 +95,42 @@ export interface Collection {
   snapshot(): Snapshot;
   /** The collection as it was at a past revision, where the cache still holds it. */
   snapshotAt(revision: Revision): Snapshot | undefined;
-  /** Throws StoreError `compacted` where history does not reach back to `after`. A later `after` than now waits for it. */
+  /**
+   * Events after `after`, first of the cache's own history, where that is too short of the store's, then as they happen:
+   * none missing, none twice. Where the store's is too short as well, the sink is closed with `compacted`. An `after`
+   * that is later than now waits for it.
+   */
   watch(options: WatchOptions, sink: WatchSink): Watcher;
 }
 
+/** What the cache must know of a resource. */
+export interface CachedResource {
+  /** What its keys start with: `/core/configmaps/`. Followed by `<namespace>/<name>`, or `<name>` where cluster-scoped. */
+  readonly prefix: string;
+  readonly namespaced: boolean;
+  /** Beside `metadata.name` and `metadata.namespace`, as in `Kind.selectableFields`. */
+  readonly selectableFields: Readonly<Record<string, (object: ApiObject) => string>>;
+}
+
 export interface WatchCache {
-  /** Resolves when all resources are loaded. Rejects when the store cannot be read. */
+  /** Resolves when all resources are loaded. Rejects when the store cannot be read; the cache is closed then. */
   ready(): Promise<void>;
+  /** Resolves when the resource is loaded. Its prefix may not overlap another's. */
+  addResource(resource: CachedResource): Promise<void>;
+  /** Reads a resource anew from the store, because what is held is wrong. Its watches are closed with `compacted`. */
+  reload(prefix: string): Promise<void>;
   /** Everything up to this revision is in the cache. */
   readonly revision: Revision;
+  /** Throws for a prefix that was not added. Before the resource is loaded its collection is empty. */
   collection(prefix: string): Collection;
+  /** Of all resources that are loaded. */
+  collections(): readonly Collection[];
   /** Resolves when `revision` is reached; false after `waitMs` or when the signal aborts. */
   waitFor(revision: Revision, waitMs: number, signal?: AbortSignal): Promise<boolean>;
-  /** Waits until the cache shows all writes acknowledged before the call. Calls that wait together share one round trip. */
+  /**
+   * Waits until the cache shows all writes acknowledged before the call. Calls that wait together share one round trip.
+   * Rejects with the signal's reason, and with StoreError `unavailable` when the store does not answer for too long.
+   */
   fresh(signal?: AbortSignal): Promise<Revision>;
   /** Watchers open now. */
   readonly watchers: number;

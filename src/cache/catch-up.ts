@@ -1,0 +1,163 @@
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import { Pulse } from '../base/pulse.ts';
+import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
+import { publishTo } from './fan-out.ts';
+import { followChanges, pause } from './feed.ts';
+import type { ObjectWatcher } from './object-watcher.ts';
+import type { ResourceCollection } from './resource-collection.ts';
+import { WatcherIndex } from './watcher-index.ts';
+
+/**
+ * Brings watchers forward that start before what the cache remembers: clients that come back after a restart, or after a
+ * long time. They go together: one feed from the least of their positions, each change decoded once and told to those
+ * whom it concerns, until each meets the history of its collection. Who comes later than a run has got waits for the next.
+ *
+ * Nothing is buffered: the feed is not read on while a member's sink is paused. A member that stays paused for
+ * `limits.catchUpPauseMsMax` is left behind, and comes back when it is resumed.
+ */
+export class CatchUp {
+  readonly #options: CatchUpOptions;
+  readonly #joining = new Set<ObjectWatcher>();
+  readonly #members = new Set<ObjectWatcher>();
+  readonly #paused = new Set<ObjectWatcher>();
+  readonly #resumed = new Pulse();
+  #index = new WatcherIndex<ObjectWatcher>();
+  /** The members were offered every change up to this revision. */
+  #position: Revision = 0;
+  #run: AbortController | undefined;
+  #closed = false;
+
+  constructor(options: CatchUpOptions) {
+    this.#options = options;
+  }
+
+  join(watcher: ObjectWatcher): void {
+    if (this.#run && this.#members.size > 0 && watcher.position >= this.#position) {
+      this.#addMember(watcher);
+      return;
+    }
+    this.#joining.add(watcher);
+    if (!this.#run) void this.#runAll();
+  }
+
+  leave(watcher: ObjectWatcher): void {
+    this.#joining.delete(watcher);
+    if (!this.#members.delete(watcher)) return;
+    this.#index.remove(watcher.scope, watcher);
+    this.resumed(watcher);
+    if (this.#members.size === 0) this.#run?.abort();
+  }
+
+  paused(watcher: ObjectWatcher): void {
+    if (this.#members.has(watcher)) this.#paused.add(watcher);
+  }
+
+  resumed(watcher: ObjectWatcher): void {
+    this.#paused.delete(watcher);
+    if (this.#paused.size === 0) this.#resumed.beat();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#run?.abort();
+  }
+
+  /** Runs until nobody is behind. */
+  async #runAll(): Promise<void> {
+    while (this.#joining.size > 0 && !this.#closed) {
+      this.#run = new AbortController();
+      const from = this.#enlist();
+      try {
+        await this.#follow(from, this.#run.signal);
+      } catch (error) {
+        this.#giveUp(from, error);
+      }
+      this.#disband();
+    }
+    this.#run = undefined;
+  }
+
+  /** Makes those who wait members. Returns where the run starts. */
+  #enlist(): Revision {
+    const waiting = [...this.#joining];
+    this.#joining.clear();
+    this.#position = waiting.reduce((least, watcher) => Math.min(least, watcher.position), Number.MAX_SAFE_INTEGER);
+    for (const watcher of waiting) this.#addMember(watcher);
+    return this.#position;
+  }
+
+  #addMember(watcher: ObjectWatcher): void {
+    this.#members.add(watcher);
+    this.#index.add(watcher.scope, watcher);
+  }
+
+  async #follow(from: Revision, signal: AbortSignal): Promise<void> {
+    for await (const batch of followChanges({ ...this.#options, from, signal })) {
+      await this.#offer(batch, signal);
+      if (signal.aborted) return;
+      this.#position = batch.revision;
+      for (const member of this.#members) member.reached(batch.revision);
+      if (this.#members.size === 0) return;
+    }
+  }
+
+  async #offer({ changes }: ChangeBatch, signal: AbortSignal): Promise<void> {
+    for (const [index, change] of changes.entries()) {
+      this.#offerChange(change);
+      if (changes[index + 1]?.revision === change.revision) continue;
+      this.#position = change.revision;
+      if (this.#paused.size > 0) await this.#awaitPaused(signal);
+      if (signal.aborted) return;
+    }
+  }
+
+  #offerChange(change: Change): void {
+    const collection = this.#options.collectionOf(change.key);
+    const location = collection?.codec.locate(change.key);
+    if (!collection || !location || !this.#index.concerns(collection.prefix, location)) return;
+    const watched = collection.watched(change);
+    if (watched) publishTo(this.#index, { collection, location, change: watched, revision: change.revision });
+  }
+
+  /** Waits until no member is paused, and after a while leaves behind those who still are. */
+  async #awaitPaused(signal: AbortSignal): Promise<void> {
+    const patience = new AbortController();
+    const over = AbortSignal.any([signal, patience.signal]);
+    void pause(this.#options.clock, limits.catchUpPauseMsMax, over).then(() => patience.abort());
+    while (this.#paused.size > 0 && !over.aborted) await this.#resumed.wait(over);
+    patience.abort();
+    for (const watcher of [...this.#paused]) {
+      watcher.reached(this.#position);
+      watcher.leaveCatchUp();
+    }
+  }
+
+  /** The store's history does not reach back to all of them, or cannot be read. */
+  #giveUp(from: Revision, error: unknown): void {
+    const compacted = isStoreError(error, 'compacted');
+    if (!compacted) this.#options.logger.error('the history of the store cannot be read', { from, error });
+    const oldest = compacted ? (error.revision ?? from) : Number.POSITIVE_INFINITY;
+    for (const member of [...this.#members]) {
+      // At least those at the start of the run, so that the next one gets further.
+      if (member.position < oldest || member.position <= from) member.end('compacted');
+    }
+  }
+
+  /** Whoever is still a member goes on in the next run. */
+  #disband(): void {
+    for (const member of this.#members) this.#joining.add(member);
+    this.#members.clear();
+    this.#paused.clear();
+    this.#index = new WatcherIndex();
+  }
+}
+
+export interface CatchUpOptions {
+  readonly store: Pick<Store, 'changes'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The collection that a key is of. */
+  collectionOf(key: string): ResourceCollection | undefined;
+}

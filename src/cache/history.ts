@@ -1,0 +1,83 @@
+import type { Revision } from '../store/store.ts';
+import type { ObjectChange } from './change.ts';
+
+export interface HistoryLimits {
+  readonly eventsMax: number;
+  readonly bytesMax: number;
+  readonly ageMsMax: number;
+}
+
+interface Held {
+  readonly change: ObjectChange;
+  /** Monotonic time, milliseconds. */
+  readonly heldSince: number;
+}
+
+/** The last changes of one resource, in order of revision. */
+export class History {
+  readonly #limits: HistoryLimits;
+  /** `#held[#first]` is the oldest; what is before it has been dropped. */
+  #held: (Held | undefined)[] = [];
+  #first = 0;
+  #bytes = 0;
+  #floor: Revision;
+
+  /** `floor`: the revision after which it will hold every change. */
+  constructor(limits: HistoryLimits, floor: Revision) {
+    this.#limits = limits;
+    this.#floor = floor;
+  }
+
+  /** It holds every change after this revision. */
+  get floor(): Revision {
+    return this.#floor;
+  }
+
+  push(change: ObjectChange, now: number): void {
+    this.#held.push({ change, heldSince: now });
+    this.#bytes += change.weight;
+    this.trim(now);
+  }
+
+  /** Drops what is beyond the limits. */
+  trim(now: number): void {
+    const { eventsMax, bytesMax, ageMsMax } = this.#limits;
+    for (;;) {
+      const oldest = this.#held[this.#first];
+      if (!oldest) break;
+      const count = this.#held.length - this.#first;
+      if (count <= eventsMax && this.#bytes <= bytesMax && now - oldest.heldSince <= ageMsMax) break;
+      this.#held[this.#first++] = undefined;
+      this.#bytes -= oldest.change.weight;
+      this.#floor = oldest.change.revision;
+    }
+    if (this.#first * 2 <= this.#held.length) return;
+    this.#held = this.#held.slice(this.#first);
+    this.#first = 0;
+  }
+
+  /** Forgets everything up to `floor`, the newest revision. */
+  reset(floor: Revision): void {
+    this.#held = [];
+    this.#first = 0;
+    this.#bytes = 0;
+    this.#floor = floor;
+  }
+
+  /** Changes after a revision that is not below the floor, in order. Ends early when what it stands at was dropped. */
+  *after(revision: Revision): IterableIterator<ObjectChange> {
+    let low = this.#first;
+    let high = this.#held.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#held[middle]?.change.revision ?? 0) <= revision) low = middle + 1;
+      else high = middle;
+    }
+    const held = this.#held;
+    for (let index = low; index < held.length; index++) {
+      const item = held[index];
+      if (!item) return;
+      yield item.change;
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { limits } from '../base/limits.ts';
+import type { Page, Revision, Store, StoreRecord } from '../store/store.ts';
+import type { CacheEntry } from './cache.ts';
+import type { LoadedState, ResourceCollection } from './resource-collection.ts';
+import { SortedEntries } from './sorted-entries.ts';
+
+/** Records of a prefix at one revision, in order of key, page by page. The next page is read while one is worked on. */
+export async function* readPages(
+  store: Pick<Store, 'list'>,
+  prefix: string,
+  at: Revision,
+): AsyncGenerator<readonly StoreRecord[], void> {
+  const limit = limits.cacheLoadPageMax;
+  let next: Promise<Page> | undefined = store.list(prefix, { at, limit });
+  while (next) {
+    const page: Page = await next;
+    const { records } = page;
+    const after: string | undefined = records.at(-1)?.key;
+    next = page.remaining > 0 && after !== undefined ? store.list(prefix, { at, limit, after }) : undefined;
+    // Its failure shows when it is awaited, which may be later than now.
+    next?.catch(() => {});
+    yield records;
+  }
+}
+
+/** Reads a whole resource as it is at a revision. */
+export async function load(
+  store: Pick<Store, 'list'>,
+  collection: ResourceCollection,
+  at: Revision,
+): Promise<LoadedState> {
+  const entries: CacheEntry[] = [];
+  const unreadable = new Map<string, Revision>();
+  for await (const records of readPages(store, collection.prefix, at)) {
+    for (const record of records) {
+      const entry = collection.tryDecode(record);
+      if (entry) entries.push(entry);
+      else {
+        unreadable.set(record.key, record.revision);
+        collection.reportUnreadable(record);
+      }
+    }
+  }
+  return { revision: at, entries: SortedEntries.fromSorted(entries), unreadable };
+}

@@ -1,0 +1,52 @@
+import type { Revision } from '../store/store.ts';
+import type { CacheEntry } from './cache.ts';
+import type { ReadonlySortedEntries } from './sorted-entries.ts';
+
+/** What a collection holds, unchanging. */
+export interface CollectionState {
+  readonly entries: ReadonlySortedEntries<CacheEntry>;
+  /** As Snapshot.unreadable. */
+  readonly unreadable: ReadonlyMap<string, Revision>;
+}
+
+/** A state, and the revisions, both included, at which the collection was exactly so. */
+interface PastState {
+  readonly from: Revision;
+  readonly to: Revision;
+  readonly state: CollectionState;
+  /** Monotonic time, milliseconds. */
+  readonly heldSince: number;
+}
+
+/** States of the recent past. There is none for revisions in the middle of a batch of changes. */
+export class PastStates {
+  readonly #countMax: number;
+  readonly #ageMsMax: number;
+  /** In order of revision. */
+  #held: PastState[] = [];
+
+  constructor(limits: { readonly countMax: number; readonly ageMsMax: number }) {
+    this.#countMax = limits.countMax;
+    this.#ageMsMax = limits.ageMsMax;
+  }
+
+  push(past: PastState): void {
+    this.#held.push(past);
+    if (this.#held.length > this.#countMax) this.#held.shift();
+  }
+
+  /** Drops what is too old, or ended before `floor`: the changes since then are no longer held, so nothing else should keep
+   * alive what they replaced. */
+  trim(now: number, floor: Revision): void {
+    const kept = this.#held.findIndex((past) => now - past.heldSince <= this.#ageMsMax && past.to >= floor);
+    if (kept !== 0) this.#held = kept < 0 ? [] : this.#held.slice(kept);
+  }
+
+  clear(): void {
+    this.#held = [];
+  }
+
+  at(revision: Revision): CollectionState | undefined {
+    return this.#held.findLast((past) => past.from <= revision && revision <= past.to)?.state;
+  }
+}

@@ -1,0 +1,181 @@
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Change, Revision, StoreRecord } from '../store/store.ts';
+import type { CacheEntry, Collection, Snapshot, Watcher, WatchOptions, WatchSink } from './cache.ts';
+import { ObjectChange } from './change.ts';
+import { CollectionSnapshot } from './collection-snapshot.ts';
+import type { EntryCodec } from './entry-codec.ts';
+import { History } from './history.ts';
+import type { WatchedCollection } from './object-watcher.ts';
+import { type CollectionState, PastStates } from './past-states.ts';
+import { SortedEntries } from './sorted-entries.ts';
+
+/** What the cache gives its collections. */
+export interface CollectionHost {
+  /** Everything up to this revision is in the cache. */
+  readonly revision: Revision;
+  readonly logger: Logger;
+  watch(collection: ResourceCollection, options: WatchOptions, sink: WatchSink): Watcher;
+  /** Called for each value that is found to be unreadable. */
+  foundUnreadable(): void;
+}
+
+/** What was read from the store at one revision. */
+export interface LoadedState {
+  readonly revision: Revision;
+  readonly entries: SortedEntries<CacheEntry>;
+  readonly unreadable: ReadonlyMap<string, Revision>;
+}
+
+/** What a change of the store is to watchers; 'unreadable': the new state cannot be shown to them. */
+export type WatchedChange = ObjectChange | 'unreadable';
+
+/** One resource's objects now, and what is kept of their past. Changed by the cache only, between turns of the event loop. */
+export class ResourceCollection implements Collection, WatchedCollection {
+  readonly prefix: string;
+  readonly namespaced: boolean;
+  readonly codec: EntryCodec;
+  readonly history = new History(
+    {
+      eventsMax: limits.cacheHistoryEventsMax,
+      bytesMax: limits.cacheHistoryBytesMax,
+      ageMsMax: limits.historyMs,
+    },
+    0,
+  );
+  readonly #host: CollectionHost;
+  readonly #past = new PastStates({ countMax: limits.cacheSnapshotsMax, ageMsMax: limits.historyMs });
+  #loaded = false;
+  #entries = SortedEntries.empty<CacheEntry>();
+  #unreadable: ReadonlyMap<string, Revision> = new Map();
+  /** The state as it is now, unchanging; made when asked for. */
+  #state: CollectionState | undefined;
+  /** The collection is as it is now since this revision. */
+  #since: Revision = 0;
+  /** The batch that the last change was of. */
+  #batch: object | undefined;
+
+  constructor(
+    host: CollectionHost,
+    resource: { readonly prefix: string; readonly namespaced: boolean; readonly codec: EntryCodec },
+  ) {
+    this.#host = host;
+    this.prefix = resource.prefix;
+    this.namespaced = resource.namespaced;
+    this.codec = resource.codec;
+  }
+
+  get loaded(): boolean {
+    return this.#loaded;
+  }
+
+  get(key: string): CacheEntry | undefined {
+    return this.#entries.get(key);
+  }
+
+  snapshot(): Snapshot {
+    return new CollectionSnapshot(this.#current(), this.#host.revision);
+  }
+
+  snapshotAt(revision: Revision): Snapshot | undefined {
+    if (!this.#loaded || revision > this.#host.revision) return undefined;
+    const state = revision >= this.#since ? this.#current() : this.#past.at(revision);
+    return state && new CollectionSnapshot(state, revision);
+  }
+
+  watch(options: WatchOptions, sink: WatchSink): Watcher {
+    return this.#host.watch(this, options, sink);
+  }
+
+  decode(record: StoreRecord): CacheEntry {
+    return this.codec.decode(record);
+  }
+
+  /** Puts what was read from the store in place of everything held. */
+  install(loaded: LoadedState): void {
+    this.#entries = loaded.entries;
+    this.#unreadable = loaded.unreadable;
+    this.#state = undefined;
+    this.#since = loaded.revision;
+    this.#past.clear();
+    this.history.reset(loaded.revision);
+    this.#loaded = true;
+  }
+
+  /**
+   * Takes a change in. Changes come in order; those of one `batch` that came together leave no past state between them.
+   * Returns what watchers are to be told; undefined: nothing.
+   */
+  apply(change: Change, batch: object, now: number): WatchedChange | undefined {
+    if (batch !== this.#batch) this.#keepState(change.revision - 1, now);
+    this.#batch = batch;
+    this.#since = change.revision;
+    this.#state = undefined;
+    const watched = this.watched(change, this.#entries.get(change.key));
+    this.#replaceState(change, watched);
+    if (watched === 'unreadable') this.history.reset(change.revision);
+    else if (watched) this.history.push(watched, now);
+    return watched;
+  }
+
+  /** Drops what is too old. */
+  trim(now: number): void {
+    this.history.trim(now);
+    this.#past.trim(now, this.history.floor);
+  }
+
+  /** `held`: the entry of the key before the change, where it is at hand. */
+  watched(change: Change, held?: CacheEntry): WatchedChange | undefined {
+    const location = this.codec.locate(change.key);
+    if (!location) return change.type === 'delete' ? undefined : 'unreadable';
+    const before = change.type === 'create' ? undefined : change.previous;
+    const previous = before && (held?.revision === before.revision ? held : this.tryDecode(before));
+    const entry = change.type === 'delete' ? undefined : this.tryDecode(change);
+    if (change.type !== 'delete' && !entry) return 'unreadable';
+    if (!entry && !previous) return undefined;
+    return new ObjectChange(this.codec, location, { revision: change.revision, entry, previous });
+  }
+
+  /** Undefined for a record that is unreadable. */
+  tryDecode(record: StoreRecord): CacheEntry | undefined {
+    try {
+      return this.codec.decode(record);
+    } catch {
+      // What is wrong with it is logged when it becomes a part of the state; a reader of the key is told.
+      return undefined;
+    }
+  }
+
+  /** Logs a record that is unreadable. Its value may be secret and is not logged. */
+  reportUnreadable({ key, revision }: Pick<StoreRecord, 'key' | 'revision'>): void {
+    this.#host.logger.error('the store holds a value that is no object of the resource', { key, revision });
+    this.#host.foundUnreadable();
+  }
+
+  #replaceState(change: Change, watched: WatchedChange | undefined): void {
+    const { key, revision } = change;
+    if (watched === 'unreadable') {
+      this.#entries.delete(key);
+      this.#unreadable = new Map(this.#unreadable).set(key, revision);
+      this.reportUnreadable(change);
+      return;
+    }
+    if (this.#unreadable.has(key)) {
+      const rest = new Map(this.#unreadable);
+      rest.delete(key);
+      this.#unreadable = rest;
+    }
+    if (watched?.entry) this.#entries.set(watched.entry);
+    else this.#entries.delete(key);
+  }
+
+  #current(): CollectionState {
+    this.#state ??= { entries: this.#entries.snapshot(), unreadable: this.#unreadable };
+    return this.#state;
+  }
+
+  #keepState(to: Revision, now: number): void {
+    if (to >= this.#since) this.#past.push({ from: this.#since, to, state: this.#current(), heldSince: now });
+    this.#past.trim(now, this.history.floor);
+  }
+}

@@ -1,0 +1,304 @@
+import { compareKeys } from '../store/key-order.ts';
+
+/** What the collection sorts by. */
+export interface Keyed {
+  readonly key: string;
+}
+
+/** Most items of a leaf, and most children of a branch. A write copies at most this many references per level. */
+const nodeItemsMax = 64;
+/** A node below this is merged with a neighbour when both fit into one. */
+const nodeItemsMin = nodeItemsMax / 4;
+
+/** A node may be changed in place by the tree whose owner token it carries; all others copy it first. */
+class Leaf<T extends Keyed> {
+  readonly owner: object;
+  items: T[];
+
+  constructor(owner: object, items: T[]) {
+    this.owner = owner;
+    this.items = items;
+  }
+
+  get size(): number {
+    return this.items.length;
+  }
+}
+
+class Branch<T extends Keyed> {
+  readonly owner: object;
+  children: Node<T>[];
+  /** `lows[i]` is not above any key of `children[i]`, and above all keys of `children[i - 1]`. `lows[0]` is not looked at. */
+  lows: string[];
+  /** Items below this branch. */
+  size: number;
+
+  constructor(owner: object, children: Node<T>[], lows: string[], size: number) {
+    this.owner = owner;
+    this.children = children;
+    this.lows = lows;
+    this.size = size;
+  }
+}
+
+type Node<T extends Keyed> = Leaf<T> | Branch<T>;
+
+/** Where a range starts: at `key`, or after it. */
+export interface RangeStart {
+  readonly key: string;
+  readonly exclusive: boolean;
+}
+
+/** The part of SortedEntries that does not change it. */
+export type ReadonlySortedEntries<T extends Keyed> = Pick<SortedEntries<T>, 'size' | 'get' | 'range' | 'rank'>;
+
+/**
+ * Objects sorted by key in UTF-8 byte order: a B+ tree whose copies share nodes until one of them is written to, and whose
+ * branches know how many items are below them. `get`, `set`, `delete` and `rank` are O(log n); `snapshot` is O(1).
+ *
+ * Ours, and not `sorted-btree`, because counting the keys of a range (`remainingItemCount`) would cost that one O(n), and
+ * because the items carry their keys already.
+ */
+export class SortedEntries<T extends Keyed> {
+  #owner: object = {};
+  #root: Node<T>;
+
+  private constructor(root: Node<T>) {
+    this.#root = root;
+  }
+
+  static empty<T extends Keyed>(): SortedEntries<T> {
+    return new SortedEntries<T>(new Leaf<T>({}, []));
+  }
+
+  /** Builds the tree of items that are in order already, without two of the same key. O(n). */
+  static fromSorted<T extends Keyed>(items: readonly T[]): SortedEntries<T> {
+    const owner = {};
+    // Not filled up, so that the first writes to a node don't split it at once.
+    const perNode = (nodeItemsMax * 3) / 4;
+    let level: Node<T>[] = [];
+    let lows: string[] = [];
+    for (let at = 0; at < items.length; at += perNode) {
+      level.push(new Leaf(owner, items.slice(at, at + perNode)));
+      lows.push(items[at]?.key ?? '');
+    }
+    while (level.length > 1) {
+      const above: Node<T>[] = [];
+      const lowsAbove: string[] = [];
+      for (let at = 0; at < level.length; at += perNode) {
+        const children = level.slice(at, at + perNode);
+        above.push(new Branch(owner, children, lows.slice(at, at + perNode), totalSize(children)));
+        lowsAbove.push(lows[at] ?? '');
+      }
+      level = above;
+      lows = lowsAbove;
+    }
+    return new SortedEntries<T>(level[0] ?? new Leaf<T>(owner, []));
+  }
+
+  get size(): number {
+    return this.#root.size;
+  }
+
+  get(key: string): T | undefined {
+    let node = this.#root;
+    while (node instanceof Branch) node = childAt(node, childIndex(node.lows, key));
+    const item = node.items[firstNotBelow(node.items, key)];
+    return item?.key === key ? item : undefined;
+  }
+
+  /** Puts the item in, in place of the one with its key, which is returned. */
+  set(item: T): T | undefined {
+    const { node, split, replaced } = this.#set(this.#root, item);
+    this.#root = split
+      ? new Branch(this.#owner, [node, split.node], ['', split.low], node.size + split.node.size)
+      : node;
+    return replaced;
+  }
+
+  /** Takes the item of that key out, and returns it. */
+  delete(key: string): T | undefined {
+    const item = this.get(key);
+    if (!item) return undefined;
+    let root = this.#delete(this.#root, key);
+    while (root instanceof Branch && root.children.length === 1) root = childAt(root, 0);
+    this.#root = root instanceof Branch && root.children.length === 0 ? new Leaf<T>(this.#owner, []) : root;
+    return item;
+  }
+
+  /** The same items, in a tree of their own. O(1): writes to either copy what they change. */
+  snapshot(): SortedEntries<T> {
+    this.#owner = {};
+    return new SortedEntries<T>(this.#root);
+  }
+
+  /** How many keys sort before `key`. */
+  rank(key: string): number {
+    let rank = 0;
+    let node = this.#root;
+    while (node instanceof Branch) {
+      const index = childIndex(node.lows, key);
+      for (let before = 0; before < index; before++) rank += childAt(node, before).size;
+      node = childAt(node, index);
+    }
+    return rank + firstNotBelow(node.items, key);
+  }
+
+  /** Items in order, from `start` up to but without `end` (undefined: to the last). The tree must not change meanwhile. */
+  *range(start: RangeStart, end: string | undefined): IterableIterator<T> {
+    const path: { readonly branch: Branch<T>; index: number }[] = [];
+    let node = this.#root;
+    while (node instanceof Branch) {
+      const index = childIndex(node.lows, start.key);
+      path.push({ branch: node, index });
+      node = childAt(node, index);
+    }
+    let at = firstNotBelow(node.items, start.key);
+    if (start.exclusive && node.items[at]?.key === start.key) at++;
+    for (let leaf: Leaf<T> | undefined = node; leaf; leaf = nextLeaf(path), at = 0) {
+      const { items } = leaf;
+      const last = items.at(-1);
+      const inside = last === undefined || end === undefined || compareKeys(last.key, end) < 0;
+      const stop = inside ? items.length : firstNotBelow(items, end);
+      for (; at < stop; at++) yield items[at] as T;
+      if (!inside) return;
+    }
+  }
+
+  #set(node: Node<T>, item: T): { node: Node<T>; split?: { low: string; node: Node<T> }; replaced?: T } {
+    if (node instanceof Leaf) return this.#setInLeaf(node, item);
+    const branch = this.#ownedBranch(node);
+    const index = childIndex(branch.lows, item.key);
+    const { node: child, split, replaced } = this.#set(childAt(branch, index), item);
+    branch.children[index] = child;
+    if (!replaced) branch.size++;
+    if (split) {
+      branch.children.splice(index + 1, 0, split.node);
+      branch.lows.splice(index + 1, 0, split.low);
+    }
+    const sibling = branch.children.length > nodeItemsMax ? this.#splitBranch(branch) : undefined;
+    return { node: branch, ...(sibling && { split: sibling }), ...(replaced && { replaced }) };
+  }
+
+  #setInLeaf(node: Leaf<T>, item: T): { node: Node<T>; split?: { low: string; node: Node<T> }; replaced?: T } {
+    const leaf = this.#ownedLeaf(node);
+    const at = firstNotBelow(leaf.items, item.key);
+    const there = leaf.items[at];
+    if (there?.key === item.key) {
+      leaf.items[at] = item;
+      return { node: leaf, replaced: there };
+    }
+    leaf.items.splice(at, 0, item);
+    if (leaf.items.length <= nodeItemsMax) return { node: leaf };
+    // Objects made in order of name go to the end: then the left half would stay half empty for ever.
+    const cut = at === leaf.items.length - 1 ? at : leaf.items.length >>> 1;
+    const sibling = new Leaf(this.#owner, leaf.items.splice(cut));
+    return { node: leaf, split: { low: sibling.items[0]?.key ?? '', node: sibling } };
+  }
+
+  #splitBranch(branch: Branch<T>): { low: string; node: Node<T> } {
+    const cut = branch.children.length >>> 1;
+    const children = branch.children.splice(cut);
+    const lows = branch.lows.splice(cut);
+    const size = totalSize(children);
+    branch.size -= size;
+    return { low: lows[0] ?? '', node: new Branch(this.#owner, children, lows, size) };
+  }
+
+  /** Expects the key to be there. */
+  #delete(node: Node<T>, key: string): Node<T> {
+    if (node instanceof Leaf) {
+      const leaf = this.#ownedLeaf(node);
+      leaf.items.splice(firstNotBelow(leaf.items, key), 1);
+      return leaf;
+    }
+    const branch = this.#ownedBranch(node);
+    const index = childIndex(branch.lows, key);
+    branch.children[index] = this.#delete(childAt(branch, index), key);
+    branch.size--;
+    this.#mergeSmall(branch, index);
+    return branch;
+  }
+
+  /** Takes an empty child out, and joins a small one with its left or right neighbour where both fit into one node. */
+  #mergeSmall(branch: Branch<T>, index: number): void {
+    const width = nodeWidth(childAt(branch, index));
+    if (width >= nodeItemsMin) return;
+    if (width === 0) {
+      branch.children.splice(index, 1);
+      branch.lows.splice(index, 1);
+      return;
+    }
+    for (const left of [index - 1, index]) {
+      const [a, b] = [branch.children[left], branch.children[left + 1]];
+      if (!a || !b || nodeWidth(a) + nodeWidth(b) > nodeItemsMax) continue;
+      branch.children.splice(left, 2, this.#join(a, b, branch.lows[left + 1] ?? ''));
+      branch.lows.splice(left + 1, 1);
+      return;
+    }
+  }
+
+  /** Both are of one level. */
+  #join(a: Node<T>, b: Node<T>, lowOfB: string): Node<T> {
+    if (a instanceof Leaf && b instanceof Leaf) return new Leaf(this.#owner, [...a.items, ...b.items]);
+    const [left, right] = [a as Branch<T>, b as Branch<T>];
+    const lows = [...left.lows, lowOfB, ...right.lows.slice(1)];
+    return new Branch(this.#owner, [...left.children, ...right.children], lows, left.size + right.size);
+  }
+
+  #ownedLeaf(leaf: Leaf<T>): Leaf<T> {
+    return leaf.owner === this.#owner ? leaf : new Leaf(this.#owner, leaf.items.slice());
+  }
+
+  #ownedBranch(branch: Branch<T>): Branch<T> {
+    if (branch.owner === this.#owner) return branch;
+    return new Branch(this.#owner, branch.children.slice(), branch.lows.slice(), branch.size);
+  }
+}
+
+/** Moves on to the leaf after the one that `path` leads to. */
+function nextLeaf<T extends Keyed>(path: { readonly branch: Branch<T>; index: number }[]): Leaf<T> | undefined {
+  for (let step = path.pop(); step; step = path.pop()) {
+    if (step.index + 1 >= step.branch.children.length) continue;
+    path.push({ branch: step.branch, index: step.index + 1 });
+    let node = childAt(step.branch, step.index + 1);
+    while (node instanceof Branch) {
+      path.push({ branch: node, index: 0 });
+      node = childAt(node, 0);
+    }
+    return node;
+  }
+  return undefined;
+}
+
+const childAt = <T extends Keyed>(branch: Branch<T>, index: number): Node<T> => branch.children[index] as Node<T>;
+
+const nodeWidth = <T extends Keyed>(node: Node<T>): number =>
+  node instanceof Leaf ? node.items.length : node.children.length;
+
+const totalSize = <T extends Keyed>(nodes: readonly Node<T>[]): number =>
+  nodes.reduce((total, node) => total + node.size, 0);
+
+/** The child that holds `key`, or would: the last one whose low is not above it. */
+function childIndex(lows: readonly string[], key: string): number {
+  let low = 0;
+  let high = lows.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if (compareKeys(lows[middle] as string, key) <= 0) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Index of the first item whose key is not below `key`. */
+function firstNotBelow<T extends Keyed>(items: readonly T[], key: string): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareKeys((items[middle] as T).key, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

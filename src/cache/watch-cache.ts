@@ -1,0 +1,336 @@
+import type { Clock } from '../base/clock.ts';
+import type { Closable } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import { type Change, type ChangeBatch, isStoreError, type Revision, type Store, StoreError } from '../store/store.ts';
+import type { CachedResource, Collection, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
+import { CatchUp } from './catch-up.ts';
+import { type EntryCodec, objectCodec } from './entry-codec.ts';
+import { FanOut, type Published } from './fan-out.ts';
+import { Backoff, followChanges } from './feed.ts';
+import { awaitFresh, HeadReader, RevisionWaiters } from './freshness.ts';
+import { load } from './load.ts';
+import { ObjectWatcher, type WatchEnd, type WatcherHost } from './object-watcher.ts';
+import { type CollectionHost, type LoadedState, ResourceCollection } from './resource-collection.ts';
+import { WatcherIndex } from './watcher-index.ts';
+
+/** Something that is counted. */
+export interface Count {
+  inc(): void;
+}
+
+export interface CacheMetrics {
+  /** Resources read anew from the store after the start. */
+  readonly reloads: Count;
+  /** Watches closed because their client read too slowly. */
+  readonly slowWatches: Count;
+  /** Values found in the store that are no objects of their resource. */
+  readonly unreadableValues: Count;
+}
+
+export interface WatchCacheOptions {
+  readonly store: Store;
+  readonly resources: readonly CachedResource[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: CacheMetrics;
+  /** How entries are made. Absent: of objects in their stored form. For tests of other values. */
+  readonly codecOf?: (resource: CachedResource) => EntryCodec;
+}
+
+/** Opens a cache in front of the store, and starts to load it. */
+export const createWatchCache = (options: WatchCacheOptions): WatchCache => new StoreCache(options);
+
+/**
+ * All resources at one revision of the store. One loop takes in the store's changes: to the state first, then to the
+ * histories and, by the fan-out, to the watchers. Nothing is taken in while code of the cache runs synchronously, which is
+ * what makes a snapshot, a replay of history and the registration of a watcher agree with each other.
+ */
+class StoreCache implements WatchCache, CollectionHost, WatcherHost {
+  readonly logger: Logger;
+  readonly live = new WatcherIndex<ObjectWatcher>();
+  readonly catchUp: CatchUp;
+  readonly #options: WatchCacheOptions;
+  readonly #clock: Clock;
+  readonly #store: Store;
+  readonly #collections = new Map<string, ResourceCollection>();
+  readonly #watchers = new Set<ObjectWatcher>();
+  readonly #fanOut: FanOut;
+  readonly #waiters: RevisionWaiters;
+  readonly #heads: HeadReader;
+  readonly #abort = new AbortController();
+  readonly #ready: Promise<void>;
+  readonly #run: Promise<void>;
+  /** Resources that are being read while the feed goes on, with the changes that came since. */
+  readonly #loading = new Map<ResourceCollection, { readonly done: Promise<void>; changes: Change[] }>();
+  #revision: Revision = 0;
+  /** Counts how often everything was read anew. */
+  #generation = 0;
+  #sweep: Closable | undefined;
+
+  constructor(options: WatchCacheOptions) {
+    this.#options = options;
+    this.logger = options.logger;
+    this.#clock = options.clock;
+    this.#store = options.store;
+    this.#fanOut = new FanOut(options.clock, this.live);
+    this.#waiters = new RevisionWaiters(options.clock);
+    this.#heads = new HeadReader(options.store);
+    this.catchUp = new CatchUp({ ...options, collectionOf: (key) => this.#collectionOf(key) });
+    for (const resource of options.resources) this.#register(resource);
+    this.#ready = this.#loadAll();
+    this.#run = this.#ready.then(
+      () => this.#follow(),
+      () => this.close(),
+    );
+    this.#armSweep();
+  }
+
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  get published(): Revision {
+    return this.#fanOut.published;
+  }
+
+  get watchers(): number {
+    return this.#watchers.size;
+  }
+
+  collection(prefix: string): Collection {
+    return this.#find(prefix);
+  }
+
+  collections(): readonly Collection[] {
+    return [...this.#collections.values()].filter((collection) => collection.loaded);
+  }
+
+  async addResource(resource: CachedResource): Promise<void> {
+    const collection = this.#register(resource);
+    // The first load takes all that are registered when it ends.
+    if (this.#generation === 0) await this.#ready;
+    if (!collection.loaded) await this.#loadOne(collection);
+  }
+
+  async reload(prefix: string): Promise<void> {
+    const collection = this.#find(prefix);
+    this.#options.metrics?.reloads.inc();
+    await this.#loadOne(collection);
+  }
+
+  waitFor(revision: Revision, waitMs: number, signal?: AbortSignal): Promise<boolean> {
+    return this.#waiters.wait(revision, waitMs, signal);
+  }
+
+  fresh(signal?: AbortSignal): Promise<Revision> {
+    return awaitFresh(this.#heads, this.#waiters, signal);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#abort.signal.aborted) {
+      this.#abort.abort();
+      this.#sweep?.close();
+      this.#fanOut.close();
+      this.catchUp.close();
+      this.#waiters.close();
+      for (const watcher of [...this.#watchers]) watcher.end('closed');
+    }
+    await this.#run;
+  }
+
+  watch(collection: ResourceCollection, options: WatchOptions, sink: WatchSink): Watcher {
+    const watcher = new ObjectWatcher(this, collection, options, sink);
+    this.#watchers.add(watcher);
+    // The sink hears nothing before its owner has the watcher.
+    queueMicrotask(() => {
+      if (this.#abort.signal.aborted) watcher.end('closed');
+      else watcher.begin();
+    });
+    return watcher;
+  }
+
+  ended(watcher: ObjectWatcher, reason: WatchEnd): void {
+    this.#watchers.delete(watcher);
+    if (reason === 'slow') this.#options.metrics?.slowWatches.inc();
+  }
+
+  foundUnreadable(): void {
+    this.#options.metrics?.unreadableValues.inc();
+  }
+
+  #find(prefix: string): ResourceCollection {
+    const collection = this.#collections.get(prefix);
+    if (!collection) throw new Error(`no resource ${prefix} in the cache`);
+    return collection;
+  }
+
+  #register(resource: CachedResource): ResourceCollection {
+    const { prefix, namespaced } = resource;
+    if (!/^(\/[^/]+)+\/$/.test(prefix)) throw new Error(`${prefix} is no prefix of a resource`);
+    for (const other of this.#collections.keys()) {
+      if (other.startsWith(prefix) || prefix.startsWith(other))
+        throw new Error(`resources ${prefix} and ${other} overlap`);
+    }
+    const codec = (this.#options.codecOf ?? objectCodec)(resource);
+    const collection = new ResourceCollection(this, { prefix, namespaced, codec });
+    this.#collections.set(prefix, collection);
+    return collection;
+  }
+
+  /** The collection whose prefix the key starts with: at most one, as no prefix is the start of another. */
+  #collectionOf(key: string): ResourceCollection | undefined {
+    for (let slash = key.indexOf('/', 1); slash >= 0; slash = key.indexOf('/', slash + 1)) {
+      const collection = this.#collections.get(key.slice(0, slash + 1));
+      if (collection) return collection;
+    }
+    return undefined;
+  }
+
+  /** Takes in the store's changes until the cache is closed. */
+  async #follow(): Promise<void> {
+    const { signal } = this.#abort;
+    const backoff = new Backoff(this.#clock);
+    while (!signal.aborted) {
+      try {
+        const feed = followChanges({
+          store: this.#store,
+          from: this.#revision,
+          signal,
+          clock: this.#clock,
+          logger: this.logger,
+        });
+        for await (const batch of feed) {
+          backoff.reset();
+          this.#apply(batch);
+          await this.#fanOut.ready(signal);
+        }
+      } catch (error) {
+        if (!isStoreError(error, 'compacted')) await backoff.wait(signal);
+        await this.#recover(error, backoff);
+      }
+    }
+  }
+
+  /** Reads everything anew, until it succeeds: the feed cannot go on from where it was. */
+  async #recover(reason: unknown, backoff: Backoff): Promise<void> {
+    const { signal } = this.#abort;
+    this.logger.error('the feed of changes was lost and everything is read anew', {
+      revision: this.#revision,
+      error: reason,
+    });
+    while (!signal.aborted) {
+      try {
+        await this.#loadAll();
+        this.#options.metrics?.reloads.inc();
+        return;
+      } catch (error) {
+        this.logger.warn('the store could not be read; it is tried again', { error });
+        await backoff.wait(signal);
+      }
+    }
+  }
+
+  #apply(batch: ChangeBatch): void {
+    const now = this.#clock.monotonic();
+    const published: Published[] = [];
+    for (const change of batch.changes) {
+      if (change.revision <= this.#revision) continue;
+      const collection = this.#collectionOf(change.key);
+      if (!collection) continue;
+      this.#loading.get(collection)?.changes.push(change);
+      if (!collection.loaded) continue;
+      const watched = collection.apply(change, batch, now);
+      const location = collection.codec.locate(change.key);
+      if (watched && location) published.push({ collection, location, change: watched, revision: change.revision });
+    }
+    this.#advance(batch.revision);
+    this.#fanOut.publish(published, this.#revision);
+  }
+
+  /** Never goes back. */
+  #advance(revision: Revision): void {
+    if (revision <= this.#revision) return;
+    this.#revision = revision;
+    this.#waiters.advance(revision);
+  }
+
+  /** Reads every resource at one revision, and puts all of that in place at once. The feed does not run meanwhile. */
+  async #loadAll(): Promise<void> {
+    const head = await this.#store.head();
+    if (head < this.#revision) {
+      throw new StoreError('corrupt', `the store is at revision ${head} and was at ${this.#revision}`, {
+        revision: head,
+      });
+    }
+    const loaded = new Map<ResourceCollection, LoadedState>();
+    // Resources may be added meanwhile.
+    for (;;) {
+      const missing = [...this.#collections.values()].filter((collection) => !loaded.has(collection));
+      if (missing.length === 0) break;
+      for (const collection of missing) loaded.set(collection, await load(this.#store, collection, head));
+    }
+    this.#generation++;
+    this.#loading.clear();
+    this.#advance(head);
+    this.#fanOut.skipTo(head);
+    for (const [collection, state] of loaded) this.#install(collection, state, []);
+  }
+
+  /** Reads one resource while the feed goes on. Calls that come together share the work. */
+  #loadOne(collection: ResourceCollection): Promise<void> {
+    const under = this.#loading.get(collection);
+    if (under) return under.done;
+    const loading = { changes: [] as Change[], done: Promise.resolve() };
+    const entry = Object.assign(loading, { done: Promise.resolve().then(() => this.#loadBeside(collection, loading)) });
+    this.#loading.set(collection, entry);
+    return entry.done;
+  }
+
+  async #loadBeside(collection: ResourceCollection, loading: { changes: Change[] }): Promise<void> {
+    const { signal } = this.#abort;
+    const generation = this.#generation;
+    const backoff = new Backoff(this.#clock);
+    while (!signal.aborted && generation === this.#generation) {
+      const at = this.#revision;
+      loading.changes = [];
+      try {
+        const state = await load(this.#store, collection, at);
+        if (signal.aborted || generation !== this.#generation) break;
+        this.#loading.delete(collection);
+        this.#install(collection, state, loading.changes);
+        return;
+      } catch (error) {
+        this.logger.warn('a resource could not be read; it is tried again', { prefix: collection.prefix, at, error });
+        await backoff.wait(signal);
+      }
+    }
+    // Either everything was read anew meanwhile, this resource too, or there is nothing left to load for.
+    if (!collection.loaded) throw new StoreError('unavailable', 'the cache is closed');
+  }
+
+  /** `changes`: what came after the state was read. */
+  #install(collection: ResourceCollection, state: LoadedState, changes: readonly Change[]): void {
+    const first = !collection.loaded;
+    collection.install(state);
+    const now = this.#clock.monotonic();
+    for (const change of changes) collection.apply(change, changes, now);
+    for (const watcher of [...this.#watchers]) {
+      if (watcher.collection !== collection) continue;
+      // What a watcher was told may differ from what was read.
+      if (first) watcher.begin();
+      else watcher.end('compacted');
+    }
+  }
+
+  #armSweep(): void {
+    this.#sweep = this.#clock.after(limits.cacheSweepMs, () => {
+      for (const collection of this.#collections.values()) collection.trim(this.#clock.monotonic());
+      this.#armSweep();
+    });
+  }
+}
