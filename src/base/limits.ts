@@ -104,6 +104,8 @@ export const limits = {
   /** First wait after the store's feed broke; doubled up to the longest. */
   feedRetryMsMin: 100,
   feedRetryMsMax: 5_000,
+  /** How long the deletion of a pod may wait, in seconds, whatever was asked for: 68 years. */
+  graceSecondsMax: 2 ** 31 - 1,
   /** Attempts to find a free name for `generateName`. */
   generateNameAttemptsMax: 8,
   /** Re-reads after a lost race of a write that named no resourceVersion. */

@@ -40,8 +40,9 @@ export const recordGuarantees = (guarantee: Guarantee): void => {
   guarantee('update and delete refuse another revision than the expected one', async ({ store }) => {
     const first = await written(store, '/a', 'one');
     const second = await store.update('/a', bytes('two'), first.revision);
-    for (const attempt of [store.update('/a', bytes('x'), first.revision), store.delete('/a', first.revision)]) {
-      const error = await rejected(attempt, 'conflict');
+    const attempts = [() => store.update('/a', bytes('x'), first.revision), () => store.delete('/a', first.revision)];
+    for (const attempt of attempts) {
+      const error = await rejected(attempt(), 'conflict');
       assert.equal(error.key, '/a');
       assert.equal(error.revision, second.revision);
     }

@@ -1,0 +1,23 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Closable } from '../../../base/disposable.ts';
+import { limits } from '../../../base/limits.ts';
+
+const firstMs = 50;
+
+/** How long to wait before attempt `attempt` (1 is the first repetition): twice as long each time, up to a limit. */
+export const backoffMs = (attempt: number): number =>
+  Math.min(firstMs * 2 ** Math.max(attempt - 1, 0), limits.etcdBackoffMsMax);
+
+/** Resolves after `ms`, or as soon as `signal` aborts. Never rejects. */
+export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    let timer: Closable | undefined;
+    const end = () => {
+      timer?.close();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    timer = clock.after(ms, end);
+    signal.addEventListener('abort', end, { once: true });
+  });

@@ -1,0 +1,72 @@
+import { type ServiceError, status } from '@grpc/grpc-js';
+import { StoreError } from '../../store.ts';
+
+/**
+ * What an etcd call failed with, in the store's terms. Statuses and their texts are those of etcd's published
+ * `rpctypes` package and of gRPC (https://grpc.io/docs/guides/status-codes).
+ */
+
+/** Whether another attempt, perhaps at another member, may succeed. Only ever asked for calls that change nothing. */
+export const isTransient = (error: ServiceError): boolean => {
+  switch (error.code) {
+    case status.UNAVAILABLE:
+    case status.DEADLINE_EXCEEDED:
+    case status.CANCELLED:
+    case status.ABORTED:
+    case status.INTERNAL:
+    case status.UNKNOWN:
+    case status.FAILED_PRECONDITION:
+      return true;
+    case status.RESOURCE_EXHAUSTED:
+      return error.details.includes('too many requests');
+    default:
+      return false;
+  }
+};
+
+/** The answer is longer than this client takes (`limits.etcdMessageBytesMax`): ask for less. */
+export const isAnswerTooLarge = (error: unknown): boolean =>
+  error instanceof StoreError &&
+  isServiceError(error.cause) &&
+  error.cause.code === status.RESOURCE_EXHAUSTED &&
+  error.cause.details.startsWith('Received message larger than max');
+
+/** True for what a gRPC call fails with. */
+export const isServiceError = (error: unknown): error is ServiceError =>
+  error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;
+
+/**
+ * The StoreError of a failed call. `unavailable` is the answer where nothing more definite is known: of a write it says
+ * that it may or may not have happened.
+ */
+export const toStoreError = (error: ServiceError, endpoint: string): StoreError => {
+  const text = `etcd at ${endpoint}: ${error.details}`;
+  switch (error.code) {
+    case status.OUT_OF_RANGE:
+      if (error.details.includes('compacted')) return new StoreError('compacted', text, { cause: error });
+      if (error.details.includes('future revision')) return new StoreError('futureRevision', text, { cause: error });
+      break;
+    case status.RESOURCE_EXHAUSTED:
+      if (error.details.includes('database space exceeded') || isRequestTooLarge(error)) {
+        return new StoreError('full', text, { cause: error });
+      }
+      break;
+    case status.INVALID_ARGUMENT:
+      if (isRequestTooLarge(error)) return new StoreError('full', text, { cause: error });
+      break;
+    case status.DATA_LOSS:
+      return new StoreError('corrupt', text, { cause: error });
+    case status.PERMISSION_DENIED:
+    case status.UNAUTHENTICATED:
+      return new StoreError('unavailable', `etcd at ${endpoint} refuses this client: ${error.details}`, {
+        cause: error,
+      });
+    default:
+      break;
+  }
+  return new StoreError('unavailable', text, { cause: error });
+};
+
+/** By etcd's own check, or by its gRPC server's before that; each says so before anything is written. */
+const isRequestTooLarge = (error: ServiceError): boolean =>
+  error.details.includes('request is too large') || error.details.startsWith('grpc: received message larger than max');

@@ -1,0 +1,216 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Closable } from '../../../base/disposable.ts';
+import { limits } from '../../../base/limits.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { type Change, type ChangeBatch, type Revision, StoreError, type StoreRecord } from '../../store.ts';
+import { backoffMs, pause } from './backoff.ts';
+import type { EtcdConnection, WatchConnection } from './etcd-connection.ts';
+import { isServiceError, isTransient, toStoreError } from './etcd-errors.ts';
+import type { EtcdKeys } from './etcd-keys.ts';
+import { type KeyValue, putMethod, type WatchEvent, type WatchResponse } from './etcd-messages.ts';
+import { ProgressRequests } from './progress-requests.ts';
+import { answersProgressRequests } from './server-version.ts';
+import { type EventBatch, WatchBatches } from './watch-batches.ts';
+
+/** What a feed reads of its store besides the watch. */
+export interface FeedSource {
+  head(): Promise<Revision>;
+  get(key: string, at: Revision): Promise<StoreRecord | undefined>;
+  /** Throws `compacted` where history does not reach back to `revision`. */
+  assertKept(revision: Revision): Promise<void>;
+}
+
+export interface EtcdFeedOptions {
+  readonly connection: EtcdConnection;
+  readonly keys: EtcdKeys;
+  readonly source: FeedSource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly from: Revision;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One change feed: a watch stream of etcd, opened again from where the feed stands when it breaks.
+ *
+ * What etcd leaves open, and what the feed makes of it:
+ * - An event comes without its previous value where that was compacted before etcd sent the event. The feed reads it at the
+ *   revision before the event; where that is gone too, the feed ends with `compacted`, and its reader lists anew.
+ * - A watch from the revision of the last compaction is accepted, although before 3.4.36 and 3.5.18 a deletion at that
+ *   very revision is lost; before 3.4.31 and 3.5.13 a watch that falls behind a compaction can skip events without being
+ *   told. So while a feed catches up, at its start and after its reader was slow, it makes sure before each batch that
+ *   history still reaches back to where it stands.
+ * - Progress that is asked for can overtake events before 3.4.25 and 3.5.8, and can stay out before 3.4.31 and 3.5.13.
+ *   With those servers the feed writes its marker key instead, whose event is the progress.
+ */
+export class EtcdFeed {
+  readonly #options: EtcdFeedOptions;
+  /** Aborted when the reader leaves or the store closes. */
+  readonly #stopped: AbortSignal;
+  /** Everything up to here was handed to the reader. */
+  #position: Revision;
+  /** Up to here the feed catches up. */
+  #catchUpTo: Revision = 0;
+  #progress: ProgressRequests | undefined;
+  #brokenSince: number | undefined;
+  #failures = 0;
+
+  constructor(options: EtcdFeedOptions) {
+    this.#options = options;
+    this.#position = options.from;
+    this.#stopped = AbortSignal.any([options.signal, options.connection.ended]);
+  }
+
+  /** The head is at least here; the feed sees to it that it hears of that. */
+  headMoved(head: Revision): void {
+    this.#progress?.headMoved(head);
+  }
+
+  async *batches(): AsyncGenerator<ChangeBatch, void> {
+    const { connection, clock, signal } = this.#options;
+    while (!this.#stopped.aborted) {
+      const watch = connection.openWatch();
+      try {
+        yield* this.#follow(watch);
+      } catch (error) {
+        if (this.#stopped.aborted) break;
+        this.#assertMayGoOn(error, watch.endpoint);
+        connection.turnAwayFrom(watch.endpoint);
+      }
+      await pause(clock, backoffMs(++this.#failures), this.#stopped);
+    }
+    if (!signal.aborted) throw new StoreError('unavailable', 'the store is closed');
+  }
+
+  /** Throws what the reader must know; returns where the feed may try again. */
+  #assertMayGoOn(error: unknown, endpoint: string): void {
+    const { clock, logger } = this.#options;
+    if (!isServiceError(error)) throw error;
+    this.#brokenSince ??= clock.monotonic();
+    const brokenMs = clock.monotonic() - this.#brokenSince;
+    if (!isTransient(error) || brokenMs > limits.etcdFeedBrokenMsMax) throw toStoreError(error, endpoint);
+    logger.warn('etcd watch broke, reconnecting', { endpoint, reason: error.details, revision: this.#position });
+  }
+
+  /** Batches of one watch stream, until it breaks or the feed is stopped. */
+  async *#follow(watch: WatchConnection): AsyncGenerator<ChangeBatch, void> {
+    const { clock, keys } = this.#options;
+    const batches = new WatchBatches(this.#position);
+    let waiting = true;
+    const progress = new ProgressRequests({
+      clock,
+      state: () => ({ revision: batches.revision, waiting }),
+      request: this.#progressRequester(watch),
+    });
+    this.#progress = progress;
+    const poll = this.#pollHead();
+    const stop = () => watch.close();
+    this.#stopped.addEventListener('abort', stop, { once: true });
+    try {
+      watch.call.write({ type: 'create', ...keys.watched, startRevision: this.#position + 1 });
+      const responses: AsyncIterable<WatchResponse> = watch.call;
+      for await (const response of responses) {
+        if (this.#stopped.aborted) return;
+        waiting = false;
+        await this.#greet(response, watch.endpoint);
+        const batch = batches.take(response);
+        if (batch) {
+          const sentAt = clock.monotonic();
+          yield await this.#toChangeBatch(batch);
+          if (clock.monotonic() - sentAt > limits.etcdSlowReaderMs) await this.#noteSlowReader();
+        }
+        waiting = true;
+      }
+    } finally {
+      this.#stopped.removeEventListener('abort', stop);
+      progress.close();
+      poll.close();
+      watch.close();
+    }
+  }
+
+  /** Deals with the announcements that a watch was created or ended. */
+  async #greet(response: WatchResponse, endpoint: string): Promise<void> {
+    if (response.compactRevision > 0) {
+      const message = `etcd has compacted its history before revision ${response.compactRevision}`;
+      throw new StoreError('compacted', message, { revision: response.compactRevision });
+    }
+    if (response.canceled) {
+      throw new StoreError('unavailable', `etcd at ${endpoint} ended the watch: ${response.cancelReason}`);
+    }
+    if (!response.created) return;
+    this.#brokenSince = undefined;
+    if (response.header.revision <= this.#position) return;
+    this.#catchUpTo = response.header.revision;
+    this.headMoved(response.header.revision);
+    await this.#options.source.assertKept(this.#position);
+  }
+
+  async #toChangeBatch({ events, revision }: EventBatch): Promise<ChangeBatch> {
+    const changes: Change[] = [];
+    for (const event of events) {
+      const change = await this.#toChange(event);
+      if (change) changes.push(change);
+    }
+    if (this.#position < this.#catchUpTo) await this.#options.source.assertKept(this.#position);
+    this.#position = revision;
+    this.#failures = 0;
+    return { changes, revision };
+  }
+
+  /** Undefined for the marker. */
+  async #toChange({ type, record, previous }: WatchEvent): Promise<Change | undefined> {
+    const key = this.#options.keys.fromEtcd(record.key);
+    if (key === undefined) return undefined;
+    const { modRevision: revision, value } = record;
+    if (type === 'put' && record.createRevision === revision) return { type: 'create', key, revision, value };
+    const before = await this.#previous(key, revision, previous);
+    return type === 'put'
+      ? { type: 'update', key, revision, value, previous: before }
+      : { type: 'delete', key, revision, previous: before };
+  }
+
+  async #previous(key: string, revision: Revision, sent: KeyValue | undefined): Promise<StoreRecord> {
+    if (sent) return { key, value: sent.value, revision: sent.modRevision };
+    const read = await this.#options.source.get(key, revision - 1);
+    if (read) return read;
+    throw new StoreError('corrupt', `etcd has no value of ${key} before its change at ${revision}`, { key, revision });
+  }
+
+  async #noteSlowReader(): Promise<void> {
+    this.#catchUpTo = Math.max(this.#catchUpTo, await this.#options.source.head());
+  }
+
+  #progressRequester(watch: WatchConnection): () => void {
+    const { connection, keys, logger } = this.#options;
+    let answers: Promise<boolean> | undefined;
+    const request = async () => {
+      answers ??= watch.version().then(answersProgressRequests);
+      if (await answers) watch.call.write({ type: 'progress' });
+      else await connection.write(putMethod, { key: keys.marker, value: new Uint8Array(0) });
+    };
+    return () => {
+      // The feed loses nothing without progress, and will ask again.
+      request().catch((error: unknown) => logger.debug('etcd progress request failed', { error }));
+    };
+  }
+
+  /** Learns of a head that others' writes have moved, while nobody else asks for it. */
+  #pollHead(): Closable {
+    const { clock, source } = this.#options;
+    let closed = false;
+    let timer: Closable;
+    const poll = async () => {
+      // A failure shows in the watch itself, and the head is asked for again.
+      await source.head().catch(() => undefined);
+      if (!closed) timer = clock.after(limits.etcdHeadPollMs, poll);
+    };
+    timer = clock.after(limits.etcdHeadPollMs, poll);
+    return {
+      close: () => {
+        closed = true;
+        timer.close();
+      },
+    };
+  }
+}

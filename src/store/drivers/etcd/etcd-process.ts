@@ -1,0 +1,145 @@
+/** Test support: etcd servers of the machine, started by tests. Imported by tests only. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EtcdTls } from './etcd-connection.ts';
+import { openEtcdStore } from './etcd-store.ts';
+
+/** An option of node:test: why tests that need etcd are skipped, or false where it is installed. */
+export const etcdMissing: string | false =
+  spawnSync('etcd', ['--version']).status === 0 ? false : 'etcd is not installed: apt-get install etcd-server';
+
+export interface EtcdProcessOptions {
+  /** Files with which etcd serves TLS, and wants client certificates of that authority. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile: string };
+  /** How a client gets through to it, when `tls` is set. */
+  readonly clientTls?: EtcdTls;
+  /** More flags of etcd. */
+  readonly flags?: readonly string[];
+}
+
+export interface EtcdProcess {
+  /** `http://127.0.0.1:port`, or `https`; stays the same over restarts. */
+  readonly endpoint: string;
+  /** Ends it as a crash does; its data stays. */
+  kill(): Promise<void>;
+  /** Starts it again on its data, after `kill`. Resolves when it answers. */
+  start(): Promise<void>;
+  /** Freezes it: connections stay open and nothing answers. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts an etcd of one member with empty data on a free port of 127.0.0.1. Call `stop` when done; should that be
+ * missed, etcd ends with this process: on exit by a handler, on a crash by the kernel (`setpriv --pdeathsig`, on Linux).
+ */
+export const startEtcd = async (options: EtcdProcessOptions = {}): Promise<EtcdProcess> => {
+  for (let attempt = 1; ; attempt++) {
+    const etcd = new EtcdServer(options, await freePort());
+    try {
+      await etcd.start();
+      return etcd;
+    } catch (error) {
+      await etcd.stop();
+      // Somebody else may have taken the port between finding it free and using it.
+      if (attempt === 3) throw error;
+    }
+  }
+};
+
+class EtcdServer implements EtcdProcess {
+  readonly endpoint: string;
+  readonly #options: EtcdProcessOptions;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'orch-etcd-'));
+  readonly #killWithUs = () => this.#child?.kill('SIGKILL');
+  #child: ChildProcess | undefined;
+  #log = '';
+
+  constructor(options: EtcdProcessOptions, port: number) {
+    this.#options = options;
+    this.endpoint = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+    process.once('exit', this.#killWithUs);
+  }
+
+  async start(): Promise<void> {
+    const child = spawnToDieWithUs('etcd', this.#flags());
+    this.#child = child;
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#log = (this.#log + text).slice(-4_000);
+    });
+    const exited = new Promise<never>((_, reject) => {
+      child.once('error', reject);
+      child.once('exit', () => reject(new Error(`etcd ended at its start:\n${this.#log}`)));
+    });
+    await Promise.race([this.#answers(), exited]);
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  freeze(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    process.off('exit', this.#killWithUs);
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #answers(): Promise<void> {
+    const { clientTls } = this.#options;
+    const store = await openEtcdStore({ endpoints: [this.endpoint], ...(clientTls ? { tls: clientTls } : {}) });
+    await store.close();
+  }
+
+  #flags(): readonly string[] {
+    const { tls, flags = [] } = this.#options;
+    return [
+      ...['--data-dir', this.#directory],
+      ...['--listen-client-urls', this.endpoint, '--advertise-client-urls', this.endpoint],
+      // Nobody joins a cluster of one: any free port will do.
+      ...['--listen-peer-urls', 'http://127.0.0.1:0'],
+      ...['--logger', 'zap', '--log-level', 'error'],
+      ...(tls ? ['--cert-file', tls.certFile, '--key-file', tls.keyFile] : []),
+      ...(tls ? ['--client-cert-auth', '--trusted-ca-file', tls.clientCaFile] : []),
+      ...flags,
+    ];
+  }
+}
+
+const spawnToDieWithUs = (command: string, args: readonly string[]): ChildProcess => {
+  const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find((file) => existsSync(file));
+  // 3.4 refuses to run on arm64 without being told to. Nothing else of the environment may configure it.
+  const env = { PATH: process.env['PATH'], ETCD_UNSUPPORTED_ARCH: process.arch };
+  const stdio = ['ignore', 'ignore', 'pipe'] as const;
+  return setpriv
+    ? spawn(setpriv, ['--pdeathsig', 'KILL', command, ...args], { env, stdio: [...stdio] })
+    : spawn(command, args, { env, stdio: [...stdio] });
+};
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+};

@@ -1,0 +1,270 @@
+import { type Clock, systemClock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
+import { type Logger, silentLogger } from '../../../base/logger.ts';
+import {
+  type ChangeBatch,
+  type Committed,
+  isStoreError,
+  type ListOptions,
+  type Page,
+  type Revision,
+  type Store,
+  StoreError,
+  type StoreRecord,
+} from '../../store.ts';
+import { EtcdConnection, type EtcdTls } from './etcd-connection.ts';
+import { isAnswerTooLarge } from './etcd-errors.ts';
+import { EtcdFeed } from './etcd-feed.ts';
+import { EtcdKeys, type KeyRange } from './etcd-keys.ts';
+import {
+  compactMethod,
+  type GuardedWriteResponse,
+  guardedWriteMethod,
+  type KeyValue,
+  type RangeRequest,
+  type RangeResponse,
+  rangeMethod,
+} from './etcd-messages.ts';
+import { SharedRead } from './shared-read.ts';
+
+export interface EtcdStoreOptions {
+  /** `https://host:2379` or `http://host:2379`; each is tried. */
+  readonly endpoints: readonly string[];
+  /** Before every key: begins with `/` and has none at its end. Only keys below `<prefix>/` are seen. */
+  readonly prefix?: string;
+  /** PEM texts. Absent: no TLS with `http` endpoints, the system's authorities with `https` ones. */
+  readonly tls?: EtcdTls;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}
+
+/**
+ * The store on an etcd cluster (3.4 or later; v3 API over gRPC). Any number of stores, in any number of processes, may
+ * use one prefix, and several prefixes one etcd.
+ *
+ * - The revision is that of the whole etcd: it also moves when others write, and `compact` compacts all of etcd.
+ * - `compacted` carries the oldest revision only where etcd tells it: with feeds, not with reads.
+ * - `unavailable` is every failure without a clear answer: see `EtcdConnection` for what is tried again.
+ * - `full`: etcd's quota is reached, or the value is larger than etcd takes (`--max-request-bytes`).
+ *
+ * Resolves when the cluster has answered; rejects with `unavailable` and the reason of each endpoint when none does.
+ */
+export const openEtcdStore = async (options: EtcdStoreOptions): Promise<Store> => {
+  const store = new EtcdStore(options);
+  try {
+    const revision = await store.head();
+    options.logger?.info('etcd is connected', { endpoints: options.endpoints, revision });
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+};
+
+class EtcdStore implements Store {
+  readonly #connection: EtcdConnection;
+  readonly #keys: EtcdKeys;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #feeds = new Set<EtcdFeed>();
+  readonly #head = new SharedRead(() => this.#readHead());
+
+  constructor({ endpoints, prefix = '/registry', tls, clock = systemClock, logger = silentLogger }: EtcdStoreOptions) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#keys = new EtcdKeys(prefix);
+    this.#connection = new EtcdConnection({ endpoints, tls, clock, probeKey: this.#keys.marker });
+  }
+
+  head(): Promise<Revision> {
+    return this.#head.get();
+  }
+
+  async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
+    const { records } = await this.#range({ key: this.#keys.toEtcd(key), ...revisionOf(at) });
+    const [record] = records;
+    return record && toRecord(key, record);
+  }
+
+  async list(prefix: string, options: ListOptions = {}): Promise<Page> {
+    const range = this.#keys.range(prefix, options.after);
+    if (options.limit === 0) return this.#count(range, options.at);
+    for (;;) {
+      try {
+        return await this.#listPages(range, options);
+      } catch (error) {
+        // Compacted between two pages: the list was not of a revision that the caller chose, so a newer one will do.
+        if (options.at !== undefined || !isStoreError(error, 'compacted')) throw error;
+      }
+    }
+  }
+
+  async create(key: string, value: Uint8Array): Promise<Committed> {
+    const { header, succeeded, current } = await this.#write({ key, value, expected: 0 });
+    if (succeeded) return { revision: header.revision };
+    throw new StoreError('exists', `key ${key} exists`, { key, ...revisionOfRecord(current) });
+  }
+
+  update(key: string, value: Uint8Array, expected: Revision): Promise<Committed> {
+    return this.#replace({ key, value, expected });
+  }
+
+  delete(key: string, expected: Revision): Promise<Committed> {
+    return this.#replace({ key, expected });
+  }
+
+  async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {
+    const feed = new EtcdFeed({
+      connection: this.#connection,
+      keys: this.#keys,
+      source: {
+        head: () => this.head(),
+        get: (key, at) => this.get(key, at),
+        assertKept: (revision) => this.#assertKept(revision),
+      },
+      clock: this.#clock,
+      logger: this.#logger,
+      from,
+      signal,
+    });
+    this.#feeds.add(feed);
+    try {
+      yield* feed.batches();
+    } finally {
+      this.#feeds.delete(feed);
+    }
+  }
+
+  async compact(upTo: Revision): Promise<void> {
+    if (upTo < 1) return;
+    try {
+      await this.#connection.read(compactMethod, { revision: upTo });
+    } catch (error) {
+      if (!isStoreError(error, 'compacted')) throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  async #readHead(): Promise<Revision> {
+    const { header } = await this.#range({ key: this.#keys.marker, countOnly: true });
+    return header.revision;
+  }
+
+  async #assertKept(revision: Revision): Promise<void> {
+    try {
+      await this.#range({ key: this.#keys.marker, countOnly: true, ...revisionOf(revision) });
+    } catch (error) {
+      // The feed waits for the head to get there.
+      if (!isStoreError(error, 'futureRevision')) throw error;
+    }
+  }
+
+  async #count({ key, rangeEnd }: KeyRange, at: Revision | undefined): Promise<Page> {
+    const { header, count } = await this.#range({ key, rangeEnd, countOnly: true, ...revisionOf(at) });
+    return { records: [], revision: at ?? header.revision, remaining: count };
+  }
+
+  /** Reads pages of one revision until there are enough records. */
+  async #listPages({ key, rangeEnd }: KeyRange, { at, limit }: ListOptions): Promise<Page> {
+    const records: StoreRecord[] = [];
+    let revision = at;
+    let start = key;
+    let pageMax: number = limits.etcdFirstPageMax;
+    for (;;) {
+      const missing = (limit ?? Number.POSITIVE_INFINITY) - records.length;
+      const page = await this.#page({
+        key: start,
+        rangeEnd,
+        limit: Math.min(missing, pageMax),
+        ...revisionOf(revision),
+      });
+      revision ??= page.header.revision;
+      for (const record of page.records) records.push(this.#toListed(record));
+      const last = page.records.at(-1);
+      const remaining = page.count - page.records.length;
+      if (!last || remaining === 0 || page.records.length >= missing) return { records, revision, remaining };
+      start = Buffer.concat([last.key, zeroByte]);
+      pageMax = nextPageMax(page.records);
+    }
+  }
+
+  /** Asks for half as many records as long as the answer is too large. */
+  async #page(request: RangeRequest & { readonly limit: number }): Promise<RangeResponse> {
+    try {
+      return await this.#range(request);
+    } catch (error) {
+      if (!isAnswerTooLarge(error) || request.limit === 1) throw error;
+      return this.#page({ ...request, limit: Math.ceil(request.limit / 2) });
+    }
+  }
+
+  async #replace({ key, value, expected }: Replacement): Promise<Committed> {
+    // Where 0 is expected no revision may match: to etcd it would mean that the key is absent.
+    const guard = expected > 0 ? expected : Number.MAX_SAFE_INTEGER;
+    const { header, succeeded, current } = await this.#write({ key, value, expected: guard });
+    if (succeeded) return { revision: header.revision };
+    if (!current) throw new StoreError('notFound', `key ${key} is absent`, { key });
+    const message = `key ${key} is at revision ${current.modRevision}, not ${expected}`;
+    throw new StoreError('conflict', message, { key, revision: current.modRevision });
+  }
+
+  async #write({ key, value, expected }: Replacement): Promise<GuardedWriteResponse> {
+    const response = await this.#connection.write(guardedWriteMethod, {
+      key: this.#keys.toEtcd(key),
+      modRevision: expected,
+      ...(value === undefined ? {} : { value }),
+    });
+    this.#headMoved(response.header.revision);
+    return response;
+  }
+
+  /** Linearizable, as every read of the driver. */
+  async #range(request: RangeRequest): Promise<RangeResponse> {
+    const response = await this.#connection.read(rangeMethod, request);
+    this.#headMoved(response.header.revision);
+    return response;
+  }
+
+  #headMoved(head: Revision): void {
+    for (const feed of this.#feeds) feed.headMoved(head);
+  }
+
+  #toListed(record: KeyValue): StoreRecord {
+    const key = this.#keys.fromEtcd(record.key);
+    // Ranges begin after the marker.
+    if (key === undefined) throw new StoreError('corrupt', 'etcd listed a key outside of the range asked for');
+    return toRecord(key, record);
+  }
+}
+
+interface Replacement {
+  readonly key: string;
+  /** Undefined: delete. */
+  readonly value?: Uint8Array | undefined;
+  readonly expected: Revision;
+}
+
+const zeroByte = Uint8Array.of(0);
+
+const toRecord = (key: string, { value, modRevision }: KeyValue): StoreRecord => ({
+  key,
+  value,
+  revision: modRevision,
+});
+
+const revisionOfRecord = (record: KeyValue | undefined): { readonly revision?: Revision } =>
+  record ? { revision: record.modRevision } : {};
+
+/** etcd reads 0 as "newest"; its history begins with nothing at revision 1, which is also what was there before. */
+const revisionOf = (at: Revision | undefined): { readonly revision?: Revision } =>
+  at === undefined ? {} : { revision: Math.max(at, 1) };
+
+/** How many records like these make a page of `limits.etcdPageBytes`. */
+const nextPageMax = (records: readonly KeyValue[]): number => {
+  const bytes = records.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+  const fitting = Math.floor((limits.etcdPageBytes * records.length) / Math.max(bytes, 1));
+  return Math.min(Math.max(fitting, 1), limits.etcdPageMax);
+};

@@ -1,0 +1,51 @@
+import type { Revision } from '../../store.ts';
+import type { WatchEvent, WatchResponse } from './etcd-messages.ts';
+
+/** Events of whole revisions, in order; everything up to `revision` is in this batch or in those before it. */
+export interface EventBatch {
+  readonly events: readonly WatchEvent[];
+  readonly revision: Revision;
+}
+
+/**
+ * Makes batches of whole revisions from the messages of one watch stream. etcd cuts a long response into messages, of
+ * which all but the last are marked `fragment`, and may cut within a revision: what came of the last revision of a
+ * fragment is held back until a later one begins or the response is complete. With `from` 4:
+ *
+ *     events 5 5 6, fragment    gives 5 5   up to 5, holds 6
+ *     events 6 7, fragment      gives 6 6   up to 6, holds 7
+ *     events 7                  gives 7 7   up to 7
+ *     no events, header 9       gives       up to 9
+ *
+ * Events up to `from` or a batch that was given are dropped: etcd before 3.4.24 and 3.5.8 can repeat them. So is
+ * progress that goes back, which a watch from beyond the head is told.
+ */
+export class WatchBatches {
+  #revision: Revision;
+  #held: readonly WatchEvent[] = [];
+
+  constructor(from: Revision) {
+    this.#revision = from;
+  }
+
+  /** Everything up to here was given. */
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  /** Takes the next message; gives what is complete with it, or undefined where that is nothing new. */
+  take({ events, fragment, header, created }: WatchResponse): EventBatch | undefined {
+    const fresh = events.filter(({ record }) => record.modRevision > this.#revision);
+    const all = [...this.#held, ...fresh];
+    const last = all.at(-1)?.record.modRevision ?? this.#revision;
+    const isComplete = (event: WatchEvent): boolean => !fragment || event.record.modRevision < last;
+    this.#held = all.filter((event) => !isComplete(event));
+    const complete = all.filter(isComplete);
+    // The header's revision may be beyond events that are still to come, except in a message that reports progress.
+    const isProgress = all.length === 0 && events.length === 0 && !created;
+    const revision = complete.at(-1)?.record.modRevision ?? (isProgress ? header.revision : this.#revision);
+    if (revision <= this.#revision) return undefined;
+    this.#revision = revision;
+    return { events: complete, revision };
+  }
+}
