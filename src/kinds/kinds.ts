@@ -5,13 +5,14 @@ import { event } from './core/event.ts';
 import { withFinalizerRule } from './core/finalizer-names.ts';
 import { namespace } from './core/namespace.ts';
 import { node } from './core/node.ts';
+import { pod } from './core/pod/pod.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import type { Kind } from './kind.ts';
 
 /** All kinds that are built in, under the names of a dialect. */
 export const kinds = (dialect: Dialect): readonly Kind[] => [
-  ...[configMap, namespace, node, secret, serviceAccount].map((make) => withFinalizerRule(make(dialect))),
+  ...[configMap, namespace, node, pod, secret, serviceAccount].map((make) => withFinalizerRule(make(dialect))),
   event(dialect),
   lease(dialect),
 ];

@@ -3,9 +3,10 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { describeFieldError, type FieldError } from '../meta/field-error.ts';
 import { anonymousUser } from '../request/user-info.ts';
 import { decode } from '../schema/decode.ts';
+import { validate } from '../schema/validate.ts';
 import type { Kind, StrategyContext, ViewSubresource } from './kind.ts';
 
-/** Runs the strategy of a kind as the write path does, for tests of kinds. */
+/** Runs strategy and schema checks of a kind as the write path does, for tests of kinds. */
 
 export const now = Date.UTC(2026, 0, 10);
 
@@ -37,7 +38,10 @@ export function create(kind: Kind, sent: Sent): Outcome {
   const object = read(kind, sent);
   kind.strategy.default?.(object, context);
   kind.strategy.prepareForCreate?.(object, context);
-  return { object, errors: texts(kind.strategy.validateCreate?.(object, context)) };
+  return {
+    object,
+    errors: texts([...validate(kind.schema, object), ...(kind.strategy.validateCreate?.(object, context) ?? [])]),
+  };
 }
 
 /** `old` is put through `create` first. With a subresource, through its door. */
@@ -51,7 +55,7 @@ export function update(kind: Kind, old: Sent | ApiObject, sent: Sent, subresourc
   }
   kind.strategy.default?.(object, context);
   view.prepareForUpdate?.(object, stored, context);
-  const errors = texts(view.validateUpdate?.(object, stored, context));
+  const errors = texts([...validate(kind.schema, object), ...(view.validateUpdate?.(object, stored, context) ?? [])]);
   if (JSON.stringify(stored) !== before) throw new Error('the stored object was changed');
   return { object, errors };
 }
@@ -62,7 +66,7 @@ export function viewOf(kind: Kind, name: string): ViewSubresource {
   return found;
 }
 
-const texts = (errors: readonly FieldError[] = []): string[] =>
+const texts = (errors: readonly FieldError[]): string[] =>
   errors.map((error) => `${error.field}: ${describeFieldError(error)}`);
 
 /** Cells by the name of their column; those of wide output only have `*` in front of the name. */

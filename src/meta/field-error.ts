@@ -1,3 +1,6 @@
+import { jsonText } from '../base/json-text.ts';
+import { limits } from '../base/limits.ts';
+
 /**
  * What is wrong with a field of an object: sorted data first, text last. The types and their texts are those that
  * clients of published 1.32 servers see in a Status' `details.causes`.
@@ -85,14 +88,13 @@ const titles: Readonly<Record<FieldErrorType, string>> = {
 /** The text of one error without its field: `Invalid value: "Bad_Name": a lowercase RFC 1123 ...`. */
 export function describeFieldError(error: FieldError): string {
   const parts = [titles[error.type]];
-  if ('value' in error && error.value !== undefined) parts.push(toText(error.value));
+  if ('value' in error && error.value !== undefined) parts.push(jsonText(error.value));
   if (error.detail !== '') parts.push(error.detail);
   return parts.join(': ');
 }
 
-/** JSON text; integers past 2^53 are bigints, which JSON.stringify refuses. */
-const toText = (value: unknown): string =>
-  typeof value === 'bigint'
-    ? String(value)
-    : (JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? String(each) : each)) ??
-      String(value));
+/** The errors of all items, up to `limits.findingsMax`; then it stops looking, so that what a client causes is bounded. */
+export const errorsOfEach = <T>(
+  items: Iterable<T>,
+  check: (item: T, index: number) => readonly FieldError[],
+): FieldError[] => Iterator.from(items).flatMap(check).take(limits.findingsMax).toArray();

@@ -1,3 +1,4 @@
+import { limits } from '../base/limits.ts';
 import { describeFieldError, type FieldError } from './field-error.ts';
 
 /** The closed list of reasons that a Status may carry (design section 7), with the code each goes with. */
@@ -135,13 +136,18 @@ export const conflict = (resource: ResourceName, name: string, why: string): Sta
 export const staleObject =
   'the object has been modified; please apply your changes to the latest version and try again';
 
-/** The causes are sorted by field so that the same mistakes give the same answer. */
+/**
+ * The causes are sorted by field so that the same mistakes give the same answer, and cut after `limits.findingsMax`: the
+ * answer is bounded, whatever was sent.
+ */
 export function invalidObject(
   kind: { readonly group: string; readonly kind: string },
   name: string,
   errors: readonly FieldError[],
 ): StatusError {
-  const sorted = [...errors].sort((a, b) => (a.field < b.field ? -1 : a.field > b.field ? 1 : 0));
+  const sorted = [...errors]
+    .sort((a, b) => (a.field < b.field ? -1 : a.field > b.field ? 1 : 0))
+    .slice(0, limits.findingsMax);
   const texts = sorted.map((error) => `${error.field}: ${describeFieldError(error)}`);
   const title = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   return new StatusError(

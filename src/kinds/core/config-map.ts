@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid, tooLong } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, tooLong } from '../../meta/field-error.ts';
 import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
@@ -23,12 +23,13 @@ const wholeObject = '[]';
 
 function validate(object: ApiObject): FieldError[] {
   const { data = {}, binaryData = {} } = typed(schema, object);
-  const errors = [...validateDataKeys(data, 'data'), ...validateDataKeys(binaryData, 'binaryData')];
-  for (const key of Object.keys(data)) {
-    if (Object.hasOwn(binaryData, key)) {
-      errors.push(invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
-    }
-  }
+  const errors = [
+    ...validateDataKeys(data, 'data'),
+    ...validateDataKeys(binaryData, 'binaryData'),
+    ...errorsOfEach(Object.keys(data), (key) =>
+      Object.hasOwn(binaryData, key) ? [invalid(`data[${key}]`, key, 'duplicate of key present in binaryData')] : [],
+    ),
+  ];
   let size = 0;
   for (const value of Object.values(data)) size += Buffer.byteLength(value);
   for (const value of Object.values(binaryData)) size += Buffer.byteLength(value, 'base64');

@@ -1,6 +1,6 @@
-import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
 import { isDataKey } from '../../schema/formats.ts';
 
 /** Checks the keys of the data of a ConfigMap or Secret: they become file names. */
 export const validateDataKeys = (data: Readonly<Record<string, unknown>>, field: string): FieldError[] =>
-  Object.keys(data).flatMap((key) => isDataKey(key).map((problem) => invalid(`${field}[${key}]`, key, problem)));
+  errorsOfEach(Object.keys(data), (key) => isDataKey(key).map((problem) => invalid(`${field}[${key}]`, key, problem)));

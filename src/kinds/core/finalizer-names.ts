@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../schema/formats.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 
@@ -11,7 +11,7 @@ const isStandard = (name: string, dialect: Dialect): boolean => standardNames.ha
 
 /** Finalizers must name who answers for them: a qualified name with a domain, or one of the few standard names. */
 export const validateFinalizerNames = (names: readonly string[], dialect: Dialect, field: string): FieldError[] =>
-  names.flatMap((name) => [
+  errorsOfEach(names, (name) => [
     ...isQualifiedName(name).map((problem) => invalid(field, name, problem)),
     ...validateDomain(name, dialect, field),
   ]);
@@ -27,7 +27,7 @@ const validateDomain = (name: string, dialect: Dialect, field: string): FieldErr
  */
 export function withFinalizerRule(kind: Kind): Kind {
   const check = (object: ApiObject, { dialect }: StrategyContext): FieldError[] =>
-    (object.metadata.finalizers ?? []).flatMap((name, index) =>
+    errorsOfEach(object.metadata.finalizers ?? [], (name, index) =>
       validateDomain(name, dialect, `metadata.finalizers[${index}]`),
     );
   const { strategy } = kind;

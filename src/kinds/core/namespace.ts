@@ -28,7 +28,7 @@ const namespaceStatus = struct('api.core.v1.NamespaceStatus', 'The state of a na
   phase: optional(1, string(), '`Active`, or `Terminating` while it is emptied and deleted.'),
   conditions: optional(
     2,
-    list(namespaceCondition, { patchStrategy: 'merge', patchMergeKey: 'type' }),
+    list(namespaceCondition, { patchStrategy: 'merge', patchMergeKey: 'type', duplicatesAllowed: true }),
     'What is known about its deletion.',
   ),
 });

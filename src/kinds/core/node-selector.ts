@@ -32,7 +32,7 @@ export const nodeSelector = struct(
   'api.core.v1.NodeSelector',
   'Selects nodes that match at least one of its terms.',
   {
-    nodeSelectorTerms: required(1, list(nodeSelectorTerm), 'Terms, of which one must match.'),
+    nodeSelectorTerms: required(1, list(nodeSelectorTerm, { itemsMin: 1 }), 'Terms, of which one must match.'),
   },
   { structType: 'atomic' },
 );

@@ -6,7 +6,7 @@ export const nodeSpec = struct('api.core.v1.NodeSpec', 'What is asked of a node.
   podCIDR: optional(1, string(), 'Range of the addresses of pods on the node; the first of podCIDRs.'),
   podCIDRs: optional(
     7,
-    list(string({ format: 'cidr' }), { patchStrategy: 'merge' }),
+    list(string({ format: 'cidr' }), { patchStrategy: 'merge', duplicatesAllowed: true }),
     'Ranges of the addresses of pods on the node: at most one for each IP family.',
   ),
   providerID: optional(3, string(), 'Identity of the node at its provider, as `<provider>://<id>`.'),

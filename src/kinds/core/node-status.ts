@@ -86,12 +86,12 @@ export const nodeStatus = struct('api.core.v1.NodeStatus', 'The state of a node.
   phase: optional(3, string(), 'No longer filled in.', { deprecated: true }),
   conditions: optional(
     4,
-    list(nodeCondition, { patchStrategy: 'merge', patchMergeKey: 'type' }),
+    list(nodeCondition, { patchStrategy: 'merge', patchMergeKey: 'type', duplicatesAllowed: true }),
     'What is known about the state of the node.',
   ),
   addresses: optional(
     5,
-    list(nodeAddress, { patchStrategy: 'merge', patchMergeKey: 'type' }),
+    list(nodeAddress, { patchStrategy: 'merge', patchMergeKey: 'type', duplicatesAllowed: true }),
     'Addresses by which the node is reached; several may be of one type.',
   ),
   daemonEndpoints: optional(6, nodeDaemonEndpoints, 'Where the daemons of the node listen.', always),

@@ -1,4 +1,4 @@
-import { duplicate, type FieldError, forbidden, invalid } from '../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, forbidden, invalid } from '../../meta/field-error.ts';
 import { compareQuantity, parseQuantity } from '../../schema/quantity.ts';
 import type { Infer } from '../../schema/schema.ts';
 import { validateConfigSource } from './node-config-source.ts';
@@ -24,11 +24,12 @@ function validatePodCidrs(cidrs: readonly string[]): FieldError[] {
     errors.push(invalid('spec.podCIDRs', cidrs, 'may specify no more than one CIDR for each IP family'));
   }
   const seen = new Set<string>();
-  for (const [index, cidr] of cidrs.entries()) {
-    if (seen.has(cidr)) errors.push(duplicate(`spec.podCIDRs[${index}]`, cidr));
+  const repeated = errorsOfEach(cidrs, (cidr, index) => {
+    const errors = seen.has(cidr) ? [duplicate(`spec.podCIDRs[${index}]`, cidr)] : [];
     seen.add(cidr);
-  }
-  return errors;
+    return errors;
+  });
+  return [...errors, ...repeated];
 }
 
 /** What is assigned to a node once stays. */
@@ -65,7 +66,7 @@ export const validateStatusUpdate = (status: Status): FieldError[] => [
 
 function validateAddresses(addresses: NonNullable<Status['addresses']>): FieldError[] {
   const seen = new Set<string>();
-  return addresses.flatMap((address, index) => {
+  return errorsOfEach(addresses, (address, index) => {
     const identity = JSON.stringify([address.type, address.address]);
     const repeated = seen.has(identity);
     seen.add(identity);
@@ -76,7 +77,7 @@ function validateAddresses(addresses: NonNullable<Status['addresses']>): FieldEr
 const zero = { nanos: 0n, family: 'decimal' } as const;
 
 function validateResources(resources: Readonly<Record<string, string>>, field: string): FieldError[] {
-  return Object.entries(resources).flatMap(([name, text]) => {
+  return errorsOfEach(Object.entries(resources), ([name, text]) => {
     const quantity = parseQuantity(text);
     // Decoding has refused what is no quantity.
     if (!quantity) return [];

@@ -36,6 +36,13 @@ const rows: { why: string; sent: Sent; errors: string[] }[] = [
       'spec.taints[0].effect: Unsupported value: "Soon": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"',
     ],
   },
+  {
+    why: 'a range that is none',
+    sent: { spec: { podCIDR: '10.0.0.0' } },
+    errors: [
+      'spec.podCIDRs[0]: Invalid value: "10.0.0.0": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+    ],
+  },
   { why: 'one range of each family', sent: { spec: { podCIDRs: ['10.0.0.0/24', 'fd00::/64'] } }, errors: [] },
   {
     why: 'two ranges of a family',

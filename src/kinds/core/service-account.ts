@@ -10,7 +10,7 @@ import { localObjectReference, objectReference } from './references.ts';
 const schema = kindSchema('api.core.v1.ServiceAccount', 'An identity for programs, and the secrets that go with it.', {
   secrets: optional(
     2,
-    list(objectReference, { patchStrategy: 'merge', patchMergeKey: 'name' }),
+    list(objectReference, { patchStrategy: 'merge', patchMergeKey: 'name', duplicatesAllowed: true }),
     'Secrets in the same namespace that pods with this account may use.',
   ),
   imagePullSecrets: optional(

@@ -1,4 +1,4 @@
-import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import { type Infer, optional, string, struct, time } from '../../schema/schema.ts';
 
@@ -17,7 +17,7 @@ const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 /** Taints of a node are unique by key and effect. */
 export function validateTaints(taints: readonly Infer<typeof taint>[], field: string): FieldError[] {
   const seen = new Set<string>();
-  return taints.flatMap((each, index) => {
+  return errorsOfEach(taints, (each, index) => {
     const errors = validateTaint(each, `${field}[${index}]`);
     const identity = JSON.stringify([each.effect, each.key]);
     if (seen.has(identity)) {

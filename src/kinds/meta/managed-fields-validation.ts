@@ -1,12 +1,12 @@
 import type { ManagedFieldsEntry } from '../../meta/api-object.ts';
-import { type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
 
 const managerBytesMax = 128;
 const subresourceBytesMax = 256;
 
 /** Checks the shape of ownership entries; what the field sets say is the apply room's. */
 export const validateManagedFields = (entries: readonly ManagedFieldsEntry[], field: string): FieldError[] =>
-  entries.flatMap((entry, index) => validateEntry(entry, `${field}[${index}]`));
+  errorsOfEach(entries, (entry, index) => validateEntry(entry, `${field}[${index}]`));
 
 function validateEntry(entry: ManagedFieldsEntry, field: string): FieldError[] {
   const errors: FieldError[] = [];

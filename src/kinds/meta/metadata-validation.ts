@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts';
 import { formatChecks, isDnsLabel, isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import type { Kind } from '../kind.ts';
 import { validateManagedFields } from './managed-fields-validation.ts';
@@ -85,19 +85,16 @@ function prefixProblems(format: Kind['nameFormat'], prefix: string): readonly st
 
 /** Also for the labels that stand in the templates and selectors of other kinds. */
 export const validateLabels = (labels: Readonly<Record<string, string>>, field: string): FieldError[] =>
-  Object.entries(labels).flatMap(([key, value]) => [
+  errorsOfEach(Object.entries(labels), ([key, value]) => [
     ...texts(field, key, isQualifiedName(key)),
     ...texts(field, value, isLabelValue(value)),
   ]);
 
 /** Keys may have upper-case letters in their domain; all keys and values together are limited. */
 export function validateAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldError[] {
-  const errors: FieldError[] = [];
+  const errors = errorsOfEach(Object.keys(annotations), (key) => texts(field, key, isQualifiedName(key.toLowerCase())));
   let bytes = 0;
-  for (const [key, value] of Object.entries(annotations)) {
-    errors.push(...texts(field, key, isQualifiedName(key.toLowerCase())));
-    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-  }
+  for (const [key, value] of Object.entries(annotations)) bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   if (bytes > limits.annotationBytesMax) errors.push(tooLong(field, limits.annotationBytesMax));
   return errors;
 }
@@ -106,7 +103,7 @@ const orphan = 'orphan';
 const foreground = 'foregroundDeletion';
 
 function validateFinalizers(finalizers: readonly string[], field: string): FieldError[] {
-  const errors = finalizers.flatMap((name) => texts(field, name, isQualifiedName(name)));
+  const errors = errorsOfEach(finalizers, (name) => texts(field, name, isQualifiedName(name)));
   if (finalizers.includes(orphan) && finalizers.includes(foreground)) {
     errors.push(invalid(field, finalizers, `finalizer ${orphan} and ${foreground} cannot be both set`));
   }

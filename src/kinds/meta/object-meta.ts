@@ -71,12 +71,12 @@ export const objectMeta = struct(
     annotations: optional(12, map(string()), 'Keys and values that tools attach to the object; not selectable.'),
     ownerReferences: optional(
       13,
-      list(ownerReference, { patchStrategy: 'merge', patchMergeKey: 'uid' }),
+      list(ownerReference, { patchStrategy: 'merge', patchMergeKey: 'uid', duplicatesAllowed: true }),
       'Objects that this one belongs to; when all of them are gone, it is deleted.',
     ),
     finalizers: optional(
       14,
-      list(string(), { patchStrategy: 'merge' }),
+      list(string(), { patchStrategy: 'merge', duplicatesAllowed: true }),
       'Names of those who clean up before the object may go; it is removed when the list is empty.',
     ),
     managedFields: optional(17, list(managedFieldsEntry), 'Which manager owns which fields; kept by the server.'),

@@ -1,23 +1,20 @@
 import type { OwnerReference } from '../../meta/api-object.ts';
-import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
 
 /** Each reference is complete, and at most one owner is the controller. Paths have no index, as clients know them. */
 export function validateOwnerReferences(references: readonly OwnerReference[], field: string): FieldError[] {
-  const errors: FieldError[] = [];
-  let controller: string | undefined;
-  for (const reference of references) {
-    errors.push(...validateOwnerReference(reference, field));
-    if (!reference.controller) continue;
-    const name = `${reference.kind}/${reference.name}`;
-    if (controller === undefined) controller = name;
+  const controllers = references.filter(({ controller }) => controller);
+  return [
+    ...errorsOfEach(references, (reference) => validateOwnerReference(reference, field)),
     // Without the value: it would be repeated for every further controller.
-    else errors.push(invalid(field, undefined, secondController(controller, name)));
-  }
-  return errors;
+    ...errorsOfEach(controllers.slice(1), (other) => [
+      invalid(field, undefined, secondController(controllers[0], other)),
+    ]),
+  ];
 }
 
-const secondController = (first: string, second: string): string =>
-  `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${second}`;
+const secondController = (first: OwnerReference | undefined, second: OwnerReference): string =>
+  `Only one reference can have Controller set to true. Found "true" in references for ${first?.kind}/${first?.name} and ${second.kind}/${second.name}`;
 
 function validateOwnerReference(reference: OwnerReference, field: string): FieldError[] {
   const errors: FieldError[] = [];
