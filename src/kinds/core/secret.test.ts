@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { test } from 'node:test';
+import { systemRandom } from '../../base/random.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
-import { create, read, row, type Sent, update } from '../strategy-harness.ts';
+import { issueSelfSigned } from '../../pki/certificate.ts';
+import { create, now, read, row, type Sent, update } from '../strategy-harness.ts';
 import { secret } from './secret.ts';
 
 const kind = secret(orch);
@@ -135,17 +137,34 @@ for (const { why, old, sent, errors } of updateRows) {
   test(`Secret update: ${why}`, () => assert.deepEqual(update(kind, old, sent).errors, errors));
 }
 
-const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+const pem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const key = pem(privateKey);
+const crt = issueSelfSigned(
+  { subject: { commonName: 'a' }, publicKey, uses: ['serverAuth'], notBefore: now, notAfter: now + 60_000 },
+  privateKey,
+  systemRandom,
+).toString();
+const otherKey = pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+
 const warningRows = [
-  { crt: 'x', key, warning: 'tls: failed to find any PEM data in certificate input' },
-  { crt: '-----BEGIN CERTIFICATE-----', key: 'x', warning: 'tls: failed to find any PEM data in key input' },
-  { crt: '-----BEGIN CERTIFICATE-----', key, warning: 'tls: failed to parse the certificate or the private key' },
+  { why: 'a pair that fits', crt, key, warnings: [] },
+  { why: 'a chain', crt: `${crt}${crt}`, key, warnings: [] },
+  { why: 'no certificate', crt: 'x', key, warnings: ['tls: failed to find any PEM data in certificate input'] },
+  { why: 'no key', crt, key: 'x', warnings: ['tls: failed to find any PEM data in key input'] },
+  { why: 'another key', crt, key: otherKey, warnings: ['tls: private key does not match public key'] },
+  {
+    why: 'a broken certificate',
+    crt: '-----BEGIN CERTIFICATE-----',
+    key,
+    warnings: ['tls: failed to parse the certificate or the private key'],
+  },
 ];
 
-for (const { crt, key, warning } of warningRows) {
-  test(`Secret: warns of a key pair: ${warning}`, () => {
+for (const { why, crt, key, warnings } of warningRows) {
+  test(`Secret: warns of a key pair: ${why}`, () => {
     const sent = { type: 'orch.io/tls', data: { 'tls.crt': base64(crt), 'tls.key': base64(key) } };
-    assert.deepEqual(kind.strategy.warnings?.(read(kind, sent), undefined), [warning]);
+    assert.deepEqual(kind.strategy.warnings?.(read(kind, sent), undefined), warnings);
     assert.deepEqual(kind.strategy.warnings?.(read(kind, { ...sent, type: 'a/b' }), undefined), []);
   });
 }
