@@ -26,8 +26,15 @@ export interface ApiList<T = ApiObject> {
 
 /** One event of a watch (spec section 6). */
 export type ApiEvent =
-  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: ApiObject }
+  | ObjectEvent
+  | { readonly type: 'BOOKMARK'; readonly object: ApiObject }
   | { readonly type: 'ERROR'; readonly object: Status };
+
+/** A change of one object. */
+export interface ObjectEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: ApiObject;
+}
 
 /** Speaks JSON with a server. Requests are sent once; who calls decides what to repeat. */
 export class ApiClient {

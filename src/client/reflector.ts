@@ -1,7 +1,7 @@
 import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import type { ApiClient, ApiEvent, ApiList } from './api-client.ts';
+import type { ApiClient, ApiList, ObjectEvent } from './api-client.ts';
 
 export interface ReflectorOptions {
   readonly client: ApiClient;
@@ -13,7 +13,7 @@ export interface ReflectorOptions {
   readonly signal: AbortSignal;
   /** The whole collection, after each list. */
   readonly listed: (objects: readonly ApiObject[]) => void;
-  readonly changed: (event: Extract<ApiEvent, { type: 'ADDED' | 'MODIFIED' | 'DELETED' }>) => void;
+  readonly changed: (event: ObjectEvent) => void;
 }
 
 /** Waits between attempts, in milliseconds; the last one repeats. */

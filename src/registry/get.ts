@@ -3,6 +3,7 @@ import { getConsistency } from './list-options.ts';
 import { awaitConsistency } from './read-consistency.ts';
 import type { Reply } from './reply.ts';
 import { toStatusError } from './store-errors.ts';
+import { refuseUnreadable } from './unreadable.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 
 /** Reads one object, or a view of it: the answer is the bytes that the cache holds. */
@@ -13,7 +14,9 @@ export async function get(parts: RegistryParts, request: VerbRequest): Promise<R
   } catch (error) {
     throw toStatusError(error, served.name, info.name);
   }
-  const entry = served.collection.get(served.objectKey(info.namespace, info.name));
-  if (!entry) throw notFound(served.name, info.name);
-  return { type: 'object', status: 200, served, bytes: entry.bytes };
+  const key = served.objectKey(info.namespace, info.name);
+  const entry = served.collection.get(key);
+  if (entry) return { type: 'object', status: 200, served, bytes: entry.bytes };
+  refuseUnreadable(served.collection.snapshot(), key);
+  throw notFound(served.name, info.name);
 }

@@ -7,6 +7,7 @@ import { awaitConsistency } from './read-consistency.ts';
 import type { ListMetadata, ListReply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
 import { toStatusError } from './store-errors.ts';
+import { refuseUnreadable } from './unreadable.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 
 /** Lists a collection (spec sections 4.4 and 4.5). */
@@ -45,6 +46,7 @@ interface Scope {
 
 function fromSnapshot(scope: Scope, snapshot: Snapshot): ListReply {
   const { prefix, options } = scope;
+  refuseUnreadable(snapshot, prefix);
   const range = options.after === undefined ? {} : { after: prefix + options.after };
   const items = selected(candidates(scope, snapshot, range), options.selection);
   if (options.limit === undefined) return reply(scope, snapshot.revision, items);

@@ -5,6 +5,7 @@ import { parseWatchOptions, type WatchOptions } from './list-options.ts';
 import { awaitConsistency } from './read-consistency.ts';
 import type { WatchReply } from './reply.ts';
 import { toStatusError } from './store-errors.ts';
+import { refuseUnreadable } from './unreadable.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 
 /** Watches a collection (spec sections 4.4, 4.5 and 6). */
@@ -56,6 +57,7 @@ async function startingPoint(
     throw toStatusError(error, served.name, '');
   }
   const snapshot = served.collection.snapshot();
+  refuseUnreadable(snapshot, served.collectionKey(info.namespace));
   const entries = start.send ? snapshot.entries(served.collectionKey(info.namespace)) : [];
   return { initial: filter(entries, selection.matches), revision: snapshot.revision };
 }

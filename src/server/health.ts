@@ -34,7 +34,8 @@ export function answerHealth(
     healthy = false;
     failed(check.name, why);
   }
-  for (const name of excluded) lines.push(`warn: some health checks cannot be excluded: no matches for ${JSON.stringify(name)}`);
+  for (const name of excluded)
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${JSON.stringify(name)}`);
   // Spec section 4.2 gives this word for the last line of every endpoint; published servers put the endpoint's name in it.
   if (!healthy) return { status: 500, body: `${lines.join('\n')}\n${endpoint} check failed\n` };
   return { status: 200, body: query.has('verbose') ? `${lines.join('\n')}\nhealthz check passed\n` : 'ok' };

@@ -9,6 +9,8 @@ export interface NamespaceLifecycleOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The entry of `spec.finalizers` that stands for this controller's work. */
+  readonly finalizer: string;
 }
 
 interface Namespace extends ApiObject {
@@ -73,7 +75,7 @@ class Emptier {
 
   /** True when nothing is left to do. */
   async #attempt(name: string): Promise<boolean> {
-    const { client } = this.#options;
+    const { client, finalizer } = this.#options;
     const collections = await namespacedCollections(client, name, this.#signal);
     for (const path of collections) await client.delete(path, {}, this.#signal);
     for (const path of collections) {

@@ -1,14 +1,10 @@
-import { StatusError } from '../meta/status-error.ts';
-import { isReadVerb } from '../request/request-info.ts';
-import type { RequestContext, Stage } from './request-context.ts';
-
-export interface InFlightLimits {
-  readonly reads: number;
-  readonly writes: number;
-}
+import { StatusError } from '../../meta/status-error.ts';
+import { isReadVerb } from '../../request/request-info.ts';
+import type { RequestContext, Stage } from '../request-context.ts';
+import type { PipelineParts } from './parts.ts';
 
 /** Refuses what is too much at once, with 429 (design section 7). Watches and paths without objects are exempt. */
-export function limitInFlight(max: InFlightLimits): Stage {
+export function limitInFlight({ inFlightMax: max }: PipelineParts): Stage {
   const now = { reads: 0, writes: 0 };
   return {
     name: 'limitInFlight',

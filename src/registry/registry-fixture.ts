@@ -1,0 +1,112 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+import { silentLogger } from '../base/logger.ts';
+import { systemRandom } from '../base/random.ts';
+import { createWatchCache } from '../cache/watch-cache.ts';
+import { orch } from '../dialect/orch.ts';
+import { kinds } from '../kinds/kinds.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import type { StatusError } from '../meta/status-error.ts';
+import type { Admission } from '../request/admission.ts';
+import { parseRequestInfo } from '../request/request-info.ts';
+import { groupMasters, type UserInfo } from '../request/user-info.ts';
+import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import type { Store } from '../store/store.ts';
+import { Registry } from './registry.ts';
+import type { ListMetadata, Reply } from './reply.ts';
+import { keyPrefix, ResourceRegistry, type ServedResource } from './resource-registry.ts';
+
+/** For tests: a registry over a store, without HTTP. */
+export class RegistryFixture implements AsyncDisposable {
+  readonly store: Store;
+  readonly cache: ReturnType<typeof createWatchCache>;
+  readonly registry: Registry;
+  readonly resources: ResourceRegistry;
+  readonly warnings: string[] = [];
+
+  private constructor(store: Store, clock: Clock, admission: Admission) {
+    this.store = store;
+    const all = kinds(orch);
+    this.cache = createWatchCache({
+      store,
+      clock,
+      logger: silentLogger,
+      resources: all.map((kind) => ({
+        prefix: keyPrefix(kind),
+        namespaced: kind.scope === 'Namespaced',
+        selectableFields: kind.selectableFields,
+      })),
+    });
+    this.resources = new ResourceRegistry(all, this.cache);
+    this.registry = new Registry({
+      resources: this.resources,
+      store,
+      cache: this.cache,
+      admission,
+      dialect: orch,
+      clock,
+      random: systemRandom,
+      logger: silentLogger,
+    });
+  }
+
+  static async open(
+    options: { readonly store?: Store; readonly clock?: Clock; readonly admission?: Admission } = {},
+  ): Promise<RegistryFixture> {
+    const admission = options.admission ?? { mutate() {}, validate() {} };
+    const fixture = new RegistryFixture(options.store ?? openMemoryStore(), options.clock ?? systemClock, admission);
+    await fixture.cache.ready();
+    return fixture;
+  }
+
+  served(path: string): ServedResource {
+    const info = parseRequestInfo('GET', path);
+    const served = info.type === 'resource' ? this.resources.find(info.group, info.version, info.resource) : undefined;
+    if (!served) throw new Error(`nothing is served at ${path}`);
+    return served;
+  }
+
+  call(method: string, target: string, body?: unknown, signal = new AbortController().signal): Promise<Reply> {
+    const info = parseRequestInfo(method, target);
+    if (info.type !== 'resource') throw new Error(`${target} is no resource`);
+    return this.registry.serve({
+      info,
+      served: this.served(target),
+      user: admin,
+      body: body === undefined ? undefined : { value: body, duplicates: [] },
+      signal,
+      warn: (text) => this.warnings.push(text),
+    });
+  }
+
+  /** The object of an answer that is one. */
+  async object(method: string, target: string, body?: unknown): Promise<ApiObject> {
+    const reply = await this.call(method, target, body);
+    if (reply.type !== 'object') throw new Error(`${method} ${target} answers ${reply.type}`);
+    return JSON.parse(reply.bytes.toString());
+  }
+
+  /** The list of an answer that is one. */
+  async list(target: string): Promise<{ readonly metadata: ListMetadata; readonly items: readonly ApiObject[] }> {
+    const reply = await this.call('GET', target);
+    if (reply.type !== 'list') throw new Error(`GET ${target} answers ${reply.type}`);
+    return { metadata: reply.metadata, items: [...reply.items].map(({ bytes }) => JSON.parse(bytes.toString())) };
+  }
+
+  /** The refusal of a request that is refused. */
+  async refusal(method: string, target: string, body?: unknown): Promise<StatusError> {
+    const answered = this.call(method, target, body).then(
+      () => undefined,
+      (error: StatusError) => error,
+    );
+    const error = await answered;
+    if (!error) throw new Error(`${method} ${target} was not refused`);
+    return error;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.cache.close();
+    await this.store.close();
+  }
+}
+
+const admin: UserInfo = { username: 'admin', uid: '', groups: [groupMasters], extra: {} };
