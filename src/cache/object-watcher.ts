@@ -167,12 +167,9 @@ export class ObjectWatcher implements Watcher {
   }
 
   #deliver(event: CacheEvent): void {
-    if (this.#paused || this.#queue.length > 0) {
-      this.#enqueue(event);
-    } else if (!this.#sink.event(event)) {
-      this.#pause();
-    }
     this.#position = Math.max(this.#position, event.revision);
+    if (this.#paused || this.#queue.length > 0) this.#enqueue(event);
+    else if (!this.#sink.event(event)) this.#pause();
   }
 
   #pause(): void {
@@ -204,6 +201,8 @@ export class ObjectWatcher implements Watcher {
   #detach(reason: WatchEnd): boolean {
     const phase = this.#phase;
     if (phase === 'ended') return false;
+    // What waits is dropped, and was not given to the sink.
+    this.#position = this.revision;
     this.#phase = 'ended';
     this.#queue = [];
     if (phase === 'live') this.#host.live.remove(this.scope, this);

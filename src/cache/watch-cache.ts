@@ -5,6 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store, StoreError } from '../store/store.ts';
 import type { CachedResource, Collection, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { CatchUp } from './catch-up.ts';
+import type { Count } from './count.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';
 import { FanOut, type Published } from './fan-out.ts';
 import { Backoff, followChanges } from './feed.ts';
@@ -13,11 +14,6 @@ import { load } from './load.ts';
 import { ObjectWatcher, type WatchEnd, type WatcherHost } from './object-watcher.ts';
 import { type CollectionHost, type LoadedState, ResourceCollection } from './resource-collection.ts';
 import { WatcherIndex } from './watcher-index.ts';
-
-/** Something that is counted. */
-export interface Count {
-  inc(): void;
-}
 
 export interface CacheMetrics {
   /** Resources read anew from the store after the start. */

@@ -1,0 +1,183 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
+import type { Closable } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import { compareKeys } from '../store/key-order.ts';
+import { isStoreError, type Revision, type Store, type StoreRecord } from '../store/store.ts';
+import type { CacheEntry, Collection, Snapshot, WatchCache } from './cache.ts';
+import type { Count } from './count.ts';
+import { readPages } from './load.ts';
+
+/** A key that the cache and the store differ in. */
+export interface Mismatch {
+  readonly prefix: string;
+  readonly key: string;
+  /**
+   * `missing`: only the store has it. `surplus`: only the cache has it. `revision`: they have it at different revisions.
+   * `value`: they have it at the same revision with different bytes, or one of them finds it unreadable.
+   */
+  readonly kind: 'missing' | 'surplus' | 'revision' | 'value';
+}
+
+export interface ConsistencyReport {
+  /** At which they were compared. */
+  readonly revision: Revision;
+  /** Keys that the store has. */
+  readonly compared: number;
+  /** The first of them, up to `mismatchesReportedMax` for each resource. */
+  readonly mismatches: readonly Mismatch[];
+}
+
+export interface ConsistencyCheckerOptions {
+  readonly cache: WatchCache;
+  readonly store: Pick<Store, 'list'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: { readonly mismatches: Count };
+}
+
+/** Keys that are reported of one resource: one is reason enough to read it anew. */
+export const mismatchesReportedMax = 10;
+
+/** Comparisons that are begun anew because the store forgot the revision meanwhile. */
+const attemptsMax = 3;
+
+/**
+ * Compares the cache with the store, key by key and byte by byte, at one revision. Reads a page at a time and lets others
+ * run between pages. A resource that differs is logged, counted, and read anew.
+ */
+export class ConsistencyChecker implements Closable {
+  readonly #options: ConsistencyCheckerOptions;
+  #timer: Closable | undefined;
+  #closed = false;
+
+  constructor(options: ConsistencyCheckerOptions) {
+    this.#options = options;
+  }
+
+  /** Checks every `limits.consistencyCheckMs` from now on, one check at a time. */
+  start(): void {
+    if (this.#closed) return;
+    this.#timer = this.#options.clock.after(limits.consistencyCheckMs, () => {
+      this.check()
+        // What cannot be compared now is compared next time.
+        .catch((error: unknown) => this.#options.logger.warn('cache and store could not be compared', { error }))
+        .finally(() => this.start());
+    });
+  }
+
+  /** Ends the checks; one that is under way stops at its next page. */
+  close(): void {
+    this.#closed = true;
+    this.#timer?.close();
+  }
+
+  /** Compares once, and mends what differs. Rejects where the store cannot be read. */
+  async check(): Promise<ConsistencyReport> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#compareAll();
+      } catch (error) {
+        if (!isStoreError(error, 'compacted') || attempt === attemptsMax) throw error;
+      }
+    }
+  }
+
+  async #compareAll(): Promise<ConsistencyReport> {
+    const { cache } = this.#options;
+    // All in one step, so that all snapshots are of one revision.
+    const pairs = cache.collections().map((collection) => ({ collection, snapshot: collection.snapshot() }));
+    const report = { revision: cache.revision, compared: 0, mismatches: [] as Mismatch[] };
+    for (const { collection, snapshot } of pairs) {
+      const comparison = new Comparison(collection, snapshot);
+      for await (const records of readPages(this.#options.store, collection.prefix, snapshot.revision)) {
+        for (const record of records) comparison.compare(record);
+        await turn();
+        if (this.#closed) return report;
+      }
+      comparison.finish();
+      report.compared += comparison.compared;
+      report.mismatches.push(...comparison.mismatches);
+      if (comparison.mismatches.length > 0)
+        await this.#mend(collection.prefix, snapshot.revision, comparison.mismatches);
+    }
+    return report;
+  }
+
+  async #mend(prefix: string, revision: Revision, mismatches: readonly Mismatch[]): Promise<void> {
+    const { cache, logger, metrics } = this.#options;
+    logger.error('the cache differs from the store and is read anew', {
+      prefix,
+      revision,
+      mismatches: mismatches.map(({ key, kind }) => ({ key, kind })),
+    });
+    metrics?.mismatches.inc();
+    await cache.reload(prefix);
+  }
+}
+
+/** Walks through the entries of the cache and the records of the store side by side. */
+class Comparison {
+  readonly mismatches: Mismatch[] = [];
+  compared = 0;
+  readonly #collection: Collection;
+  readonly #snapshot: Snapshot;
+  readonly #entries: Iterator<CacheEntry>;
+  #entry: CacheEntry | undefined;
+
+  constructor(collection: Collection, snapshot: Snapshot) {
+    this.#collection = collection;
+    this.#snapshot = snapshot;
+    this.#entries = snapshot.entries(collection.prefix);
+    this.#next();
+  }
+
+  /** Records come in order of key. */
+  compare(record: StoreRecord): void {
+    this.compared++;
+    while (this.#entry && compareKeys(this.#entry.key, record.key) < 0) this.#surplus(this.#entry);
+    if (this.#entry?.key === record.key) {
+      this.#compareEntry(this.#entry, record);
+      this.#next();
+    } else if (this.#snapshot.unreadable.get(record.key) !== record.revision) {
+      this.#report(record.key, 'missing');
+    } else if (this.#decode(record)) {
+      this.#report(record.key, 'value');
+    }
+  }
+
+  /** No more records. */
+  finish(): void {
+    while (this.#entry) this.#surplus(this.#entry);
+  }
+
+  #compareEntry(entry: CacheEntry, record: StoreRecord): void {
+    if (entry.revision !== record.revision) this.#report(record.key, 'revision');
+    else if (!this.#decode(record)?.bytes.equals(entry.bytes)) this.#report(record.key, 'value');
+  }
+
+  #surplus(entry: CacheEntry): void {
+    this.#report(entry.key, 'surplus');
+    this.#next();
+  }
+
+  #next(): void {
+    const { done, value } = this.#entries.next();
+    this.#entry = done ? undefined : value;
+  }
+
+  #decode(record: StoreRecord): CacheEntry | undefined {
+    try {
+      return this.#collection.decode(record);
+    } catch {
+      // That is what was asked: whether it can be decoded.
+      return undefined;
+    }
+  }
+
+  #report(key: string, kind: Mismatch['kind']): void {
+    if (this.mismatches.length < mismatchesReportedMax)
+      this.mismatches.push({ prefix: this.#collection.prefix, key, kind });
+  }
+}

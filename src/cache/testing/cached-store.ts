@@ -1,0 +1,247 @@
+import { systemClock } from '../../base/clock.ts';
+import { silentLogger } from '../../base/logger.ts';
+import { Pulse } from '../../base/pulse.ts';
+import {
+  type Change,
+  type ChangeBatch,
+  type ListOptions,
+  type Page,
+  type Revision,
+  type Store,
+  StoreError,
+  type StoreRecord,
+} from '../../store/store.ts';
+import type { CacheEntry, CacheEvent, Collection, Snapshot, WatchCache } from '../cache.ts';
+import type { EntryCodec } from '../entry-codec.ts';
+import { createWatchCache } from '../watch-cache.ts';
+
+const prefix = '/cached/';
+
+/** A codec of any bytes: what the cache holds is what the store holds. */
+export const plainCodec: EntryCodec = {
+  locate: (key) => ({ namespace: '', name: key.slice(prefix.length) }),
+  decode: ({ key, value, revision }) => plainEntry(key, revision, Buffer.from(value)),
+  restamp: (entry, revision) => plainEntry(entry.key, revision, entry.bytes),
+};
+
+const plainEntry = (key: string, revision: Revision, bytes: Buffer): CacheEntry => ({
+  key,
+  namespace: '',
+  name: key.slice(prefix.length),
+  revision,
+  bytes,
+  label: () => undefined,
+  field: () => undefined,
+});
+
+/** A store that answers from a cache in front of `store` whatever a cache can answer. */
+export async function cachedStore(store: Store): Promise<Store> {
+  const cache = createWatchCache({
+    store,
+    resources: [{ prefix, namespaced: false, selectableFields: {} }],
+    clock: systemClock,
+    logger: silentLogger,
+    codecOf: () => plainCodec,
+  });
+  await cache.ready();
+  return new CachedStore(store, cache);
+}
+
+const inner = (key: string): string => prefix + key;
+const outer = <T extends { readonly key: string }>(record: T): T => ({
+  ...record,
+  key: record.key.slice(prefix.length),
+});
+const recordOf = ({ key, bytes, revision }: CacheEntry): StoreRecord => outer({ key, value: bytes, revision });
+
+/** The keys in errors are those that the caller knows. */
+async function withOuterKey<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.key === undefined) throw error;
+    const { code, message, revision } = error;
+    throw new StoreError(code, message, {
+      key: error.key.slice(prefix.length),
+      ...(revision !== undefined && { revision }),
+    });
+  }
+}
+
+class CachedStore implements Store {
+  readonly #store: Store;
+  readonly #cache: WatchCache;
+  readonly #collection: Collection;
+  /** A cache may show what the store has forgotten; a store may not. */
+  #compacted: Revision = 0;
+  #closed = false;
+
+  constructor(store: Store, cache: WatchCache) {
+    this.#store = store;
+    this.#cache = cache;
+    this.#collection = cache.collection(prefix);
+  }
+
+  head(): Promise<Revision> {
+    return this.#store.head();
+  }
+
+  async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
+    const snapshot = await this.#snapshot(at);
+    if (!snapshot) {
+      const record = await this.#store.get(inner(key), at);
+      return record && outer(record);
+    }
+    const entry = snapshot.get(inner(key));
+    return entry && recordOf(entry);
+  }
+
+  async list(keys: string, options: ListOptions = {}): Promise<Page> {
+    const snapshot = await this.#snapshot(options.at);
+    const after = options.after === undefined ? {} : { after: inner(options.after) };
+    if (!snapshot) {
+      const page = await this.#store.list(inner(keys), { ...options, ...after });
+      return { ...page, records: page.records.map(outer) };
+    }
+    const records: StoreRecord[] = [];
+    for (const entry of snapshot.entries(inner(keys), after)) {
+      if (records.length === options.limit) break;
+      records.push(recordOf(entry));
+    }
+    const last = records.at(-1);
+    const rest = last ? { after: inner(last.key) } : after;
+    return { records, revision: snapshot.revision, remaining: snapshot.count(inner(keys), rest) };
+  }
+
+  create(key: string, value: Uint8Array) {
+    return withOuterKey(this.#store.create(inner(key), value));
+  }
+
+  update(key: string, value: Uint8Array, expected: Revision) {
+    return withOuterKey(this.#store.update(inner(key), value, expected));
+  }
+
+  delete(key: string, expected: Revision) {
+    return withOuterKey(this.#store.delete(inner(key), expected));
+  }
+
+  async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {
+    this.#assertOpen();
+    while (!(await this.#cache.waitFor(from, 60_000, signal))) {
+      if (signal.aborted) return;
+      this.#assertOpen();
+    }
+    const records = new Map((await this.list('', { at: from })).records.map((record) => [record.key, record]));
+    let follower = new Follower(this.#collection, from);
+    let position = from;
+    try {
+      while (!signal.aborted) {
+        if (follower.fellBehind) follower = new Follower(this.#collection, position);
+        const batch = follower.take(records);
+        if (batch.revision > position || batch.changes.length > 0) {
+          position = batch.revision;
+          yield batch;
+        } else {
+          await Promise.race([follower.moved(signal), this.#cache.waitFor(this.#cache.revision + 1, 60_000, signal)]);
+        }
+      }
+    } finally {
+      follower.close();
+    }
+  }
+
+  async compact(upTo: Revision): Promise<void> {
+    await this.#store.compact(upTo);
+    this.#compacted = Math.max(this.#compacted, upTo);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#cache.close();
+    await this.#store.close();
+  }
+
+  /** Undefined where the store has to answer. */
+  async #snapshot(at: Revision | undefined): Promise<Snapshot | undefined> {
+    this.#assertOpen();
+    if (at === undefined) {
+      await this.#cache.fresh();
+      return this.#collection.snapshot();
+    }
+    return at < this.#compacted ? undefined : this.#collection.snapshotAt(at);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
+  }
+}
+
+/** How many events a follower takes before it pauses the watch: few, so that pausing and resuming is a part of the test. */
+const takenMax = 7;
+
+/** A watch that is read by asking. */
+class Follower {
+  readonly #moved = new Pulse();
+  readonly #watcher;
+  #events: CacheEvent[] = [];
+  #ended: string | undefined;
+
+  constructor(collection: Collection, after: Revision) {
+    this.#watcher = collection.watch(
+      { after },
+      {
+        event: (event) => {
+          this.#events.push(event);
+          this.#moved.beat();
+          return this.#events.length < takenMax;
+        },
+        closed: (reason) => {
+          this.#ended = reason;
+          this.#moved.beat();
+        },
+      },
+    );
+  }
+
+  /** Closed for being slow: a client then opens a new watch where the old one ended. */
+  get fellBehind(): boolean {
+    return this.#events.length === 0 && this.#ended === 'slow';
+  }
+
+  async moved(signal: AbortSignal): Promise<void> {
+    if (this.#events.length === 0 && this.#ended === undefined) await this.#moved.wait(signal);
+  }
+
+  /** What came, as changes; `records` is the state before, and is brought forward. */
+  take(records: Map<string, StoreRecord>): ChangeBatch {
+    if (this.#events.length === 0 && this.#ended !== undefined) {
+      throw new StoreError(this.#ended === 'closed' ? 'unavailable' : 'compacted', `the watch ended: ${this.#ended}`);
+    }
+    const { revision } = this.#watcher;
+    const changes = this.#events.map((event) => changeOf(event, records));
+    this.#events = [];
+    this.#watcher.resume();
+    return { changes, revision };
+  }
+
+  close(): void {
+    this.#watcher.close();
+  }
+}
+
+function changeOf({ type, entry, revision }: CacheEvent, records: Map<string, StoreRecord>): Change {
+  const record = recordOf(entry);
+  const previous = records.get(record.key);
+  if (type === 'ADDED') {
+    if (previous) throw new Error(`ADDED for ${record.key}, which was there`);
+    records.set(record.key, record);
+    return { type: 'create', ...record };
+  }
+  if (!previous) throw new Error(`${type} for ${record.key}, which was not there`);
+  if (type === 'MODIFIED') {
+    records.set(record.key, record);
+    return { type: 'update', ...record, previous };
+  }
+  records.delete(record.key);
+  return { type: 'delete', key: record.key, revision, previous };
+}
