@@ -5,7 +5,6 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 
 /** What `dist/` begins with: outer file name without `.js`, and the source. */
 const entries: Readonly<Record<string, string>> = {
@@ -115,4 +114,4 @@ async function main(): Promise<number> {
 const isMissing = (error: unknown, name: string): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes(name);
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) process.exitCode = await main();
+if (import.meta.main) process.exitCode = await main();

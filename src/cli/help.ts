@@ -1,19 +1,22 @@
 import { type Command, defineCommand } from './command.ts';
-import { commands } from './commands.ts';
 import type { FlagTable } from './flags.ts';
 
-export const help = defineCommand({
-  summary: 'This text; `orch COMMAND --help` for the flags of a command',
-  description: 'Lists the commands.',
-  flags: {},
-  async run(_values, terminal) {
-    terminal.out(await overview());
-    return 0;
-  },
-});
+/** Commands by name, each loaded only when it is wanted. */
+export type CommandLoaders = Readonly<Record<string, () => Promise<Command>>>;
 
-/** The list of commands. */
-async function overview(): Promise<string> {
+/** The command that lists all commands. */
+export const helpOf = (commands: CommandLoaders): Command =>
+  defineCommand({
+    summary: 'This text; `orch COMMAND --help` for the flags of a command',
+    description: 'Lists the commands.',
+    flags: {},
+    async run(_values, terminal) {
+      terminal.out(await overview(commands));
+      return 0;
+    },
+  });
+
+async function overview(commands: CommandLoaders): Promise<string> {
   const rows = await Promise.all(
     Object.entries(commands).map(async ([name, load]) => `  ${name.padEnd(11)}${(await load()).summary}\n`),
   );

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { dialectNames } from '../dialect/dialects.ts';
 import { defaultFeatures, type Features, featureGates } from '../server/features.ts';
 import {
   boolean,
@@ -39,7 +40,7 @@ export const serverFlags = {
     default: './.orch',
     help: 'where the server keeps what no other flag places',
   }),
-  dialect: choice({ of: ['orch', 'kubernetes'], default: 'orch', help: 'the names that the API carries' }),
+  dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
   'etcd-cafile': file({ help: "authorities (PEM) for etcd's certificates; otherwise those of the system" }),
   'etcd-certfile': file({ help: 'client certificate (PEM) for etcd' }),
   'etcd-keyfile': file({ help: 'key (PEM) of --etcd-certfile' }),

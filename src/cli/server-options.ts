@@ -4,9 +4,7 @@ import { parseTokenFile } from '../authn/static-token.ts';
 import { makePrivateDirectory } from '../base/atomic-file.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type Logger } from '../base/logger.ts';
-import type { Dialect } from '../dialect/dialect.ts';
-import { kubernetes } from '../dialect/kubernetes.ts';
-import { orch } from '../dialect/orch.ts';
+import { dialects } from '../dialect/dialects.ts';
 import { readCertificates, readKeyPair } from '../pki/key-pair-files.ts';
 import type { AuthenticationConfig, KeyPairPem, ServerConfig, StorageConfig } from '../server/config.ts';
 import type { Terminal } from './command.ts';
@@ -15,8 +13,6 @@ import { UsageError } from './usage-error.ts';
 
 /** From here on the log tells every step. */
 const debugVerbosity = 4;
-
-const dialects: Readonly<Record<ServerFlagValues['dialect'], Dialect>> = { orch, kubernetes };
 
 /** The log of a server: on standard error, so that what is for people or pipes stays apart. */
 export const serverLogger = (values: ServerFlagValues, format: 'json' | 'text', terminal: Terminal): Logger =>

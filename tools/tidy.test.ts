@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { describe, it } from 'node:test';
+import { codeOnly } from './source-tree.ts';
+import { tidy, tidyProject } from './tidy.ts';
+
+/** The file is imported by a test, so that it is not dead. */
+const offences = (path: string, text: string): string[] =>
+  tidy([
+    { path, text },
+    { path: 'src/all.test.ts', text: `import '../${path}';` },
+  ]);
+
+describe('what tidy refuses', () => {
+  const mark = 'TO' + 'DO';
+  for (const [path, text, expected] of [
+    ['src/http/a.ts', 'const now = Date.now();', ['src/http/a.ts:1: Date.now: use Clock.now']],
+    ['src/http/a.ts', '\nconst now = new Date();', ['src/http/a.ts:2: new Date(): use Clock.now']],
+    ['src/http/a.ts', 'setTimeout(f, 1); setTimeout(g, 1);', ['src/http/a.ts:1: setTimeout: use Clock.after']],
+    ['src/http/a.ts', 'const x = Math.random();', ['src/http/a.ts:1: Math.random: use Random']],
+    ['src/http/a.ts', 'console.log(1);', ['src/http/a.ts:1: console.log: use Logger']],
+    ['src/http/a.ts', 'process.exit(1);', ['src/http/a.ts:1: process.exit: use an error that the command line shows']],
+    ['src/http/a.ts', 'let x: any;', ['src/http/a.ts:1: any: use unknown']],
+    ['src/http/a.ts', 'const x = y as any;', ['src/http/a.ts:1: any: use unknown']],
+    ['src/http/a.ts', 'const x: Map<string, Set<any>> = y;', ['src/http/a.ts:1: any: use unknown']],
+    ['src/http/a.ts', 'export default 1;', ['src/http/a.ts:1: export default: use a name']],
+    ['tools/a.ts', `// ${mark}: later`, [`tools/a.ts:1: ${mark}: finish it, or file an issue`]],
+    ['src/http/a.ts', "const x = 'k8s.io';", ['src/http/a.ts:1: k8s: names of products stand in src/dialect/']],
+    [
+      'src/http/a.ts',
+      '// as Kubernetes does',
+      ['src/http/a.ts:1: Kubernetes: names of products stand in src/dialect/'],
+    ],
+    ['src/http/a.ts', '\n'.repeat(601), ['src/http/a.ts: 601 lines, more than 600: one file, one concept']],
+  ] as const) {
+    it(`${path}: ${text.slice(0, 60).trim()}`, () => assert.deepEqual(offences(path, text), expected));
+  }
+});
+
+describe('what tidy lets pass', () => {
+  for (const [path, text] of [
+    ['src/base/clock.ts', 'const now = Date.now(); setTimeout(f, 1); Math.random();'],
+    ['src/http/a.test.ts', 'const now = Date.now(); setTimeout(f, 1); console.log(process.exit(1));'],
+    ['src/store/conformance/a.ts', 'setTimeout(f, 1);'],
+    ['src/cli/a.ts', 'process.exit(1);'],
+    ['bench/a.ts', 'console.log(performance.now());'],
+    ['src/dialect/a.ts', "const x = 'kubernetes';"],
+    ['src/cli/a.ts', "const x = 'admin.kubeconfig';"],
+    ['src/http/a.ts', '// any time, Date.now() or process.exit()\nconst x = "Math.random()";'],
+    ['src/http/a.ts', 'const any = new Date(0); const x = of.any(any);'],
+    ['src/http/a.ts', "const x = /['\"`]/.test(y) ? 'setTimeout' : 1;"],
+    ['src/http/a.ts', '\n'.repeat(600)],
+  ] as const) {
+    it(`${path}: ${text.slice(0, 60).trim()}`, () => assert.deepEqual(offences(path, text), []));
+  }
+});
+
+it('a file that no program and no test reaches is dead', () => {
+  const text = "import { used } from './used.ts';";
+  assert.deepEqual(
+    tidy([
+      { path: 'src/cli/main.ts', text },
+      { path: 'src/cli/used.ts', text: '' },
+      { path: 'src/cli/dead.ts', text: "import './dead-too.ts';" },
+      { path: 'src/cli/dead-too.ts', text: '' },
+    ]).map((offence) => offence.split(':')[0]),
+    ['src/cli/dead.ts', 'src/cli/dead-too.ts'],
+  );
+});
+
+describe('code without comments and quotes', () => {
+  for (const [text, expected] of [
+    ['a // b\nc', 'a     \nc'],
+    ['a /* b\nc */ d', 'a     \n     d'],
+    ["x = 'a // b'; y", 'x =         ; y'],
+    ['x = "a\\"b"; y', 'x =       ; y'],
+    ['x = `a $ {b} "`; y', 'x =            ; y'],
+    ['x = a / b / c; y', 'x = a / b / c; y'],
+    ["x = /a'[/]'b/g; y", 'x =           ; y'],
+    ["f(/'/); g('x')", 'f(   ); g(   )'],
+  ] as const) {
+    it(JSON.stringify(text), () => assert.equal(codeOnly(text), expected));
+  }
+});
+
+it('this project is tidy', () => {
+  assert.deepEqual(tidyProject(resolve(import.meta.dirname, '..')), []);
+});

@@ -1,0 +1,128 @@
+/** House rules that neither the compiler nor the linter knows: each offence names its file, its line and the remedy. */
+import { resolve } from 'node:path';
+import { codeOnly, isTest, lineAt, localImports, readSources, type SourceFile } from './source-tree.ts';
+
+interface Ban {
+  readonly pattern: RegExp;
+  readonly remedy: string;
+  /** Where it may stand all the same. */
+  readonly allowed: RegExp;
+}
+
+/** Calls in `src/` that have a replacement. Tests and what only tests use are free. */
+const bannedCalls: readonly Ban[] = [
+  { pattern: /\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/g, remedy: 'Clock.now', allowed: /^src\/base\// },
+  { pattern: /\bperformance\.now\b|\bprocess\.hrtime\b/g, remedy: 'Clock.monotonic', allowed: /^src\/base\// },
+  { pattern: /(?<![.\w])set(?:Timeout|Interval)\b/g, remedy: 'Clock.after', allowed: /^src\/base\// },
+  {
+    pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bgetRandomValues\b|\brandomInt\b/g,
+    remedy: 'Random',
+    allowed: /^src\/base\//,
+  },
+  { pattern: /\bconsole\.\w+/g, remedy: 'Logger', allowed: /^src\/cli\// },
+  { pattern: /\bprocess\.exit\b/g, remedy: 'an error that the command line shows', allowed: /^src\/cli\// },
+];
+
+/** What may stand nowhere in code, whoever reads it. */
+const bannedWords: readonly Ban[] = [
+  {
+    pattern: /(?<![\w.])any(?=\s*(?:[;,)>\]|&=]|$))(?<=(?::|<|\bas|\||&|=)\s*any)/gm,
+    remedy: 'unknown',
+    allowed: /^$/,
+  },
+  { pattern: /\bexport default\b/g, remedy: 'a name', allowed: /^$/ },
+];
+
+/** Names of the product that one dialect speaks like; `kubeconfig` is the name of a file format. */
+const productNames = /kubernetes|kubectl|kubelet|kubeadm|kube-|k8s/gi;
+
+const linesMax = 600;
+
+/** Where programs begin. Every other file must be reached from one of these or from a test. */
+const entryPoints =
+  /^src\/cli\/main\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^bench\/[^/]+\.ts$|^tools\/[^/]+\.ts$|^examples\/[^/]+\.ts$/;
+
+/** Code beside the product's that only tests run: suites and helpers that several tests share. */
+const testSupport = /\/conformance\/|\/testing\//;
+
+/** What is wrong, one line each. Empty when all is well. */
+export function tidy(files: readonly SourceFile[]): string[] {
+  return [...files.flatMap(checkFile), ...findDeadFiles(files)];
+}
+
+function checkFile(file: SourceFile): string[] {
+  const lines = file.text.split('\n').length - 1;
+  return [
+    ...findMarks(file),
+    ...findBanned(file, bannedWords),
+    ...(isProduct(file) ? [...findBanned(file, bannedCalls), ...findProductNames(file)] : []),
+    ...(lines > linesMax ? [`${file.path}: ${lines} lines, more than ${linesMax}: one file, one concept`] : []),
+  ];
+}
+
+const isProduct = (file: SourceFile): boolean =>
+  file.path.startsWith('src/') && !isTest(file) && !testSupport.test(file.path);
+
+function findBanned(file: SourceFile, bans: readonly Ban[]): string[] {
+  const code = codeOnly(file.text);
+  return bans
+    .filter((ban) => !ban.allowed.test(file.path))
+    .flatMap(({ pattern, remedy }) =>
+      hits(code, pattern).map(({ line, text }) => `${file.path}:${line}: ${text}: use ${remedy}`),
+    );
+}
+
+/** Marks of unfinished work; issues are the place for it. */
+function findMarks(file: SourceFile): string[] {
+  const marks = ['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].join('|');
+  return hits(file.text, new RegExp(`\\b(?:${marks})\\b`, 'g')).map(
+    ({ line, text }) => `${file.path}:${line}: ${text}: finish it, or file an issue`,
+  );
+}
+
+function findProductNames(file: SourceFile): string[] {
+  if (file.path.startsWith('src/dialect/')) return [];
+  return hits(file.text, productNames).map(
+    ({ line, text }) => `${file.path}:${line}: ${text}: names of products stand in src/dialect/`,
+  );
+}
+
+interface Hit {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Where a pattern is found; once a line is enough. */
+function hits(text: string, pattern: RegExp): readonly Hit[] {
+  const byLine = new Map<number, Hit>();
+  for (const match of text.matchAll(pattern)) {
+    const line = lineAt(text, match.index);
+    if (!byLine.has(line)) byLine.set(line, { line, text: match[0] });
+  }
+  return [...byLine.values()];
+}
+
+function findDeadFiles(files: readonly SourceFile[]): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const reached = new Set<string>();
+  const reach = (path: string): void => {
+    const file = byPath.get(path);
+    if (!file || reached.has(path)) return;
+    reached.add(path);
+    for (const { target } of localImports(file)) reach(target);
+  };
+  for (const file of files) if (isTest(file) || entryPoints.test(file.path)) reach(file.path);
+  return files
+    .filter((file) => !reached.has(file.path))
+    .map((file) => `${file.path}: reached from no program and no test: remove it, or use it`);
+}
+
+/** The offences of the project in `root`. */
+export const tidyProject = (root: string): string[] =>
+  tidy(readSources(root, ['src', 'tools', 'test', 'bench', 'examples']));
+
+if (import.meta.main) {
+  const offences = tidyProject(resolve(import.meta.dirname, '..'));
+  for (const offence of offences) process.stderr.write(`${offence}\n`);
+  process.exitCode = offences.length > 0 ? 1 : 0;
+}
