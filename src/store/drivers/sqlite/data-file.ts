@@ -2,7 +2,7 @@
 import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { StoreError } from '../../store.ts';
+import { type Revision, StoreError } from '../../store.ts';
 import { toStoreError } from './sqlite-error.ts';
 
 /** `orch` in ASCII; stands in the header of the file (sqlite.org/pragma.html#pragma_application_id). */
@@ -118,6 +118,14 @@ const assertOurs = (database: DatabaseSync, file: string): void => {
   if (tables !== 3 || readNumber(database, 'SELECT count(*) FROM meta') !== 1)
     throw new StoreError('corrupt', `${file} lacks parts of its layout; it was left as it is`);
 };
+
+/** The revision of the last write; 1 where there was none. */
+export const headOf = (database: DatabaseSync): Revision =>
+  Math.max(
+    1,
+    readNumber(database, 'SELECT compacted FROM meta'),
+    readNumber(database, 'SELECT max(revision) FROM log'),
+  );
 
 /** The first column of the first row. */
 export const readNumber = (database: DatabaseSync, sql: string): number => {

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Closable } from '../../../base/disposable.ts';
 import { type Revision, StoreError } from '../../store.ts';
-import { assertFolder, openDataFile, readNumber } from './data-file.ts';
+import { assertFolder, headOf, openDataFile, readNumber } from './data-file.ts';
 import { type PackedWrite, packChange, packOutcomes, packRecord, unpackWrites, type WriteOutcome } from './messages.ts';
 import { lockDataFile } from './owner-lock.ts';
 import { Packer } from './packing.ts';
@@ -88,7 +88,7 @@ export class SqliteLogFile implements LogFile {
       database = openDataFile(file);
       if (fileBytesMax !== undefined) limitSize(database, fileBytesMax);
       const compacted = readNumber(database, 'SELECT compacted FROM meta');
-      const head = Math.max(1, compacted, readNumber(database, 'SELECT max(revision) FROM log'));
+      const head = headOf(database);
       this.#log = { file, lock, database, statements: prepareStatements(database), head };
       return { head, compacted };
     } catch (error) {

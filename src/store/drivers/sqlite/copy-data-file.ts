@@ -1,0 +1,65 @@
+import { backup, type DatabaseSync } from 'node:sqlite';
+import { type Revision, StoreError } from '../../store.ts';
+import { headOf, openDataFileBeside, readNumber } from './data-file.ts';
+
+/** How far long work is. Called now and then, at the end of each phase with `done` equal to `total`. */
+export type CopyProgress = (progress: {
+  readonly phase: 'copy' | 'check';
+  /** Bytes. */
+  readonly done: number;
+  readonly total: number;
+}) => void;
+
+export interface CopyResult {
+  /** The revision that the copy is at. */
+  readonly revision: Revision;
+  readonly bytes: number;
+}
+
+/** Pages copied between two reports of progress: 8 MiB. */
+const stepPages = 1_024;
+
+/**
+ * Copies one state of a data file, while its owner may go on writing, into the empty file `to`, and checks the copy.
+ * Fails with `corrupt` where the source is damaged: a backup that cannot be restored must not look like one.
+ */
+export const copyDataFile = async (
+  from: string,
+  to: string,
+  progress: CopyProgress = () => {},
+): Promise<CopyResult> => {
+  const source = openDataFileBeside(from);
+  try {
+    // An open read transaction holds the copy, which is made in steps, to one state.
+    source.exec('BEGIN');
+    const revision = headOf(source);
+    const pageBytes = readNumber(source, 'PRAGMA page_size');
+    const pages = await backup(source, to, {
+      rate: stepPages,
+      progress: ({ totalPages, remainingPages }) =>
+        progress({ phase: 'copy', done: (totalPages - remainingPages) * pageBytes, total: totalPages * pageBytes }),
+    });
+    const bytes = pages * pageBytes;
+    progress({ phase: 'copy', done: bytes, total: bytes });
+    checkCopy(from, to);
+    progress({ phase: 'check', done: bytes, total: bytes });
+    return { revision, bytes };
+  } finally {
+    source.close();
+  }
+};
+
+const checkCopy = (from: string, to: string): void => {
+  const copy = openDataFileBeside(to);
+  try {
+    assertSound(copy, from);
+  } finally {
+    copy.close();
+  }
+};
+
+/** Looks at every page (sqlite.org/pragma.html#pragma_quick_check), and at whether index and log have the same rows. */
+const assertSound = (database: DatabaseSync, file: string): void => {
+  const finding = String(Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0]);
+  if (finding !== 'ok') throw new StoreError('corrupt', `damaged data was found in ${file}: ${finding}`);
+};

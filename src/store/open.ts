@@ -1,0 +1,28 @@
+import type { EtcdStoreOptions } from './drivers/etcd/etcd-store.ts';
+import type { MemoryStoreOptions } from './drivers/memory/memory-store.ts';
+import type { SqliteStoreOptions } from './drivers/sqlite/sqlite-store.ts';
+import type { Store } from './store.ts';
+
+/** Which store, by the values of `--storage-backend`, and what its driver needs to open it. */
+export type StoreOptions =
+  | ({ readonly backend: 'sqlite' } & SqliteStoreOptions)
+  | ({ readonly backend: 'etcd3' } & EtcdStoreOptions)
+  | ({ readonly backend: 'memory' } & MemoryStoreOptions);
+
+/** Opens a store, and loads only the driver that it needs. Rejects with a StoreError where it cannot be opened. */
+export const openStore = async (options: StoreOptions): Promise<Store> => {
+  switch (options.backend) {
+    case 'sqlite': {
+      const { openSqliteStore } = await import('./drivers/sqlite/sqlite-store.ts');
+      return openSqliteStore(options);
+    }
+    case 'etcd3': {
+      const { openEtcdStore } = await import('./drivers/etcd/etcd-store.ts');
+      return openEtcdStore(options);
+    }
+    case 'memory': {
+      const { openMemoryStore } = await import('./drivers/memory/memory-store.ts');
+      return openMemoryStore(options);
+    }
+  }
+};
