@@ -91,6 +91,8 @@ export const limits = {
   watcherBufferBytesMax: 256 * 1024,
   /** A watch without `timeoutSeconds` ends at random between this and twice this. */
   watchMsDefault: 30 * 60_000,
+  /** What requests in flight may take when the server stops. */
+  drainMsMax: 30_000,
   /** A client may ask for no longer watch than a day. */
   watchTimeoutMsMax: 24 * 3600_000,
   /** Deletions of one delete-collection request under way at once. */

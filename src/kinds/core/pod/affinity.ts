@@ -6,9 +6,7 @@ const preferredSchedulingTerm = struct(
   'api.core.v1.PreferredSchedulingTerm',
   'A node term and what a match with it is worth.',
   {
-    weight: optional(1, int32({ minimum: 1, maximum: 100 }), 'Worth of a match, from 1 to 100.', {
-      presence: 'always',
-    }),
+    weight: required(1, int32({ minimum: 1, maximum: 100 }), 'Worth of a match, from 1 to 100.'),
     preference: optional(2, nodeSelectorTerm, 'Term that is matched against the node.', { presence: 'always' }),
   },
 );
@@ -58,9 +56,7 @@ const weightedPodAffinityTerm = struct(
   'api.core.v1.WeightedPodAffinityTerm',
   'A pod affinity term and what meeting it is worth.',
   {
-    weight: optional(1, int32({ minimum: 1, maximum: 100 }), 'Worth of the term, from 1 to 100.', {
-      presence: 'always',
-    }),
+    weight: required(1, int32({ minimum: 1, maximum: 100 }), 'Worth of the term, from 1 to 100.'),
     podAffinityTerm: optional(2, podAffinityTerm, 'Term that is matched.', { presence: 'always' }),
   },
 );

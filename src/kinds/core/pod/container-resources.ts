@@ -17,7 +17,7 @@ export const resourceRequirements = struct(
     ),
     claims: optional(
       3,
-      list(resourceClaim, { listType: 'map', mapKeys: ['name'] }),
+      list(resourceClaim, { listType: 'map', mapKeys: ['name'], duplicatesAllowed: true }),
       'Resource claims of the pod that are used here.',
     ),
   },

@@ -75,7 +75,11 @@ const resourceStatus = struct(
   'Health of the units of one resource that a container was given.',
   {
     name: optional(1, string(), 'Name of the resource.', { presence: 'always' }),
-    resources: optional(2, list(resourceHealth, { listType: 'map', mapKeys: ['resourceID'] }), 'Health of each unit.'),
+    resources: optional(
+      2,
+      list(resourceHealth, { listType: 'map', mapKeys: ['resourceID'], duplicatesAllowed: true }),
+      'Health of each unit.',
+    ),
   },
 );
 
@@ -97,7 +101,7 @@ export const containerStatus = struct('api.core.v1.ContainerStatus', 'What was l
   }),
   volumeMounts: optional(
     12,
-    list(volumeMountStatus, { patchStrategy: 'merge', patchMergeKey: 'mountPath' }),
+    list(volumeMountStatus, { patchStrategy: 'merge', patchMergeKey: 'mountPath', duplicatesAllowed: true }),
     'How volumes are mounted in the container.',
   ),
   user: optional(13, containerUser, 'User and groups that the first process of the container started with.', {
@@ -105,7 +109,7 @@ export const containerStatus = struct('api.core.v1.ContainerStatus', 'What was l
   }),
   allocatedResourcesStatus: optional(
     14,
-    list(resourceStatus, { patchStrategy: 'merge', patchMergeKey: 'name' }),
+    list(resourceStatus, { patchStrategy: 'merge', patchMergeKey: 'name', duplicatesAllowed: true }),
     'Health of resources that the container was given.',
   ),
 });

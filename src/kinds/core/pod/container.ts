@@ -32,13 +32,14 @@ export const container = struct('api.core.v1.Container', 'A program from an imag
       patchStrategy: 'merge',
       patchMergeKey: 'containerPort',
       mapKeys: ['containerPort', 'protocol'],
+      duplicatesAllowed: true,
     }),
     'Ports that the container listens on; a port left out here is reachable all the same.',
   ),
   envFrom: optional(19, list(envFromSource), 'Config maps and secrets whose entries become environment variables.'),
   env: optional(
     7,
-    list(envVar, { patchStrategy: 'merge', patchMergeKey: 'name' }),
+    list(envVar, { patchStrategy: 'merge', patchMergeKey: 'name', duplicatesAllowed: true }),
     'Environment variables; they win over those of `envFrom`.',
   ),
   resources: optional(8, resourceRequirements, 'Computing resources that the container needs and may use.', {
@@ -53,12 +54,12 @@ export const container = struct('api.core.v1.Container', 'A program from an imag
   ),
   volumeMounts: optional(
     9,
-    list(volumeMount, { patchStrategy: 'merge', patchMergeKey: 'mountPath' }),
+    list(volumeMount, { patchStrategy: 'merge', patchMergeKey: 'mountPath', duplicatesAllowed: true }),
     "Volumes of the pod that appear in the container's file system.",
   ),
   volumeDevices: optional(
     21,
-    list(volumeDevice, { patchStrategy: 'merge', patchMergeKey: 'devicePath' }),
+    list(volumeDevice, { patchStrategy: 'merge', patchMergeKey: 'devicePath', duplicatesAllowed: true }),
     'Block devices of the pod that appear in the container.',
   ),
   livenessProbe: optional(10, probe, 'Check that restarts the container when it fails.', { presence: 'explicit' }),

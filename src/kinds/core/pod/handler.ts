@@ -23,7 +23,7 @@ export const tcpSocketAction = struct('api.core.v1.TCPSocketAction', 'A connecti
 });
 
 export const grpcAction = struct('api.core.v1.GRPCAction', 'A call of the gRPC health service of the container.', {
-  port: optional(1, int32({ minimum: 1, maximum: 65535 }), 'Port number of the service.', { presence: 'always' }),
+  port: required(1, int32({ minimum: 1, maximum: 65535 }), 'Port number of the service.'),
   service: optional(2, string(), 'Name of the service to ask about; empty stands for the whole server.', {
     presence: 'explicit',
     default: '',

@@ -30,7 +30,7 @@ export const glusterfsVolumeSource = struct('api.core.v1.GlusterfsVolumeSource',
 });
 
 export const rbdVolumeSource = struct('api.core.v1.RBDVolumeSource', 'A Rados block device.', {
-  monitors: required(1, list(string()), 'Addresses of the Ceph monitors.'),
+  monitors: required(1, list(string(), { itemsMin: 1 }), 'Addresses of the Ceph monitors.'),
   image: required(2, string(), 'Name of the image.'),
   fsType: optional(3, string(), 'File system of the volume.'),
   pool: optional(4, string(), 'Name of the pool.', { default: 'rbd' }),
@@ -43,7 +43,7 @@ export const rbdVolumeSource = struct('api.core.v1.RBDVolumeSource', 'A Rados bl
 });
 
 export const cephFSVolumeSource = struct('api.core.v1.CephFSVolumeSource', 'A Ceph file system.', {
-  monitors: required(1, list(string()), 'Addresses of the Ceph monitors.'),
+  monitors: required(1, list(string(), { itemsMin: 1 }), 'Addresses of the Ceph monitors.'),
   path: optional(2, string(), 'Directory to mount in place of the root.'),
   user: optional(3, string(), 'Name of the Rados user.'),
   secretFile: optional(4, string(), "Path of the user's key ring."),

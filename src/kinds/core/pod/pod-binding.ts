@@ -62,4 +62,5 @@ function bind(object: ApiObject, { metadata: wanted }: ApiObject, nodeName: stri
   setCondition(pod.status, { type: 'PodScheduled', status: 'True' }, formatTime(now));
 }
 
-const refused = (name: string, why: string): StatusError => conflict({ group: '', resource: 'pods/binding' }, name, why);
+const refused = (name: string, why: string): StatusError =>
+  conflict({ group: '', resource: 'pods/binding' }, name, why);

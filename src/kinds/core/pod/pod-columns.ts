@@ -11,7 +11,11 @@ export const podColumns: readonly Column[] = [
     const { ready, total } = summarize(object);
     return `${ready}/${total}`;
   }),
-  column('Status', 'Where the pod is in its life, or what keeps it from going on.', (object) => summarize(object).status),
+  column(
+    'Status',
+    'Where the pod is in its life, or what keeps it from going on.',
+    (object) => summarize(object).status,
+  ),
   column('Restarts', 'How often the containers were restarted, and how long ago that last was.', restarts),
   ageColumn,
   column('IP', 'Address of the pod.', (object) => asPod(object).status?.podIPs?.[0]?.ip || none, wide),

@@ -1,23 +1,25 @@
 import type { PodCondition, PodStatus } from './pod-status.ts';
 
-/** Sets one condition. The time of its last transition stays while its status does. */
-export function setCondition(
-  status: PodStatus,
-  { type, status: value, reason, message }: Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>,
-  now: string | null,
-): void {
-  const old = status.conditions?.find((condition) => condition.type === type);
-  const condition: Condition = {
+/** What a writer of a condition decides. */
+export interface Verdict {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Sets one condition, at its place if it was there. The time of its last transition stays while its status does. */
+export function setCondition(status: PodStatus, verdict: Verdict, now: string | null): void {
+  const conditions = status.conditions ?? [];
+  const old = conditions.find(({ type }) => type === verdict.type);
+  const unchanged = old?.status === verdict.status;
+  const { type, status: value, ...explained } = verdict;
+  const condition = {
     type,
     status: value,
     lastProbeTime: old?.lastProbeTime ?? null,
-    lastTransitionTime: old?.status === value ? (old?.lastTransitionTime ?? null) : now,
-    ...(reason !== undefined && { reason }),
-    ...(message !== undefined && { message }),
-  };
-  const others = (status.conditions ?? []).filter((each) => each !== old);
-  status.conditions = [...others, condition as PodCondition];
+    lastTransitionTime: unchanged ? (old?.lastTransitionTime ?? null) : now,
+    ...explained,
+  } as PodCondition; // a time that is not set is null in the API
+  status.conditions = old ? conditions.map((each) => (each === old ? condition : each)) : [...conditions, condition];
 }
-
-/** A time that is not set is null in the API. */
-type Condition = { [K in keyof PodCondition]: PodCondition[K] | null };

@@ -86,7 +86,7 @@ export const podSpec = struct(
     ),
     containers: required(
       2,
-      list(container, { patchStrategy: 'merge', patchMergeKey: 'name' }),
+      list(container, { patchStrategy: 'merge', patchMergeKey: 'name', itemsMin: 1 }),
       'The main containers of the pod; there is at least one, and none is added or removed later.',
     ),
     ephemeralContainers: optional(
@@ -159,7 +159,7 @@ export const podSpec = struct(
     ),
     imagePullSecrets: optional(
       15,
-      list(localObjectReference, { patchStrategy: 'merge', patchMergeKey: 'name' }),
+      list(localObjectReference, { patchStrategy: 'merge', patchMergeKey: 'name', duplicatesAllowed: true }),
       'Secrets of the same namespace that hold credentials for image registries.',
     ),
     hostname: optional(
@@ -184,7 +184,7 @@ export const podSpec = struct(
     tolerations: optional(22, list(toleration), 'Taints of nodes that the pod puts up with.'),
     hostAliases: optional(
       23,
-      list(hostAlias, { patchStrategy: 'merge', patchMergeKey: 'ip' }),
+      list(hostAlias, { patchStrategy: 'merge', patchMergeKey: 'ip', duplicatesAllowed: true }),
       'Lines added to the hosts file of the containers.',
     ),
     priorityClassName: optional(

@@ -11,11 +11,11 @@ export const podCondition = struct('api.core.v1.PodCondition', 'One aspect of a 
 });
 
 const hostIP = struct('api.core.v1.HostIP', 'An address of a node.', {
-  ip: optional(1, string({ format: 'ip' }), 'The IP address.', { presence: 'always' }),
+  ip: optional(1, string(), 'The IP address.', { presence: 'always' }),
 });
 
 const podIP = struct('api.core.v1.PodIP', 'An address of a pod.', {
-  ip: optional(1, string({ format: 'ip' }), 'The IP address.', { presence: 'always' }),
+  ip: optional(1, string(), 'The IP address.', { presence: 'always' }),
 });
 
 const podResourceClaimStatus = struct(
@@ -37,7 +37,7 @@ export const podStatus = struct('api.core.v1.PodStatus', 'What was last observed
   ),
   conditions: optional(
     2,
-    list(podCondition, { patchStrategy: 'merge', patchMergeKey: 'type' }),
+    list(podCondition, { patchStrategy: 'merge', patchMergeKey: 'type', duplicatesAllowed: true }),
     'Conditions of the pod, each with its last change.',
   ),
   message: optional(3, string(), 'Explains to people why the pod is in its state.'),
@@ -56,7 +56,7 @@ export const podStatus = struct('api.core.v1.PodStatus', 'What was last observed
   podIP: optional(6, string(), 'Address of the pod.'),
   podIPs: optional(
     12,
-    list(podIP, { patchStrategy: 'merge', patchMergeKey: 'ip' }),
+    list(podIP, { patchStrategy: 'merge', patchMergeKey: 'ip', duplicatesAllowed: true }),
     'Addresses of the pod, at most one of each family; the first is `podIP`.',
   ),
   startTime: optional(7, time(), 'When the node agent took up the pod.', { presence: 'explicit' }),

@@ -1,3 +1,4 @@
+import { limits } from '../../../base/limits.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { isDnsLabel } from '../../../schema/formats.ts';
 import type { Strategy } from '../../kind.ts';
@@ -47,12 +48,17 @@ function selectByOwnLabels({ podAffinity, podAntiAffinity }: Affinity, labels: R
   }
 }
 
-function narrow({ labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }: PodAffinityTerm, labels: Readonly<Record<string, string>>): void {
+function narrow(
+  { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }: PodAffinityTerm,
+  labels: Readonly<Record<string, string>>,
+): void {
   if (!labelSelector) return;
   const added = [
     ...matchLabelKeys.map((key) => ({ key, operator: 'In' })),
     ...mismatchLabelKeys.map((key) => ({ key, operator: 'NotIn' })),
-  ].flatMap(({ key, operator }) => (Object.hasOwn(labels, key) ? [{ key, operator, values: [labels[key] ?? ''] }] : []));
+  ].flatMap(({ key, operator }) =>
+    Object.hasOwn(labels, key) ? [{ key, operator, values: [labels[key] ?? ''] }] : [],
+  );
   if (added.length > 0) labelSelector.matchExpressions = [...(labelSelector.matchExpressions ?? []), ...added];
 }
 
@@ -63,8 +69,8 @@ function narrow({ labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }: 
 function gracePeriodSeconds(object: ApiObject, requested: number | undefined): number {
   const { spec, status } = asPod(object);
   if (!spec?.nodeName || status?.phase === 'Succeeded' || status?.phase === 'Failed') return 0;
-  const seconds = requested ?? spec.terminationGracePeriodSeconds ?? 0;
-  return seconds < 0 ? 1 : seconds;
+  const seconds = Number(requested ?? spec.terminationGracePeriodSeconds ?? 0);
+  return seconds < 0 ? 1 : Math.min(seconds, limits.graceSecondsMax);
 }
 
 /** What works, but not as its author may think. */

@@ -45,9 +45,7 @@ function sidecarNames({ spec }: Pod): ReadonlySet<string> {
 
 /** The phase, unless the pod says why it is in it or waits for its scheduling gates. */
 function baseStatus({ status }: Pod): string {
-  const gated = status?.conditions?.some(
-    ({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated',
-  );
+  const gated = status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated');
   return gated ? 'SchedulingGated' : (status?.reason ?? status?.phase ?? '');
 }
 

@@ -5,11 +5,10 @@ export const topologySpreadConstraint = struct(
   'api.core.v1.TopologySpreadConstraint',
   'How evenly matching pods are spread over the domains of a topology.',
   {
-    maxSkew: optional(
+    maxSkew: required(
       1,
       int32({ minimum: 1 }),
       'By how many pods one domain may be ahead of the domain with the fewest.',
-      { presence: 'always' },
     ),
     topologyKey: required(2, string({ format: 'qualifiedName' }), 'Label of nodes whose values are the domains.'),
     whenUnsatisfiable: required(

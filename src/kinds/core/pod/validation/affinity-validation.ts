@@ -153,16 +153,10 @@ function validateLabelOperator(operator: string, values: readonly string[], path
 
 /** Skews, keys and policies are the schema's. */
 export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[], path: string): FieldError[] {
-  const seen = new Set<string>();
   return constraints.flatMap((constraint, index) => {
     const at = `${path}[${index}]`;
-    const { topologyKey = '', whenUnsatisfiable = '', labelSelector, matchLabelKeys = [], minDomains } = constraint;
+    const { whenUnsatisfiable, labelSelector, matchLabelKeys = [], minDomains } = constraint;
     const errors = labelSelector ? validateLabelSelector(labelSelector, `${at}.labelSelector`) : [];
-    const pair = `{${topologyKey}, ${whenUnsatisfiable}}`;
-    if (seen.has(pair)) {
-      errors.push({ type: 'FieldValueDuplicate', field: `${at}.{topologyKey, whenUnsatisfiable}`, value: pair, detail: '' });
-    }
-    seen.add(pair);
     if (minDomains !== undefined && whenUnsatisfiable !== 'DoNotSchedule') {
       const rule = 'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway';
       errors.push(invalid(`${at}.minDomains`, minDomains, rule));

@@ -19,13 +19,15 @@ export interface ContainerScope extends ResourceScope {
 const graceSecondsOf = ({ spec }: ContainerScope): number => spec.terminationGracePeriodSeconds ?? 0;
 
 /** Main containers. That there is one is the schema's to see. */
-export function validateContainers(containers: readonly Container[], path: string, scope: ContainerScope): FieldError[] {
-  const names = new Set<string>();
+export function validateContainers(
+  containers: readonly Container[],
+  path: string,
+  scope: ContainerScope,
+): FieldError[] {
   const errors = containers.flatMap((container, index) => {
     const at = `${path}[${index}]`;
     return [
       ...validateContainer(container, at, scope),
-      ...validateName(container, at, names),
       ...validateProbes(container, at, graceSecondsOf(scope)),
       ...(container.restartPolicy === undefined
         ? []
@@ -55,7 +57,10 @@ export function validateInitContainers(
   });
 }
 
-function forbidProbes({ lifecycle, livenessProbe, readinessProbe, startupProbe }: Container, path: string): FieldError[] {
+function forbidProbes(
+  { lifecycle, livenessProbe, readinessProbe, startupProbe }: Container,
+  path: string,
+): FieldError[] {
   return Object.entries({ lifecycle, livenessProbe, readinessProbe, startupProbe })
     .filter(([, value]) => value !== undefined)
     .map(([name]) => forbidden(`${path}.${name}`, 'may not be set for init containers without restartPolicy=Always'));
@@ -80,13 +85,12 @@ export function validateEphemeralContainers(
   const targets = new Set(
     [...(scope.spec.containers ?? []), ...(scope.spec.initContainers ?? [])].map(({ name }) => name),
   );
-  const names = new Set(targets);
   return containers.flatMap((container, index) => {
     const at = `${path}[${index}]`;
     const { targetContainerName: target } = container;
     return [
       ...validateContainer(container, at, scope),
-      ...validateName(container, at, names),
+      ...validateName(container, at, targets),
       ...(target === undefined || targets.has(target) ? [] : [notFound(`${at}.targetContainerName`, target)]),
       ...forbidFields(container, at),
     ];
@@ -129,13 +133,9 @@ function validateImage(image: string | undefined, field: string): FieldError[] {
   return image.trim() === image ? [] : [invalid(field, image, 'must not have leading or trailing whitespace')];
 }
 
-/** Names are unique among `taken`, to which this one is added. */
-function validateName({ name }: Container, path: string, taken: Set<string>): FieldError[] {
-  if (!name) return [];
-  if (taken.has(name)) return [duplicate(`${path}.name`, name)];
-  taken.add(name);
-  return [];
-}
+/** That names are unique within a list is the schema's to see; here `taken` are those of the other lists. */
+const validateName = ({ name }: Container, path: string, taken: ReadonlySet<string>): FieldError[] =>
+  taken.has(name) ? [duplicate(`${path}.name`, name)] : [];
 
 function validateResizePolicy({ resizePolicy = [] }: Container, path: string, { spec }: ContainerScope): FieldError[] {
   const seen = new Set<string>();

@@ -23,7 +23,8 @@ function validateValueFrom({ value, valueFrom }: EnvVar, path: string): FieldErr
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = valueFrom;
   const errors: FieldError[] = [];
   if (fieldRef) errors.push(...validateFieldSelector(fieldRef, `${path}.fieldRef`, environmentFields));
-  if (resourceFieldRef) errors.push(...validateResourceSelector(resourceFieldRef, `${path}.resourceFieldRef`, 'implied'));
+  if (resourceFieldRef)
+    errors.push(...validateResourceSelector(resourceFieldRef, `${path}.resourceFieldRef`, 'implied'));
   if (configMapKeyRef) errors.push(...validateKeySelector(configMapKeyRef, `${path}.configMapKeyRef`));
   if (secretKeyRef) errors.push(...validateKeySelector(secretKeyRef, `${path}.secretKeyRef`));
   const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef].filter((source) => source !== undefined);

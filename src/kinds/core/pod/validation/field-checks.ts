@@ -17,7 +17,8 @@ export const notFound = (field: string, value: string): FieldError => ({
 export const isPortName: FormatCheck = (value) => {
   const problems: string[] = [];
   if (value.length > 15) problems.push('must be no more than 15 characters');
-  if (!/^[-a-z0-9]+$/.test(value)) problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  if (!/^[-a-z0-9]+$/.test(value))
+    problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   if (!/[a-z]/.test(value)) problems.push('must contain at least one letter (a-z)');
   if (value.includes('--')) problems.push('must not contain consecutive hyphens');
   if (value.startsWith('-') || value.endsWith('-')) problems.push('must not begin or end with a hyphen');
@@ -42,5 +43,4 @@ export const isFilePath: FormatCheck = (path) => [
   ...(path.startsWith('..') && !path.startsWith('../') ? ["must not start with '..'"] : []),
 ];
 
-export const hasNoBacksteps: FormatCheck = (path) =>
-  path.split('/').includes('..') ? ["must not contain '..'"] : [];
+export const hasNoBacksteps: FormatCheck = (path) => (path.split('/').includes('..') ? ["must not contain '..'"] : []);

@@ -28,7 +28,12 @@ export function validateMounts(container: Container, volumes: VolumesByName, pat
   });
 }
 
-function validateMount(mount: VolumeMount, container: Container, volume: Volume | undefined, path: string): FieldError[] {
+function validateMount(
+  mount: VolumeMount,
+  container: Container,
+  volume: Volume | undefined,
+  path: string,
+): FieldError[] {
   const { subPath, subPathExpr, mountPropagation } = mount;
   const errors: FieldError[] = [];
   for (const [field, value] of Object.entries({ subPath, subPathExpr })) {
@@ -87,7 +92,5 @@ function validateDeviceVolume(name: string, volumes: VolumesByName, field: strin
   const volume = volumes.get(name);
   if (!volume) return [notFound(field, name)];
   if (volume.persistentVolumeClaim || volume.ephemeral) return [];
-  return [
-    invalid(field, name, 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode'),
-  ];
+  return [invalid(field, name, 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode')];
 }

@@ -32,9 +32,11 @@ const containerSecurityFields = [
 export function validateOs(spec: PodSpec, path: string): FieldError[] {
   switch (spec.os?.name) {
     case 'linux':
-      return forbidEach(spec, path, { pod: [], podSecurity: ['windowsOptions'], containerSecurity: ['windowsOptions'] })(
-        'windows options cannot be set for a linux pod',
-      );
+      return forbidEach(spec, path, {
+        pod: [],
+        podSecurity: ['windowsOptions'],
+        containerSecurity: ['windowsOptions'],
+      })('windows options cannot be set for a linux pod');
     case 'windows':
       return forbidEach(spec, path, {
         pod: podFields,
@@ -54,15 +56,16 @@ interface Foreign {
 
 const forbidEach =
   (spec: PodSpec, path: string, foreign: Foreign) =>
-  (detail: string): FieldError[] => [
-    ...set(spec, foreign.pod, path),
-    ...set(spec.securityContext, foreign.podSecurity, `${path}.securityContext`),
-    ...(['containers', 'initContainers', 'ephemeralContainers'] as const).flatMap((list) =>
-      (spec[list] ?? []).flatMap(({ securityContext }, index) =>
-        set(securityContext, foreign.containerSecurity, `${path}.${list}[${index}].securityContext`),
+  (detail: string): FieldError[] =>
+    [
+      ...set(spec, foreign.pod, path),
+      ...set(spec.securityContext, foreign.podSecurity, `${path}.securityContext`),
+      ...(['containers', 'initContainers', 'ephemeralContainers'] as const).flatMap((list) =>
+        (spec[list] ?? []).flatMap(({ securityContext }, index) =>
+          set(securityContext, foreign.containerSecurity, `${path}.${list}[${index}].securityContext`),
+        ),
       ),
-    ),
-  ].map((field) => forbidden(field, detail));
+    ].map((field) => forbidden(field, detail));
 
 const set = (object: Readonly<Record<string, unknown>> | undefined, names: readonly string[], path: string): string[] =>
   names.filter((name) => object?.[name] !== undefined).map((name) => `${path}.${name}`);

@@ -54,9 +54,7 @@ function validateDeadline(spec: PodSpec, old: PodSpec): FieldError[] {
 /** The seconds of a toleration may change; nothing else of those that are there. */
 function validateAddedTolerations({ tolerations = [] }: PodSpec, old: PodSpec): FieldError[] {
   const kept = (old.tolerations ?? []).every((last) =>
-    tolerations.some((next) =>
-      isDeepStrictEqual({ ...next, tolerationSeconds: 0 }, { ...last, tolerationSeconds: 0 }),
-    ),
+    tolerations.some((next) => isDeepStrictEqual({ ...next, tolerationSeconds: 0 }, { ...last, tolerationSeconds: 0 })),
   );
   return kept
     ? []

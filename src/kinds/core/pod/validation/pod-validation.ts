@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
-import { duplicate, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import { type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
 import { validateLabels } from '../../../meta/metadata-validation.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
@@ -62,34 +62,22 @@ export function validatePodSpec(object: ApiObject, dialect: Dialect): readonly F
 const validateScheduling = (spec: PodSpec): FieldError[] => [
   ...validateLabels(spec.nodeSelector ?? {}, `${path}.nodeSelector`),
   ...(spec.affinity ? validateAffinity(spec.affinity, `${path}.affinity`) : []),
-  ...validateSchedulingGates(spec),
   ...validateTopologySpread(spec.topologySpreadConstraints ?? [], `${path}.topologySpreadConstraints`),
   ...validateTolerations(spec.tolerations ?? [], `${path}.tolerations`),
 ];
 
-function validateSchedulingGates({ schedulingGates = [] }: PodSpec): FieldError[] {
-  const names = schedulingGates.map(({ name }) => name);
-  return names.flatMap((name, index) =>
-    name && names.indexOf(name) < index ? [duplicate(`${path}.schedulingGates[${index}]`, name)] : [],
-  );
-}
-
 function validateResourceClaims({ resourceClaims = [] }: PodSpec): FieldError[] {
-  const seen = new Set<string>();
   return resourceClaims.flatMap((claim, index) => {
     const at = `${path}.resourceClaims[${index}]`;
-    const { name = '', resourceClaimName, resourceClaimTemplateName } = claim;
-    const errors = name !== '' && seen.has(name) ? [duplicate(`${at}.name`, name)] : [];
-    seen.add(name);
+    const { resourceClaimName, resourceClaimTemplateName } = claim;
     const given = [resourceClaimName, resourceClaimTemplateName].filter((each) => each !== undefined).length;
     if (given > 1) {
       const rule = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
-      errors.push(invalid(at, claim, rule));
+      return [invalid(at, claim, rule)];
     }
-    if (given === 0) {
-      errors.push(invalid(at, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'));
-    }
-    return errors;
+    return given === 1
+      ? []
+      : [invalid(at, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`')];
   });
 }
 

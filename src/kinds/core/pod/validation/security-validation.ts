@@ -53,7 +53,8 @@ export function validateContainerSecurity(
   }
   if (allowPrivilegeEscalation !== false) return errors;
   const field = `${path}.allowPrivilegeEscalation`;
-  if (privileged) errors.push(invalid(field, false, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true'));
+  if (privileged)
+    errors.push(invalid(field, false, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true'));
   if (capabilities?.add?.includes('CAP_SYS_ADMIN')) {
     const rule = 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN';
     errors.push(invalid(field, false, rule));

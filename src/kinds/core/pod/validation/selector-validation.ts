@@ -35,7 +35,9 @@ export function validateFieldSelector(
   supported: readonly string[],
 ): FieldError[] {
   if (apiVersion !== 'v1') {
-    return [invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`)];
+    return [
+      invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`),
+    ];
   }
   if (fieldPath === '') return [];
   const [, field, key = ''] = subscripted.exec(fieldPath) ?? [];
@@ -54,7 +56,10 @@ export function validateFieldSelector(
 const resources = ['cpu', 'memory', 'ephemeral-storage'];
 const resourceFields = ['limits', 'requests'].flatMap((which) => resources.map((name) => `${which}.${name}`));
 const processorDivisors = ['1m', '1'];
-const byteDivisors = ['1', ...['k', 'M', 'G', 'T', 'P', 'E'].flatMap((unit) => [`1${unit}`, `1${unit === 'k' ? 'K' : unit}i`])];
+const byteDivisors = [
+  '1',
+  ...['k', 'M', 'G', 'T', 'P', 'E'].flatMap((unit) => [`1${unit}`, `1${unit === 'k' ? 'K' : unit}i`]),
+];
 
 /** `container`: whether the container must be named, as it must where there is no container around the selector. */
 export function validateResourceSelector(
@@ -72,7 +77,11 @@ export function validateResourceSelector(
   if (divisor !== '0' && !divisors.includes(divisor)) {
     const name = resource.slice(resource.indexOf('.') + 1);
     errors.push(
-      invalid(`${path}.divisor`, divisor, `only divisor's values ${divisors.join(', ')} are supported with the ${name} resource`),
+      invalid(
+        `${path}.divisor`,
+        divisor,
+        `only divisor's values ${divisors.join(', ')} are supported with the ${name} resource`,
+      ),
     );
   }
   return errors;

@@ -55,16 +55,22 @@ function isFinal({ state }: ContainerStatus, policy: 'Always' | 'OnFailure' | 'N
   return policy === 'Never' || (state.terminated.exitCode ?? 0) === 0;
 }
 
-function validateClaimStatuses({ resourceClaims = [] }: PodSpec, { resourceClaimStatuses = [] }: PodStatus): FieldError[] {
+function validateClaimStatuses(
+  { resourceClaims = [] }: PodSpec,
+  { resourceClaimStatuses = [] }: PodStatus,
+): FieldError[] {
   const known = new Set(resourceClaims.map(({ name }) => name));
-  const seen = new Set<string>();
-  return resourceClaimStatuses.flatMap(({ name = '' }, index) => {
-    const field = `status.resourceClaimStatuses[${index}].name`;
-    const errors = known.has(name) ? [] : [invalid(field, name, 'must match the name of an entry in `spec.resourceClaims`')];
-    if (seen.has(name)) errors.push(duplicate(field, name));
-    seen.add(name);
-    return errors;
-  });
+  return resourceClaimStatuses.flatMap(({ name = '' }, index) =>
+    known.has(name)
+      ? []
+      : [
+          invalid(
+            `status.resourceClaimStatuses[${index}].name`,
+            name,
+            'must match the name of an entry in `spec.resourceClaims`',
+          ),
+        ],
+  );
 }
 
 type Addresses = readonly { readonly ip?: string }[];
@@ -73,9 +79,7 @@ function validateHostAddresses({ hostIP, hostIPs = [] }: PodStatus): FieldError[
   const first = hostIPs[0]?.ip;
   const field = 'status.hostIPs';
   return [
-    ...(first === undefined || first === hostIP
-      ? []
-      : [invalid(`${field}[0].ip`, first, 'must be equal to `hostIP`')]),
+    ...(first === undefined || first === hostIP ? [] : [invalid(`${field}[0].ip`, first, 'must be equal to `hostIP`')]),
     ...validateAddresses(hostIPs, field),
   ];
 }

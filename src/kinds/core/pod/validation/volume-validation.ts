@@ -1,4 +1,4 @@
-import { duplicate, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
 import { isDnsSubdomain } from '../../../../schema/formats.ts';
 import { parseQuantity } from '../../../../schema/quantity.ts';
 import type { ProjectedVolumeSource } from '../projected-volumes.ts';
@@ -8,18 +8,13 @@ import { failing, hasNoBacksteps, isDescendingPath, isFilePath } from './field-c
 import { fileFields, validateFieldSelector, validateResourceSelector } from './selector-validation.ts';
 
 /** `podName` is '' where it is not known; claims made for the pod are named after it. */
-export function validateVolumes(volumes: readonly Volume[], path: string, podName: string): FieldError[] {
-  const seen = new Set<string>();
-  return volumes.flatMap((volume, index) => {
+export const validateVolumes = (volumes: readonly Volume[], path: string, podName: string): FieldError[] =>
+  volumes.flatMap((volume, index) => {
     const at = `${path}[${index}]`;
-    const { name = '' } = volume;
-    const errors = validateSource(volume, at);
-    if (name !== '' && seen.has(name)) errors.push(duplicate(`${at}.name`, name));
-    seen.add(name);
-    if (volume.ephemeral && podName !== '' && name !== '') errors.push(...validateClaimName(podName, name, at));
-    return errors;
+    const { name = '', ephemeral } = volume;
+    const named = ephemeral && podName !== '' && name !== '';
+    return [...validateSource(volume, at), ...(named ? validateClaimName(podName, name, at) : [])];
   });
-}
 
 /** Exactly one source; of several the first one counts. Required fields and ranges are the schema's. */
 function validateSource(volume: Volume, path: string): FieldError[] {
@@ -59,9 +54,7 @@ const checks: Readonly<Partial<Record<SourceName, (volume: Volume, path: string)
 
 function validateSizeLimit(limit: string | undefined, field: string): FieldError[] {
   const quantity = limit === undefined ? undefined : parseQuantity(limit);
-  return quantity && quantity.nanos < 0n
-    ? [forbidden(field, 'SizeLimit field must be a valid resource quantity')]
-    : [];
+  return quantity && quantity.nanos < 0n ? [forbidden(field, 'SizeLimit field must be a valid resource quantity')] : [];
 }
 
 interface PathItem {
@@ -143,7 +136,8 @@ function validateToken(token: NonNullable<Projection['serviceAccountToken']>, pa
   const { expirationSeconds: seconds = 3600 } = token;
   const errors = validateFilePath(token, `${path}.path`);
   const field = `${path}.expirationSeconds`;
-  if (seconds < tokenSecondsMin) errors.push(invalid(field, seconds, 'may not specify a duration less than 10 minutes'));
+  if (seconds < tokenSecondsMin)
+    errors.push(invalid(field, seconds, 'may not specify a duration less than 10 minutes'));
   if (seconds > tokenSecondsMax) {
     errors.push(invalid(field, seconds, 'may not specify a duration larger than 2^32 seconds'));
   }

@@ -1,0 +1,78 @@
+import { orch } from '../../../dialect/orch.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import type { FieldError } from '../../../meta/field-error.ts';
+import { anonymousUser } from '../../../request/user-info.ts';
+import { decode } from '../../../schema/decode.ts';
+import { applyDefaults } from '../../../schema/defaults.ts';
+import { validate } from '../../../schema/validate.ts';
+import type { StrategyContext, ViewSubresource } from '../../kind.ts';
+import { pod } from './pod.ts';
+import { asPod, type Pod, podSchema } from './pod-schema.ts';
+
+/** Takes pods through decoding, defaults, strategy and validation as the write path does, for tests of pods. */
+
+export const now = Date.UTC(2026, 0, 10);
+export const kind = pod(orch);
+export const context: StrategyContext = { dialect: orch, user: anonymousUser, now };
+
+/** Part of a pod, as a client sends it. */
+export type Sent = Readonly<Record<string, unknown>>;
+
+/** The smallest pod, with more or other fields in its spec. */
+export const podWith = (spec: Sent, metadata: Sent = {}): Sent => ({
+  metadata: { name: 'web', namespace: 'default', ...metadata },
+  spec: { containers: [{ name: 'app', image: 'app:1' }], ...spec },
+});
+
+/** The smallest pod, with more or other fields in its container. */
+export const containerWith = (fields: Sent, spec: Sent = {}): Sent =>
+  podWith({ ...spec, containers: [{ name: 'app', image: 'app:1', ...fields }] });
+
+/** Fails on unknown fields and wrong types, so that tests spell fields right. */
+export function decoded(sent: Sent): ApiObject {
+  const { value, errors, unknown } = decode(podSchema, { apiVersion: 'v1', kind: 'Pod', ...sent });
+  if (errors.length + unknown.length > 0) throw new Error(JSON.stringify({ errors, unknown }));
+  applyDefaults(podSchema, value);
+  return value as unknown as ApiObject;
+}
+
+export interface Outcome {
+  readonly object: ApiObject;
+  readonly pod: Pod;
+  readonly errors: readonly FieldError[];
+}
+
+export function created(sent: Sent): Outcome {
+  const object = decoded(sent);
+  kind.strategy.default?.(object, context);
+  kind.strategy.prepareForCreate?.(object, context);
+  const errors = [...validate(podSchema, object), ...(kind.strategy.validateCreate?.(object, context) ?? [])];
+  return { object, pod: asPod(object), errors };
+}
+
+/** `old` is a stored pod; the update goes through one of its doors. */
+export function updated(
+  old: ApiObject,
+  sent: Sent,
+  door: Pick<ViewSubresource, 'prepareForUpdate' | 'validateUpdate'>,
+): Outcome {
+  const object = decoded(sent);
+  const before = JSON.stringify(old);
+  kind.strategy.default?.(object, context);
+  door.prepareForUpdate(object, old, context);
+  const errors = [...validate(podSchema, object), ...(door.validateUpdate?.(object, old, context) ?? [])];
+  if (JSON.stringify(old) !== before) throw new Error('the stored pod was changed');
+  return { object, pod: asPod(object), errors };
+}
+
+/** `FieldValueRequired spec.containers` for each error. */
+export const causes = ({ errors }: Outcome): string[] => errors.map(({ type, field }) => `${type} ${field}`).sort();
+
+/** A pod with its status, as if it had been stored. */
+export function stored(sent: Sent, status: Sent = {}): ApiObject {
+  const { object, errors } = created(sent);
+  if (errors.length > 0) throw new Error(JSON.stringify(errors));
+  const reported = decoded({ ...sent, status })['status'] as Sent;
+  object['status'] = { ...(object['status'] as Sent), ...reported };
+  return object;
+}
