@@ -12,6 +12,11 @@ export interface Peer {
    * The same object for every request of a connection, so that what is made of it can be kept in a WeakMap.
    */
   readonly certificate: X509Certificate | undefined;
+  /**
+   * Why a certificate that the client showed was not accepted, as OpenSSL names it (`CERT_HAS_EXPIRED`); undefined when
+   * none was shown or it was verified. The handshake goes on all the same, so that the answer can be a 401.
+   */
+  readonly certificateError: string | undefined;
 }
 
 /** Writes a body in parts. */

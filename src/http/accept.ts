@@ -1,0 +1,70 @@
+/** One entry of an `Accept` header (RFC 9110 section 12.5.1). */
+export interface MediaRange {
+  /** In lower case; `*` for any. */
+  readonly type: string;
+  readonly subtype: string;
+  /** Without `q`; names in lower case, values as they were sent. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** 0 refuses. */
+  readonly quality: number;
+}
+
+/**
+ * Reads a list of media ranges, best first: by quality, then without wildcards before with, then as they were written.
+ * What is not a media range is left out, as published servers do.
+ */
+export function parseAccept(header: string): readonly MediaRange[] {
+  const ranges: MediaRange[] = [];
+  for (const part of splitOutsideQuotes(header, ',')) {
+    const range = parseMediaRange(part);
+    if (range) ranges.push(range);
+  }
+  return ranges.sort((a, b) => b.quality - a.quality || wildcards(a) - wildcards(b));
+}
+
+const wildcards = ({ type, subtype }: MediaRange): number => (type === '*' ? 2 : subtype === '*' ? 1 : 0);
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** A media type or range with its parameters, or undefined where the text is none. */
+export function parseMediaRange(text: string): MediaRange | undefined {
+  const [name = '', ...rest] = splitOutsideQuotes(text, ';');
+  const [type = '', subtype = '', ...more] = name.trim().toLowerCase().split('/');
+  if (!token.test(type) || !token.test(subtype) || more.length > 0 || (type === '*' && subtype !== '*'))
+    return undefined;
+  const parameters = new Map<string, string>();
+  for (const parameter of rest) {
+    const equals = parameter.indexOf('=');
+    if (equals > 0)
+      parameters.set(parameter.slice(0, equals).trim().toLowerCase(), unquote(parameter.slice(equals + 1).trim()));
+  }
+  const quality = parseQuality(parameters.get('q'));
+  parameters.delete('q');
+  return { type, subtype, parameters, quality };
+}
+
+/** A weight from 0 to 1 (RFC 9110 section 12.4.2); 1 where there is none, and where it is no weight. */
+export function parseQuality(text: string | undefined): number {
+  return text !== undefined && /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 1;
+}
+
+const unquote = (text: string): string =>
+  text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text;
+
+function splitOutsideQuotes(text: string, separator: ',' | ';'): string[] {
+  if (!text.includes('"')) return text.split(separator);
+  const parts: string[] = [];
+  let start = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (quoted && character === '\\') at += 1;
+    else if (character === '"') quoted = !quoted;
+    else if (character === separator && !quoted) {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  parts.push(text.slice(start));
+  return parts;
+}

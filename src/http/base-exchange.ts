@@ -1,0 +1,196 @@
+import { StatusError } from '../meta/status-error.ts';
+import type { BodyWriter, Exchange, Headers, Peer } from './exchange.ts';
+
+/** Why a signal aborted when the client went away before it had the whole response. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client closed the stream before the response was complete');
+    this.name = 'ClientGone';
+  }
+}
+
+/** What an exchange must know of the connection it came on. */
+export interface ExchangeOwner {
+  readonly peer: Peer;
+  /** The exchange is over: response sent, or client gone. */
+  ended(exchange: BaseExchange): void;
+}
+
+/**
+ * What HTTP/1.1 and HTTP/2 have in common. Made for every request, so it allocates only what is asked for: no
+ * AbortController, no list of callbacks, no map of response headers until somebody wants one.
+ */
+export abstract class BaseExchange implements Exchange {
+  abstract readonly protocol: 'HTTP/1.1' | 'HTTP/2.0';
+  readonly method: string;
+  readonly target: string;
+  readonly #owner: ExchangeOwner;
+  #controller: AbortController | undefined;
+  #abortReason: Error | undefined;
+  #endCallbacks: (() => void)[] | undefined;
+  #ended = false;
+  #body: Promise<Buffer> | undefined;
+  #failBody: ((reason: Error) => void) | undefined;
+  /** Headers of `setHeader`, name and value in turns; undefined while there are none. */
+  protected added: string[] | undefined;
+  /** A response was started. */
+  responded = false;
+  /** The whole response was handed over; only the client's reading is waited for. */
+  answered = false;
+  /** Sweeps of the listener since `answered`; kept here so that they cost the request nothing. */
+  sweepsAnswered = 0;
+
+  constructor(owner: ExchangeOwner, method: string, target: string) {
+    this.#owner = owner;
+    this.method = method;
+    this.target = target;
+  }
+
+  get peer(): Peer {
+    return this.#owner.peer;
+  }
+
+  abstract header(name: string): string | undefined;
+  abstract headerLines(name: string): readonly string[];
+  abstract headerNames(): readonly string[];
+  abstract respond(status: number, headers: Headers, body?: Uint8Array | string): void;
+  abstract stream(status: number, headers: Headers): BodyWriter;
+  /** Ends stream or connection at once, so that the client sees the response cut off. */
+  abstract destroy(): void;
+  /** False where the request has ended with its headers. */
+  protected abstract get hasBody(): boolean;
+  /** Sends `100 Continue` where the client waits for it (RFC 9110 section 10.1.1). */
+  protected abstract sendContinue(): void;
+  /** Calls back with the parts of the body as they come. */
+  protected abstract readBody(on: BodyEvents): void;
+  /** Reads no more of the body; what follows the response ends. */
+  protected abstract refuseBody(): void;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#abortReason) this.#controller.abort(this.#abortReason);
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    if (this.#abortReason || this.#ended) return;
+    this.#abortReason = reason;
+    this.#failBody?.(reason);
+    this.#controller?.abort(reason);
+  }
+
+  setHeader(name: string, value: string | readonly string[]): void {
+    const lines = typeof value === 'string' ? [value] : value;
+    // Refused here, where the mistake is, and not when the response goes out: then it would be too late for an error.
+    for (const line of lines)
+      if (invalidHeaderText.test(line)) throw new TypeError(`header ${name} has an invalid value`);
+    this.added ??= [];
+    pushHeader(this.added, name, lines);
+  }
+
+  onEnd(callback: () => void): void {
+    if (this.#ended) callback();
+    else if (this.#endCallbacks) this.#endCallbacks.push(callback);
+    else this.#endCallbacks = [callback];
+  }
+
+  /** To be called once, when nothing more can be sent or received. */
+  protected end(complete: boolean): void {
+    if (this.#ended) return;
+    if (!complete) this.abort(new ClientGone());
+    this.#ended = true;
+    this.#owner.ended(this);
+    if (this.#endCallbacks) for (const callback of this.#endCallbacks) callback();
+  }
+
+  body(bytesMax: number): Promise<Buffer> {
+    this.#body ??= this.#readWhole(bytesMax);
+    return this.#body;
+  }
+
+  #readWhole(bytesMax: number): Promise<Buffer> {
+    if (this.#abortReason) return Promise.reject(this.#abortReason);
+    if (!this.hasBody) return Promise.resolve(Buffer.alloc(0));
+    const refused = this.#refusal(bytesMax);
+    if (refused) {
+      this.refuseBody();
+      return Promise.reject(refused);
+    }
+    this.sendContinue();
+    return this.#collect(bytesMax);
+  }
+
+  /** What speaks against the body before any of it was read. */
+  #refusal(bytesMax: number): StatusError | undefined {
+    const encoding = this.header('content-encoding') ?? '';
+    if (encoding !== '' && encoding.toLowerCase() !== 'identity') {
+      return new StatusError('UnsupportedMediaType', 'the body of the request must have no content-encoding');
+    }
+    return Number(this.header('content-length') ?? 0) > bytesMax ? tooLarge(bytesMax) : undefined;
+  }
+
+  #collect(bytesMax: number): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const fail = (reason: Error): void => {
+        chunks.length = 0;
+        this.#failBody = undefined;
+        this.refuseBody();
+        reject(reason);
+      };
+      this.#failBody = fail;
+      this.readBody({
+        data: (chunk) => {
+          if (!this.#failBody) return;
+          bytes += chunk.length;
+          if (bytes > bytesMax) fail(tooLarge(bytesMax));
+          else chunks.push(chunk);
+        },
+        end: () => {
+          if (!this.#failBody) return;
+          this.#failBody = undefined;
+          resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes));
+        },
+        cut: () => {
+          if (this.#failBody)
+            fail(new StatusError('BadRequest', 'the body of the request ended before it was complete'));
+        },
+      });
+    });
+  }
+}
+
+/** Where the parts of a request's body go. Calls after the last one are ignored. */
+export interface BodyEvents {
+  data(chunk: Buffer): void;
+  end(): void;
+  /** The client went away in the middle. */
+  cut(): void;
+}
+
+const tooLarge = (bytesMax: number): StatusError =>
+  new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${bytesMax}`);
+
+/** What no header line can hold (RFC 9110 section 5.5), and what Node cannot write as one byte. */
+const invalidHeaderText = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** Adds a header to a flat list of names and values, one line for each value. */
+export function pushHeader(list: string[], name: string, value: string | readonly string[]): void {
+  if (typeof value === 'string') list.push(name, value);
+  else for (const line of value) list.push(name, line);
+}
+
+/** The flat list of names and values of a response. */
+export function headerList(first: readonly string[], headers: Headers, added: readonly string[] | undefined): string[] {
+  const list = first.slice();
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) pushHeader(list, name, value);
+  }
+  if (added) list.push(...added);
+  return list;
+}
+
+/** Statuses that never have a body, nor a length of one (RFC 9110 section 8.6). */
+export const isBodiless = (status: number): boolean => status === 204 || status === 304;

@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { BaseExchange, type BodyEvents, type ExchangeOwner, headerList, isBodiless } from './base-exchange.ts';
+import type { BodyWriter, Headers } from './exchange.ts';
+import { nowhere, ResponseWriter } from './response-writer.ts';
+
+/** One request of an HTTP/1.1 connection (RFC 9112). */
+export class Http1Exchange extends BaseExchange {
+  readonly protocol = 'HTTP/1.1';
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  /** True where this is to be the last response of the connection. */
+  readonly #closing: () => boolean;
+  readonly #clock: Clock;
+  #refused = false;
+
+  constructor(
+    owner: ExchangeOwner,
+    exchange: {
+      readonly request: IncomingMessage;
+      readonly response: ServerResponse;
+      readonly method: string;
+      readonly target: string;
+      readonly closing: () => boolean;
+      readonly clock: Clock;
+    },
+  ) {
+    super(owner, exchange.method, exchange.target);
+    this.#request = exchange.request;
+    this.#response = exchange.response;
+    this.#closing = exchange.closing;
+    this.#clock = exchange.clock;
+    const { request, response } = exchange;
+    // Errors are followed by 'close' of the response, which says all that matters.
+    request.on('error', ignore);
+    response.on('error', ignore);
+    response.on('close', () => this.end(this.answered && response.writableFinished));
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return typeof value === 'object' ? value.join(', ') : value;
+  }
+
+  headerLines(name: string): readonly string[] {
+    return this.#request.headersDistinct[name] ?? [];
+  }
+
+  headerNames(): readonly string[] {
+    return Object.keys(this.#request.headers);
+  }
+
+  respond(status: number, headers: Headers, body?: Uint8Array | string): void {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const list = this.#headerList(headers);
+    if (!isBodiless(status)) list.push('content-length', String(bytes?.length ?? 0));
+    const response = this.#response;
+    const gone = response.destroyed;
+    if (!gone) response.writeHead(status, list);
+    this.responded = true;
+    this.answered = true;
+    if (gone) return;
+    if (this.#last) {
+      this.#linger(bytes);
+      return;
+    }
+    response.end(bytes);
+    if (this.#refused) this.#discard();
+  }
+
+  stream(status: number, headers: Headers): BodyWriter {
+    const response = this.#response;
+    const gone = response.destroyed;
+    if (!gone) response.writeHead(status, this.#headerList(headers));
+    this.responded = true;
+    if (gone) return nowhere;
+    if (this.method !== 'HEAD') {
+      response.flushHeaders();
+      return new ResponseWriter(response, { ended: () => this.#finished(), abort: () => response.destroy() });
+    }
+    response.end();
+    this.#finished();
+    return nowhere;
+  }
+
+  #finished(): void {
+    this.answered = true;
+    if (this.#refused) this.#discard();
+  }
+
+  #headerList(headers: Headers): string[] {
+    return headerList(this.#last || this.#closing() ? ['connection', 'close'] : [], headers, this.added);
+  }
+
+  /** True where more of the body is to come than is worth reading for the sake of keeping the connection. */
+  get #last(): boolean {
+    const request = this.#request;
+    if (!this.hasBody || request.complete) return false;
+    return !(Number(request.headers['content-length'] ?? Number.NaN) <= limits.lingerBytesMax);
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+
+  protected get hasBody(): boolean {
+    const { headers } = this.#request;
+    return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+  }
+
+  protected sendContinue(): void {
+    if (this.header('expect')?.toLowerCase() === '100-continue') this.#response.writeContinue();
+  }
+
+  protected readBody(on: BodyEvents): void {
+    const request = this.#request;
+    request.on('data', on.data);
+    request.once('end', on.end);
+    request.once('close', on.cut);
+  }
+
+  protected refuseBody(): void {
+    this.#refused = true;
+    this.#request.pause();
+  }
+
+  /** Reads on without keeping what comes. */
+  #discard(): void {
+    this.#request.removeAllListeners('data');
+    this.#request.resume();
+  }
+
+  /**
+   * Closing a connection with unread bytes on it makes the system send a reset, which may overtake the response. So the
+   * response goes out whole, then some of what the client still sends is read and dropped until it stops.
+   */
+  #linger(bytes: Uint8Array | undefined): void {
+    const [request, response] = [this.#request, this.#response];
+    if (bytes && this.method !== 'HEAD') response.write(bytes);
+    else response.flushHeaders();
+    const finish = (): void => {
+      timer.close();
+      response.end();
+    };
+    const timer = this.#clock.after(limits.lingerMs, finish);
+    let dropped = 0;
+    this.#discard();
+    request.on('data', (chunk: Buffer) => {
+      dropped += chunk.length;
+      if (dropped > limits.lingerBytesMax) finish();
+    });
+    request.once('end', finish);
+    request.once('close', finish);
+  }
+}
+
+const ignore = (): void => {};

@@ -1,0 +1,129 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { BaseExchange, type BodyEvents, type ExchangeOwner, headerList, isBodiless } from './base-exchange.ts';
+import type { BodyWriter, Headers } from './exchange.ts';
+import { nowhere, ResponseWriter } from './response-writer.ts';
+
+/** One stream of an HTTP/2 connection (RFC 9113), without Node's compatibility layer: that costs as much again. */
+export class Http2Exchange extends BaseExchange {
+  readonly protocol = 'HTTP/2.0';
+  readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
+  /** Names and values in turns, as they were sent. */
+  readonly #lines: readonly string[];
+  #bodyOpen = false;
+
+  constructor(
+    owner: ExchangeOwner,
+    request: {
+      readonly stream: ServerHttp2Stream;
+      readonly method: string;
+      readonly target: string;
+      readonly headers: IncomingHttpHeaders;
+      readonly lines: readonly string[];
+    },
+  ) {
+    super(owner, request.method, request.target);
+    this.#stream = request.stream;
+    this.#headers = request.headers;
+    this.#lines = request.lines;
+    // An error is always followed by 'close', which says all that matters.
+    request.stream.on('error', ignore);
+    request.stream.on('close', () => this.end(this.answered && request.stream.writableFinished));
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#headers[name] ?? (name === 'host' ? this.#headers[':authority'] : undefined);
+    return typeof value === 'object' ? value.join(', ') : value;
+  }
+
+  headerLines(name: string): readonly string[] {
+    const values: string[] = [];
+    for (let at = 0; at < this.#lines.length; at += 2) {
+      if (this.#lines[at] === name) values.push(this.#lines[at + 1] ?? '');
+    }
+    return values;
+  }
+
+  headerNames(): readonly string[] {
+    return Object.keys(this.#headers).filter((name) => !name.startsWith(':'));
+  }
+
+  respond(status: number, headers: Headers, body?: Uint8Array | string): void {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const list = headerList([':status', String(status)], headers, this.added);
+    if (!isBodiless(status)) list.push('content-length', String(bytes?.length ?? 0));
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) {
+      this.responded = true;
+      return;
+    }
+    if (bytes && bytes.length > 0 && this.method !== 'HEAD' && !isBodiless(status)) {
+      stream.respond(list);
+      stream.end(bytes);
+    } else {
+      stream.respond(list, { endStream: true });
+    }
+    this.responded = true;
+    this.#finished();
+  }
+
+  stream(status: number, headers: Headers): BodyWriter {
+    const list = headerList([':status', String(status)], headers, this.added);
+    const stream = this.#stream;
+    const gone = stream.destroyed || stream.closed;
+    if (!gone) stream.respond(list, { endStream: this.method === 'HEAD' });
+    this.responded = true;
+    if (gone) return nowhere;
+    if (this.method !== 'HEAD') {
+      return new ResponseWriter(stream, { ended: () => this.#finished(), abort: () => cut(stream) });
+    }
+    this.#finished();
+    return nowhere;
+  }
+
+  /** A body that was begun and not read to its end would leave the stream half open for as long as the client likes. */
+  #finished(): void {
+    this.answered = true;
+    if (!this.#bodyOpen) return;
+    if (this.#stream.writableFinished) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    else this.#stream.once('finish', () => this.#stream.close(constants.NGHTTP2_NO_ERROR));
+  }
+
+  destroy(): void {
+    cut(this.#stream);
+  }
+
+  protected get hasBody(): boolean {
+    return !this.#stream.endAfterHeaders;
+  }
+
+  protected sendContinue(): void {
+    if (this.header('expect')?.toLowerCase() !== '100-continue') return;
+    const stream = this.#stream;
+    if (!stream.destroyed && !stream.closed) stream.additionalHeaders({ ':status': 100 });
+  }
+
+  protected readBody(on: BodyEvents): void {
+    const stream = this.#stream;
+    this.#bodyOpen = true;
+    stream.on('data', on.data);
+    stream.once('end', () => {
+      this.#bodyOpen = false;
+      // Node ends the readable side of a stream that was reset as well.
+      if (stream.aborted || stream.rstCode !== constants.NGHTTP2_NO_ERROR) on.cut();
+      else on.end();
+    });
+    stream.once('close', on.cut);
+  }
+
+  protected refuseBody(): void {
+    this.#bodyOpen = true;
+    this.#stream.pause();
+  }
+}
+
+function cut(stream: ServerHttp2Stream): void {
+  if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+}
+
+const ignore = (): void => {};

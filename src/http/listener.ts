@@ -1,0 +1,319 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Clock } from '../base/clock.ts';
+import type { Closable } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import { StatusError } from '../meta/status-error.ts';
+import type { BaseExchange } from './base-exchange.ts';
+import { Connection, type ConnectionLimits } from './connection.ts';
+import type { Exchange } from './exchange.ts';
+import { Http1Exchange } from './http1-exchange.ts';
+import { Http2Exchange } from './http2-exchange.ts';
+import { sendStatus } from './status-response.ts';
+import { readTarget } from './target.ts';
+
+/** PEM texts. */
+export interface TlsMaterial {
+  /** The certificate shown, with its intermediates behind it. */
+  readonly cert: string;
+  readonly key: string;
+  /** Authorities that client certificates are verified against. Absent: none is asked for. */
+  readonly ca?: string | readonly string[];
+}
+
+export type ListenerLimits = ConnectionLimits &
+  Readonly<
+    Record<'handshakeMsMax' | 'headerBytesMax' | 'streamsPerConnectionMax' | 'streamResetsPerSecondMax', number>
+  >;
+
+export interface ListenOptions {
+  readonly tls: TlsMaterial;
+  /** An IP address of this machine, `0.0.0.0` or `::` for all. */
+  readonly address: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Called with every request, of either protocol. May throw: the client then gets a Status. */
+  readonly handle: (exchange: Exchange) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** In place of `base/limits.ts`, for tests. */
+  readonly limits?: Partial<ListenerLimits>;
+}
+
+export interface Listener extends Closable {
+  /** As the system reports them. */
+  readonly address: string;
+  readonly port: number;
+  /** TLS connections open now. */
+  readonly connections: number;
+  /** Shows another certificate, or trusts other authorities, from the next connection on. Those that are open stay. */
+  setTls(tls: TlsMaterial): void;
+  /** No new connections; those that are open finish what is under way and close. */
+  stopAccepting(): void;
+  /**
+   * Stops accepting and resolves when every connection is closed. What is left after `deadlineMs` is cut off. Watches
+   * don't end by themselves: end them first.
+   */
+  drain(deadlineMs: number): Promise<void>;
+  /** Cuts everything off at once. */
+  close(): void;
+}
+
+/** Opens the one port of the server: TLS always, HTTP/2 and HTTP/1.1 by ALPN. Rejects where it cannot be opened. */
+export function listen(options: ListenOptions): Promise<Listener> {
+  const listener = new TlsListener(options);
+  return listener.open(options.address, options.port);
+}
+
+class TlsListener implements Listener {
+  readonly #server: Http2SecureServer;
+  readonly #handle: ListenOptions['handle'];
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #limits: ListenerLimits;
+  readonly #asksForCertificates: boolean;
+  /** Every TCP connection, those in their handshake too, so that nothing is left behind. */
+  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Map<TLSSocket, Connection>();
+  readonly #closed = Promise.withResolvers<void>();
+  #sweep: Closable | undefined;
+  #accepting = true;
+  address = '';
+  port = 0;
+
+  constructor({ tls, handle, clock, logger, limits: overrides }: ListenOptions) {
+    this.#handle = handle;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#limits = { ...limits, ...overrides };
+    this.#asksForCertificates = tls.ca !== undefined;
+    this.#server = createSecureServer({
+      ...secureContext(tls),
+      ...http2Options(this.#limits),
+      requestCert: this.#asksForCertificates,
+      // A certificate that cannot be verified is no reason to hang up: the answer is a 401 that says so.
+      rejectUnauthorized: false,
+      handshakeTimeout: this.#limits.handshakeMsMax,
+      noDelay: true,
+      http1Options: http1Options(this.#limits),
+    });
+    this.#server.maxConnections = limits.connectionsMax;
+    this.#wire();
+  }
+
+  open(address: string, port: number): Promise<Listener> {
+    const { promise, resolve, reject } = Promise.withResolvers<Listener>();
+    this.#server.once('error', reject);
+    this.#server.listen({ host: address, port }, () => {
+      this.#server.off('error', reject);
+      this.#server.on('error', (error) => this.#logger.error('the listener failed', { error }));
+      const bound = this.#server.address() as AddressInfo;
+      this.address = bound.address;
+      this.port = bound.port;
+      this.#scheduleSweep();
+      resolve(this);
+    });
+    return promise;
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  setTls(tls: TlsMaterial): void {
+    if ((tls.ca !== undefined) !== this.#asksForCertificates) {
+      throw new TypeError('whether client certificates are asked for cannot change while the listener is open');
+    }
+    this.#server.setSecureContext(secureContext(tls));
+  }
+
+  stopAccepting(): void {
+    if (!this.#accepting) return;
+    this.#accepting = false;
+    this.#server.close(() => this.#closed.resolve());
+    for (const connection of this.#connections.values()) connection.retire();
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.stopAccepting();
+    const deadline = this.#clock.after(deadlineMs, () => this.#destroyAll());
+    await this.#closed.promise;
+    deadline.close();
+    this.#sweep?.close();
+  }
+
+  close(): void {
+    this.#sweep?.close();
+    this.stopAccepting();
+    this.#destroyAll();
+  }
+
+  #destroyAll(): void {
+    const reason = new StatusError('ServiceUnavailable', 'the server is shutting down');
+    for (const connection of this.#connections.values()) connection.destroy(reason);
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #wire(): void {
+    const server = this.#server;
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    // Node makes the session inside its own, earlier listener for 'secureConnection'. `session.socket` is no substitute
+    // for the socket: it is a proxy that throws once the session is gone.
+    let made: ServerHttp2Session | undefined;
+    server.on('session', (session) => {
+      made = session;
+    });
+    server.on('secureConnection', (socket) => {
+      if (made) this.#acceptHttp2(socket, made);
+      else this.#acceptHttp1(socket);
+      made = undefined;
+    });
+    server.on('request', (request, response) => {
+      // The types know only the compatibility API here; with HTTP/2 taken off it, these are Node's HTTP/1.1 classes.
+      this.#serveHttp1(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+    });
+    server.on('checkContinue', (request, response) => {
+      this.#serveHttp1(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+    });
+    // Listening for 'request' has put HTTP/2 streams on the compatibility API, which costs as much as all the rest.
+    server.removeAllListeners('stream');
+    server.on('connect', (_request: unknown, socket: Socket) => refuse(socket, 405, 'Method Not Allowed'));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
+    server.on('sessionError', (error) => this.#logger.debug('an HTTP/2 connection failed', { error }));
+  }
+
+  #acceptHttp1(socket: TLSSocket): void {
+    const connection = new Connection(socket, {
+      retire: () => {
+        if (connection.exchanges === 0) socket.destroySoon();
+      },
+      destroy: () => socket.destroy(),
+    });
+    this.#accept(socket, connection);
+  }
+
+  #acceptHttp2(socket: TLSSocket, session: ServerHttp2Session): void {
+    const connection = new Connection(socket, {
+      retire: () => {
+        if (!session.closed) session.close();
+      },
+      destroy: () => session.destroy(),
+    });
+    session.on('stream', (stream, headers, _flags, lines) => this.#serveHttp2(connection, stream, headers, lines));
+    this.#accept(socket, connection);
+  }
+
+  #accept(socket: TLSSocket, connection: Connection): void {
+    this.#connections.set(socket, connection);
+    socket.once('close', () => {
+      this.#connections.delete(socket);
+    });
+    if (!this.#accepting) connection.retire();
+  }
+
+  #serveHttp2(
+    connection: Connection,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    lines: readonly string[],
+  ): void {
+    const method = headers[':method'] ?? '';
+    const { target, refused } = readTarget(method, headers[':path'] ?? '');
+    this.#serve(connection, new Http2Exchange(connection, { stream, method, target, headers, lines }), refused);
+  }
+
+  #serveHttp1(request: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(request.socket as TLSSocket);
+    // Requests on one connection that were sent without waiting for the answers: no client sends this many.
+    if (!connection || connection.exchanges >= this.#limits.streamsPerConnectionMax) {
+      request.socket.destroy();
+      return;
+    }
+    const method = request.method ?? '';
+    const { target, refused } = readTarget(method, request.url ?? '');
+    const closing = () => connection.retired;
+    const exchange = new Http1Exchange(connection, { request, response, method, target, closing, clock: this.#clock });
+    this.#serve(connection, exchange, refused);
+  }
+
+  #serve(connection: Connection, exchange: BaseExchange, refused: StatusError | undefined): void {
+    connection.started(exchange);
+    try {
+      if (refused) throw refused;
+      this.#handle(exchange);
+    } catch (error) {
+      sendStatus(exchange, error, { logger: this.#logger });
+    }
+  }
+
+  /** Bytes that are no request: the connection is of no more use. A failed handshake has nobody to answer to. */
+  #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    this.#logger.debug('a connection failed', { error });
+    if (!(socket instanceof TLSSocket) || !this.#connections.has(socket)) socket.destroy();
+    else if (error.code === 'HPE_HEADER_OVERFLOW') refuse(socket, 431, 'Request Header Fields Too Large');
+    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, 408, 'Request Timeout');
+    else if (error.code?.startsWith('HPE_')) refuse(socket, 400, 'Bad Request');
+    else socket.destroy();
+  }
+
+  #scheduleSweep(): void {
+    const sweepMs = Math.max(1, Math.min(this.#limits.headersMsMax, this.#limits.idleMsMax) / 4);
+    this.#sweep = this.#clock.after(sweepMs, () => {
+      for (const connection of this.#connections.values()) connection.sweep(sweepMs, this.#limits);
+      this.#scheduleSweep();
+    });
+  }
+}
+
+const secureContext = ({ cert, key, ca }: TlsMaterial) => ({
+  cert,
+  key,
+  ...(ca !== undefined && { ca: typeof ca === 'string' ? ca : [...ca] }),
+  minVersion: 'TLSv1.2' as const,
+});
+
+function http2Options(max: ListenerLimits): SecureServerOptions {
+  return {
+    allowHTTP1: true,
+    maxSettings: 32,
+    maxOutstandingPings: 10,
+    maxSessionInvalidFrames: limits.protocolViolationsMax,
+    maxSessionRejectedStreams: limits.protocolViolationsMax,
+    maxSessionMemory: limits.connectionBytesMax / 1_000_000,
+    streamResetBurst: max.streamResetsPerSecondMax,
+    streamResetRate: max.streamResetsPerSecondMax,
+    settings: {
+      maxConcurrentStreams: max.streamsPerConnectionMax,
+      initialWindowSize: limits.streamWindowBytes,
+      maxHeaderListSize: max.headerBytesMax,
+    },
+  };
+}
+
+const http1Options = (max: ListenerLimits) => ({
+  maxHeaderSize: max.headerBytesMax,
+  headersTimeout: Math.min(max.headersMsMax, max.requestMsMax),
+  requestTimeout: max.requestMsMax,
+  connectionsCheckingInterval: Math.max(10, max.headersMsMax / 4),
+  keepAliveTimeout: max.idleMsMax,
+  insecureHTTPParser: false,
+  requireHostHeader: true,
+});
+
+function refuse(socket: Socket, status: number, phrase: string): void {
+  if (!socket.writable) socket.destroy();
+  else socket.end(`HTTP/1.1 ${status} ${phrase}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}

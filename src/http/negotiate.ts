@@ -1,0 +1,162 @@
+import type { Dialect } from '../dialect/dialect.ts';
+import { StatusError } from '../meta/status-error.ts';
+import { type MediaRange, parseAccept, parseMediaRange } from './accept.ts';
+import { boundedMemo } from './bounded-memo.ts';
+import type { Exchange } from './exchange.ts';
+
+/** How an object is written. */
+export type Format = 'json' | 'yaml';
+
+/** What is made of an object before it is written (spec section 4.3). */
+export type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+
+/** A media type that the server writes and reads. */
+export interface Offer {
+  readonly format: Format;
+  readonly mediaType: string;
+  /** Whether watches are written in it. */
+  readonly streams: boolean;
+  /** Whether tables are. */
+  readonly tables: boolean;
+}
+
+export interface Negotiated {
+  readonly format: Format;
+  readonly as: Representation;
+  /** For `content-type`. */
+  readonly mediaType: string;
+  /** Written for people to read. */
+  readonly pretty: boolean;
+}
+
+export interface NegotiateOptions {
+  /** The query parameter `pretty`; null where it is absent. */
+  readonly pretty?: string | null;
+  /** The answer is a stream of watch events. */
+  readonly watch?: boolean;
+  /** What the endpoint can make of its objects, beside showing them whole. */
+  readonly representations?: readonly Exclude<Representation, 'object'>[];
+}
+
+/** Best first: what a client gets that takes anything. */
+const offers: readonly Offer[] = [
+  { format: 'json', mediaType: 'application/json', streams: true, tables: true },
+  { format: 'yaml', mediaType: 'application/yaml', streams: false, tables: true },
+];
+
+/** Accept headers that are remembered: clients have few, and send them with every request. */
+const remembered = { countMax: 512, lengthMax: 1024 };
+
+/** Chooses formats by the headers of requests. One for the server: it remembers the headers it has seen. */
+export class Negotiator {
+  readonly #metaGroup: string;
+  readonly #ranges = boundedMemo(parseAccept, remembered);
+  readonly #formats = boundedMemo(readFormat, remembered);
+  /** Choices by header, for each set of options that occurs. */
+  readonly #choices = new Map<string, (accept: string) => Negotiated | null>();
+
+  constructor(dialect: Dialect) {
+    this.#metaGroup = dialect.group('meta');
+  }
+
+  /** How to write the answer. Throws NotAcceptable where the client takes nothing that the server has. */
+  negotiate(exchange: Exchange, options: NegotiateOptions = {}): Negotiated {
+    const chosen = this.#choose(exchange.header('accept') ?? '', options);
+    if (!chosen) throw notAcceptable(options.watch === true);
+    const pretty = isPretty(exchange, options.pretty) || chosen.pretty;
+    return pretty === chosen.pretty ? chosen : { ...chosen, pretty };
+  }
+
+  /** How the body of a request is written; JSON where nothing is said. Throws UnsupportedMediaType. */
+  contentType(header: string | undefined): Format {
+    const format = header === undefined || header === '' ? 'json' : this.#formats(header);
+    if (format === null) throw unsupportedMediaType(offers.map(({ mediaType }) => mediaType));
+    return format;
+  }
+
+  #choose(accept: string, { watch = false, representations = [] }: NegotiateOptions): Negotiated | null {
+    const key = `${watch} ${representations.join(' ')}`;
+    let choose = this.#choices.get(key);
+    if (!choose) {
+      choose = boundedMemo((header) => this.#search(header, watch, representations), remembered);
+      this.#choices.set(key, choose);
+    }
+    return choose(accept);
+  }
+
+  #search(accept: string, watch: boolean, representations: readonly Representation[]): Negotiated | null {
+    const ranges = accept === '' ? anything : this.#ranges(accept);
+    for (const range of ranges) {
+      if (range.quality === 0) break;
+      for (const offer of offers) {
+        if (!covers(range, offer) || (watch && !offer.streams) || isRefused(ranges, range, offer)) continue;
+        const as = this.#representation(range, offer, representations);
+        if (!as || !streamFits(range, watch)) continue;
+        const { format, mediaType } = offer;
+        return { format, as, mediaType, pretty: range.parameters.get('pretty') === '1' };
+      }
+    }
+    return null;
+  }
+
+  /** What the parameters `as`, `g` and `v` ask for; undefined where that cannot be had here. */
+  #representation(
+    { parameters }: MediaRange,
+    offer: Offer,
+    representations: readonly Representation[],
+  ): Representation | undefined {
+    const as = parameters.get('as');
+    const group = parameters.get('g');
+    const version = parameters.get('v');
+    if (as === undefined && group === undefined && version === undefined) return 'object';
+    if (group !== this.#metaGroup || version !== 'v1' || (as === 'Table' && !offer.tables)) return undefined;
+    return representations.find((representation) => representation === as);
+  }
+}
+
+const anything: readonly MediaRange[] = [{ type: '*', subtype: '*', parameters: new Map(), quality: 1 }];
+
+function covers({ type, subtype }: MediaRange, { mediaType }: Offer): boolean {
+  return type === '*' || (subtype === '*' ? mediaType.startsWith(`${type}/`) : mediaType === `${type}/${subtype}`);
+}
+
+/** A type that is named with quality 0 is not what a wildcard stands for. */
+function isRefused(ranges: readonly MediaRange[], range: MediaRange, offer: Offer): boolean {
+  if (range.subtype !== '*') return false;
+  return ranges.some((other) => other.quality === 0 && other.subtype !== '*' && covers(other, offer));
+}
+
+/** `stream=watch` is the published name of a stream of events; nobody has another. */
+function streamFits({ parameters }: MediaRange, watch: boolean): boolean {
+  const stream = parameters.get('stream') ?? '';
+  return stream === '' || (watch && stream === 'watch');
+}
+
+function readFormat(header: string): Format | null {
+  const range = parseMediaRange(header);
+  if (!range) return null;
+  return offers.find(({ mediaType }) => mediaType === `${range.type}/${range.subtype}`)?.format ?? null;
+}
+
+/** People's tools get indented text unless they say otherwise. */
+function isPretty(exchange: Exchange, parameter: string | null | undefined): boolean {
+  if (parameter) return truthy.has(parameter);
+  const agent = exchange.header('user-agent') ?? '';
+  return agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0');
+}
+
+const truthy = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
+
+function notAcceptable(watch: boolean): StatusError {
+  const accepted = offers
+    .filter(({ streams }) => streams || !watch)
+    .map(({ mediaType }) => (watch ? `${mediaType};stream=watch` : mediaType));
+  return new StatusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+}
+
+/** The body of a request is in none of the formats that the endpoint reads. */
+export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
+  new StatusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );

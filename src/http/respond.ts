@@ -1,0 +1,45 @@
+import { gzip } from 'node:zlib';
+import type { Exchange, Headers } from './exchange.ts';
+import { acceptsGzip, gzipLevel, gzipWhole } from './gzip.ts';
+import { warningHeaders } from './warning.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+  /** Texts of `Warning` headers. */
+  readonly warnings?: readonly string[];
+  /** gzip where the client takes it, and the method reads (spec section 4.3). */
+  readonly compress?: boolean;
+}
+
+/** Answers of the API are for whoever asked, now; no cache may keep them. */
+export const cacheControl = 'no-cache, private';
+
+/** Longer bodies are compressed off the main thread. */
+const syncGzipBytesMax = 64 * 1024;
+
+/** Answers with a body that is there as a whole. */
+export function sendBytes(exchange: Exchange, { status, contentType, body, warnings, compress }: Answer): void {
+  if (warnings && warnings.length > 0) exchange.setHeader('warning', warningHeaders(warnings));
+  const headers = { 'cache-control': cacheControl, 'content-type': contentType };
+  if (!compress || !wantsGzip(exchange)) exchange.respond(status, headers, body);
+  else if (body.length <= syncGzipBytesMax) exchange.respond(status, { ...headers, ...gzipHeaders }, gzipWhole(body));
+  else {
+    gzip(body, { level: gzipLevel }, (error, compressed) => {
+      // Meanwhile the deadline of the request may have passed, and been answered.
+      if (exchange.responded) return;
+      if (error) exchange.respond(status, headers, body);
+      else exchange.respond(status, { ...headers, ...gzipHeaders }, compressed);
+    });
+  }
+}
+
+/** Whether an answer to this request is to be compressed. */
+export function wantsGzip(exchange: Exchange): boolean {
+  if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return false;
+  const header = exchange.header('accept-encoding');
+  return header !== undefined && acceptsGzip(header);
+}
+
+export const gzipHeaders: Headers = { 'content-encoding': 'gzip', vary: 'accept-encoding' };

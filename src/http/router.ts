@@ -1,0 +1,39 @@
+import { methodNotAllowed, noSuchPath } from '../meta/status-error.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Serves one path. May throw or reject with a StatusError. */
+export type PathHandler = (exchange: Exchange, path: string) => void | Promise<void>;
+
+interface Route {
+  readonly methods: readonly string[];
+  readonly handler: PathHandler;
+}
+
+/** Paths that are not resources: health, discovery, version. A path is given without its query. */
+export class PathRouter {
+  readonly #exact = new Map<string, Route>();
+  /** Longest first. */
+  #prefixes: (readonly [prefix: string, route: Route])[] = [];
+
+  /** Serves exactly this path. `methods` in upper case; GET stands for HEAD as well. */
+  exact(path: string, methods: readonly string[], handler: PathHandler): this {
+    this.#exact.set(path, { methods, handler });
+    return this;
+  }
+
+  /** Serves every path that begins with this one and for which there is no longer route. */
+  prefix(path: string, methods: readonly string[], handler: PathHandler): this {
+    this.#prefixes.push([path, { methods, handler }]);
+    this.#prefixes.sort(([a], [b]) => b.length - a.length);
+    return this;
+  }
+
+  /** Throws NotFound for a path that nothing is served at, MethodNotAllowed for a method that is not served there. */
+  find(method: string, path: string): PathHandler {
+    const route = this.#exact.get(path) ?? this.#prefixes.find(([prefix]) => path.startsWith(prefix))?.[1];
+    if (!route) throw noSuchPath();
+    if (route.methods.includes(method === 'HEAD' ? 'GET' : method)) return route.handler;
+    const allow = route.methods.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each]));
+    throw methodNotAllowed('the server does not allow this method on the requested resource', allow);
+  }
+}
