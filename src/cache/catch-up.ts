@@ -27,6 +27,7 @@ export class CatchUp {
   /** The members were offered every change up to this revision. */
   #position: Revision = 0;
   #run: AbortController | undefined;
+  #running: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(options: CatchUpOptions) {
@@ -39,7 +40,7 @@ export class CatchUp {
       return;
     }
     this.#joining.add(watcher);
-    if (!this.#run) void this.#runAll();
+    if (!this.#run) this.#running = this.#runAll();
   }
 
   leave(watcher: ObjectWatcher): void {
@@ -59,9 +60,10 @@ export class CatchUp {
     if (this.#paused.size === 0) this.#resumed.beat();
   }
 
-  close(): void {
+  close(): Promise<void> {
     this.#closed = true;
     this.#run?.abort();
+    return this.#running;
   }
 
   /** Runs until nobody is behind. */

@@ -94,9 +94,7 @@ export class ObjectWatcher implements Watcher {
       const event = change.eventFor(this.#matches);
       if (event) this.#deliver(event);
     } catch (error) {
-      // One watcher's fault must not stop the others.
-      this.#host.logger.error('a watch failed and is closed', { prefix: this.collection.prefix, error });
-      this.end('closed');
+      this.#fail(error);
     }
   }
 
@@ -121,8 +119,7 @@ export class ObjectWatcher implements Watcher {
     try {
       this.#drain();
     } catch (error) {
-      this.#host.logger.error('a watch failed and is closed', { prefix: this.collection.prefix, error });
-      this.end('closed');
+      this.#fail(error);
       return;
     }
     if (this.#paused) return;
@@ -136,7 +133,12 @@ export class ObjectWatcher implements Watcher {
 
   /** Ends the watch and tells the sink why. */
   end(reason: 'slow' | 'compacted' | 'closed'): void {
-    if (this.#detach(reason)) this.#sink.closed(reason);
+    if (!this.#detach(reason)) return;
+    try {
+      this.#sink.closed(reason);
+    } catch (error) {
+      this.#logFault(error);
+    }
   }
 
   #replay(): void {
@@ -191,6 +193,16 @@ export class ObjectWatcher implements Watcher {
       this.#queuedBytes -= event.entry.bytes.length;
       if (!this.#sink.event(event)) this.#pause();
     }
+  }
+
+  /** One watcher's fault must not stop the others. */
+  #fail(error: unknown): void {
+    this.#logFault(error);
+    this.end('closed');
+  }
+
+  #logFault(error: unknown): void {
+    this.#host.logger.error('a watch failed and is closed', { prefix: this.collection.prefix, error });
   }
 
   #hasEnded(): boolean {

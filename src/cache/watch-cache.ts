@@ -77,7 +77,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.#ready = this.#loadAll();
     this.#run = this.#ready.then(
       () => this.#follow(),
-      () => this.close(),
+      () => this.#stop(),
     );
     this.#armSweep();
   }
@@ -128,15 +128,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   }
 
   async close(): Promise<void> {
-    if (!this.#abort.signal.aborted) {
-      this.#abort.abort();
-      this.#sweep?.close();
-      this.#fanOut.close();
-      this.catchUp.close();
-      this.#waiters.close();
-      for (const watcher of [...this.#watchers]) watcher.end('closed');
-    }
-    await this.#run;
+    this.#stop();
+    await Promise.all([this.#run, this.catchUp.close()]);
   }
 
   watch(collection: ResourceCollection, options: WatchOptions, sink: WatchSink): Watcher {
@@ -157,6 +150,15 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
 
   foundUnreadable(): void {
     this.#options.metrics?.unreadableValues.inc();
+  }
+
+  #stop(): void {
+    if (this.#abort.signal.aborted) return;
+    this.#abort.abort();
+    this.#sweep?.close();
+    this.#fanOut.close();
+    this.#waiters.close();
+    for (const watcher of [...this.#watchers]) watcher.end('closed');
   }
 
   #find(prefix: string): ResourceCollection {
@@ -207,7 +209,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         }
       } catch (error) {
         if (!isStoreError(error, 'compacted')) await backoff.wait(signal);
-        await this.#recover(error, backoff);
+        if (!signal.aborted) await this.#recover(error, backoff);
       }
     }
   }

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { compareKeys } from '../store/key-order.ts';
+import { type Keyed, type ReadonlySortedEntries, SortedEntries } from './sorted-entries.ts';
+
+interface Item extends Keyed {
+  readonly value: number;
+}
+
+const all = (entries: ReadonlySortedEntries<Item>): readonly Item[] => [
+  ...entries.range({ key: '', exclusive: false }, undefined),
+];
+
+const inOrder = (items: Iterable<Item>): readonly Item[] => [...items].sort((a, b) => compareKeys(a.key, b.key));
+
+const keys = fc.oneof(
+  fc.nat(2_000).map((number) => `/ns-${number % 7}/object-${number}`),
+  fc.string({ unit: 'binary', maxLength: 4 }).filter((key) => key.isWellFormed()),
+);
+
+test('an empty tree has nothing', () => {
+  const entries = SortedEntries.empty<Item>();
+  assert.equal(entries.size, 0);
+  assert.equal(entries.get('a'), undefined);
+  assert.equal(entries.delete('a'), undefined);
+  assert.equal(entries.rank('a'), 0);
+  assert.deepEqual(all(entries), []);
+});
+
+test('does what a sorted array does, and leaves its snapshots alone', () => {
+  const operations = fc.array(
+    fc.oneof(
+      { weight: 6, arbitrary: fc.record({ type: fc.constant('set' as const), key: keys }) },
+      { weight: 4, arbitrary: fc.record({ type: fc.constant('delete' as const), key: keys }) },
+      { weight: 1, arbitrary: fc.record({ type: fc.constant('snapshot' as const), key: keys }) },
+    ),
+    { maxLength: 600 },
+  );
+  fc.assert(
+    fc.property(fc.uniqueArray(keys, { maxLength: 500 }), operations, (initial, steps) => {
+      const model = new Map(initial.map((key, value) => [key, { key, value }]));
+      const entries = SortedEntries.fromSorted(inOrder(model.values()));
+      const snapshots: { readonly entries: ReadonlySortedEntries<Item>; readonly items: readonly Item[] }[] = [];
+      for (const [index, { type, key }] of steps.entries()) {
+        if (type === 'snapshot') {
+          snapshots.push({ entries: entries.snapshot(), items: inOrder(model.values()) });
+        } else if (type === 'set') {
+          const item = { key, value: index };
+          assert.equal(entries.set(item), model.get(key));
+          model.set(key, item);
+        } else {
+          assert.equal(entries.delete(key), model.get(key));
+          model.delete(key);
+        }
+        assert.equal(entries.get(key), model.get(key));
+        assert.equal(entries.size, model.size);
+      }
+      for (const snapshot of [...snapshots, { entries, items: inOrder(model.values()) }]) {
+        assert.deepEqual(all(snapshot.entries), snapshot.items);
+        for (const [index, { key }] of snapshot.items.entries()) assert.equal(snapshot.entries.rank(key), index);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('grows and shrinks through several levels in any order', () => {
+  const count = 20_000;
+  const name = (number: number): string => String(number).padStart(6, '0');
+  const entries = SortedEntries.empty<Item>();
+  // 7919 is prime to the count: every number comes once.
+  for (let step = 0; step < count; step++) entries.set({ key: name((step * 7919) % count), value: step });
+  const full = entries.snapshot();
+  for (let step = 0; step < count; step++) {
+    if (step % 1_000 === 0) assert.equal(entries.rank(name(count)), count - step);
+    assert.ok(entries.delete(name((step * 104_729) % count)));
+  }
+  assert.deepEqual(all(entries), []);
+  assert.deepEqual(
+    all(full).map(({ key }) => key),
+    Array.from({ length: count }, (_, number) => name(number)),
+  );
+});
+
+test('ranges and ranks agree with comparing every key', () => {
+  const bound = fc.option(keys, { nil: undefined });
+  fc.assert(
+    fc.property(fc.uniqueArray(keys, { maxLength: 300 }), keys, fc.boolean(), bound, (list, key, exclusive, end) => {
+      const items = inOrder(list.map((each, value) => ({ key: each, value })));
+      const entries = SortedEntries.fromSorted(items);
+      const expected = items.filter((item) => {
+        const order = compareKeys(item.key, key);
+        return (exclusive ? order > 0 : order >= 0) && (end === undefined || compareKeys(item.key, end) < 0);
+      });
+      assert.deepEqual([...entries.range({ key, exclusive }, end)], expected);
+      assert.equal(entries.rank(key), items.filter((item) => compareKeys(item.key, key) < 0).length);
+    }),
+  );
+});

@@ -1,0 +1,189 @@
+import type { TestContext } from 'node:test';
+import { ManualClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
+import type { Revision, Store } from '../../store/store.ts';
+import type { CachedResource, CacheEvent, Collection, WatchCache, Watcher, WatchOptions, WatchSink } from '../cache.ts';
+import { createWatchCache, type WatchCacheOptions } from '../watch-cache.ts';
+
+export const configMaps: CachedResource = { prefix: '/core/configmaps/', namespaced: true, selectableFields: {} };
+
+export const nodes: CachedResource = { prefix: '/core/nodes/', namespaced: false, selectableFields: {} };
+
+/** The stored form of a ConfigMap (codec/encoded.ts). */
+export function configMap(
+  name: string,
+  more: {
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly data?: string;
+  } = {},
+): Buffer {
+  const { namespace = 'default', labels, data = '' } = more;
+  const metadata = { name, namespace, ...(labels && { labels }) };
+  return Buffer.from(JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata, data: { data } }));
+}
+
+export const keyOf = (name: string, namespace = 'default'): string => `${configMaps.prefix}${namespace}/${name}`;
+
+/** A logger that keeps what is said. */
+export class KeptLog implements Logger {
+  readonly lines: { readonly level: string; readonly message: string; readonly fields: unknown }[] = [];
+
+  error = this.#keep('error');
+  warn = this.#keep('warn');
+  info = this.#keep('info');
+  debug = this.#keep('debug');
+
+  #keep(level: string) {
+    return (message: string, fields?: Readonly<Record<string, unknown>>) =>
+      void this.lines.push({ level, message, fields });
+  }
+}
+
+export class KeptCount {
+  count = 0;
+
+  inc(): void {
+    this.count++;
+  }
+}
+
+export interface OpenedCache {
+  readonly cache: WatchCache;
+  readonly store: Store;
+  readonly clock: ManualClock;
+  readonly log: KeptLog;
+  readonly configMaps: Collection;
+}
+
+/** A loaded cache, closed when the test ends. */
+export async function openCache(context: TestContext, options: Partial<WatchCacheOptions> = {}): Promise<OpenedCache> {
+  const clock = new ManualClock();
+  const log = new KeptLog();
+  const store = options.store ?? openMemoryStore();
+  const cache = createWatchCache({ store, resources: [configMaps, nodes], clock, logger: log, ...options });
+  context.after(() => cache.close());
+  await cache.ready();
+  return {
+    cache,
+    store,
+    clock,
+    log,
+    get configMaps() {
+      return cache.collection(configMaps.prefix);
+    },
+  };
+}
+
+/** Lets everything run that can, until the condition holds. Fails after many turns without it. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let turns = 0; turns < 10_000; turns++) {
+    if (condition()) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  throw new Error(`never came true: ${condition}`);
+}
+
+/** A watch whose events are kept. */
+export class KeptWatch implements WatchSink {
+  readonly events: CacheEvent[] = [];
+  readonly watcher: Watcher;
+  closedFor: string | undefined;
+  /** Takes this many events at once, then pauses until `resume`. */
+  readonly #takesMax: number;
+  #taken = 0;
+
+  constructor(collection: Collection, options: WatchOptions, takesMax = Number.POSITIVE_INFINITY) {
+    this.#takesMax = takesMax;
+    this.watcher = collection.watch(options, this);
+  }
+
+  event(event: CacheEvent): boolean {
+    if (this.closedFor !== undefined) throw new Error('an event after closed');
+    this.events.push(event);
+    this.#taken++;
+    return this.#taken < this.#takesMax;
+  }
+
+  closed(reason: string): void {
+    if (this.closedFor !== undefined) throw new Error('closed twice');
+    this.closedFor = reason;
+  }
+
+  resume(): void {
+    this.#taken = 0;
+    this.watcher.resume();
+  }
+
+  /** `ADDED a@5`. */
+  get told(): readonly string[] {
+    return this.events.map(({ type, entry, revision }) => `${type} ${entry.name}@${revision}`);
+  }
+}
+
+export const parsed = (bytes: Uint8Array): { metadata: { name: string; resourceVersion: string }; data: unknown } =>
+  JSON.parse(Buffer.from(bytes).toString());
+
+/** A store whose calls can be made to fail or to wait. */
+export class FaultyStore implements Store {
+  readonly inner: Store;
+  /** Called before each call; may throw or wait. */
+  before: (call: keyof Store) => Promise<void> | void = () => {};
+  /** Ends the feeds that are open with this error. */
+  #break = new AbortController();
+  #breakWith: Error | undefined;
+
+  constructor(inner: Store = openMemoryStore()) {
+    this.inner = inner;
+  }
+
+  breakFeeds(error: Error): void {
+    this.#breakWith = error;
+    const broken = this.#break;
+    this.#break = new AbortController();
+    broken.abort();
+  }
+
+  async head() {
+    await this.before('head');
+    return this.inner.head();
+  }
+
+  async get(key: string, at?: Revision) {
+    await this.before('get');
+    return this.inner.get(key, at);
+  }
+
+  async list(prefix: string, options?: Parameters<Store['list']>[1]) {
+    await this.before('list');
+    return this.inner.list(prefix, options);
+  }
+
+  create(key: string, value: Uint8Array) {
+    return this.inner.create(key, value);
+  }
+
+  update(key: string, value: Uint8Array, expected: Revision) {
+    return this.inner.update(key, value, expected);
+  }
+
+  delete(key: string, expected: Revision) {
+    return this.inner.delete(key, expected);
+  }
+
+  async *changes(from: Revision, signal: AbortSignal) {
+    await this.before('changes');
+    const broken = this.#break.signal;
+    yield* this.inner.changes(from, AbortSignal.any([signal, broken]));
+    if (broken.aborted && this.#breakWith) throw this.#breakWith;
+  }
+
+  compact(upTo: Revision) {
+    return this.inner.compact(upTo);
+  }
+
+  close() {
+    return this.inner.close();
+  }
+}

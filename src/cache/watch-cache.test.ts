@@ -1,0 +1,440 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { silentLogger } from '../base/logger.ts';
+import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import { isStoreError, type Store, StoreError } from '../store/store.ts';
+import type { Snapshot } from './cache.ts';
+import {
+  configMap,
+  configMaps,
+  FaultyStore,
+  KeptCount,
+  KeptWatch,
+  keyOf,
+  nodes,
+  openCache,
+  until,
+} from './testing/fixtures.ts';
+import { createWatchCache } from './watch-cache.ts';
+
+const names = (snapshot: Snapshot | undefined, prefix = configMaps.prefix): readonly string[] | undefined =>
+  snapshot && Array.from(snapshot.entries(prefix), ({ name, revision }) => `${name}@${revision}`);
+
+const put = async (store: Store, name: string, data: string): Promise<number> => {
+  const there = await store.get(keyOf(name));
+  const value = configMap(name, { data });
+  const { revision } = await (there
+    ? store.update(keyOf(name), value, there.revision)
+    : store.create(keyOf(name), value));
+  return revision;
+};
+
+const remove = async (store: Store, name: string): Promise<number> => {
+  const there = await store.get(keyOf(name));
+  assert.ok(there);
+  return (await store.delete(keyOf(name), there.revision)).revision;
+};
+
+test('what is in the store is in the cache, and what is not known is left out', async (context) => {
+  const store = openMemoryStore();
+  await store.create('/leader', Buffer.from('not an object'));
+  await put(store, 'b', '');
+  await store.create(`${nodes.prefix}n1`, configMap('n1'));
+  await store.create('/core/configmapsx/a', configMap('x'));
+  const { cache, configMaps: collection } = await openCache(context, { store });
+  await put(store, 'a', '');
+  await store.create('/other/configmaps/x', configMap('x'));
+  const revision = await cache.fresh();
+  assert.equal(revision, await store.head());
+  assert.equal(cache.revision, revision);
+  assert.deepEqual(names(collection.snapshot()), ['a@6', 'b@3']);
+  assert.deepEqual(names(cache.collection(nodes.prefix).snapshot(), nodes.prefix), ['n1@4']);
+  assert.equal(collection.get(keyOf('a'))?.bytes.toString(), collection.snapshot().get(keyOf('a'))?.bytes.toString());
+  assert.throws(() => cache.collection('/leader'));
+});
+
+test('snapshots do not change, and past ones are exactly what was', async (context) => {
+  const { cache, store, configMaps: collection } = await openCache(context);
+  const start = cache.revision;
+  const created = await put(store, 'a', '1');
+  await cache.fresh();
+  const early = collection.snapshot();
+  const updated = await put(store, 'a', '2');
+  await cache.fresh();
+  const other = await store.create(`${nodes.prefix}n1`, configMap('n1'));
+  await cache.fresh();
+  const removed = await remove(store, 'a');
+  await cache.fresh();
+  assert.deepEqual(names(early), [`a@${created}`]);
+  assert.deepEqual(names(collection.snapshot()), []);
+  const rows = new Map([
+    [start, []],
+    [created, [`a@${created}`]],
+    [updated, [`a@${updated}`]],
+    [other.revision, [`a@${updated}`]],
+    [removed, []],
+  ]);
+  for (const [revision, expected] of rows) {
+    const snapshot = collection.snapshotAt(revision);
+    assert.equal(snapshot?.revision, revision);
+    assert.deepEqual(names(snapshot), expected);
+  }
+  assert.equal(collection.snapshotAt(start - 1), undefined);
+  assert.equal(collection.snapshotAt(removed + 1), undefined);
+});
+
+test('no snapshot of the middle of a batch', async (context) => {
+  const { cache, store, configMaps: collection } = await openCache(context);
+  const start = cache.revision;
+  const writes = await Promise.all(['a', 'b', 'c'].map((name) => put(store, name, '')));
+  await cache.fresh();
+  assert.deepEqual(names(collection.snapshotAt(start)), []);
+  for (const revision of writes.slice(0, -1)) {
+    const snapshot = collection.snapshotAt(revision);
+    const page = await store.list(configMaps.prefix, { at: revision });
+    if (snapshot) assert.equal(snapshot.count(configMaps.prefix), page.records.length);
+  }
+  assert.deepEqual(collection.snapshotAt(Math.max(...writes))?.count(configMaps.prefix), 3);
+});
+
+test('past snapshots are bounded in number and in age', async (context) => {
+  const { cache, store, clock, configMaps: collection } = await openCache(context);
+  const revisions: number[] = [];
+  for (let write = 0; write < limits.cacheSnapshotsMax + 10; write++) {
+    revisions.push(await put(store, 'a', String(write)));
+    await cache.fresh();
+  }
+  const held = revisions.filter((revision) => collection.snapshotAt(revision));
+  assert.deepEqual(held, revisions.slice(-limits.cacheSnapshotsMax - 1));
+  clock.advance(limits.historyMs + limits.cacheSweepMs);
+  assert.deepEqual(
+    revisions.filter((revision) => collection.snapshotAt(revision)),
+    revisions.slice(-1),
+  );
+});
+
+test('counts of ranges', async (context) => {
+  const { cache, store, configMaps: collection } = await openCache(context);
+  for (const namespace of ['a', 'b', 'b-c']) {
+    for (let index = 0; index < 100; index++) {
+      const name = `n${String(index).padStart(3, '0')}`;
+      await store.create(keyOf(name, namespace), configMap(name, { namespace }));
+    }
+  }
+  await cache.fresh();
+  const snapshot = collection.snapshot();
+  const { prefix } = configMaps;
+  const rows = [
+    [prefix, undefined, 300],
+    [`${prefix}b/`, undefined, 100],
+    [`${prefix}b/`, keyOf('n009', 'b'), 90],
+    [`${prefix}b/`, keyOf('n009x', 'b'), 90],
+    [`${prefix}b/`, keyOf('n099', 'b'), 0],
+    [`${prefix}b/`, keyOf('n005', 'a'), 100],
+    // '-' sorts before '/'.
+    [`${prefix}b/`, keyOf('n005', 'b-c'), 100],
+    [`${prefix}b/`, keyOf('n005', 'c'), 0],
+    [`${prefix}none/`, undefined, 0],
+    [prefix, keyOf('n099', 'a'), 200],
+  ] as const;
+  for (const [within, after, expected] of rows) {
+    const options = after === undefined ? {} : { after };
+    assert.equal(snapshot.count(within, options), expected, `${within} after ${after}`);
+    assert.equal([...snapshot.entries(within, options)].length, expected, `${within} after ${after}`);
+  }
+});
+
+test('waitFor', async (context) => {
+  const { cache, store, clock } = await openCache(context);
+  const { revision } = cache;
+  assert.equal(await cache.waitFor(revision, 0), true);
+  assert.equal(await cache.waitFor(revision + 1, 0), false);
+  const late = cache.waitFor(revision + 1, 3_000);
+  clock.advance(3_000);
+  assert.equal(await late, false);
+  const aborted = new AbortController();
+  const given = cache.waitFor(revision + 1, 3_000, aborted.signal);
+  aborted.abort();
+  assert.equal(await given, false);
+  const reached = cache.waitFor(revision + 1, 3_000);
+  const pending = clock.pending;
+  await put(store, 'a', '');
+  assert.equal(await reached, true);
+  assert.equal(clock.pending, pending - 1);
+  const never = cache.waitFor(revision + 100, 3_000);
+  await cache.close();
+  assert.equal(await never, false);
+});
+
+test('fresh shows every write acknowledged before the call, and shares round trips', async (context) => {
+  const store = new FaultyStore();
+  const { cache } = await openCache(context, { store });
+  let heads = 0;
+  const gates: (() => void)[] = [];
+  store.before = (call) => {
+    if (call !== 'head') return;
+    heads++;
+    return new Promise((resolve) => gates.push(resolve));
+  };
+  const first = cache.fresh();
+  const second = await put(store, 'a', '').then((revision) => ({ revision, shown: [cache.fresh(), cache.fresh()] }));
+  assert.equal(heads, 1);
+  gates[0]?.();
+  await first;
+  await until(() => heads === 2);
+  gates[1]?.();
+  for (const revision of await Promise.all(second.shown)) assert.ok(revision >= second.revision);
+  assert.equal(heads, 2);
+  // One that fails does not spoil the next.
+  store.before = (call) => {
+    if (call === 'head') throw new StoreError('unavailable', 'no');
+  };
+  const failing = cache.fresh();
+  const next = cache.fresh();
+  await assert.rejects(failing, (error) => isStoreError(error, 'unavailable'));
+  await assert.rejects(next, (error) => isStoreError(error, 'unavailable'));
+  store.before = () => {};
+  assert.equal(await cache.fresh(), await store.head());
+});
+
+test('fresh ends with its signal, and when the cache does not get there', async (context) => {
+  const store = new FaultyStore();
+  const { cache, clock } = await openCache(context, { store });
+  await assert.rejects(cache.fresh(AbortSignal.abort(new Error('gone'))), /gone/);
+  store.breakFeeds(new StoreError('unavailable', 'broken'));
+  store.before = (call) => {
+    if (call === 'changes') throw new StoreError('unavailable', 'still broken');
+  };
+  await until(() => clock.pending > 1);
+  await put(store, 'a', '');
+  const gone = new AbortController();
+  const aborted = cache.fresh(gone.signal);
+  await until(() => clock.pending > 2);
+  gone.abort(new Error('gone'));
+  await assert.rejects(aborted, /gone/);
+  const late = cache.fresh();
+  await until(() => clock.pending > 2);
+  clock.advance(limits.requestMsMax);
+  await assert.rejects(late, (error) => isStoreError(error, 'unavailable'));
+});
+
+test('a broken feed is started again from where it was', async (context) => {
+  const store = new FaultyStore();
+  const { cache, clock, log, configMaps: collection } = await openCache(context, { store });
+  const watch = new KeptWatch(collection, { after: cache.revision });
+  const first = await put(store, 'a', '1');
+  await cache.fresh();
+  store.breakFeeds(new StoreError('unavailable', 'broken'));
+  await until(() => log.lines.some(({ level }) => level === 'warn'));
+  const second = await put(store, 'a', '2');
+  assert.equal(cache.revision, first);
+  clock.advance(limits.feedRetryMsMin);
+  await cache.fresh();
+  assert.deepEqual(watch.told, [`ADDED a@${first}`, `MODIFIED a@${second}`]);
+  assert.deepEqual(names(collection.snapshot()), [`a@${second}`]);
+});
+
+test('waits between attempts grow, up to a limit', async (context) => {
+  const store = new FaultyStore();
+  const { clock } = await openCache(context, { store });
+  let attempts = 0;
+  store.before = (call) => {
+    if (call !== 'changes') return;
+    attempts++;
+    throw new StoreError('unavailable', 'broken');
+  };
+  store.breakFeeds(new StoreError('unavailable', 'broken'));
+  const idle = clock.pending;
+  for (
+    let wait = limits.feedRetryMsMin, attempt = 1;
+    attempt < 10;
+    wait = Math.min(wait * 2, limits.feedRetryMsMax), attempt++
+  ) {
+    await until(() => clock.pending > idle);
+    clock.advance(wait - 1);
+    assert.equal(attempts, attempt - 1);
+    clock.advance(1);
+    await until(() => attempts === attempt);
+  }
+});
+
+test('after compaction everything is read anew, and watches are closed', async (context) => {
+  const store = new FaultyStore();
+  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), unreadableValues: new KeptCount() };
+  const { cache, clock, log, configMaps: collection } = await openCache(context, { store, metrics });
+  await put(store, 'gone', '');
+  await put(store, 'kept', '1');
+  await cache.fresh();
+  const watch = new KeptWatch(collection, { after: cache.revision });
+  await until(() => cache.watchers === 1);
+  store.breakFeeds(new StoreError('unavailable', 'broken'));
+  await until(() => log.lines.some(({ level }) => level === 'warn'));
+  await remove(store, 'gone');
+  const kept = await put(store, 'kept', '2');
+  await store.compact(await store.head());
+  const before = cache.revision;
+  clock.advance(limits.feedRetryMsMin);
+  await cache.fresh();
+  assert.ok(cache.revision > before);
+  assert.deepEqual(names(collection.snapshot()), [`kept@${kept}`]);
+  assert.equal(collection.snapshotAt(before), undefined);
+  assert.equal(watch.closedFor, 'compacted');
+  assert.deepEqual(watch.told, []);
+  assert.equal(cache.watchers, 0);
+  assert.equal(metrics.reloads.count, 1);
+  const again = new KeptWatch(collection, { after: cache.revision });
+  const next = await put(store, 'kept', '3');
+  await cache.fresh();
+  assert.deepEqual(again.told, [`MODIFIED kept@${next}`]);
+});
+
+test('a failing reload is tried until it succeeds, and the old state is served meanwhile', async (context) => {
+  const store = new FaultyStore();
+  const { cache, clock, log, configMaps: collection } = await openCache(context, { store });
+  const old = await put(store, 'a', '1');
+  await cache.fresh();
+  let lists = 0;
+  store.before = (call) => {
+    if (call === 'list' && ++lists < 3) throw new StoreError('unavailable', 'no');
+  };
+  store.breakFeeds(new StoreError('corrupt', 'a damaged log'));
+  await until(() => clock.pending > 1);
+  const renewed = await put(store, 'a', '2');
+  assert.deepEqual(names(collection.snapshot()), [`a@${old}`]);
+  while (lists < 3) {
+    clock.advance(limits.feedRetryMsMax);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await cache.fresh();
+  assert.deepEqual(names(collection.snapshot()), [`a@${renewed}`]);
+  assert.ok(log.lines.some(({ level, fields }) => level === 'error' && JSON.stringify(fields).includes('revision')));
+});
+
+test('ready rejects when the store cannot be read', async (context) => {
+  const store = new FaultyStore();
+  store.before = (call) => {
+    if (call === 'list') throw new StoreError('unavailable', 'no');
+  };
+  await assert.rejects(openCache(context, { store }), (error) => isStoreError(error, 'unavailable'));
+});
+
+test('resources can be added while changes come', async (context) => {
+  const store = new FaultyStore();
+  const { cache } = await openCache(context, { store, resources: [nodes] });
+  const early = await put(store, 'early', '');
+  await cache.fresh();
+  let open: () => void = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  store.before = (call) => (call === 'list' ? gate : undefined);
+  const added = cache.addResource(configMaps);
+  const collection = cache.collection(configMaps.prefix);
+  const watch = new KeptWatch(collection, { after: early });
+  const late = await put(store, 'late', '');
+  await cache.fresh();
+  assert.deepEqual(
+    cache.collections().map(({ prefix }) => prefix),
+    [nodes.prefix],
+  );
+  assert.deepEqual(names(collection.snapshot()), []);
+  open();
+  await added;
+  assert.deepEqual(names(collection.snapshot()), [`early@${early}`, `late@${late}`]);
+  assert.deepEqual(watch.told, [`ADDED late@${late}`]);
+  assert.deepEqual(names(collection.snapshotAt(early)), [`early@${early}`]);
+  await assert.rejects(cache.addResource(configMaps), /overlap/);
+  await assert.rejects(cache.addResource({ ...configMaps, prefix: '/core/' }), /overlap/);
+  await assert.rejects(cache.addResource({ ...configMaps, prefix: 'core' }), /no prefix/);
+});
+
+test('a resource that is read anew keeps its place in time', async (context) => {
+  const { cache, store, configMaps: collection } = await openCache(context);
+  const first = await put(store, 'a', '');
+  await cache.fresh();
+  const watch = new KeptWatch(collection, { after: cache.revision });
+  await Promise.all([cache.reload(configMaps.prefix), cache.reload(configMaps.prefix)]);
+  assert.equal(watch.closedFor, 'compacted');
+  assert.deepEqual(names(collection.snapshotAt(first)), [`a@${first}`]);
+  const next = await put(store, 'b', '');
+  await cache.fresh();
+  assert.deepEqual(names(collection.snapshot()), [`a@${first}`, `b@${next}`]);
+});
+
+test('a value that is no object is set aside, logged once, and ends watches that it concerns', async (context) => {
+  const store = openMemoryStore();
+  const bad = await store.create(keyOf('bad'), Buffer.from('{"secret":'));
+  const stray = await store.create(`${configMaps.prefix}stray`, configMap('stray'));
+  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), unreadableValues: new KeptCount() };
+  const { cache, log, configMaps: collection } = await openCache(context, { store, metrics });
+  const a = await put(store, 'a', '');
+  await cache.fresh();
+  const unreadable = new Map([
+    [keyOf('bad'), bad.revision],
+    [`${configMaps.prefix}stray`, stray.revision],
+  ]);
+  assert.deepEqual(collection.snapshot().unreadable, unreadable);
+  assert.deepEqual(names(collection.snapshot()), [`a@${a}`]);
+  assert.equal(metrics.unreadableValues.count, 2);
+  assert.equal(log.lines.length, 2);
+  assert.doesNotMatch(JSON.stringify(log.lines), /secret/);
+
+  const concerned = new KeptWatch(collection, { after: cache.revision });
+  const elsewhere = new KeptWatch(collection, { after: cache.revision, namespace: 'other' });
+  const worse = await store.update(keyOf('a'), Buffer.from('junk'), a);
+  await cache.fresh();
+  assert.equal(concerned.closedFor, 'compacted');
+  assert.equal(elsewhere.closedFor, undefined);
+  assert.equal(collection.get(keyOf('a')), undefined);
+  assert.equal(collection.snapshot().unreadable.get(keyOf('a')), worse.revision);
+  assert.deepEqual(names(collection.snapshotAt(a)), [`a@${a}`]);
+
+  // Who starts before it cannot be told what happened; who starts after it can.
+  const before = new KeptWatch(collection, { after: a });
+  await until(() => before.closedFor !== undefined);
+  assert.equal(before.closedFor, 'compacted');
+  const after = new KeptWatch(collection, { after: worse.revision });
+  const mended = await store.update(keyOf('a'), configMap('a'), worse.revision);
+  await store.delete(keyOf('bad'), bad.revision);
+  await cache.fresh();
+  assert.deepEqual(after.told, [`ADDED a@${mended.revision}`]);
+  assert.deepEqual([...collection.snapshot().unreadable.keys()], [`${configMaps.prefix}stray`]);
+});
+
+test('the revision never goes back', async (context) => {
+  const store = new FaultyStore(openMemoryStore({ revision: 100 }));
+  const { cache, clock, log } = await openCache(context, { store });
+  await put(store, 'a', '');
+  await cache.fresh();
+  const { revision } = cache;
+  store.head = async () => 7;
+  store.breakFeeds(new StoreError('compacted', 'gone'));
+  await until(() => clock.pending > 1);
+  assert.equal(cache.revision, revision);
+  assert.ok(log.lines.some(({ fields }) => String((fields as { error?: unknown }).error).includes('is at revision 7')));
+});
+
+test('closing ends everything', async () => {
+  const store = openMemoryStore();
+  const clock = new ManualClock();
+  const cache = createWatchCache({ store, resources: [configMaps], clock, logger: silentLogger });
+  await cache.ready();
+  const watch = new KeptWatch(cache.collection(configMaps.prefix), { after: 0 });
+  const live = new KeptWatch(cache.collection(configMaps.prefix), { after: cache.revision });
+  await cache.close();
+  await cache.close();
+  const late = new KeptWatch(cache.collection(configMaps.prefix), { after: cache.revision });
+  await until(() => late.closedFor !== undefined);
+  assert.deepEqual([watch.closedFor, live.closedFor, late.closedFor], ['closed', 'closed', 'closed']);
+  assert.equal(cache.watchers, 0);
+  assert.equal(clock.pending, 0);
+  await assert.rejects(
+    cache
+      .fresh()
+      .then(() => store.close())
+      .then(() => cache.fresh()),
+    (error) => isStoreError(error, 'unavailable'),
+  );
+});
