@@ -1,6 +1,6 @@
 import { limits } from '../base/limits.ts';
 import { insertResourceVersion } from '../codec/encoded.ts';
-import { encodeObject } from '../codec/json.ts';
+import { encodeObject, parseStored } from '../codec/json.ts';
 import type { Kind, StrategyContext } from '../kinds/kind.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/meta/metadata-validation.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -168,7 +168,7 @@ export class ObjectWriter {
 
   #cached(served: ServedResource, key: string): Stored | undefined {
     const entry = served.collection.get(key);
-    return entry && { object: parseStored(entry.bytes), bytes: entry.bytes, revision: entry.revision };
+    return entry && { object: readStored(entry.bytes), bytes: entry.bytes, revision: entry.revision };
   }
 
   async #read(served: ServedResource, key: string): Promise<Stored | undefined> {
@@ -177,7 +177,7 @@ export class ObjectWriter {
     });
     if (!record) return undefined;
     const bytes = insertResourceVersion(record.value, record.revision);
-    return { object: parseStored(bytes), bytes, revision: record.revision };
+    return { object: readStored(bytes), bytes, revision: record.revision };
   }
 
   async #commit(context: WriteContext, key: string, stored: Stored, step: Step): Promise<Written> {
@@ -278,8 +278,7 @@ export interface UpdateView {
 const suffixLength = 5;
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Stored bytes are our own: they were written by `encodeObject`. */
-const parseStored = (bytes: Buffer): ApiObject => JSON.parse(bytes.toString('utf8')) as ApiObject;
+const readStored = (bytes: Buffer): ApiObject => parseStored(bytes) as ApiObject;
 
 /** All that holds a deletion back. */
 export const pendingFinalizers = ({ kind }: ServedResource, object: ApiObject): readonly string[] => [

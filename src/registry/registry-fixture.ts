@@ -65,7 +65,7 @@ export class RegistryFixture implements AsyncDisposable {
     return served;
   }
 
-  call(method: string, target: string, body?: unknown, signal = new AbortController().signal): Promise<Reply> {
+  async call(method: string, target: string, body?: unknown, signal = new AbortController().signal): Promise<Reply> {
     const info = parseRequestInfo(method, target);
     if (info.type !== 'resource') throw new Error(`${target} is no resource`);
     return this.registry.serve({

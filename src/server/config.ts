@@ -52,15 +52,16 @@ export interface AuthenticationConfig {
   readonly anonymous: boolean;
 }
 
+/** Which store, by the names of `--storage-backend`. */
 export type StorageConfig =
-  | { readonly type: 'memory' }
+  | { readonly backend: 'memory' }
   | {
-      readonly type: 'sqlite';
+      readonly backend: 'sqlite';
       /** Path of the database; its directory exists. */
       readonly file: string;
     }
   | {
-      readonly type: 'etcd';
+      readonly backend: 'etcd3';
       /** `https://host:port`; each is tried. */
       readonly endpoints: readonly string[];
       /** Before every key, begins with `/` and has none at its end: `/registry`. */

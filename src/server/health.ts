@@ -1,3 +1,7 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { noSuchPath } from '../meta/status-error.ts';
+
 /** One check of a health endpoint. */
 export interface HealthCheck {
   readonly name: string;
@@ -10,45 +14,104 @@ export interface HealthAnswer {
   readonly body: string;
 }
 
-/**
- * `/livez`, `/readyz` and `/healthz` (spec section 4.2): plain text; machines look at the status only. `verbose` shows
- * every check, `exclude` (repeatable) leaves checks out; a failure always shows every check.
- */
-export function answerHealth(
-  endpoint: string,
-  checks: readonly HealthCheck[],
-  query: URLSearchParams,
-  failed: (check: string, why: string) => void,
-): HealthAnswer {
-  const excluded = new Set(query.getAll('exclude').flatMap((names) => names.split(',')));
-  const lines: string[] = [];
-  let healthy = true;
-  for (const check of checks) {
-    if (excluded.delete(check.name)) {
-      lines.push(`[+]${check.name} excluded: ok`);
-      continue;
-    }
-    const why = check.run();
-    lines.push(why === undefined ? `[+]${check.name} ok` : `[-]${check.name} failed: reason withheld`);
-    if (why === undefined) continue;
-    healthy = false;
-    failed(check.name, why);
-  }
-  for (const name of excluded)
-    lines.push(`warn: some health checks cannot be excluded: no matches for ${JSON.stringify(name)}`);
-  // Spec section 4.2 gives this word for the last line of every endpoint; published servers put the endpoint's name in it.
-  if (!healthy) return { status: 500, body: `${lines.join('\n')}\n${endpoint} check failed\n` };
-  return { status: 200, body: query.has('verbose') ? `${lines.join('\n')}\nhealthz check passed\n` : 'ok' };
+export interface HealthAnswer {
+  readonly status: 200 | 500;
+  readonly body: string;
 }
 
-/** `/livez/<name>`: one check on its own. */
-export function answerSingleCheck(
-  check: HealthCheck | undefined,
-  failed: (check: string, why: string) => void,
-): HealthAnswer {
-  if (!check) return { status: 404, body: 'there is no check of this name\n' };
-  const why = check.run();
-  if (why === undefined) return { status: 200, body: 'ok' };
-  failed(check.name, why);
-  return { status: 500, body: 'internal server error: reason withheld\n' };
+export interface HealthOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** `/livez` stays healthy for this long although the start has not finished. Milliseconds. */
+  readonly livezGraceMs: number;
+  /** True from when a stop was asked for. */
+  readonly stopping: () => boolean;
+  /** True when the cache follows the store. */
+  readonly cacheInStep: () => boolean;
+}
+
+type Endpoint = 'healthz' | 'livez' | 'readyz';
+
+/** The health endpoints (spec section 4.2): plain text; machines look at the status only. */
+export class Health {
+  readonly #options: HealthOptions;
+  readonly #startedAtMs: number;
+  readonly #checks: Readonly<Record<Endpoint, readonly HealthCheck[]>>;
+  #started = false;
+
+  constructor(options: HealthOptions) {
+    this.#options = options;
+    this.#startedAtMs = options.clock.monotonic();
+    const ping: HealthCheck = { name: 'ping', run: () => undefined };
+    const cache: HealthCheck = {
+      name: 'cache-sync',
+      run: () => (options.cacheInStep() ? undefined : 'the cache does not follow the store'),
+    };
+    const hooks = 'poststarthook/start-server';
+    const start: HealthCheck = { name: hooks, run: () => (this.#started ? undefined : 'the start has not finished') };
+    const alive: HealthCheck = { name: hooks, run: () => (this.#startIsLate() ? 'the start takes too long' : undefined) };
+    const shutdown: HealthCheck = {
+      name: 'shutdown',
+      run: () => (options.stopping() ? 'the server is shutting down' : undefined),
+    };
+    this.#checks = {
+      healthz: [ping, cache, start],
+      livez: [ping, alive],
+      readyz: [ping, cache, start, shutdown],
+    };
+  }
+
+  /** From now on the server may be ready. */
+  started(): void {
+    this.#started = true;
+  }
+
+  #startIsLate(): boolean {
+    const { clock, livezGraceMs } = this.#options;
+    return !this.#started && clock.monotonic() - this.#startedAtMs > livezGraceMs;
+  }
+
+  /** Answers `/livez` and the like, or `/livez/<check>`; undefined for paths that are neither. */
+  answer(path: string, query: URLSearchParams): HealthAnswer | undefined {
+    const match = /^\/(healthz|livez|readyz)(?:\/(.+?))?\/?$/.exec(path);
+    if (!match) return undefined;
+    const endpoint = match[1] as Endpoint;
+    const checks = this.#checks[endpoint];
+    const name = match[2];
+    if (name === undefined) return this.#all(endpoint, checks, query);
+    const check = checks.find((each) => each.name === name);
+    if (!check) throw noSuchPath();
+    return this.#one(endpoint, check);
+  }
+
+  /**
+   * `verbose` shows every check, `exclude` (repeatable) leaves checks out; a failure always shows every check. The last
+   * line names `healthz` on every endpoint, as the spec has it.
+   */
+  #all(endpoint: Endpoint, checks: readonly HealthCheck[], query: URLSearchParams): HealthAnswer {
+    const excluded = new Set(query.getAll('exclude'));
+    const lines: string[] = [];
+    let healthy = true;
+    for (const check of checks) {
+      const skipped = excluded.delete(check.name);
+      const passed = skipped || this.#passes(endpoint, check);
+      healthy &&= passed;
+      lines.push(`${passed ? '[+]' : '[-]'}${check.name} ${skipped ? 'excluded: ok' : passed ? 'ok' : 'failed: reason withheld'}`);
+    }
+    for (const name of excluded) lines.push(`warn: there is no check ${JSON.stringify(name)} to exclude`);
+    if (!healthy) return { status: 500, body: `${lines.join('\n')}\nhealthz check failed\n` };
+    return { status: 200, body: query.has('verbose') ? `${lines.join('\n')}\nhealthz check passed\n` : 'ok' };
+  }
+
+  #one(endpoint: Endpoint, check: HealthCheck): HealthAnswer {
+    if (this.#passes(endpoint, check)) return { status: 200, body: 'ok' };
+    return { status: 500, body: 'failed: reason withheld\n' };
+  }
+
+  /** Why a check fails goes to the log, not to the client, who may be anybody. */
+  #passes(endpoint: Endpoint, check: HealthCheck): boolean {
+    const why = check.run();
+    if (why !== undefined) this.#options.logger.info('a health check fails', { endpoint, check: check.name, why });
+    return why === undefined;
+  }
 }

@@ -1,0 +1,176 @@
+import { admissionChain } from '../admission/chain.ts';
+import { namespaceLifecycle } from '../admission/plugins/namespace-lifecycle.ts';
+import { withAnonymous } from '../authn/anonymous.ts';
+import type { Authenticator } from '../authn/authenticator.ts';
+import { bearerAuthenticator } from '../authn/bearer.ts';
+import { clientCertificateAuthenticator } from '../authn/client-certificate.ts';
+import { staticTokenAuthenticator } from '../authn/static-token.ts';
+import { unionAuthenticator } from '../authn/union.ts';
+import { ruleOfThumb } from '../authz/rule-of-thumb.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { ClosableStack } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import { Metrics } from '../base/metrics.ts';
+import { systemRandom } from '../base/random.ts';
+import type { WatchCache } from '../cache/cache.ts';
+import { ConsistencyChecker } from '../cache/consistency-checker.ts';
+import { createWatchCache } from '../cache/watch-cache.ts';
+import { ApiClient } from '../client/api-client.ts';
+import { inProcessTransport } from '../client/in-process.ts';
+import { startNamespaceLifecycle } from '../controllers/namespace-lifecycle/namespace-lifecycle.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { listen } from '../http/listener.ts';
+import { kinds } from '../kinds/kinds.ts';
+import { Registry } from '../registry/registry.ts';
+import { keyPrefix, ResourceRegistry, type ServedResource } from '../registry/resource-registry.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { createNamespaces, initialNamespaces, serverUser } from './bootstrap.ts';
+import { claimStore } from './claim-store.ts';
+import { Compactor } from './compactor.ts';
+import type { RunningServer, ServerConfig } from './config.ts';
+import { servePipeline, stages } from './pipeline.ts';
+import { Health } from './health.ts';
+import { Responder } from './responder.ts';
+import { Shutdown } from './shutdown.ts';
+
+/** Starts a server: the one place where its parts are wired. Fails with an error that says what to do about it. */
+export async function startServer(config: ServerConfig): Promise<RunningServer> {
+  const clock = systemClock;
+  const { dialect, logger } = config;
+  const shutdown = new Shutdown({ clock, logger, delayMs: config.shutdownDelayMs, drainMs: limits.drainMsMax });
+  try {
+    const store = await openStore({ ...config.storage, clock, logger });
+    shutdown.add('store', () => store.close());
+    await claimStore(store, dialect.name);
+    const metrics = new Metrics();
+    const { cache, resources } = await openCache(config, store, clock, metrics);
+    shutdown.add('cache', () => cache.close());
+    const registry = openRegistry(config, store, cache, resources, clock);
+    const held = new ClosableStack();
+    shutdown.add('timers', () => held.close());
+    held.add(new Compactor({ store, clock, logger, windowMs: limits.historyMs }));
+    const health = new Health({
+      clock,
+      logger,
+      livezGraceMs: config.livezGraceMs,
+      stopping: () => shutdown.stopping,
+      cacheInStep: () => cache.revision > 0,
+    });
+    const inProcess = new WeakMap<Exchange, UserInfo>();
+    const responder = new Responder({ config, clock, registry, resources, health, metrics });
+    const handle = servePipeline(
+      stages({
+        clock,
+        resources: held,
+        authenticator: authenticatorOf(config, clock, inProcess),
+        authorizer: ruleOfThumb,
+        inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax },
+        refuse: (context, error) => responder.refuse(context, error),
+        answer: (context) => responder.answer(context),
+      }),
+      (context, error) => responder.refuse(context, error),
+    );
+    const { clientAuthorities } = config.authentication;
+    const listener = await listen({
+      tls: { cert: config.serving.certificate, key: config.serving.key, ...(clientAuthorities.length > 0 && { ca: clientAuthorities.join('\n') }) },
+      address: config.listen.address,
+      port: config.listen.port,
+      handle,
+      clock,
+      logger,
+    });
+    shutdown.listener = listener;
+    shutdown.endWatches = () => responder.endWatches();
+    responder.listening(listener);
+    await createNamespaces(registry, find(resources, '', 'v1', 'namespaces'), dialect);
+    const client = new ApiClient(inProcessTransport(handle, (exchange) => inProcess.set(exchange, serverUser)));
+    const controllers = startNamespaceLifecycle({ client, clock, logger, finalizer: dialect.name });
+    shutdown.add('controllers', () => controllers.close());
+    const checker = new ConsistencyChecker({ cache, store, clock, logger });
+    checker.start();
+    held.add(checker);
+    await config.beforeReady?.(listener);
+    health.started();
+    return { address: listener.address, port: listener.port, stop: () => shutdown.stop(), done: shutdown.done };
+  } catch (error) {
+    await shutdown.stop();
+    throw error;
+  }
+}
+
+async function openCache(
+  { dialect, logger }: ServerConfig,
+  store: Store,
+  clock: Clock,
+  metrics: Metrics,
+): Promise<{ readonly cache: WatchCache; readonly resources: ResourceRegistry }> {
+  const all = kinds(dialect);
+  const count = (name: string, help: string) => {
+    const counter = metrics.counter({ name, help, labels: [] });
+    return { inc: () => counter.add({}) };
+  };
+  const cache = createWatchCache({
+    store,
+    clock,
+    logger,
+    resources: all.map((kind) => ({
+      prefix: keyPrefix(kind),
+      namespaced: kind.scope === 'Namespaced',
+      selectableFields: kind.selectableFields,
+    })),
+    metrics: {
+      reloads: count('orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
+      slowWatches: count('orch_cache_slow_watches_total', 'Watches closed because their client read too slowly.'),
+      unreadableValues: count('orch_cache_unreadable_values_total', 'Stored values that are no objects of their resource.'),
+    },
+  });
+  await cache.ready();
+  return { cache, resources: new ResourceRegistry(all, cache) };
+}
+
+function openRegistry(
+  { dialect, logger }: ServerConfig,
+  store: Store,
+  cache: WatchCache,
+  resources: ResourceRegistry,
+  clock: Clock,
+): Registry {
+  const namespaces = find(resources, '', 'v1', 'namespaces');
+  const admission = admissionChain([
+    namespaceLifecycle({
+      phase: (name) => phaseOf(namespaces, name) ?? cache.fresh().then(() => phaseOf(namespaces, name) ?? 'absent'),
+      immortal: new Set(initialNamespaces(dialect).slice(0, 3)),
+    }),
+  ]);
+  return new Registry({ resources, store, cache, admission, dialect, clock, random: systemRandom, logger });
+}
+
+function phaseOf({ collection, objectKey }: ServedResource, name: string): 'Active' | 'Terminating' | undefined {
+  const entry = collection.get(objectKey('', name));
+  return entry && (entry.field('status.phase') === 'Terminating' ? 'Terminating' : 'Active');
+}
+
+function authenticatorOf(
+  { dialect, authentication }: ServerConfig,
+  clock: Clock,
+  inProcess: WeakMap<Exchange, UserInfo>,
+) {
+  const own: Authenticator = { authenticate: (credentials) => inProcess.get(credentials as Exchange) };
+  return withAnonymous(
+    unionAuthenticator([
+      own,
+      clientCertificateAuthenticator(dialect, clock),
+      bearerAuthenticator([staticTokenAuthenticator(authentication.staticTokens)]),
+    ]),
+    authentication.anonymous ? 'allow' : 'refuse',
+  );
+}
+
+function find(resources: ResourceRegistry, group: string, version: string, resource: string): ServedResource {
+  const served = resources.find(group, version, resource);
+  if (!served) throw new Error(`${resource} are not served`);
+  return served;
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import type { Dialect } from '../dialect/dialect.ts';
+import {
+  aggregated,
+  coreVersions,
+  type GroupDiscovery,
+  groupDocument,
+  groupList,
+  groupResources,
+  resourceList,
+} from '../registry/discovery.ts';
+import { openapiV2, openapiV3 } from '../registry/openapi.ts';
+import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
+
+/** A document that describes the API, encoded once. */
+export interface ApiDocument {
+  readonly json: Buffer;
+  /** Of the content, in hexadecimal digits. */
+  readonly hash: string;
+}
+
+/**
+ * The documents of discovery and OpenAPI. Each is made when it is first asked for and kept: they change only with the
+ * set of kinds.
+ */
+export class ApiDocuments {
+  readonly #dialect: Dialect;
+  readonly #resources: ResourceRegistry;
+  readonly #serverAddress: () => string;
+  readonly #made = new Map<string, ApiDocument>();
+
+  constructor(dialect: Dialect, resources: ResourceRegistry, serverAddress: () => string) {
+    this.#dialect = dialect;
+    this.#resources = resources;
+    this.#serverAddress = serverAddress;
+  }
+
+  /** Forgets what was made, after the set of kinds changed. */
+  invalidate(): void {
+    this.#made.clear();
+  }
+
+  #document(name: string, make: () => unknown): ApiDocument {
+    let document = this.#made.get(name);
+    if (!document) {
+      const json = Buffer.from(JSON.stringify(make()));
+      document = { json, hash: createHash('sha512').update(json).digest('hex').toUpperCase() };
+      this.#made.set(name, document);
+    }
+    return document;
+  }
+
+  #groups(): readonly GroupDiscovery[] {
+    return groupResources(this.#resources.all());
+  }
+
+  /** `/api`. */
+  coreVersions(): ApiDocument {
+    return this.#document('/api', () => coreVersions(this.#groups(), this.#serverAddress()));
+  }
+
+  /** `/apis`. */
+  groupList(): ApiDocument {
+    return this.#document('/apis', () => groupList(this.#groups()));
+  }
+
+  /** `/api` or `/apis` in the aggregated form. */
+  aggregated(root: 'api' | 'apis'): ApiDocument {
+    const inRoot = ({ group }: GroupDiscovery): boolean => (group === '') === (root === 'api');
+    return this.#document(`aggregated ${root}`, () => aggregated(this.#groups().filter(inRoot), this.#dialect));
+  }
+
+  /** `/apis/<group>`; undefined for groups that are not served. */
+  group(name: string): ApiDocument | undefined {
+    const group = this.#groups().find((each) => each.group === name && name !== '');
+    return group && this.#document(`/apis/${name}`, () => groupDocument(group));
+  }
+
+  /** `/api/v1`, `/apis/<group>/<version>`; undefined for versions that are not served. */
+  resourceList(group: string, version: string): ApiDocument | undefined {
+    const resources = this.#resourcesOf(group, version);
+    return resources && this.#document(`/${group}/${version}`, () => resourceList(group, version, resources));
+  }
+
+  #resourcesOf(group: string, version: string): readonly ServedResource[] | undefined {
+    return this.#groups()
+      .find((each) => each.group === group)
+      ?.versions.find((each) => each.version === version)?.resources;
+  }
+
+  /** `/openapi/v3`: where the document of each group version is, with its hash, so that clients may keep it. */
+  openapiIndex(): ApiDocument {
+    return this.#document('/openapi/v3', () => ({
+      paths: Object.fromEntries(
+        this.#groups().flatMap(({ group, versions }) =>
+          versions.map(({ version }) => {
+            const path = group === '' ? `api/${version}` : `apis/${group}/${version}`;
+            const hash = this.openapi(group, version)?.hash ?? '';
+            return [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }];
+          }),
+        ),
+      ),
+    }));
+  }
+
+  /** `/openapi/v3/<path>`; undefined for versions that are not served. */
+  openapi(group: string, version: string): ApiDocument | undefined {
+    const resources = this.#resourcesOf(group, version);
+    return resources && this.#document(`/openapi/v3/${group}/${version}`, () => openapiV3(resources, this.#dialect));
+  }
+
+  /** `/openapi/v2`. */
+  openapiV2(): ApiDocument {
+    return this.#document('/openapi/v2', () => openapiV2([...this.#resources.all()], this.#dialect));
+  }
+}

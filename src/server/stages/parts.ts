@@ -1,0 +1,19 @@
+import type { FinalAuthenticator } from '../../authn/anonymous.ts';
+import type { Authorizer } from '../../authz/authorizer.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { ClosableStack } from '../../base/disposable.ts';
+import type { RequestContext } from '../request-context.ts';
+
+/** What the stages work with. Each takes only what it needs. */
+export interface PipelineParts {
+  readonly clock: Clock;
+  /** What stages hold open is closed with the server. */
+  readonly resources: ClosableStack;
+  readonly authenticator: FinalAuthenticator;
+  readonly authorizer: Authorizer;
+  readonly inFlightMax: { readonly reads: number; readonly writes: number };
+  /** Answers with an error. */
+  readonly refuse: (context: RequestContext, error: unknown) => void;
+  /** Answers a request that may be answered. */
+  readonly answer: (context: RequestContext) => void | Promise<void>;
+}
