@@ -1,4 +1,4 @@
-import { isRecord } from './own-property.ts';
+import { getOwn, isRecord, setOwn } from './own-property.ts';
 import { type Field, type Schema, type StructSchema, schemaOf } from './schema.ts';
 import { someField } from './within.ts';
 
@@ -58,8 +58,12 @@ function compileStruct(struct: StructSchema): Filler {
     if (!isRecord(value)) return;
     fields ??= fieldFillers(struct);
     for (const { name, initial, fill } of fields) {
-      if (initial !== undefined && value[name] === undefined) value[name] = JSON.parse(initial);
-      if (value[name] !== undefined) fill?.(value[name]);
+      let part = getOwn(value, name);
+      if (part === undefined && initial !== undefined) {
+        part = JSON.parse(initial);
+        setOwn(value, name, part);
+      }
+      if (part !== undefined) fill?.(part);
     }
   };
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { jsonText } from '../base/json-text.ts';
 import { type FieldError, invalid } from '../meta/field-error.ts';
 import { joinPath } from './field-path.ts';
-import { isRecord } from './own-property.ts';
+import { getOwn, isRecord } from './own-property.ts';
 import { type Field, type ListSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 import { someField } from './within.ts';
 
@@ -55,7 +55,7 @@ function compileStruct(struct: StructSchema): Comparison {
       const compare = compileField(field);
       return compare ? [[name, compare]] : [];
     });
-    return fields.flatMap(([name, compare]) => below(name, compare(value[name], old[name])));
+    return fields.flatMap(([name, compare]) => below(name, compare(getOwn(value, name), getOwn(old, name))));
   };
 }
 

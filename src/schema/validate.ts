@@ -12,7 +12,7 @@ import {
 } from '../meta/field-error.ts';
 import { joinPath } from './field-path.ts';
 import { formatChecks } from './formats.ts';
-import { isRecord } from './own-property.ts';
+import { getOwn, isRecord } from './own-property.ts';
 import {
   type Field,
   type IntegerSchema,
@@ -237,7 +237,7 @@ function compileStruct(struct: StructSchema): Check | undefined {
     fields ??= Object.entries(struct.fields)
       .map(compileField)
       .filter((field) => field.required || field.check);
-    for (const field of fields) checkField(field, value[field.name], errors);
+    for (const field of fields) checkField(field, getOwn(value, field.name), errors);
     union?.(value, errors);
   };
 }
@@ -281,7 +281,7 @@ function compileUnion({ name, union }: StructSchema): Check | undefined {
   if (!union) return undefined;
   const problem = `may not specify more than 1 ${unionTitle(name)} type`;
   return (value, errors) => {
-    const set = union.fields.filter((field) => isRecord(value) && value[field] !== undefined && value[field] !== null);
+    const set = union.fields.filter((field) => isRecord(value) && (getOwn(value, field) ?? null) !== null);
     for (const field of set.slice(1)) errors.push(forbidden(field, problem));
   };
 }

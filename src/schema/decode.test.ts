@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { limits } from '../base/limits.ts';
+import { decode } from './decode.ts';
+import {
+  anyObject,
+  anyValue,
+  boolean,
+  bytes,
+  int32,
+  int64,
+  intOrString,
+  list,
+  map,
+  microTime,
+  number,
+  optional,
+  quantity,
+  required,
+  type Schema,
+  type StructSchema,
+  string,
+  struct,
+  time,
+} from './schema.ts';
+
+const leaf = struct('test.v1.Leaf', 'A part.', {
+  name: required(1, string(), 'Its name.'),
+  port: optional(2, int32(), 'Its port.', { presence: 'explicit' }),
+});
+
+const node: StructSchema = struct('test.v1.Node', 'Holds itself.', {
+  name: optional(1, string(), 'Its name.'),
+  children: optional(2, () => list(node), 'More of its kind.'),
+  left: optional(3, () => node, 'One more.'),
+});
+
+const thing = struct('test.v1.Thing', 'Has a field of each type.', {
+  text: optional(1, string(), 'A text.'),
+  count: optional(2, int32(), 'A number.'),
+  total: optional(3, int64(), 'A great number.'),
+  ratio: optional(4, number(), 'A fraction.'),
+  on: optional(5, boolean(), 'A switch.'),
+  off: optional(6, boolean(), 'A switch that can be off.', { presence: 'explicit' }),
+  data: optional(7, map(bytes()), 'Bytes.'),
+  when: optional(8, time(), 'A time.'),
+  exact: optional(9, microTime(), 'A fine time.'),
+  amount: optional(10, quantity(), 'A quantity.'),
+  port: optional(11, intOrString(), 'A port.'),
+  labels: optional(12, map(string()), 'Labels.'),
+  parts: optional(13, list(leaf), 'Parts.'),
+  words: optional(14, list(string()), 'Words.'),
+  part: optional(15, leaf, 'A part.'),
+  always: optional(16, leaf, 'A part that is always there.', { presence: 'always' }),
+  raw: optional(17, anyObject(), 'Any object.'),
+  value: optional(18, anyValue(), 'Any value.'),
+  byName: optional(19, map(leaf), 'Parts by name.'),
+});
+
+const bare = { always: {} };
+
+test('values of each type', () => {
+  for (const [value, decoded] of [
+    [{}, bare],
+    [{ text: 'a' }, { text: 'a', ...bare }],
+    [{ count: -0 }, bare],
+    [{ count: 1.0 }, { count: 1, ...bare }],
+    [{ count: -(2 ** 31) }, { count: -(2 ** 31), ...bare }],
+    [{ total: 2n ** 63n - 1n }, { total: 2n ** 63n - 1n, ...bare }],
+    [{ total: 12n }, { total: 12, ...bare }],
+    [{ total: 2 ** 60 }, { total: 2n ** 60n, ...bare }],
+    [{ ratio: 0.5 }, { ratio: 0.5, ...bare }],
+    [{ ratio: 2n ** 60n }, { ratio: 2 ** 60, ...bare }],
+    [{ data: { a: 'aGk=', b: '' } }, { data: { a: 'aGk=', b: '' }, ...bare }],
+    [{ data: { a: 'aG\r\nk=\n', b: null } }, { data: { a: 'aGk=', b: '' }, ...bare }],
+    [{ data: { a: 'aGl=' } }, { data: { a: 'aGk=' }, ...bare }],
+    [{ when: '2006-01-02T15:04:05+01:00' }, { when: '2006-01-02T14:04:05Z', ...bare }],
+    [{ exact: '2006-01-02T15:04:05.5Z' }, { exact: '2006-01-02T15:04:05.500000Z', ...bare }],
+    [{ amount: '0.5' }, { amount: '500m', ...bare }],
+    [{ amount: 1024 }, { amount: '1024', ...bare }],
+    [{ port: 80 }, { port: 80, ...bare }],
+    [{ port: 'http' }, { port: 'http', ...bare }],
+    [{ port: 0 }, { port: 0, ...bare }],
+    [{ raw: { a: [1, null, 2n ** 70n] } }, { raw: { a: [1, null, 2n ** 70n] }, ...bare }],
+    [{ value: [] }, { value: [], ...bare }],
+  ] as const) {
+    assert.deepEqual(decode(thing, value), { value: decoded, unknown: [], errors: [] });
+  }
+});
+
+test('presence drops zero values of implicit fields only, and null is absent', () => {
+  const zeros = { text: '', count: 0, on: false, off: false, labels: {}, words: [], data: {}, parts: [], ratio: 0 };
+  assert.deepEqual(decode(thing, zeros).value, { off: false, ...bare });
+  assert.deepEqual(decode(thing, { text: null, part: null, always: null, off: null, value: null }).value, bare);
+  assert.deepEqual(decode(thing, { part: {} }).value, { part: {}, ...bare });
+});
+
+test('null elements are zero values', () => {
+  assert.deepEqual(decode(thing, { labels: { a: null }, words: [null, 'b'], parts: [null] }).value, {
+    labels: { a: '' },
+    words: ['', 'b'],
+    parts: [{}],
+    ...bare,
+  });
+});
+
+test('always there, at any depth, with the zero value of its type', () => {
+  const inner = struct('test.v1.Inner', 'Inner.', {
+    type: optional(1, string(), 'Type.', { presence: 'always' }),
+    when: optional(2, time(), 'When.', { presence: 'always' }),
+    count: optional(3, int32(), 'Count.', { presence: 'always' }),
+    on: optional(4, boolean(), 'On.', { presence: 'always' }),
+  });
+  const outer = struct('test.v1.Outer', 'Outer.', { inner: optional(1, inner, 'Inner.', { presence: 'always' }) });
+  const empty = { inner: { type: '', when: null, count: 0, on: false } };
+  assert.deepEqual(decode(outer, {}).value, empty);
+  assert.deepEqual(decode(outer, { inner: { when: null } }).value, empty);
+  assert.deepEqual(decode(outer, empty), { value: empty, unknown: [], errors: [] });
+});
+
+test('types are checked, with the path, what was expected and what was there', () => {
+  for (const [value, path, expected, got] of [
+    [[], '', 'object', 'array'],
+    [null, '', 'object', 'null'],
+    ['x', '', 'object', 'string'],
+    [{ text: 1 }, 'text', 'string', 'number'],
+    [{ text: {} }, 'text', 'string', 'object'],
+    [{ count: '1' }, 'count', 'integer', 'string'],
+    [{ count: 1.5 }, 'count', 'integer', '1.5'],
+    [{ count: 2 ** 31 }, 'count', 'integer in the range of int32', '2147483648'],
+    [{ total: 2n ** 63n }, 'total', 'integer in the range of int64', '9223372036854775808'],
+    [{ ratio: 'x' }, 'ratio', 'number', 'string'],
+    [{ on: 'true' }, 'on', 'boolean', 'string'],
+    [{ data: [] }, 'data', 'object', 'array'],
+    [{ data: { a: 'no base64!' } }, 'data.a', 'base64 string', 'string that is not base64'],
+    [{ data: { a: 'aGk' } }, 'data.a', 'base64 string', 'string that is not base64'],
+    [{ data: { a: 'aG_-' } }, 'data.a', 'base64 string', 'string that is not base64'],
+    [{ when: 'now' }, 'when', 'RFC 3339 time (e.g. "2006-01-02T15:04:05Z")', '"now"'],
+    [{ when: 5 }, 'when', 'RFC 3339 time (e.g. "2006-01-02T15:04:05Z")', 'number'],
+    [{ amount: '1x' }, 'amount', 'quantity (e.g. "500m", "2Gi")', '"1x"'],
+    [{ amount: true }, 'amount', 'quantity', 'boolean'],
+    [{ port: 1.5 }, 'port', 'integer', '1.5'],
+    [{ port: [] }, 'port', 'integer or string', 'array'],
+    [{ labels: { a: 1 } }, 'labels.a', 'string', 'number'],
+    [{ words: 'a' }, 'words', 'array', 'string'],
+    [{ words: ['a', true] }, 'words[1]', 'string', 'boolean'],
+    [{ parts: [{}, { name: 3 }] }, 'parts[1].name', 'string', 'number'],
+    [{ byName: { 'a.b': { port: 'x' } } }, 'byName.a.b.port', 'integer', 'string'],
+    [{ raw: [] }, 'raw', 'object', 'array'],
+    [{ raw: 5n }, 'raw', 'object', 'number'],
+  ] as const) {
+    assert.deepEqual(decode(thing, value).errors, [{ path, expected, got }]);
+  }
+});
+
+test('long values are cut in what is told', () => {
+  const [error] = decode(thing, { when: 'x'.repeat(1000) }).errors;
+  assert.ok(error && error.got.length < 100);
+});
+
+test('unknown fields are dropped and told in the order of the input; names match case and all', () => {
+  const value = {
+    Text: 'a',
+    parts: [{ name: 'a', Port: 1, x: 1 }],
+    zzz: { deep: 1 },
+    labels: { any: 'thing' },
+    part: { port: 1, more: [] },
+    aaa: null,
+    raw: { any: { thing: 1 } },
+  };
+  assert.deepEqual(decode(thing, value), {
+    value: {
+      labels: { any: 'thing' },
+      parts: [{ name: 'a' }],
+      part: { port: 1 },
+      raw: { any: { thing: 1 } },
+      ...bare,
+    },
+    unknown: ['Text', 'parts[0].Port', 'parts[0].x', 'zzz', 'part.more', 'aaa'],
+    errors: [],
+  });
+});
+
+test('fields that are undefined are absent, known or not', () => {
+  assert.deepEqual(decode(thing, { text: undefined, other: undefined }), { value: bare, unknown: [], errors: [] });
+});
+
+test('struct fields come out in the order of the schema', () => {
+  assert.deepEqual(Object.keys(decode(thing, { part: {}, on: true, text: 'a' }).value), [
+    'text',
+    'on',
+    'part',
+    'always',
+  ]);
+});
+
+test('recursive structs', () => {
+  const value = { name: 'a', children: [{ left: { name: 'b' } }], left: { children: [{ name: 'c' }] } };
+  assert.deepEqual(decode(node, value), { value, unknown: [], errors: [] });
+});
+
+test('what is reported is bounded', () => {
+  const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 1]));
+  assert.equal(decode(thing, unknown).unknown.length, limits.findingsMax);
+  assert.equal(decode(thing, { words: Array.from({ length: 5000 }, () => 1) }).errors.length, limits.findingsMax);
+});
+
+test('names of what objects inherit are fields like others, and change no prototype', () => {
+  const hostile = JSON.parse(`{
+    "labels": {"__proto__": "a", "constructor": "b", "toString": "c"},
+    "byName": {"__proto__": {"name": "x"}, "prototype": {}},
+    "__proto__": {"text": "polluted"}, "constructor": {"prototype": {"polluted": 1}}
+  }`);
+  const { value, unknown, errors } = decode(thing, hostile);
+  assert.deepEqual(errors, []);
+  assert.deepEqual(unknown, ['__proto__', 'constructor']);
+  assert.equal(JSON.stringify(value.labels), '{"__proto__":"a","constructor":"b","toString":"c"}');
+  assert.equal(JSON.stringify(value.byName), '{"__proto__":{"name":"x"},"prototype":{}}');
+  for (const object of [value, value.labels, value.byName]) {
+    assert.equal(Object.getPrototypeOf(object), Object.prototype);
+  }
+  assert.equal(value.text, undefined);
+  assert.equal((Object.prototype as Record<string, unknown>)['polluted'], undefined);
+});
+
+test('a schema may have fields with such names', () => {
+  const schema = struct('test.v1.Odd', 'Odd.', {
+    constructor: optional(1, string(), 'Odd.'),
+    ['__proto__']: optional(2, string(), 'Odder.'),
+  });
+  assert.deepEqual(decode(schema, {}), { value: {}, unknown: [], errors: [] });
+  const { value, unknown } = decode(schema, JSON.parse('{"constructor": "a", "__proto__": "b"}'));
+  assert.deepEqual(unknown, []);
+  assert.equal(JSON.stringify(value), '{"constructor":"a","__proto__":"b"}');
+});
+
+test('the input is not changed, and the result shares no struct, list or map with it', () => {
+  const input = { parts: [{ name: 'a', x: 1 }], labels: { a: 'b' }, words: ['a'] };
+  const before = structuredClone(input);
+  const { value } = decode(thing, input);
+  value.parts?.push({ name: 'b' });
+  Object.assign(value.labels ?? {}, { c: 'd' });
+  value.words?.push('c');
+  assert.deepEqual(input, before);
+});
+
+/** Values of a schema, null and forms that are not canonical among them. */
+const valuesOf = (schema: Schema, depth: number): fc.Arbitrary<unknown> =>
+  fc.oneof({ weight: 1, arbitrary: fc.constant(null) }, { weight: 6, arbitrary: present(schema, depth) });
+
+function present(schema: Schema, depth: number): fc.Arbitrary<unknown> {
+  switch (schema.type) {
+    case 'string':
+      return fc.string();
+    case 'boolean':
+      return fc.boolean();
+    case 'number':
+      return fc.double({ noDefaultInfinity: true, noNaN: true });
+    case 'integer':
+      return schema.format === 'int32' ? fc.integer() : fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+    case 'intOrString':
+      return fc.oneof(fc.integer(), fc.string());
+    case 'any':
+      return schema.of === 'value' ? fc.jsonValue() : fc.dictionary(fc.string(), fc.jsonValue());
+    case 'bytes':
+      return fc.uint8Array().map((each) => Buffer.from(each).toString('base64'));
+    case 'time':
+      return fc
+        .date({ min: new Date(0), max: new Date('9999-01-01'), noInvalidDate: true })
+        .map((each) => each.toISOString());
+    case 'quantity':
+      return fc.constantFrom('1', '0.5', '1024Ki', '1e3', '12m', 5, 0.25);
+    case 'map':
+      return fc.dictionary(fc.oneof(fc.string(), fc.constant('__proto__')), valuesOf(schema.values, depth - 1));
+    case 'list':
+      return fc.array(valuesOf(schema.items, depth - 1), { maxLength: 3 });
+    case 'struct':
+      return fc.record(
+        Object.fromEntries(
+          Object.entries(schema.fields).map(([name, field]) => [
+            name,
+            typeof field.schema === 'function' || depth <= 0 ? fc.constant(null) : valuesOf(field.schema, depth - 1),
+          ]),
+        ),
+        { requiredKeys: [] },
+      );
+  }
+}
+
+test('decoding what was decoded changes nothing', () => {
+  fc.assert(
+    fc.property(present(thing, 4), (input) => {
+      const once = decode(thing, input);
+      assert.deepEqual(once.errors, []);
+      assert.deepEqual(decode(thing, once.value), { value: once.value, unknown: [], errors: [] });
+    }),
+    { numRuns: 100 },
+  );
+});

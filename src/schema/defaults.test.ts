@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { applyDefaults } from './defaults.ts';
+import { int32, list, map, optional, type StructSchema, string, struct } from './schema.ts';
+
+const port = struct('test.v1.Port', 'A port.', {
+  protocol: optional(1, string(), 'Protocol.', { default: 'TCP' }),
+  number: optional(2, int32(), 'Number.', { presence: 'explicit', default: 80 }),
+});
+
+const options = struct('test.v1.Options', 'Options.', {
+  mode: optional(1, string(), 'Mode.', { default: 'fast' }),
+  tags: optional(2, list(string()), 'Tags.', { default: ['a', 'b'] }),
+});
+
+const plain = struct('test.v1.Plain', 'No defaults.', { name: optional(1, string(), 'Name.') });
+
+const thing: StructSchema = struct('test.v1.Thing', 'A thing.', {
+  ports: optional(1, list(port), 'Ports.'),
+  byName: optional(2, map(port), 'Ports by name.'),
+  given: optional(3, options, 'Options with a default.', { default: {} }),
+  absent: optional(4, options, 'Options without.'),
+  next: optional(5, () => thing, 'Holds itself.'),
+  plain: optional(6, plain, 'Nothing to fill.'),
+});
+
+test('absent fields of structs that are there get their defaults', () => {
+  const value = {
+    ports: [{}, { protocol: 'UDP', number: 0 }],
+    byName: { a: { number: 1 }, __proto__: null },
+    next: { absent: { mode: 'slow' } },
+    plain: {},
+  };
+  applyDefaults(thing, value);
+  const given = { mode: 'fast', tags: ['a', 'b'] };
+  assert.deepEqual(structuredClone(value), {
+    ports: [
+      { protocol: 'TCP', number: 80 },
+      { protocol: 'UDP', number: 0 },
+    ],
+    byName: { a: { protocol: 'TCP', number: 1 } },
+    next: { absent: { mode: 'slow', tags: ['a', 'b'] }, given },
+    plain: {},
+    given,
+  });
+});
+
+test('each default is a copy', () => {
+  const [first, second] = [{}, {}] as { given?: { tags: string[] } }[];
+  applyDefaults(thing, first);
+  first?.given?.tags.push('c');
+  applyDefaults(thing, second);
+  assert.deepEqual(second?.given?.tags, ['a', 'b']);
+});
+
+test('a default has its place also where objects inherit something of that name', () => {
+  const odd = struct('test.v1.Odd', 'Odd.', {
+    constructor: optional(1, string(), 'Odd.', { default: 'a' }),
+  });
+  const value = {};
+  applyDefaults(odd, value);
+  assert.equal(JSON.stringify(value), '{"constructor":"a"}');
+});
+
+test('defaulting what was defaulted changes nothing', () => {
+  const value = { ports: [{}], next: {} };
+  applyDefaults(thing, value);
+  const once = structuredClone(value);
+  applyDefaults(thing, value);
+  assert.deepEqual(value, once);
+});
