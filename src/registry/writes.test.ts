@@ -26,24 +26,51 @@ test('create gives the object its uid, time, namespace and version, whatever the
   assert.ok(Math.abs(Date.parse(metadata.creationTimestamp ?? '') - Date.now()) < 10_000);
   assert.equal(metadata.namespace, 'n');
   assert.match(metadata.resourceVersion ?? '', /^\d+$/);
-  assert.deepEqual([metadata.deletionTimestamp, metadata.generation, metadata.selfLink], [undefined, undefined, undefined]);
+  assert.deepEqual(
+    [metadata.deletionTimestamp, metadata.generation, metadata.selfLink],
+    [undefined, undefined, undefined],
+  );
 });
 
-const refusedCreations: readonly (readonly [what: string, path: string, body: unknown, code: number, message: RegExp])[] = [
+const refusedCreations: readonly (readonly [
+  what: string,
+  path: string,
+  body: unknown,
+  code: number,
+  message: RegExp,
+])[] = [
   ['of another kind', configMaps, { kind: 'Secret', metadata: { name: 'a' } }, 400, /kind/],
   ['of another version', configMaps, { apiVersion: 'v2', metadata: { name: 'a' } }, 400, /API version/],
   ['of another namespace', configMaps, configMap('a', '1', { namespace: 'm' }), 400, /namespace/],
   ['with a version', configMaps, configMap('a', '1', { resourceVersion: '5' }), 400, /resourceVersion/],
   ['without a name', configMaps, { data: {} }, 422, /name or generateName is required/],
   ['with a bad name', configMaps, configMap('Bad'), 422, /metadata\.name: Invalid value: "Bad"/],
-  ['with wrong types', configMaps, { metadata: { name: 'a' }, data: { a: 1 } }, 400, /data.*expected string, got number/],
+  [
+    'with wrong types',
+    configMaps,
+    { metadata: { name: 'a' }, data: { a: 1 } },
+    400,
+    /data.*expected string, got number/,
+  ],
   ['that is a list', configMaps, [], 400, /object/],
   ['that is text', configMaps, 'x', 400, /object/],
   ['that is nothing', configMaps, undefined, 400, /expected in the body/],
-  ['in a namespace, of a cluster kind', '/api/v1/namespaces/n/nodes', { metadata: { name: 'a' } }, 404, /could not find/],
+  [
+    'in a namespace, of a cluster kind',
+    '/api/v1/namespaces/n/nodes',
+    { metadata: { name: 'a' } },
+    404,
+    /could not find/,
+  ],
   ['outside of namespaces, of a namespaced kind', '/api/v1/configmaps', configMap('a'), 404, /could not find/],
   ['at the path of an object', `${configMaps}/a`, configMap('a'), 405, /method/],
-  ['with a namespace, of a cluster kind', '/api/v1/nodes', { metadata: { name: 'a', namespace: 'n' } }, 400, /namespace/],
+  [
+    'with a namespace, of a cluster kind',
+    '/api/v1/nodes',
+    { metadata: { name: 'a', namespace: 'n' } },
+    400,
+    /namespace/,
+  ],
 ];
 for (const [what, path, body, code, message] of refusedCreations) {
   test(`create: an object ${what} is refused with ${code}`, async () => {
@@ -125,7 +152,10 @@ test('update of an absent object: created where its kind allows it, else 404', a
   const accounts = '/api/v1/namespaces/n/serviceaccounts';
   const reply = await fixture.call('PUT', `${accounts}/s`, { metadata: { name: 's' } });
   assert.ok(reply.type === 'object' && reply.status === 201);
-  const again = await fixture.call('PUT', `${accounts}/s`, { metadata: { name: 's' }, automountServiceAccountToken: false });
+  const again = await fixture.call('PUT', `${accounts}/s`, {
+    metadata: { name: 's' },
+    automountServiceAccountToken: false,
+  });
   assert.ok(again.type === 'object' && again.status === 200);
   assert.equal((await fixture.refusal('PUT', `${configMaps}/a`, configMap('a'))).code, 404);
 });
@@ -133,19 +163,30 @@ test('update of an absent object: created where its kind allows it, else 404', a
 test('a lost race is run again, and seen by the client only where it named a version', async () => {
   await using fixture = await RegistryFixture.open();
   const first = await fixture.object('POST', configMaps, configMap('a'));
-  const patches = Array.from({ length: 20 }, (_, n) => fixture.call('PATCH', `${configMaps}/a`, { data: { [`k${n}`]: 'x' } }));
+  const patches = Array.from({ length: 20 }, (_, n) =>
+    fixture.call('PATCH', `${configMaps}/a`, { data: { [`k${n}`]: 'x' } }),
+  );
   await Promise.all(patches);
   const { data } = await fixture.object('GET', `${configMaps}/a`);
   assert.equal(Object.keys(data as object).length, 21, 'no patch was lost');
-  const named = Array.from({ length: 3 }, (_, n) => fixture.call('PUT', `${configMaps}/a`, { ...first, data: { value: String(n) } }));
-  assert.deepEqual((await Promise.allSettled(named)).map(({ status }) => status), ['rejected', 'rejected', 'rejected']);
+  const named = Array.from({ length: 3 }, (_, n) =>
+    fixture.call('PUT', `${configMaps}/a`, { ...first, data: { value: String(n) } }),
+  );
+  assert.deepEqual(
+    (await Promise.allSettled(named)).map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected'],
+  );
 });
 
 test('the status of a kind changes only through its own door, and the rest not through it', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.call('POST', '/api/v1/nodes', { metadata: { name: 'x' }, spec: { podCIDR: '10.0.0.0/24' } });
   const conditions = [{ type: 'Ready', status: 'True' }];
-  const both = { metadata: { name: 'x' }, spec: { podCIDR: '10.0.0.0/24', unschedulable: true }, status: { conditions } };
+  const both = {
+    metadata: { name: 'x' },
+    spec: { podCIDR: '10.0.0.0/24', unschedulable: true },
+    status: { conditions },
+  };
   const main = await fixture.object('PUT', '/api/v1/nodes/x', both);
   assert.equal((main['spec'] as { unschedulable?: boolean }).unschedulable, true);
   assert.equal((main['status'] as { conditions?: unknown }).conditions, undefined);
@@ -168,7 +209,10 @@ test('delete: gone at once; with finalizers marked first and gone with the last 
   assert.equal(second.metadata.deletionTimestamp, marked.metadata.deletionTimestamp);
   await fixture.call('PATCH', `${configMaps}/b`, { metadata: { finalizers: ['x.io/two'] } });
   assert.equal((await fixture.object('GET', `${configMaps}/b`)).metadata.uid, held.metadata.uid);
-  assert.equal((await fixture.refusal('PATCH', `${configMaps}/b`, { metadata: { finalizers: ['x.io/two', 'x.io/new'] } })).code, 422);
+  assert.equal(
+    (await fixture.refusal('PATCH', `${configMaps}/b`, { metadata: { finalizers: ['x.io/two', 'x.io/new'] } })).code,
+    422,
+  );
   await fixture.call('PATCH', `${configMaps}/b`, { metadata: { finalizers: null } });
   assert.equal((await fixture.refusal('GET', `${configMaps}/b`)).code, 404);
 });
@@ -213,11 +257,14 @@ test('dry runs keep nothing', async () => {
 
 test('deletecollection deletes what the selectors select, in one namespace', async () => {
   await using fixture = await RegistryFixture.open();
-  for (const name of ['a', 'b', 'c']) await fixture.call('POST', configMaps, configMap(name, '1', { labels: { odd: String(name !== 'b') } }));
+  for (const name of ['a', 'b', 'c'])
+    await fixture.call('POST', configMaps, configMap(name, '1', { labels: { odd: String(name !== 'b') } }));
   await fixture.call('POST', '/api/v1/namespaces/m/configmaps', configMap('a', '1', { labels: { odd: 'true' } }));
   const reply = await fixture.call('DELETE', `${configMaps}?labelSelector=odd%3Dtrue`);
   assert.ok(reply.type === 'status' && reply.body.status === 'Success');
-  const left = (await fixture.list('/api/v1/configmaps')).items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  const left = (await fixture.list('/api/v1/configmaps')).items.map(
+    ({ metadata }) => `${metadata.namespace}/${metadata.name}`,
+  );
   assert.deepEqual(left, ['m/a', 'n/b']);
   assert.equal((await fixture.refusal('DELETE', `${configMaps}?fieldSelector=spec.x%3D1`)).code, 400);
 });
@@ -241,8 +288,15 @@ test('names that belong to every object reach no prototype', async () => {
     '{"metadata":{"name":"a","labels":{"constructor":"x"}},"data":{"__proto__":"z","constructor":"w"},"__proto__":{"polluted":true}}',
   );
   const object = await fixture.object('POST', configMaps, body);
-  assert.deepEqual(Object.entries(object['data'] as object), [['__proto__', 'z'], ['constructor', 'w']]);
-  await fixture.call('PATCH', `${configMaps}/a`, JSON.parse('{"data":{"__proto__":null},"__proto__":{"polluted":true}}'));
+  assert.deepEqual(Object.entries(object['data'] as object), [
+    ['__proto__', 'z'],
+    ['constructor', 'w'],
+  ]);
+  await fixture.call(
+    'PATCH',
+    `${configMaps}/a`,
+    JSON.parse('{"data":{"__proto__":null},"__proto__":{"polluted":true}}'),
+  );
   assert.equal(({} as { polluted?: boolean }).polluted, undefined);
   assert.equal((await fixture.list(`${configMaps}?labelSelector=constructor%3Dx`)).items.length, 1);
   assert.equal((await fixture.list(`${configMaps}?labelSelector=toString`)).items.length, 0);

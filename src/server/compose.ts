@@ -10,7 +10,6 @@ import { ruleOfThumb } from '../authz/rule-of-thumb.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ClosableStack } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
 import { Metrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
 import type { WatchCache } from '../cache/cache.ts';
@@ -31,8 +30,8 @@ import { createNamespaces, initialNamespaces, serverUser } from './bootstrap.ts'
 import { claimStore } from './claim-store.ts';
 import { Compactor } from './compactor.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
-import { servePipeline, stages } from './pipeline.ts';
 import { Health } from './health.ts';
+import { servePipeline, stages } from './pipeline.ts';
 import { Responder } from './responder.ts';
 import { Shutdown } from './shutdown.ts';
 
@@ -42,7 +41,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const { dialect, logger } = config;
   const shutdown = new Shutdown({ clock, logger, delayMs: config.shutdownDelayMs, drainMs: limits.drainMsMax });
   try {
-    const store = await openStore({ ...config.storage, clock, logger });
+    const store = await openStore(config.storage.backend === 'memory' ? config.storage : { ...config.storage, logger });
     shutdown.add('store', () => store.close());
     await claimStore(store, dialect.name);
     const metrics = new Metrics();
@@ -60,7 +59,15 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       cacheInStep: () => cache.revision > 0,
     });
     const inProcess = new WeakMap<Exchange, UserInfo>();
-    const responder = new Responder({ config, clock, registry, resources, health, metrics });
+    const responder = new Responder({
+      config,
+      clock,
+      registry,
+      resources,
+      health,
+      metrics,
+      serverAddress: () => (shutdown.listener ? `${shutdown.listener.address}:${shutdown.listener.port}` : ''),
+    });
     const handle = servePipeline(
       stages({
         clock,
@@ -75,7 +82,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     );
     const { clientAuthorities } = config.authentication;
     const listener = await listen({
-      tls: { cert: config.serving.certificate, key: config.serving.key, ...(clientAuthorities.length > 0 && { ca: clientAuthorities.join('\n') }) },
+      tls: {
+        cert: config.serving.certificate,
+        key: config.serving.key,
+        ...(clientAuthorities.length > 0 && { ca: clientAuthorities.join('\n') }),
+      },
       address: config.listen.address,
       port: config.listen.port,
       handle,
@@ -84,7 +95,6 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     });
     shutdown.listener = listener;
     shutdown.endWatches = () => responder.endWatches();
-    responder.listening(listener);
     await createNamespaces(registry, find(resources, '', 'v1', 'namespaces'), dialect);
     const client = new ApiClient(inProcessTransport(handle, (exchange) => inProcess.set(exchange, serverUser)));
     const controllers = startNamespaceLifecycle({ client, clock, logger, finalizer: dialect.name });
@@ -124,7 +134,10 @@ async function openCache(
     metrics: {
       reloads: count('orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
       slowWatches: count('orch_cache_slow_watches_total', 'Watches closed because their client read too slowly.'),
-      unreadableValues: count('orch_cache_unreadable_values_total', 'Stored values that are no objects of their resource.'),
+      unreadableValues: count(
+        'orch_cache_unreadable_values_total',
+        'Stored values that are no objects of their resource.',
+      ),
     },
   });
   await cache.ready();

@@ -10,11 +10,6 @@ export interface HealthCheck {
 }
 
 export interface HealthAnswer {
-  readonly status: 200 | 404 | 500;
-  readonly body: string;
-}
-
-export interface HealthAnswer {
   readonly status: 200 | 500;
   readonly body: string;
 }
@@ -49,7 +44,10 @@ export class Health {
     };
     const hooks = 'poststarthook/start-server';
     const start: HealthCheck = { name: hooks, run: () => (this.#started ? undefined : 'the start has not finished') };
-    const alive: HealthCheck = { name: hooks, run: () => (this.#startIsLate() ? 'the start takes too long' : undefined) };
+    const alive: HealthCheck = {
+      name: hooks,
+      run: () => (this.#startIsLate() ? 'the start takes too long' : undefined),
+    };
     const shutdown: HealthCheck = {
       name: 'shutdown',
       run: () => (options.stopping() ? 'the server is shutting down' : undefined),
@@ -96,7 +94,9 @@ export class Health {
       const skipped = excluded.delete(check.name);
       const passed = skipped || this.#passes(endpoint, check);
       healthy &&= passed;
-      lines.push(`${passed ? '[+]' : '[-]'}${check.name} ${skipped ? 'excluded: ok' : passed ? 'ok' : 'failed: reason withheld'}`);
+      lines.push(
+        `${passed ? '[+]' : '[-]'}${check.name} ${skipped ? 'excluded: ok' : passed ? 'ok' : 'failed: reason withheld'}`,
+      );
     }
     for (const name of excluded) lines.push(`warn: there is no check ${JSON.stringify(name)} to exclude`);
     if (!healthy) return { status: 500, body: `${lines.join('\n')}\nhealthz check failed\n` };

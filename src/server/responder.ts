@@ -1,0 +1,144 @@
+import type { Clock } from '../base/clock.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { type NegotiateOptions, Negotiator } from '../http/negotiate.ts';
+import { sendBytes } from '../http/respond.ts';
+import type { PathRouter } from '../http/router.ts';
+import { sendStatus } from '../http/status-response.ts';
+import { noSuchPath } from '../meta/status-error.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { ListReply, Reply, WatchReply } from '../registry/reply.ts';
+import type { ResourceRegistry } from '../registry/resource-registry.ts';
+import type { ResourceRequest } from '../request/request-info.ts';
+import type { ServerConfig } from './config.ts';
+import { ApiDocuments } from './documents.ts';
+import type { Health } from './health.ts';
+import { type Presentation, Representation } from './representation.ts';
+import { readBody } from './request-body.ts';
+import type { RequestContext } from './request-context.ts';
+import { routes } from './routes.ts';
+
+export interface ResponderParts {
+  readonly config: Pick<ServerConfig, 'dialect' | 'features' | 'logger'>;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly resources: ResourceRegistry;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  /** `host:port` for clients that ask where this server is. */
+  readonly serverAddress: () => string;
+}
+
+/** Answers requests that have passed all other stages: asks the registry, and writes what it says as the client wants it. */
+export class Responder {
+  readonly #parts: ResponderParts;
+  readonly #negotiator: Negotiator;
+  readonly #representation: Representation;
+  readonly #routes: PathRouter;
+
+  constructor(parts: ResponderParts) {
+    const { dialect } = parts.config;
+    this.#parts = parts;
+    this.#negotiator = new Negotiator(dialect);
+    this.#representation = new Representation(dialect, parts.clock);
+    const documents = new ApiDocuments(dialect, parts.resources, parts.serverAddress);
+    this.#routes = routes({
+      dialect,
+      documents,
+      health: parts.health,
+      metrics: parts.metrics,
+      negotiator: this.#negotiator,
+    });
+  }
+
+  /** Answers with an error, in the client's format where that is known. */
+  refuse({ exchange, warnings }: RequestContext, error: unknown): void {
+    sendStatus(exchange, error, { logger: this.#parts.config.logger, warnings, format: this.#statusFormat(exchange) });
+  }
+
+  /** An error is told even to a client that takes no format of ours: in JSON then. */
+  #statusFormat(exchange: RequestContext['exchange']): 'json' | 'yaml' {
+    try {
+      return this.#negotiator.negotiate(exchange, { representations: everyRepresentation }).format;
+    } catch {
+      return 'json';
+    }
+  }
+
+  answer(context: RequestContext): void | Promise<void> {
+    const { info, exchange } = context;
+    if (info.type === 'path') return this.#routes.find(exchange.method, info.path)(exchange, info.path);
+    return this.#answerResource(context, info);
+  }
+
+  async #answerResource(context: RequestContext, info: ResourceRequest): Promise<void> {
+    const { exchange, user, warnings } = context;
+    const { registry, resources } = this.#parts;
+    const served = resources.find(info.group, info.version, info.resource);
+    if (!served) throw noSuchPath();
+    const negotiated = this.#negotiator.negotiate(exchange, {
+      pretty: info.query.get('pretty'),
+      watch: info.verb === 'watch',
+      representations: representationsOf(info),
+    });
+    const presentation = this.#representation.presentation(negotiated, served.kind, info.query);
+    const reply = await registry.serve({
+      info,
+      served,
+      user,
+      body: await readBody(exchange, info, this.#negotiator),
+      get signal() {
+        return exchange.signal;
+      },
+      warn: (text) => warnings.push(text),
+    });
+    if (exchange.responded) return; // the deadline passed meanwhile
+    await this.#send(context, reply, presentation);
+  }
+
+  #send(context: RequestContext, reply: Reply, presentation: Presentation): void | Promise<void> {
+    switch (reply.type) {
+      case 'object':
+        return this.#sendBytes(
+          context,
+          reply.status,
+          this.#representation.object(reply.bytes, presentation),
+          presentation,
+        );
+      case 'status': {
+        const plain: Presentation = { ...presentation, negotiated: { ...presentation.negotiated, as: 'object' } };
+        const body = this.#representation.object(Buffer.from(JSON.stringify(reply.body)), plain);
+        return this.#sendBytes(context, reply.status, body, presentation);
+      }
+      case 'list':
+        return this.#sendList(context, reply, presentation);
+      case 'watch':
+        return this.#sendWatch(context, reply, presentation);
+    }
+  }
+
+  #sendBytes({ exchange, warnings }: RequestContext, status: number, body: Buffer, { negotiated }: Presentation): void {
+    sendBytes(exchange, { status, contentType: negotiated.mediaType, body, warnings, compress: this.#compresses });
+  }
+
+  #sendList(context: RequestContext, reply: ListReply, presentation: Presentation): void | Promise<void> {
+    return this.#sendBytes(context, 200, this.#representation.list(reply, presentation), presentation);
+  }
+
+  #sendWatch(_context: RequestContext, _reply: WatchReply, _presentation: Presentation): void | Promise<void> {}
+
+  endWatches(): void {}
+
+  get #compresses(): boolean {
+    return this.#parts.config.features.APIResponseCompression;
+  }
+}
+
+const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [
+  'Table',
+  'PartialObjectMetadata',
+  'PartialObjectMetadataList',
+];
+
+function representationsOf({ verb }: ResourceRequest): NonNullable<NegotiateOptions['representations']> {
+  return verb === 'list' ? ['Table', 'PartialObjectMetadataList'] : ['Table', 'PartialObjectMetadata'];
+}

@@ -1,0 +1,144 @@
+import { type Metrics, metricsMediaType } from '../base/metrics.ts';
+import { formatYaml } from '../codec/yaml.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import { parseAccept } from '../http/accept.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Negotiator } from '../http/negotiate.ts';
+import { cacheControl, sendBytes } from '../http/respond.ts';
+import { PathRouter } from '../http/router.ts';
+import { noSuchPath } from '../meta/status-error.ts';
+import type { ApiDocument, ApiDocuments } from './documents.ts';
+import type { Health } from './health.ts';
+
+export interface RouteParts {
+  readonly dialect: Dialect;
+  readonly documents: ApiDocuments;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly negotiator: Negotiator;
+}
+
+/** Paths that are no resources: health, discovery, OpenAPI, version, metrics. */
+export function routes(parts: RouteParts): PathRouter {
+  const { documents, metrics } = parts;
+  const router = new PathRouter();
+  const get = ['GET'];
+  for (const endpoint of ['/healthz', '/livez', '/readyz']) {
+    router.exact(endpoint, get, answerHealth(parts)).prefix(`${endpoint}/`, get, answerHealth(parts));
+  }
+  const version = Buffer.from(JSON.stringify(versionInfo(parts.dialect)));
+  return router
+    .exact('/version', get, (exchange) => sendJson(parts, exchange, version))
+    .exact('/metrics', get, (exchange) => sendText(exchange, metricsMediaType, metrics.render()))
+    .exact('/api', get, (exchange) => sendDiscovery(parts, exchange, 'api'))
+    .exact('/apis', get, (exchange) => sendDiscovery(parts, exchange, 'apis'))
+    .prefix('/api/', get, (exchange, path) => {
+      const [, , apiVersion = '', ...more] = trimmed(path).split('/');
+      sendDocument(parts, exchange, more.length === 0 ? documents.resourceList('', apiVersion) : undefined);
+    })
+    .prefix('/apis/', get, (exchange, path) => {
+      const [, , group = '', apiVersion, ...more] = trimmed(path).split('/');
+      const found = apiVersion === undefined ? documents.group(group) : documents.resourceList(group, apiVersion);
+      sendDocument(parts, exchange, more.length === 0 && group !== '' ? found : undefined);
+    })
+    .exact('/openapi/v2', get, (exchange) => sendDocument(parts, exchange, documents.openapiV2()))
+    .exact('/openapi/v3', get, (exchange) => sendDocument(parts, exchange, documents.openapiIndex()))
+    .prefix('/openapi/v3/', get, (exchange, path) => sendOpenapi(parts, exchange, path));
+}
+
+/** A slash at the end names the same document. */
+const trimmed = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path);
+
+/** `GET /version`: what clients compare their own release with. */
+const versionInfo = ({ gitVersion }: Dialect) => {
+  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  return {
+    major,
+    minor,
+    gitVersion,
+    gitCommit: '',
+    gitTreeState: '',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: '',
+    compiler: `node ${process.version}`,
+    platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  };
+};
+
+function answerHealth({ health }: RouteParts) {
+  return (exchange: Exchange, path: string): void => {
+    const mark = exchange.target.indexOf('?');
+    const query = new URLSearchParams(mark < 0 ? '' : exchange.target.slice(mark + 1));
+    const answer = health.answer(path, query);
+    if (!answer) throw noSuchPath();
+    sendText(exchange, 'text/plain; charset=utf-8', answer.body, answer.status);
+  };
+}
+
+function sendText(exchange: Exchange, contentType: string, body: string, status = 200): void {
+  exchange.setHeader('x-content-type-options', 'nosniff');
+  sendBytes(exchange, { status, contentType, body: Buffer.from(body) });
+}
+
+function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer): void {
+  const { format, mediaType, pretty } = negotiator.negotiate(exchange);
+  sendBytes(exchange, { status: 200, contentType: mediaType, body: written(json, format, pretty), compress: true });
+}
+
+function written(json: Buffer, format: 'json' | 'yaml', pretty: boolean): Buffer {
+  if (format === 'yaml') return Buffer.from(formatYaml(JSON.parse(json.toString())));
+  return pretty ? Buffer.from(`${JSON.stringify(JSON.parse(json.toString()), null, 2)}\n`) : json;
+}
+
+function sendDocument(parts: RouteParts, exchange: Exchange, document: ApiDocument | undefined): void {
+  if (!document) throw noSuchPath();
+  if (!notModified(exchange, document)) sendJson(parts, exchange, document.json);
+}
+
+/** Answers 304 to a client that has the document (RFC 9110 section 13.1.2). */
+function notModified(exchange: Exchange, { hash }: ApiDocument): boolean {
+  const etag = `"${hash}"`;
+  exchange.setHeader('etag', etag);
+  exchange.setHeader('vary', 'accept');
+  const known = exchange.header('if-none-match');
+  if (known === undefined || !known.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)) return false;
+  exchange.respond(304, { 'cache-control': cacheControl });
+  return true;
+}
+
+/** `/api` and `/apis`, in the aggregated form for clients that prefer it (KEP-3352). */
+function sendDiscovery(parts: RouteParts, exchange: Exchange, root: 'api' | 'apis'): void {
+  const { documents, dialect } = parts;
+  const group = dialect.group('apidiscovery');
+  if (!prefersAggregated(exchange.header('accept') ?? '', group)) {
+    sendDocument(parts, exchange, root === 'api' ? documents.coreVersions() : documents.groupList());
+    return;
+  }
+  const document = documents.aggregated(root);
+  if (notModified(exchange, document)) return;
+  const contentType = `application/json;g=${group};v=v2;as=APIGroupDiscoveryList`;
+  sendBytes(exchange, { status: 200, contentType, body: document.json, compress: true });
+}
+
+/** True where the first type that this server has is the aggregated one. */
+function prefersAggregated(accept: string, group: string): boolean {
+  for (const { type, subtype, parameters, quality } of parseAccept(accept)) {
+    if (quality === 0 || type === '*' || (type === 'application' && parameters.size === 0 && subtype !== '*')) {
+      if (subtype === 'json' || subtype === 'yaml' || subtype === '*') return false;
+      continue;
+    }
+    const asked = parameters.get('as') === 'APIGroupDiscoveryList' && parameters.get('v') === 'v2';
+    if (type === 'application' && subtype === 'json' && asked && parameters.get('g') === group) return true;
+  }
+  return false;
+}
+
+/** A document whose hash is in its address never changes there. */
+function sendOpenapi(parts: RouteParts, exchange: Exchange, path: string): void {
+  const segments = path.slice('/openapi/v3/'.length).split('/');
+  const [group, version] = segments[0] === 'api' ? ['', segments[1]] : [segments[1] ?? '', segments[2]];
+  const expected = group === '' ? 2 : 3;
+  const found =
+    segments.length === expected && version !== undefined ? parts.documents.openapi(group, version) : undefined;
+  sendDocument(parts, exchange, found);
+}
