@@ -20,9 +20,9 @@ export const cacheControl = 'no-cache, private';
 const syncGzipBytesMax = 64 * 1024;
 
 /** Answers with a body that is there as a whole. */
-export function sendBytes(exchange: Exchange, { status, contentType, body, warnings, compress }: Answer): void {
-  if (warnings && warnings.length > 0) exchange.setHeader('warning', warningHeaders(warnings));
-  const headers = { 'cache-control': cacheControl, 'content-type': contentType };
+export function sendBytes(exchange: Exchange, answer: Answer): void {
+  const { status, body, compress } = answer;
+  const headers = answerHeaders(exchange, answer);
   if (!compress || !wantsGzip(exchange)) exchange.respond(status, headers, body);
   else if (body.length <= syncGzipBytesMax) exchange.respond(status, { ...headers, ...gzipHeaders }, gzipWhole(body));
   else {
@@ -33,6 +33,12 @@ export function sendBytes(exchange: Exchange, { status, contentType, body, warni
       else exchange.respond(status, { ...headers, ...gzipHeaders }, compressed);
     });
   }
+}
+
+/** The headers of every answer; warnings are added to the exchange. */
+export function answerHeaders(exchange: Exchange, { contentType, warnings }: Omit<Answer, 'body'>): Headers {
+  if (warnings && warnings.length > 0) exchange.setHeader('warning', warningHeaders(warnings));
+  return { 'cache-control': cacheControl, 'content-type': contentType };
 }
 
 /** Whether an answer to this request is to be compressed. */

@@ -1,0 +1,104 @@
+import { createGzip } from 'node:zlib';
+import type { BodyWriter, Exchange } from './exchange.ts';
+import { gatherList, gatherPieces, type ItemBytes } from './gather.ts';
+import { gzipLevel } from './gzip.ts';
+import { type Answer, answerHeaders, gzipHeaders, sendBytes, wantsGzip } from './respond.ts';
+import { ResponseWriter } from './response-writer.ts';
+
+/** A collection as JSON text: what comes before the first item, the items, what comes after the last. */
+export interface ListBody {
+  readonly head: string;
+  readonly items: Iterable<ItemBytes>;
+  readonly tail: string;
+}
+
+export type ListOptions = Omit<Answer, 'body'>;
+
+/**
+ * Answers with a list. A short one goes out at once, with its length, and nothing is returned. A long one goes out in
+ * chunks as fast as the client takes them, so that it costs a chunk of memory however long it is; the promise then
+ * resolves when the last chunk was handed over, or when there is nobody to send it to: the client is gone, or the
+ * exchange was aborted. Rejects with what `items` threw; the client then sees a response that was cut off.
+ */
+export function sendList(exchange: Exchange, body: ListBody, options: ListOptions): Promise<void> | undefined {
+  const framing = { head: body.head, separator: ',', tail: body.tail };
+  return sendChunks(exchange, gatherList(framing, body.items), options);
+}
+
+/** The same for a body that comes in any pieces: a table, a list in another format. */
+export function sendPieces(
+  exchange: Exchange,
+  pieces: Iterable<Uint8Array | string>,
+  options: ListOptions,
+): Promise<void> | undefined {
+  return sendChunks(exchange, gatherPieces(pieces), options);
+}
+
+function sendChunks(
+  exchange: Exchange,
+  chunks: Generator<Uint8Array, void>,
+  options: ListOptions,
+): Promise<void> | undefined {
+  const first = chunks.next();
+  const second = first.done ? first : chunks.next();
+  if (first.done || second.done) {
+    sendBytes(exchange, { ...options, body: first.done ? nothing : first.value });
+    return undefined;
+  }
+  const writer = startStream(exchange, options);
+  return streamChunks(exchange, writer, [first.value, second.value], chunks);
+}
+
+const nothing = Buffer.alloc(0);
+
+function startStream(exchange: Exchange, options: ListOptions): BodyWriter {
+  const headers = answerHeaders(exchange, options);
+  if (!options.compress || !wantsGzip(exchange)) return exchange.stream(options.status, headers);
+  return gzipWriter(exchange.stream(options.status, { ...headers, ...gzipHeaders }));
+}
+
+async function streamChunks(
+  exchange: Exchange,
+  writer: BodyWriter,
+  begun: readonly Uint8Array[],
+  rest: Generator<Uint8Array, void>,
+): Promise<void> {
+  const { signal } = exchange;
+  const cutOff = (): void => writer.abort();
+  signal.addEventListener('abort', cutOff, { once: true });
+  try {
+    for (const chunk of begun) writer.write(chunk);
+    for (;;) {
+      // A chunk is more than the connection buffers, so this waits, and other requests get their turn.
+      await writer.drained();
+      if (signal.aborted) break;
+      const next = rest.next();
+      if (next.done) break;
+      writer.write(next.value);
+    }
+    if (!signal.aborted) writer.end();
+  } catch (error) {
+    writer.abort();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', cutOff);
+    rest.return();
+  }
+}
+
+/** Compresses what is written, off the main thread, and passes it on as fast as it is taken. */
+function gzipWriter(target: BodyWriter): BodyWriter {
+  const gzip = createGzip({ level: gzipLevel, chunkSize: 64 * 1024 });
+  gzip.on('data', (compressed: Buffer) => {
+    if (target.write(compressed)) return;
+    gzip.pause();
+    target.drained().then(() => gzip.resume());
+  });
+  gzip.on('end', () => target.end());
+  gzip.on('error', () => target.abort());
+  const abort = (): void => {
+    gzip.destroy();
+    target.abort();
+  };
+  return new ResponseWriter(gzip, { ended() {}, abort });
+}

@@ -1,0 +1,289 @@
+import type { Clock } from '../base/clock.ts';
+import type { Closable } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../cache/cache.ts';
+import { expired, internalError, StatusError } from '../meta/status-error.ts';
+import type { Revision } from '../store/store.ts';
+import type { BodyWriter, Exchange } from './exchange.ts';
+import { gatherList, type ItemBytes } from './gather.ts';
+import { cacheControl } from './respond.ts';
+
+/** What a watch shows (spec sections 4.4 and 6). */
+export interface WatchSource {
+  /** Objects that are told as ADDED before anything else. */
+  readonly initial: Iterable<CacheEntry>;
+  /** What `initial` shows; events follow after it. */
+  readonly revision: Revision;
+  /** Send BOOKMARK events. */
+  readonly bookmarks: boolean;
+  /** Mark the end of `initial` with a bookmark of its own. */
+  readonly initialEventsEnd: boolean;
+  /** The watch ends cleanly after this. */
+  readonly timeoutMs: number;
+  /** Opens the watch. May throw a StatusError. */
+  start(sink: WatchSink): Watcher;
+}
+
+/** How the objects of events are written. */
+export interface WatchEncoding {
+  readonly contentType: string;
+  /** Watches of one resource whose encodings have the same name share the bytes of an event. */
+  readonly name: string;
+  /** The first event's object is written differently: a table tells its columns only there. */
+  readonly differsFirst: boolean;
+  /** JSON of the object of an event, in one line. */
+  object(entry: CacheEntry, first: boolean): Uint8Array;
+  /** JSON of the object of a bookmark, in one line; with `initialEventsEnd` it carries the annotation that says so. */
+  bookmark(revision: Revision, initialEventsEnd: boolean): string;
+}
+
+/** Precision of timeouts and bookmarks: one timer for all watches, however many there are. */
+const tickMs = 250;
+
+/** All watches that are being served. */
+export class WatchStreams implements Closable {
+  readonly #clock: Clock;
+  readonly logger: Logger;
+  readonly bufferBytesMax: number;
+  readonly #open = new Set<WatchStream>();
+  #written: WatchStream[] = [];
+  #tick: Closable | undefined;
+  #closed = false;
+
+  constructor(options: { readonly clock: Clock; readonly logger: Logger; readonly bufferBytesMax?: number }) {
+    this.#clock = options.clock;
+    this.logger = options.logger;
+    this.bufferBytesMax = options.bufferBytesMax ?? limits.watcherBufferBytesMax;
+  }
+
+  /** Watches open now. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Answers an exchange with a watch: one JSON document for each event, each on a line. Throws, with nothing sent, where
+   * the watch cannot be opened; what fails later is an ERROR event with a Status, after which the stream ends.
+   */
+  serve(exchange: Exchange, source: WatchSource, encoding: WatchEncoding): void {
+    if (this.#closed) {
+      throw new StatusError('ServiceUnavailable', 'the server is shutting down', { details: { retryAfterSeconds: 1 } });
+    }
+    const stream = new WatchStream(this, source, encoding, this.#clock.monotonic());
+    stream.open(exchange);
+    this.#open.add(stream);
+    exchange.onEnd(() => {
+      this.#open.delete(stream);
+      stream.stop();
+    });
+    this.#tick ??= this.#clock.after(tickMs, () => this.#sweep());
+  }
+
+  /** Has the stream's `flush` called when whoever delivers events now has delivered them all. */
+  flushSoon(stream: WatchStream): void {
+    if (this.#written.push(stream) > 1) return;
+    queueMicrotask(() => {
+      const written = this.#written;
+      this.#written = [];
+      for (const each of written) each.flush();
+    });
+  }
+
+  #sweep(): void {
+    const now = this.#clock.monotonic();
+    for (const stream of this.#open) stream.tick(now);
+    this.#tick = this.#open.size > 0 ? this.#clock.after(tickMs, () => this.#sweep()) : undefined;
+  }
+
+  /** Ends every watch cleanly. */
+  close(): void {
+    this.#closed = true;
+    this.#tick?.close();
+    this.#tick = undefined;
+    for (const stream of this.#open) stream.end();
+  }
+}
+
+/** One watch on its way to one client. */
+class WatchStream implements WatchSink {
+  readonly #all: WatchStreams;
+  readonly #source: WatchSource;
+  readonly #encoding: WatchEncoding;
+  readonly #endsAt: number;
+  #bookmarkAt: number;
+  #writer: BodyWriter | undefined;
+  /** Set while events flow: after the initial ones, until the end. */
+  #watcher: Watcher | undefined;
+  #ended = false;
+  #first = true;
+  /** Of this tick, to be written together. */
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+  /** The watcher was told to wait. */
+  #full = false;
+
+  constructor(all: WatchStreams, source: WatchSource, encoding: WatchEncoding, now: number) {
+    this.#all = all;
+    this.#source = source;
+    this.#encoding = encoding;
+    this.#endsAt = now + source.timeoutMs;
+    this.#bookmarkAt = now + limits.bookmarkMs;
+  }
+
+  open(exchange: Exchange): void {
+    const initial = this.#source.initial[Symbol.iterator]();
+    const first = initial.next();
+    // Without a state to send, the watch opens before the response starts, so that its failure has a status of its own.
+    if (first.done) this.#watcher = this.#source.start(this);
+    this.#writer = exchange.stream(200, { 'cache-control': cacheControl, 'content-type': this.#encoding.contentType });
+    if (first.done) this.#endInitial();
+    else void this.#sendInitial(this.#writer, first.value, initial);
+  }
+
+  async #sendInitial(writer: BodyWriter, first: CacheEntry, rest: Iterator<CacheEntry>): Promise<void> {
+    try {
+      for (const chunk of gatherList(initialFraming, this.#objects(first, rest))) {
+        if (!writer.write(chunk)) await writer.drained();
+        if (this.#ended) return;
+      }
+      this.#watcher = this.#source.start(this);
+      this.#endInitial();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  *#objects(first: CacheEntry, rest: Iterator<CacheEntry>): Generator<ItemBytes, void> {
+    try {
+      for (let next: IteratorResult<CacheEntry> = { value: first }; !next.done; next = rest.next()) {
+        yield { bytes: this.#object(next.value) };
+      }
+    } finally {
+      rest.return?.();
+    }
+  }
+
+  #object(entry: CacheEntry): Uint8Array {
+    const bytes = this.#encoding.object(entry, this.#first);
+    this.#first = false;
+    return bytes;
+  }
+
+  #endInitial(): void {
+    if (this.#source.initialEventsEnd) this.#send(this.#bookmark(this.#source.revision, true));
+  }
+
+  event(event: CacheEvent): boolean {
+    if (this.#ended) return true;
+    this.#send(this.#frame(event));
+    this.#full = (this.#writer?.buffered ?? 0) + this.#pendingBytes >= this.#all.bufferBytesMax;
+    return !this.#full;
+  }
+
+  closed(reason: 'slow' | 'compacted' | 'closed'): void {
+    if (this.#ended) return;
+    if (reason === 'compacted') {
+      this.#send(errorFrame(expired('The resourceVersion for the provided watch is too old.')));
+    }
+    this.end();
+  }
+
+  /** The line of an event, made once for all watches that write it alike. */
+  #frame({ type, entry, encodings }: CacheEvent): Uint8Array {
+    if (this.#first && this.#encoding.differsFirst) return line(type, this.#object(entry));
+    this.#first = false;
+    const { name } = this.#encoding;
+    let frame = encodings.get(name);
+    if (!frame) {
+      frame = line(type, this.#encoding.object(entry, false));
+      encodings.set(name, frame);
+    }
+    return frame;
+  }
+
+  #bookmark(revision: Revision, initialEventsEnd: boolean): Uint8Array {
+    return Buffer.from(`{"type":"BOOKMARK","object":${this.#encoding.bookmark(revision, initialEventsEnd)}}\n`);
+  }
+
+  #send(frame: Uint8Array): void {
+    if (this.#pending.push(frame) === 1) this.#all.flushSoon(this);
+    this.#pendingBytes += frame.length;
+  }
+
+  /** Writes what the tick brought, as one chunk. */
+  flush(): void {
+    const [only] = this.#pending;
+    if (!only || !this.#writer) return;
+    const chunk = this.#pending.length === 1 ? only : Buffer.concat(this.#pending, this.#pendingBytes);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#writer.write(chunk);
+    if (this.#full) this.#resumeWhenDrained(this.#writer);
+  }
+
+  #resumeWhenDrained(writer: BodyWriter): void {
+    this.#full = false;
+    writer.drained().then(() => {
+      if (!this.#ended) this.#watcher?.resume();
+    });
+  }
+
+  /** Called every `tickMs`. */
+  tick(now: number): void {
+    if (this.#ended) return;
+    const over = now >= this.#endsAt;
+    if (this.#source.bookmarks && this.#watcher && (over || now >= this.#bookmarkAt)) {
+      this.#bookmarkAt = now + limits.bookmarkMs;
+      // To a client that does not read, a bookmark would only be more that waits.
+      if (this.#pending.length === 0 && this.#writer?.buffered === 0) {
+        this.#send(this.#bookmark(this.#watcher.revision, false));
+      }
+    }
+    if (over) this.end();
+  }
+
+  #fail(error: unknown): void {
+    if (this.#ended) return;
+    const known = error instanceof StatusError ? error : internalError(error);
+    if (known.reason === 'InternalError') this.#all.logger.error('a watch failed', { error: known.cause ?? error });
+    this.#send(errorFrame(known));
+    this.end();
+  }
+
+  /** Ends the response after what was sent so far. */
+  end(): void {
+    if (this.#ended) return;
+    this.stop();
+    this.flush();
+    this.#writer?.end();
+  }
+
+  /** Nobody listens any more. */
+  stop(): void {
+    this.#ended = true;
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+}
+
+const prefixes = {
+  ADDED: Buffer.from('{"type":"ADDED","object":'),
+  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
+  DELETED: Buffer.from('{"type":"DELETED","object":'),
+} as const;
+const suffix = Buffer.from('}\n');
+
+const initialFraming = { head: `${prefixes.ADDED}`, separator: `${suffix}${prefixes.ADDED}`, tail: `${suffix}` };
+
+function line(type: CacheEvent['type'], object: Uint8Array): Buffer {
+  const prefix = prefixes[type];
+  const frame = Buffer.allocUnsafe(prefix.length + object.length + suffix.length);
+  frame.set(prefix, 0);
+  frame.set(object, prefix.length);
+  frame.set(suffix, prefix.length + object.length);
+  return frame;
+}
+
+const errorFrame = (error: StatusError): Buffer =>
+  Buffer.from(`{"type":"ERROR","object":${JSON.stringify(error.toStatus())}}\n`);
