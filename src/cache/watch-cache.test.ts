@@ -248,7 +248,7 @@ test('waits between attempts grow, up to a limit', async (context) => {
   store.breakFeeds(new StoreError('unavailable', 'broken'));
   const idle = clock.pending;
   for (
-    let wait = limits.feedRetryMsMin, attempt = 1;
+    let wait: number = limits.feedRetryMsMin, attempt = 1;
     attempt < 10;
     wait = Math.min(wait * 2, limits.feedRetryMsMax), attempt++
   ) {

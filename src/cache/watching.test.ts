@@ -1,0 +1,475 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import type { Change, Revision, Store } from '../store/store.ts';
+import type { CacheEntry } from './cache.ts';
+import {
+  configMap,
+  FaultyStore,
+  KeptCount,
+  KeptWatch,
+  keyOf,
+  nodes,
+  openCache,
+  parsed,
+  until,
+} from './testing/fixtures.ts';
+
+const labelled = (app: string) => (entry: CacheEntry) => entry.label('app') === app;
+
+const put = async (store: Store, name: string, app = '', namespace = 'default'): Promise<Revision> => {
+  const key = keyOf(name, namespace);
+  const there = await store.get(key);
+  const value = configMap(name, { namespace, labels: { app } });
+  return (await (there ? store.update(key, value, there.revision) : store.create(key, value))).revision;
+};
+
+const remove = async (store: Store, name: string, namespace = 'default'): Promise<Revision> => {
+  const there = await store.get(keyOf(name, namespace));
+  assert.ok(there);
+  return (await store.delete(there.key, there.revision)).revision;
+};
+
+const putMany = async (store: Store, count: number): Promise<readonly Revision[]> => {
+  const revisions: Revision[] = [];
+  for (let index = 0; index < count; index++) revisions.push(await put(store, `m${index}`));
+  return revisions;
+};
+
+const revisionsOf = (watch: KeptWatch): readonly Revision[] => watch.events.map(({ revision }) => revision);
+
+test('what starts and stops to match is ADDED and DELETED', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const all = new KeptWatch(configMaps, { after: cache.revision });
+  const web = new KeptWatch(configMaps, { after: cache.revision, matches: labelled('web') });
+  const none = new KeptWatch(configMaps, { after: cache.revision, matches: () => false });
+  const revisions: Revision[] = [];
+  for (const app of ['web', 'web', 'db', 'db', 'web']) revisions.push(await put(store, 'a', app));
+  const [first, second, third, fourth, fifth] = revisions;
+  const gone = await remove(store, 'a');
+  const other = await put(store, 'b', 'db');
+  const otherGone = await remove(store, 'b');
+  await cache.fresh();
+  assert.deepEqual(all.told, [
+    `ADDED a@${first}`,
+    `MODIFIED a@${second}`,
+    `MODIFIED a@${third}`,
+    `MODIFIED a@${fourth}`,
+    `MODIFIED a@${fifth}`,
+    `DELETED a@${gone}`,
+    `ADDED b@${other}`,
+    `DELETED b@${otherGone}`,
+  ]);
+  assert.deepEqual(web.told, [
+    `ADDED a@${first}`,
+    `MODIFIED a@${second}`,
+    `DELETED a@${third}`,
+    `ADDED a@${fifth}`,
+    `DELETED a@${gone}`,
+  ]);
+  assert.deepEqual(none.told, []);
+  // The last state that matched, at the version of the event.
+  for (const event of [...all.events, ...web.events]) {
+    assert.equal(parsed(event.entry.bytes).metadata.resourceVersion, String(event.revision));
+    assert.equal(event.entry.revision, event.revision);
+  }
+  assert.ok(web.events.every(({ entry }) => entry.label('app') === 'web'));
+  // One event for all who are told the same.
+  assert.equal(all.events[1], web.events[1]);
+  assert.equal(all.events[5], web.events[4]);
+  assert.notEqual(all.events[2], web.events[2]);
+});
+
+test('a watch of a namespace, a name, an object', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const after = cache.revision;
+  const watches = {
+    all: new KeptWatch(configMaps, { after }),
+    namespace: new KeptWatch(configMaps, { after, namespace: 'x' }),
+    name: new KeptWatch(configMaps, { after, name: 'a' }),
+    object: new KeptWatch(configMaps, { after, namespace: 'x', name: 'a' }),
+    both: new KeptWatch(configMaps, { after, namespace: 'x', matches: labelled('web') }),
+  };
+  const cluster = cache.collection(nodes.prefix);
+  const node = new KeptWatch(cluster, { after, name: 'a' });
+  const nowhere = new KeptWatch(cluster, { after, namespace: 'x' });
+  await put(store, 'a', 'web', 'x');
+  await put(store, 'a', 'web', 'y');
+  await put(store, 'b', 'db', 'x');
+  await put(store, 'b', 'db', 'xx');
+  await store.create(`${nodes.prefix}a`, configMap('a'));
+  await store.create(`${nodes.prefix}b`, configMap('b'));
+  await cache.fresh();
+  const seen = (watch: KeptWatch) => watch.events.map(({ entry }) => entry.key.slice(entry.key.lastIndexOf('s/') + 2));
+  const expected = {
+    all: ['x/a', 'y/a', 'x/b', 'xx/b'],
+    namespace: ['x/a', 'x/b'],
+    name: ['x/a', 'y/a'],
+    object: ['x/a'],
+    both: ['x/a'],
+  };
+  assert.deepEqual(Object.fromEntries(Object.entries(watches).map(([key, watch]) => [key, seen(watch)])), expected);
+  assert.deepEqual([seen(node), seen(nowhere)], [['a'], []]);
+  // The same from history.
+  for (const [key, watch] of Object.entries(watches)) {
+    const options = { namespace: { namespace: 'x' }, name: { name: 'a' }, object: { namespace: 'x', name: 'a' } };
+    if (!(key in options)) continue;
+    const again = new KeptWatch(configMaps, { after, ...options[key as keyof typeof options] });
+    await until(() => again.events.length === watch.events.length);
+    assert.deepEqual(again.told, watch.told);
+  }
+});
+
+test('nothing is told before watch has returned, nor after close', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const start = cache.revision;
+  await put(store, 'a');
+  await cache.fresh();
+  const replayed = new KeptWatch(configMaps, { after: start });
+  assert.equal(replayed.events.length, 0);
+  const closed = new KeptWatch(configMaps, { after: start });
+  closed.watcher.close();
+  const live = new KeptWatch(configMaps, { after: cache.revision });
+  assert.equal(cache.watchers, 2);
+  await until(() => replayed.events.length === 1);
+  live.watcher.close();
+  live.watcher.close();
+  replayed.watcher.close();
+  await put(store, 'b');
+  await cache.fresh();
+  assert.deepEqual([replayed.events.length, closed.events.length, live.events.length], [1, 0, 0]);
+  assert.deepEqual([replayed.closedFor, closed.closedFor, live.closedFor], [undefined, undefined, undefined]);
+  assert.equal(cache.watchers, 0);
+});
+
+test('a watch goes on from any revision of the window, without gap or repetition', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const start = cache.revision;
+  const writes = [...(await putMany(store, 20))];
+  await cache.fresh();
+  const watches = [start, ...writes].map((after) => new KeptWatch(configMaps, { after }));
+  writes.push(...(await putMany(store, 20)));
+  await cache.fresh();
+  for (const [index, watch] of watches.entries()) assert.deepEqual(revisionsOf(watch), writes.slice(index));
+});
+
+test('a watch of the future waits for it', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const after = cache.revision + 3;
+  const watch = new KeptWatch(configMaps, { after });
+  const writes = await putMany(store, 6);
+  await cache.fresh();
+  assert.deepEqual(
+    revisionsOf(watch),
+    writes.filter((revision) => revision > after),
+  );
+});
+
+test('a paused watch is told the rest when it is resumed', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const watch = new KeptWatch(configMaps, { after: cache.revision }, 3);
+  const writes = await putMany(store, 10);
+  await cache.fresh();
+  for (const count of [3, 6, 9, 10]) {
+    assert.deepEqual(revisionsOf(watch), writes.slice(0, count));
+    assert.equal(watch.watcher.revision, count === 10 ? cache.revision : writes[count - 1]);
+    watch.resume();
+  }
+  const more = await put(store, 'more');
+  await cache.fresh();
+  assert.equal(revisionsOf(watch).at(-1), more);
+});
+
+test('a watch whose sink stays paused is closed when its queue is full', async (context) => {
+  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), unreadableValues: new KeptCount() };
+  const { cache, store, configMaps } = await openCache(context, { metrics });
+  const slow = new KeptWatch(configMaps, { after: cache.revision }, 1);
+  const quick = new KeptWatch(configMaps, { after: cache.revision });
+  await putMany(store, limits.watcherBufferEventsMax + 1);
+  await cache.fresh();
+  assert.equal(slow.closedFor, undefined);
+  const [first] = revisionsOf(slow);
+  await put(store, 'one-more');
+  await cache.fresh();
+  assert.equal(slow.closedFor, 'slow');
+  assert.equal(slow.watcher.revision, first);
+  slow.resume();
+  assert.equal(slow.events.length, 1);
+  assert.equal(quick.events.length, limits.watcherBufferEventsMax + 2);
+  assert.equal(metrics.slowWatches.count, 1);
+  assert.equal(cache.watchers, 1);
+  // It can go on where it was.
+  const again = new KeptWatch(configMaps, { after: slow.watcher.revision });
+  await until(() => again.events.length > 0);
+  assert.deepEqual(again.told, quick.told.slice(1));
+});
+
+test('the queue of a watch is bounded in bytes', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const slow = new KeptWatch(configMaps, { after: cache.revision }, 1);
+  const size = 1024 * 1024;
+  const data = 'x'.repeat(size);
+  let there = await store.create(keyOf('big'), configMap('big', { data }));
+  for (let queued = 1; queued <= limits.watcherQueueBytesMax / size; queued++) {
+    assert.equal(slow.closedFor, undefined);
+    there = await store.update(keyOf('big'), configMap('big', { data }), there.revision);
+    await cache.fresh();
+  }
+  assert.equal(slow.closedFor, 'slow');
+});
+
+test('a paused watch that replays history holds nothing, and is not slow', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const after = cache.revision;
+  const writes = await putMany(store, limits.watcherBufferEventsMax * 2);
+  await cache.fresh();
+  const watch = new KeptWatch(configMaps, { after }, 700);
+  await until(() => watch.events.length === 700);
+  assert.equal(watch.watcher.revision, writes[699]);
+  const more = await put(store, 'more');
+  await cache.fresh();
+  for (const count of [1_400, 2_001]) {
+    watch.resume();
+    assert.equal(watch.events.length, count);
+  }
+  assert.deepEqual(revisionsOf(watch), [...writes, more]);
+  assert.equal(watch.closedFor, undefined);
+});
+
+test('an idle watch knows how far it got', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const watch = new KeptWatch(configMaps, { after: cache.revision });
+  const later = new KeptWatch(configMaps, { after: cache.revision + 100 });
+  await store.create('/elsewhere', configMap('x'));
+  const { revision } = await store.create(`${nodes.prefix}a`, configMap('a'));
+  await cache.fresh();
+  assert.equal(watch.watcher.revision, revision);
+  assert.equal(later.watcher.revision, revision + 98);
+});
+
+test('a sink or a selector that throws ends its own watch only', async (context) => {
+  const { cache, store, configMaps, log } = await openCache(context);
+  const closed: string[] = [];
+  const fail = () => {
+    throw new Error('a fault');
+  };
+  const after = cache.revision;
+  configMaps.watch({ after }, { event: fail, closed: (reason) => closed.push(reason) });
+  configMaps.watch({ after, matches: fail }, { event: () => true, closed: fail });
+  const good = new KeptWatch(configMaps, { after });
+  await putMany(store, 2);
+  await cache.fresh();
+  assert.deepEqual(closed, ['closed']);
+  assert.equal(good.events.length, 2);
+  assert.equal(cache.watchers, 1);
+  assert.equal(log.lines.length, 3);
+});
+
+test('watches may be opened and closed by sinks', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const opened: KeptWatch[] = [];
+  const after = cache.revision;
+  const first = configMaps.watch(
+    { after },
+    {
+      event: () => {
+        first.close();
+        victim.watcher.close();
+        opened.push(new KeptWatch(configMaps, { after }));
+        return true;
+      },
+      closed: () => assert.fail('it closed itself'),
+    },
+  );
+  const victim = new KeptWatch(configMaps, { after });
+  const writes = await putMany(store, 3);
+  await cache.fresh();
+  await until(() => opened[0]?.events.length === 3);
+  assert.equal(opened.length, 1);
+  assert.deepEqual(opened.map(revisionsOf), [writes]);
+  assert.equal(victim.events.length, 0);
+});
+
+test('history is bounded in events; older starts are served from the store', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const after = cache.revision;
+  const writes: Revision[] = [];
+  for (let index = 0; index < limits.cacheHistoryEventsMax + 500; index++) {
+    writes.push((await store.create(keyOf(`n${index}`), configMap(`n${index}`))).revision);
+  }
+  await cache.fresh();
+  const early = new KeptWatch(configMaps, { after });
+  const recent = new KeptWatch(configMaps, { after: writes[499] ?? 0 });
+  await until(() => recent.events.length > 0);
+  assert.equal(recent.events.length, limits.cacheHistoryEventsMax);
+  await until(() => early.events.length === writes.length);
+  assert.deepEqual(revisionsOf(early), writes);
+});
+
+test('watches from before the start share one feed of history, and meet the live one', async (context) => {
+  const store = new FaultyStore();
+  const start = await store.head();
+  const writes = [...(await putMany(store, 30))];
+  await put(store, 'm0', 'web');
+  writes.push(await store.head(), await remove(store, 'm1'));
+  const { cache, configMaps } = await openCache(context, { store });
+  let feeds = 0;
+  store.before = (call) => {
+    if (call === 'changes') feeds++;
+  };
+  const watches = [start, ...writes].map((after) => new KeptWatch(configMaps, { after }));
+  const web = new KeptWatch(configMaps, { after: start, matches: labelled('web'), name: 'm0' });
+  writes.push(await put(store, 'live'));
+  await until(() => watches.every((watch) => revisionsOf(watch).at(-1) === writes.at(-1)));
+  writes.push(await put(store, 'm0', 'db'));
+  await cache.fresh();
+  for (const [index, watch] of watches.entries()) assert.deepEqual(revisionsOf(watch), writes.slice(index));
+  assert.deepEqual(web.told, [`ADDED m0@${writes[30]}`, `DELETED m0@${writes[33]}`]);
+  assert.equal(feeds, 1);
+  assert.ok(watches.every(({ watcher }) => watcher.revision === cache.revision));
+});
+
+test('what is too old for the store is closed, and does not hold up the others', async (context) => {
+  const store = openMemoryStore();
+  const start = await store.head();
+  const writes = await putMany(store, 10);
+  await store.compact(writes[4] ?? 0);
+  const { configMaps } = await openCache(context, { store });
+  const watches = [start, ...writes].map((after) => new KeptWatch(configMaps, { after }));
+  await until(() => watches.every(({ closedFor, events }, index) => closedFor || events.length === 10 - index));
+  for (const [index, watch] of watches.entries()) {
+    assert.equal(watch.closedFor, index < 5 ? 'compacted' : undefined, `after ${index} writes`);
+    assert.deepEqual(revisionsOf(watch), index < 5 ? [] : writes.slice(index));
+  }
+});
+
+test('a watch that pauses while it catches up holds the others up for a short time only', async (context) => {
+  const store = openMemoryStore();
+  const after = await store.head();
+  const writes = await putMany(store, 50);
+  const { cache, clock, configMaps } = await openCache(context, { store });
+  const idle = clock.pending;
+  const quick = new KeptWatch(configMaps, { after });
+  const stalled = new KeptWatch(configMaps, { after }, 10);
+  await until(() => clock.pending > idle);
+  assert.deepEqual([quick.events.length, stalled.events.length], [10, 10]);
+  assert.equal(stalled.watcher.revision, writes[9]);
+  clock.advance(limits.catchUpPauseMsMax);
+  await until(() => quick.events.length === 50);
+  assert.equal(stalled.events.length, 10);
+  for (const count of [20, 30, 40, 50]) {
+    stalled.resume();
+    await until(() => stalled.events.length === count && clock.pending >= idle);
+    assert.equal(stalled.watcher.revision >= (writes[count - 1] ?? 0), true);
+  }
+  stalled.resume();
+  const live = await put(store, 'live');
+  await cache.fresh();
+  await until(() => stalled.events.length === 51);
+  assert.deepEqual(revisionsOf(stalled), [...writes, live]);
+  assert.deepEqual(revisionsOf(quick), [...writes, live]);
+  stalled.watcher.close();
+  quick.watcher.close();
+  assert.equal(clock.pending, idle);
+});
+
+test('closing a watch that catches up ends its feed', async (context) => {
+  const store = new FaultyStore();
+  const after = await store.head();
+  await putMany(store, 10);
+  const { cache, clock, configMaps } = await openCache(context, { store });
+  const idle = clock.pending;
+  const watch = new KeptWatch(configMaps, { after }, 1);
+  await until(() => clock.pending > idle);
+  watch.watcher.close();
+  await until(() => clock.pending === idle);
+  assert.equal(cache.watchers, 0);
+  const again = new KeptWatch(configMaps, { after });
+  await until(() => again.events.length === 10);
+});
+
+/** A clock on which everything takes long. */
+class SlowClock extends ManualClock {
+  #looks = 0;
+
+  override monotonic(): number {
+    return super.monotonic() + this.#looks++ * limits.cacheFanOutSliceMs;
+  }
+}
+
+test('a long fan-out is cut into slices, and watches stay exact in between', async (context) => {
+  const { cache, store, configMaps } = await openCache(context, { clock: new SlowClock() });
+  const start = cache.revision;
+  const early = new KeptWatch(configMaps, { after: start });
+  const writes = await Promise.all(Array.from({ length: 50 }, (_, index) => put(store, `s${index}`)));
+  await cache.fresh();
+  // The state is ahead of what watchers were told.
+  assert.equal(cache.revision, writes.at(-1));
+  assert.ok(early.events.length < writes.length);
+  const late: KeptWatch[] = [];
+  while (early.events.length < writes.length) {
+    assert.equal(early.watcher.revision, Math.max(start, early.events.at(-1)?.revision ?? 0));
+    late.push(new KeptWatch(configMaps, { after: start }), new KeptWatch(configMaps, { after: cache.revision }));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const last = await put(store, 'last');
+  await until(() => early.events.length > writes.length && late.every((watch) => revisionsOf(watch).at(-1) === last));
+  for (const [index, watch] of [early, ...late].entries()) {
+    assert.deepEqual(revisionsOf(watch), index === 0 || index % 2 === 1 ? [...writes, last] : [last]);
+  }
+});
+
+test('changes of one revision stay together', async (context) => {
+  const store = openMemoryStore();
+  const { revision } = await store.create('/elsewhere', configMap('x'));
+  const twins: readonly Change[] = ['a', 'b'].map((name) => ({
+    type: 'create',
+    key: keyOf(name),
+    revision: revision + 1,
+    value: configMap(name),
+  }));
+  store.changes = async function* (from, signal) {
+    if (from <= revision) yield { changes: twins, revision: revision + 1 };
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  };
+  const { cache, configMaps } = await openCache(context, { store });
+  const live = new KeptWatch(configMaps, { after: revision }, 1);
+  await cache.waitFor(revision + 1, 1);
+  const replayed = new KeptWatch(configMaps, { after: revision }, 1);
+  await until(() => replayed.events.length === 1);
+  for (const watch of [live, replayed]) {
+    assert.deepEqual(watch.told, [`ADDED a@${revision + 1}`]);
+    assert.equal(watch.watcher.revision, revision);
+    watch.resume();
+    assert.deepEqual(watch.told, [`ADDED a@${revision + 1}`, `ADDED b@${revision + 1}`]);
+    assert.equal(watch.watcher.revision, revision + 1);
+  }
+});
+
+test('1,000 watches and 20,000 events', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const namespaces = 50;
+  const events = 20_000;
+  const counts = new Map<number, number>();
+  const last = new Map<number, Revision>();
+  for (let index = 0; index < 1_000; index++) {
+    const count = (revision: Revision): boolean => {
+      assert.ok(revision > (last.get(index) ?? 0));
+      last.set(index, revision);
+      counts.set(index, (counts.get(index) ?? 0) + 1);
+      return true;
+    };
+    const namespace = index < 20 ? {} : { namespace: `ns-${index % namespaces}` };
+    const sink = { event: ({ revision }: { revision: Revision }) => count(revision), closed: () => assert.fail() };
+    configMaps.watch({ after: cache.revision, ...namespace }, sink);
+  }
+  const value = configMap('a');
+  for (let index = 0; index < events; index++)
+    await store.create(keyOf(`o${index}`, `ns-${index % namespaces}`), value);
+  await cache.fresh();
+  for (let index = 0; index < 1_000; index++) {
+    assert.equal(counts.get(index), index < 20 ? events : events / namespaces);
+  }
+});
