@@ -43,8 +43,7 @@ function readinessGates({ spec, status }: Pod): string {
   const gates = spec?.readinessGates ?? [];
   if (gates.length === 0) return none;
   const conditions = status?.conditions ?? [];
-  const passed = gates.filter(
-    ({ conditionType }) => conditions.find(({ type }) => type === conditionType)?.status === 'True',
-  );
+  const holding = new Set(conditions.filter((condition) => condition.status === 'True').map(({ type }) => type));
+  const passed = gates.filter(({ conditionType }) => holding.has(conditionType));
   return `${passed.length}/${gates.length}`;
 }

@@ -101,8 +101,14 @@ export const volume = struct('api.core.v1.Volume', 'A named storage of a pod tha
 
 export type Volume = Infer<typeof volume>;
 
-/** The sources that a volume has, by their field names and in their published order; a valid volume has one. */
-export const volumeSources = (volume: Volume): readonly (keyof typeof volumeSource.fields)[] =>
-  sourceNames.filter((name) => volume[name] !== undefined);
+type SourceName = keyof typeof volumeSource.fields;
 
-const sourceNames = Object.keys(volumeSource.fields) as (keyof typeof volumeSource.fields)[];
+/** `emptyDir` comes first: of two sources the other one is the mistake. */
+const sourceNames: readonly SourceName[] = [
+  'emptyDir',
+  ...(Object.keys(volumeSource.fields) as SourceName[]).filter((name) => name !== 'emptyDir'),
+];
+
+/** The sources that a volume has; a valid volume has one. */
+export const volumeSources = (volume: Volume): readonly SourceName[] =>
+  sourceNames.filter((name) => volume[name] !== undefined);

@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
 import { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from '../../../../schema/formats.ts';
 import type { Infer } from '../../../../schema/schema.ts';
 import type { labelSelector } from '../../../meta/label-selector.ts';
@@ -27,10 +27,10 @@ function validateNodeAffinity(affinity: Affinity['nodeAffinity'], path: string):
   const terms = affinity?.[hard]?.nodeSelectorTerms ?? [];
   const preferences = affinity?.[soft] ?? [];
   return [
-    ...terms.flatMap((term, index) =>
+    ...errorsOfEach(terms, (term, index) =>
       validateNodeTerm(term, `${path}.${hard}.nodeSelectorTerms[${index}]`, { labelValues: true }),
     ),
-    ...preferences.flatMap(({ preference }, index) =>
+    ...errorsOfEach(preferences, ({ preference }, index) =>
       validateNodeTerm(preference ?? {}, `${path}.${soft}[${index}].preference`, { labelValues: false }),
     ),
   ];
@@ -43,16 +43,18 @@ function validateNodeTerm(
   { labelValues }: { readonly labelValues: boolean },
 ): FieldError[] {
   return [
-    ...matchExpressions.flatMap((requirement, index) => {
+    ...errorsOfEach(matchExpressions, (requirement, index) => {
       const at = `${path}.matchExpressions[${index}]`;
       const { key = '', values = [] } = requirement;
       return [
         ...validateCount(requirement, at),
         ...failing(isQualifiedName, `${at}.key`, key),
-        ...(labelValues ? values.flatMap((value, i) => failing(isLabelValue, `${at}.values[${i}]`, value)) : []),
+        ...(labelValues ? errorsOfEach(values, (value, i) => failing(isLabelValue, `${at}.values[${i}]`, value)) : []),
       ];
     }),
-    ...matchFields.flatMap((requirement, index) => validateNodeField(requirement, `${path}.matchFields[${index}]`)),
+    ...errorsOfEach(matchFields, (requirement, index) =>
+      validateNodeField(requirement, `${path}.matchFields[${index}]`),
+    ),
   ];
 }
 
@@ -88,29 +90,33 @@ function validateNodeField({ key = '', operator, values = [] }: Requirement, pat
     errors.push(required(`${path}.values`, rule));
   }
   if (key !== 'metadata.name') return [...errors, invalid(`${path}.key`, key, 'not a valid field selector key')];
-  return [...errors, ...values.flatMap((value, index) => failing(isDnsSubdomain, `${path}.values[${index}]`, value))];
+  return [
+    ...errors,
+    ...errorsOfEach(values, (value, index) => failing(isDnsSubdomain, `${path}.values[${index}]`, value)),
+  ];
 }
 
 type PodAffinity = Affinity['podAffinity'];
 type PodAffinityTerm = NonNullable<NonNullable<PodAffinity>[typeof hard]>[number];
 
 const validatePodTerms = (affinity: PodAffinity, path: string): FieldError[] => [
-  ...(affinity?.[hard] ?? []).flatMap((term, index) => validatePodTerm(term, `${path}.${hard}[${index}]`)),
-  ...(affinity?.[soft] ?? []).flatMap(({ podAffinityTerm }, index) =>
+  ...errorsOfEach(affinity?.[hard] ?? [], (term, index) => validatePodTerm(term, `${path}.${hard}[${index}]`)),
+  ...errorsOfEach(affinity?.[soft] ?? [], ({ podAffinityTerm }, index) =>
     podAffinityTerm ? validatePodTerm(podAffinityTerm, `${path}.${soft}[${index}].podAffinityTerm`) : [],
   ),
 ];
 
 function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
   const { namespaces = [], matchLabelKeys = [], mismatchLabelKeys = [], labelSelector, namespaceSelector } = term;
+  const mismatched = new Set(mismatchLabelKeys);
   return [
     ...(labelSelector ? validateLabelSelector(labelSelector, `${path}.labelSelector`) : []),
     ...(namespaceSelector ? validateLabelSelector(namespaceSelector, `${path}.namespaceSelector`) : []),
-    ...namespaces.flatMap((name) => failing(isDnsLabel, `${path}.namespace`, name)),
+    ...errorsOfEach(namespaces, (name) => failing(isDnsLabel, `${path}.namespace`, name)),
     ...validateLabelKeys(matchLabelKeys, `${path}.matchLabelKeys`, labelSelector),
     ...validateLabelKeys(mismatchLabelKeys, `${path}.mismatchLabelKeys`, labelSelector),
-    ...matchLabelKeys.flatMap((key, index) =>
-      mismatchLabelKeys.includes(key)
+    ...errorsOfEach(matchLabelKeys, (key, index) =>
+      mismatched.has(key)
         ? [invalid(`${path}.matchLabelKeys[${index}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys')]
         : [],
     ),
@@ -120,7 +126,7 @@ function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
 function validateLabelKeys(keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] {
   if (keys.length === 0) return [];
   if (!selector) return [forbidden(path, 'must not be specified when labelSelector is not set')];
-  return keys.flatMap((key, index) => failing(isQualifiedName, `${path}[${index}]`, key));
+  return errorsOfEach(keys, (key, index) => failing(isQualifiedName, `${path}[${index}]`, key));
 }
 
 /** Conditions on labels, as published for all kinds. */
@@ -128,12 +134,12 @@ export function validateLabelSelector(selector: LabelSelector, path: string): Fi
   const { matchLabels = {}, matchExpressions = [] } = selector;
   return [
     ...validateLabels(matchLabels, `${path}.matchLabels`),
-    ...matchExpressions.flatMap(({ key = '', operator = '', values = [] }, index) => {
+    ...errorsOfEach(matchExpressions, ({ key = '', operator = '', values = [] }, index) => {
       const at = `${path}.matchExpressions[${index}]`;
       return [
         ...validateLabelOperator(operator, values, at),
         ...failing(isQualifiedName, `${at}.key`, key),
-        ...values.flatMap((value, i) => failing(isLabelValue, `${at}.values[${i}]`, value)),
+        ...errorsOfEach(values, (value, i) => failing(isLabelValue, `${at}.values[${i}]`, value)),
       ];
     }),
   ];
@@ -153,7 +159,7 @@ function validateLabelOperator(operator: string, values: readonly string[], path
 
 /** Skews, keys and policies are the schema's. */
 export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[], path: string): FieldError[] {
-  return constraints.flatMap((constraint, index) => {
+  return errorsOfEach(constraints, (constraint, index) => {
     const at = `${path}[${index}]`;
     const { whenUnsatisfiable, labelSelector, matchLabelKeys = [], minDomains } = constraint;
     const errors = labelSelector ? validateLabelSelector(labelSelector, `${at}.labelSelector`) : [];
@@ -173,7 +179,7 @@ function validateSpreadKeys(keys: readonly string[], path: string, selector: Lab
   ]);
   return [
     ...validateLabelKeys(keys, path, selector),
-    ...keys.flatMap((key, index) =>
+    ...errorsOfEach(keys, (key, index) =>
       selected.has(key) ? [invalid(`${path}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector')] : [],
     ),
   ];

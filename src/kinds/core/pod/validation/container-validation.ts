@@ -1,4 +1,11 @@
-import { duplicate, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import {
+  duplicate,
+  errorsOfEach,
+  type FieldError,
+  forbidden,
+  invalid,
+  required,
+} from '../../../../meta/field-error.ts';
 import type { Container } from '../container.ts';
 import type { EphemeralContainer } from '../ephemeral-container.ts';
 import type { PodSpec } from '../pod-spec.ts';
@@ -24,7 +31,7 @@ export function validateContainers(
   path: string,
   scope: ContainerScope,
 ): FieldError[] {
-  const errors = containers.flatMap((container, index) => {
+  const errors = errorsOfEach(containers, (container, index) => {
     const at = `${path}[${index}]`;
     return [
       ...validateContainer(container, at, scope),
@@ -44,7 +51,7 @@ export function validateInitContainers(
   scope: ContainerScope,
 ): FieldError[] {
   const names = new Set((scope.spec.containers ?? []).map(({ name }) => name));
-  return containers.flatMap((container, index) => {
+  return errorsOfEach(containers, (container, index) => {
     const at = `${path}[${index}]`;
     return [
       ...validateContainer(container, at, scope),
@@ -85,7 +92,7 @@ export function validateEphemeralContainers(
   const targets = new Set(
     [...(scope.spec.containers ?? []), ...(scope.spec.initContainers ?? [])].map(({ name }) => name),
   );
-  return containers.flatMap((container, index) => {
+  return errorsOfEach(containers, (container, index) => {
     const at = `${path}[${index}]`;
     const { targetContainerName: target } = container;
     return [
@@ -101,14 +108,16 @@ function forbidFields(container: EphemeralContainer, path: string): FieldError[]
   const detail = 'cannot be set for an Ephemeral Container';
   const { volumeMounts = [], resources = {} } = container;
   return [
-    ...forbiddenForEphemeral.filter((name) => container[name] !== undefined).map((name) => `${path}.${name}`),
-    ...(Object.keys(resources).length > 0 ? [`${path}.resources`] : []),
-    ...volumeMounts.flatMap(({ subPath, subPathExpr }, index) =>
+    ...forbiddenForEphemeral
+      .filter((name) => container[name] !== undefined)
+      .map((name) => forbidden(`${path}.${name}`, detail)),
+    ...(Object.keys(resources).length > 0 ? [forbidden(`${path}.resources`, detail)] : []),
+    ...errorsOfEach(volumeMounts, ({ subPath, subPathExpr }, index) =>
       Object.entries({ subPath, subPathExpr })
         .filter(([, value]) => value !== undefined)
-        .map(([name]) => `${path}.volumeMounts[${index}].${name}`),
+        .map(([name]) => forbidden(`${path}.volumeMounts[${index}].${name}`, detail)),
     ),
-  ].map((field) => forbidden(field, detail));
+  ];
 }
 
 /** What holds for every container. */
@@ -139,7 +148,7 @@ const validateName = ({ name }: Container, path: string, taken: ReadonlySet<stri
 
 function validateResizePolicy({ resizePolicy = [] }: Container, path: string, { spec }: ContainerScope): FieldError[] {
   const seen = new Set<string>();
-  return resizePolicy.flatMap(({ resourceName, restartPolicy }, index) => {
+  return errorsOfEach(resizePolicy, ({ resourceName, restartPolicy }, index) => {
     const errors = seen.has(resourceName) ? [duplicate(`${path}[${index}]`, resourceName)] : [];
     seen.add(resourceName);
     if (spec.restartPolicy === 'Never' && restartPolicy === 'RestartContainer') {

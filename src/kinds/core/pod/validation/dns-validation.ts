@@ -1,4 +1,4 @@
-import { type FieldError, invalid, required } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid, required } from '../../../../meta/field-error.ts';
 import { isDnsSubdomain } from '../../../../schema/formats.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import { failing } from './field-checks.ts';
@@ -27,11 +27,13 @@ export function validateDns({ dnsPolicy, dnsConfig }: PodSpec, path: string): Fi
     const rule = `must not have more than ${searchCharactersMax} characters (including spaces) in the search list`;
     errors.push(invalid(`${path}.searches`, searches, rule));
   }
-  for (const [index, search] of searches.entries()) {
-    errors.push(...failing(isDnsSubdomain, `${path}.searches[${index}]`, search.replace(/\.$/, '')));
-  }
-  for (const [index, { name }] of options.entries()) {
-    if (!name) errors.push(required(`${path}.options[${index}]`, 'must not be empty'));
-  }
-  return errors;
+  return [
+    ...errors,
+    ...errorsOfEach(searches, (search, index) =>
+      failing(isDnsSubdomain, `${path}.searches[${index}]`, search.replace(/\.$/, '')),
+    ),
+    ...errorsOfEach(options, ({ name }, index) =>
+      name ? [] : [required(`${path}.options[${index}]`, 'must not be empty')],
+    ),
+  ];
 }

@@ -1,4 +1,4 @@
-import { type FieldError, invalid, required } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid, required } from '../../../../meta/field-error.ts';
 import { type FormatCheck, isDataKey, isDnsSubdomain } from '../../../../schema/formats.ts';
 import type { EnvFromSource, EnvVar } from '../env.ts';
 import { failing } from './field-checks.ts';
@@ -11,7 +11,7 @@ const isVariableName: FormatCheck = (value) =>
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 
 export const validateEnv = (variables: readonly EnvVar[], path: string): FieldError[] =>
-  variables.flatMap((variable, index) => validateVariable(variable, `${path}[${index}]`));
+  errorsOfEach(variables, (variable, index) => validateVariable(variable, `${path}[${index}]`));
 
 const validateVariable = (variable: EnvVar, path: string): FieldError[] => [
   ...(variable.name ? failing(isVariableName, `${path}.name`, variable.name) : []),
@@ -45,7 +45,7 @@ const validateKeySelector = (
 ];
 
 export const validateEnvFrom = (sources: readonly EnvFromSource[], path: string): FieldError[] =>
-  sources.flatMap((source, index) => validateEnvSource(source, `${path}[${index}]`));
+  errorsOfEach(sources, (source, index) => validateEnvSource(source, `${path}[${index}]`));
 
 function validateEnvSource({ prefix, configMapRef, secretRef }: EnvFromSource, path: string): FieldError[] {
   const errors = prefix === undefined ? [] : failing(isVariableName, `${path}.prefix`, prefix);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
-import { type FieldError, forbidden } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden } from '../../../../meta/field-error.ts';
 import { asPod } from '../pod-schema.ts';
 import { validatePodSpec } from './pod-validation.ts';
 
@@ -10,11 +10,12 @@ export function validateEphemeralUpdate(object: ApiObject, old: ApiObject, diale
   if (old.metadata.annotations?.[`${dialect.domain}/config.mirror`]) {
     return [forbidden('', 'static pods do not support ephemeral containers')];
   }
-  const added = asPod(object).spec?.ephemeralContainers ?? [];
+  const containers = asPod(object).spec?.ephemeralContainers ?? [];
+  const byName = new Map(containers.map((container) => [container.name, container]));
   return [
     ...validatePodSpec(object, dialect),
-    ...(asPod(old).spec?.ephemeralContainers ?? []).flatMap((last) => {
-      const next = added.find(({ name }) => name === last.name);
+    ...errorsOfEach(asPod(old).spec?.ephemeralContainers ?? [], (last) => {
+      const next = byName.get(last.name);
       const what = `existing ephemeral containers ${JSON.stringify(last.name)} may not be`;
       if (!next) return [forbidden('spec.ephemeralContainers', `${what} removed`)];
       return isDeepStrictEqual(next, last) ? [] : [forbidden('spec.ephemeralContainers', `${what} changed`)];

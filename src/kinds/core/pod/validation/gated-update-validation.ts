@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, invalid } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid } from '../../../../meta/field-error.ts';
 import type { NodeSelectorTerm } from '../../node-selector.ts';
 import type { PodSpec } from '../pod-spec.ts';
 
@@ -31,7 +31,7 @@ function validateNodeAffinity(spec: PodSpec, old: PodSpec): FieldError[] {
   if (terms.length !== oldTerms.length) {
     return [invalid(field, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed')];
   }
-  return terms.flatMap((term, index) => validateTerm(term, oldTerms[index] ?? {}, `${field}[${index}]`));
+  return errorsOfEach(terms, (term, index) => validateTerm(term, oldTerms[index] ?? {}, `${field}[${index}]`));
 }
 
 function validateTerm(term: NodeSelectorTerm, old: NodeSelectorTerm, path: string): FieldError[] {

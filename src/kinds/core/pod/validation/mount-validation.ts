@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
 import type { Container } from '../container.ts';
 import type { Volume } from '../volume.ts';
 import type { VolumeDevice, VolumeMount } from '../volume-mount.ts';
@@ -11,17 +11,19 @@ export type VolumesByName = ReadonlyMap<string, Volume>;
 export function validateMounts(container: Container, volumes: VolumesByName, path: string): FieldError[] {
   const { volumeMounts = [], volumeDevices = [] } = container;
   const paths = new Set<string>();
-  return volumeMounts.flatMap((mount, index) => {
+  const deviceNames = new Set(volumeDevices.map((device) => device.name));
+  const devicePaths = new Set(volumeDevices.map(({ devicePath }) => devicePath));
+  return errorsOfEach(volumeMounts, (mount, index) => {
     const at = `${path}[${index}]`;
     const { name = '', mountPath = '' } = mount;
     const errors = validateMount(mount, container, volumes.get(name), at);
     if (name !== '' && !volumes.has(name)) errors.push(notFound(`${at}.name`, name));
     if (mountPath !== '' && paths.has(mountPath)) errors.push(invalid(`${at}.mountPath`, mountPath, 'must be unique'));
     paths.add(mountPath);
-    if (volumeDevices.some((device) => device.name === name)) {
+    if (deviceNames.has(name)) {
       errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeDevices'));
     }
-    if (volumeDevices.some(({ devicePath }) => devicePath === mountPath)) {
+    if (devicePaths.has(mountPath)) {
       errors.push(invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'));
     }
     return errors;
@@ -70,7 +72,9 @@ export function validateDevices(
 ): FieldError[] {
   const names = new Set<string>();
   const paths = new Set<string>();
-  return volumeDevices.flatMap(({ name = '', devicePath = '' }: VolumeDevice, index) => {
+  const mountNames = new Set(volumeMounts.map((mount) => mount.name));
+  const mountPaths = new Set(volumeMounts.map(({ mountPath }) => mountPath));
+  return errorsOfEach(volumeDevices, ({ name = '', devicePath = '' }: VolumeDevice, index) => {
     const at = `${path}[${index}]`;
     const errors = name === '' ? [] : validateDeviceVolume(name, volumes, `${at}.name`);
     if (names.has(name)) errors.push(invalid(`${at}.name`, name, 'must be unique'));
@@ -78,10 +82,10 @@ export function validateDevices(
     names.add(name);
     paths.add(devicePath);
     errors.push(...failing(hasNoBacksteps, `${at}.devicePath`, devicePath));
-    if (volumeMounts.some((mount) => mount.name === name)) {
+    if (mountNames.has(name)) {
       errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeMounts'));
     }
-    if (volumeMounts.some(({ mountPath }) => mountPath === devicePath)) {
+    if (mountPaths.has(devicePath)) {
       errors.push(invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'));
     }
     return errors;

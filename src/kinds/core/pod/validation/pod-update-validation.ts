@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
 import type { Container } from '../container.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
+import type { Toleration } from '../toleration.ts';
 import { validateGatedScheduling } from './gated-update-validation.ts';
 import { validatePodSpec } from './pod-validation.ts';
 
@@ -53,17 +54,19 @@ function validateDeadline(spec: PodSpec, old: PodSpec): FieldError[] {
 
 /** The seconds of a toleration may change; nothing else of those that are there. */
 function validateAddedTolerations({ tolerations = [] }: PodSpec, old: PodSpec): FieldError[] {
-  const kept = (old.tolerations ?? []).every((last) =>
-    tolerations.some((next) => isDeepStrictEqual({ ...next, tolerationSeconds: 0 }, { ...last, tolerationSeconds: 0 })),
-  );
+  const identities = new Set(tolerations.map(identityOf));
+  const kept = (old.tolerations ?? []).every((last) => identities.has(identityOf(last)));
   return kept
     ? []
     : [forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
 }
 
+const identityOf = ({ key, operator, value, effect }: Toleration): string =>
+  JSON.stringify([key, operator, value, effect]);
+
 function validateRemovedGates({ schedulingGates = [] }: PodSpec, old: PodSpec): FieldError[] {
   const known = new Set((old.schedulingGates ?? []).map(({ name }) => name));
-  return schedulingGates.flatMap(({ name }, index) =>
+  return errorsOfEach(schedulingGates, ({ name }, index) =>
     known.has(name)
       ? []
       : [

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
 import { validateLabels } from '../../../meta/metadata-validation.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
@@ -67,7 +67,7 @@ const validateScheduling = (spec: PodSpec): FieldError[] => [
 ];
 
 function validateResourceClaims({ resourceClaims = [] }: PodSpec): FieldError[] {
-  return resourceClaims.flatMap((claim, index) => {
+  return errorsOfEach(resourceClaims, (claim, index) => {
     const at = `${path}.resourceClaims[${index}]`;
     const { resourceClaimName, resourceClaimTemplateName } = claim;
     const given = [resourceClaimName, resourceClaimTemplateName].filter((each) => each !== undefined).length;
@@ -84,8 +84,8 @@ function validateResourceClaims({ resourceClaims = [] }: PodSpec): FieldError[] 
 /** A token of a service account needs one. */
 function validateTokenVolumes({ serviceAccountName, volumes = [] }: PodSpec): FieldError[] {
   if (serviceAccountName !== undefined) return [];
-  return volumes.flatMap(({ projected }, volume) =>
-    (projected?.sources ?? []).flatMap(({ serviceAccountToken }, source) =>
+  return errorsOfEach(volumes, ({ projected }, volume) =>
+    errorsOfEach(projected?.sources ?? [], ({ serviceAccountToken }, source) =>
       serviceAccountToken
         ? [
             forbidden(

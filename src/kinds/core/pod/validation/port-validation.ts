@@ -1,11 +1,11 @@
-import { duplicate, type FieldError, invalid } from '../../../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, invalid } from '../../../../meta/field-error.ts';
 import type { Container, ContainerPort } from '../container.ts';
 import { failing, isPortName } from './field-checks.ts';
 
 /** Names of the ports of one container; their numbers are the schema's. */
 export function validatePorts(ports: readonly ContainerPort[], path: string): FieldError[] {
   const seen = new Set<string>();
-  return ports.flatMap(({ name }, index) => {
+  return errorsOfEach(ports, ({ name }, index) => {
     if (name === undefined) return [];
     const field = `${path}[${index}].name`;
     const problems = failing(isPortName, field, name);
@@ -19,22 +19,21 @@ export function validatePorts(ports: readonly ContainerPort[], path: string): Fi
 /** Two containers that run at the same time cannot both have a port of the node. */
 export function validateHostPorts(containers: readonly Container[], path: string): FieldError[] {
   const taken = new Set<string>();
-  const errors: FieldError[] = [];
-  for (const [at, { ports = [] }] of containers.entries()) {
-    for (const [index, { hostPort, hostIP = '', protocol = '' }] of ports.entries()) {
-      if (hostPort === undefined) continue;
+  return errorsOfEach(containers, ({ ports = [] }, at) =>
+    errorsOfEach(ports, ({ hostPort, hostIP = '', protocol = '' }, index) => {
+      if (hostPort === undefined) return [];
       const claim = `${protocol}/${hostIP}/${hostPort}`;
-      if (taken.has(claim)) errors.push(duplicate(`${path}[${at}].ports[${index}].hostPort`, claim));
+      if (taken.has(claim)) return [duplicate(`${path}[${at}].ports[${index}].hostPort`, claim)];
       taken.add(claim);
-    }
-  }
-  return errors;
+      return [];
+    }),
+  );
 }
 
 /** On the network of the node a port cannot have another number there. */
 export const validateHostNetworkPorts = (containers: readonly Container[], path: string): FieldError[] =>
-  containers.flatMap(({ ports = [] }, at) =>
-    ports.flatMap(({ hostPort = 0, containerPort }, index) =>
+  errorsOfEach(containers, ({ ports = [] }, at) =>
+    errorsOfEach(ports, ({ hostPort = 0, containerPort }, index) =>
       hostPort === containerPort
         ? []
         : [

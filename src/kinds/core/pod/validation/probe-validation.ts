@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
 import type { FormatCheck } from '../../../../schema/formats.ts';
 import type { Container } from '../container.ts';
 import type { Lifecycle } from '../lifecycle.ts';
@@ -72,7 +72,7 @@ function validateHandler({ exec, httpGet, tcpSocket, grpc, sleep }: Handler, pat
 function validateHttpGet({ port, httpHeaders = [] }: NonNullable<Handler['httpGet']>, path: string): FieldError[] {
   return [
     ...validateKnownPort(port, `${path}.port`),
-    ...httpHeaders.flatMap(({ name }) => (name ? failing(isHeaderName, `${path}.httpHeaders`, name) : [])),
+    ...errorsOfEach(httpHeaders, ({ name }) => (name ? failing(isHeaderName, `${path}.httpHeaders`, name) : [])),
   ];
 }
 

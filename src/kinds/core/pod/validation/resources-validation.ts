@@ -1,4 +1,11 @@
-import { duplicate, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import {
+  duplicate,
+  errorsOfEach,
+  type FieldError,
+  forbidden,
+  invalid,
+  required,
+} from '../../../../meta/field-error.ts';
 import { isQualifiedName } from '../../../../schema/formats.ts';
 import { compareQuantity, parseQuantity, type Quantity } from '../../../../schema/quantity.ts';
 import type { ResourceRequirements } from '../container-resources.ts';
@@ -28,10 +35,10 @@ export function validateResources(
   const errors = [
     ...validateAmounts(limits, `${path}.limits`, scope.domain),
     ...validateAmounts(requests, `${path}.requests`, scope.domain),
+    ...errorsOfEach(Object.entries(requests), ([name, request]) =>
+      validateRequest(name, request, limits[name], path, scope.domain),
+    ),
   ];
-  for (const [name, request] of Object.entries(requests)) {
-    errors.push(...validateRequest(name, request, limits[name], path, scope.domain));
-  }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory')) {
     errors.push(forbidden(path, 'HugePages require cpu or memory'));
@@ -45,7 +52,7 @@ export const validateAmounts = (
   path: string,
   domain: string,
 ): FieldError[] =>
-  Object.entries(amounts).flatMap(([name, amount]) => [
+  errorsOfEach(Object.entries(amounts), ([name, amount]) => [
     ...validateResourceName(name, `${path}[${name}]`, domain),
     ...validateAmount(name, amount, `${path}[${name}]`, domain),
   ]);
@@ -97,7 +104,7 @@ function validateClaims(
   known: ReadonlySet<string>,
 ): FieldError[] {
   const seen = new Set<string>();
-  return claims.flatMap(({ name = '', request = '' }, index) => {
+  return errorsOfEach(claims, ({ name = '', request = '' }, index) => {
     const at = `${path}[${index}]`;
     const errors = name === '' || known.has(name) ? [] : [notFound(`${at}.name`, name)];
     if (seen.has(`${name}/${request}`)) errors.push(duplicate(at, name));

@@ -1,4 +1,12 @@
-import { duplicate, type FieldError, forbidden, invalid, required, tooLong } from '../../../../meta/field-error.ts';
+import {
+  duplicate,
+  errorsOfEach,
+  type FieldError,
+  forbidden,
+  invalid,
+  required,
+  tooLong,
+} from '../../../../meta/field-error.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import type { PodSecurityContext, SecurityContext } from '../security-context.ts';
 import { failing, isDescendingPath } from './field-checks.ts';
@@ -24,7 +32,7 @@ export function validatePodSecurity(spec: PodSpec, path: string): FieldError[] {
 
 function validateSysctls(sysctls: NonNullable<PodSecurityContext['sysctls']>, path: string): FieldError[] {
   const seen = new Set<string>();
-  return sysctls.flatMap(({ name = '' }, index) => {
+  return errorsOfEach(sysctls, ({ name = '' }, index) => {
     const field = `${path}[${index}].name`;
     if (name === '') return [];
     if (name.length > sysctlLengthMax || !name.split(/[./]/).every((segment) => sysctlName.test(segment))) {

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../../meta/api-object.ts';
-import { duplicate, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
 import { isIpAddress, isQualifiedName } from '../../../../schema/formats.ts';
 import type { ContainerStatus } from '../container-status.ts';
 import { asPod } from '../pod-schema.ts';
@@ -26,7 +26,7 @@ export function validateStatusUpdate(object: ApiObject, old: ApiObject): readonl
 const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
 const validateConditions = ({ conditions = [] }: PodStatus): FieldError[] =>
-  conditions.flatMap(({ type = '' }, index) =>
+  errorsOfEach(conditions, ({ type = '' }, index) =>
     systemConditions.has(type) ? [] : failing(isQualifiedName, `status.conditions[${index}].type`, type),
   );
 
@@ -39,15 +39,16 @@ function validateTransitions(spec: PodSpec, status: PodStatus, old: PodStatus): 
     { list: 'initContainerStatuses', policy: restartPolicy, restarted: sidecars },
     { list: 'ephemeralContainerStatuses', policy: 'Never', restarted: new Set<string>() },
   ] as const;
-  return lists.flatMap(({ list, policy, restarted }) =>
-    (old[list] ?? []).flatMap((last, index) => {
+  return errorsOfEach(lists, ({ list, policy, restarted }) => {
+    const reported = new Map((status[list] ?? []).map((next) => [next.name ?? '', next]));
+    return errorsOfEach(old[list] ?? [], (last, index) => {
       const name = last.name ?? '';
       if (!isFinal(last, policy) || restarted.has(name)) return [];
-      const next = status[list]?.find((each) => each.name === last.name);
+      const next = reported.get(name);
       if (!next || next.state?.terminated) return [];
       return [forbidden(`status.${list}[${index}].state`, 'may not be transitioned to non-terminated state')];
-    }),
-  );
+    });
+  });
 }
 
 function isFinal({ state }: ContainerStatus, policy: 'Always' | 'OnFailure' | 'Never'): boolean {
@@ -60,7 +61,7 @@ function validateClaimStatuses(
   { resourceClaimStatuses = [] }: PodStatus,
 ): FieldError[] {
   const known = new Set(resourceClaims.map(({ name }) => name));
-  return resourceClaimStatuses.flatMap(({ name = '' }, index) =>
+  return errorsOfEach(resourceClaimStatuses, ({ name = '' }, index) =>
     known.has(name)
       ? []
       : [
@@ -87,10 +88,15 @@ function validateHostAddresses({ hostIP, hostIPs = [] }: PodStatus): FieldError[
 /** At most one address of each family. */
 function validateAddresses(addresses: Addresses, path: string): FieldError[] {
   const ips = addresses.map(({ ip = '' }) => ip);
-  const errors = ips.flatMap((ip, index) => [
-    ...failing(isIpAddress, `${path}[${index}]`, ip),
-    ...(ips.indexOf(ip) < index ? [duplicate(`${path}[${index}]`, ip)] : []),
-  ]);
+  const seen = new Set<string>();
+  const errors = errorsOfEach(ips, (ip, index) => {
+    const repeated = seen.has(ip);
+    seen.add(ip);
+    return [
+      ...failing(isIpAddress, `${path}[${index}]`, ip),
+      ...(repeated ? [duplicate(`${path}[${index}]`, ip)] : []),
+    ];
+  });
   const six = ips.filter((ip) => ip.includes(':')).length;
   if (six > 1 || ips.length - six > 1) {
     errors.push(invalid(path, addresses, 'may specify no more than one IP for each IP family'));

@@ -1,11 +1,11 @@
-import { type FieldError, invalid } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid } from '../../../../meta/field-error.ts';
 import { isLabelValue } from '../../../../schema/formats.ts';
 import type { Toleration } from '../toleration.ts';
 import { failing } from './field-checks.ts';
 
 /** How the fields of a toleration go together; the values that each may have are the schema's. */
 export const validateTolerations = (tolerations: readonly Toleration[], path: string): FieldError[] =>
-  tolerations.flatMap((toleration, index) => validateToleration(toleration, `${path}[${index}]`));
+  errorsOfEach(tolerations, (toleration, index) => validateToleration(toleration, `${path}[${index}]`));
 
 function validateToleration(toleration: Toleration, path: string): FieldError[] {
   const { key, operator = 'Equal', value = '', effect = '', tolerationSeconds } = toleration;

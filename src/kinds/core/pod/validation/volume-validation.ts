@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
 import { isDnsSubdomain } from '../../../../schema/formats.ts';
 import { parseQuantity } from '../../../../schema/quantity.ts';
 import type { ProjectedVolumeSource } from '../projected-volumes.ts';
@@ -9,7 +9,7 @@ import { fileFields, validateFieldSelector, validateResourceSelector } from './s
 
 /** `podName` is '' where it is not known; claims made for the pod are named after it. */
 export const validateVolumes = (volumes: readonly Volume[], path: string, podName: string): FieldError[] =>
-  volumes.flatMap((volume, index) => {
+  errorsOfEach(volumes, (volume, index) => {
     const at = `${path}[${index}]`;
     const { name = '', ephemeral } = volume;
     const named = ephemeral && podName !== '' && name !== '';
@@ -62,7 +62,7 @@ interface PathItem {
 }
 
 const validateItems = (items: readonly PathItem[] = [], path: string): FieldError[] =>
-  items.flatMap((item, index) => validateFilePath(item, `${path}[${index}].path`));
+  errorsOfEach(items, (item, index) => validateFilePath(item, `${path}[${index}].path`));
 
 const validateFilePath = ({ path = '' }: PathItem, field: string): FieldError[] => failing(isFilePath, field, path);
 
@@ -70,7 +70,7 @@ type DownwardFile = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[num
 
 /** Published servers name the volume, not the file, in these errors. */
 const validateFiles = (files: readonly DownwardFile[] = [], path: string): FieldError[] =>
-  files.flatMap((file) => validateFile(file, path));
+  errorsOfEach(files, (file) => validateFile(file, path));
 
 function validateFile(file: DownwardFile, path: string): FieldError[] {
   const { fieldRef, resourceFieldRef } = file;
@@ -91,15 +91,14 @@ type Projection = NonNullable<ProjectedVolumeSource['sources']>[number];
 /** Sources share one directory, so that no two files may have the same path. */
 function validateProjected({ sources = [] }: ProjectedVolumeSource, path: string): FieldError[] {
   const paths = new Set<string>();
-  const errors: FieldError[] = [];
-  for (const [index, source] of sources.entries()) {
-    errors.push(...validateProjection(source, `${path}.sources[${index}]`));
-    for (const file of pathsOf(source)) {
-      if (paths.has(file)) errors.push(invalid(path, file, 'conflicting duplicate paths'));
+  return errorsOfEach(sources, (source, index) => [
+    ...validateProjection(source, `${path}.sources[${index}]`),
+    ...errorsOfEach(pathsOf(source), (file) => {
+      if (paths.has(file)) return [invalid(path, file, 'conflicting duplicate paths')];
       paths.add(file);
-    }
-  }
-  return errors;
+      return [];
+    }),
+  ]);
 }
 
 const pathsOf = ({ secret, configMap, downwardAPI, clusterTrustBundle }: Projection): readonly string[] =>

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import { decode } from '../../../schema/decode.ts';
+import type { ActionSubresource, ActionTarget } from '../../kind.ts';
+import { context, kind, podWith, type Sent, stored } from './pod-harness.ts';
+
+const actionOf = (name: string): ActionSubresource => {
+  const found = kind.subresources.find((subresource) => subresource.name === name);
+  assert.ok(found?.type === 'action');
+  return found;
+};
+
+/** A stored pod that actions run on; keeps what a deletion was asked with. */
+function targetOf(object: ApiObject): ActionTarget & { readonly deletions: ApiObject[] } {
+  const deletions: ApiObject[] = [];
+  return {
+    namespace: 'default',
+    name: 'web',
+    deletions,
+    update: async (change) => {
+      change(object);
+      return object;
+    },
+    delete: async (options) => {
+      deletions.push(options);
+    },
+  };
+}
+
+function run(name: string, body: Sent, target: ActionTarget): Promise<ApiObject> {
+  const action = actionOf(name);
+  const { value, errors, unknown } = decode(action.body.schema, body);
+  assert.deepEqual([...errors, ...unknown], []);
+  return action.create(value as unknown as ApiObject, target, context);
+}
+
+const binding = (metadata: Sent = {}, target: Sent = {}): Sent => ({
+  metadata: { name: 'web', ...metadata },
+  target: { kind: 'Node', name: 'node-1', ...target },
+});
+
+test('binding: assigns a pod to a node', async () => {
+  const object = stored(podWith({}, { annotations: { a: '1', b: '1' } }));
+  const answer = await run('binding', binding({ annotations: { b: '2' } }), targetOf(object));
+  assert.deepEqual(answer, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+  const { spec, status } = object as unknown as { spec: Sent; status: Sent };
+  assert.equal(spec['nodeName'], 'node-1');
+  assert.deepEqual(object.metadata.annotations, { a: '1', b: '2' });
+  assert.deepEqual(status['conditions'], [
+    { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: '2026-01-10T00:00:00Z' },
+  ]);
+});
+
+const refusals: readonly (readonly [string, ApiObject, Sent, number, string])[] = [
+  [
+    'assigned already',
+    stored(podWith({ nodeName: 'node-2' })),
+    binding(),
+    409,
+    'Operation cannot be fulfilled on pods/binding "web": pod web is already assigned to node "node-2"',
+  ],
+  [
+    'being deleted',
+    stored(podWith({}, { deletionTimestamp: '2026-01-01T00:00:00Z' })),
+    binding(),
+    409,
+    'Operation cannot be fulfilled on pods/binding "web": pod web is being deleted, cannot be assigned to a host',
+  ],
+  [
+    'gated',
+    stored(podWith({ schedulingGates: [{ name: 'a' }] })),
+    binding(),
+    409,
+    'Operation cannot be fulfilled on pods/binding "web": pod web has non-empty .spec.schedulingGates',
+  ],
+  [
+    'another pod of that name',
+    stored(podWith({}, { uid: 'u1' })),
+    binding({ uid: 'u2' }),
+    409,
+    'Operation cannot be fulfilled on pods/binding "web": Precondition failed: UID in precondition: u2, UID in object meta: u1',
+  ],
+  [
+    'no node',
+    stored(podWith({})),
+    binding({}, { name: '' }),
+    422,
+    'Binding "web" is invalid: target.name: Required value',
+  ],
+  [
+    'not a node',
+    stored(podWith({})),
+    binding({}, { kind: 'Pod' }),
+    422,
+    'Binding "web" is invalid: target.kind: Unsupported value: "Pod": supported values: "<empty>", "Node"',
+  ],
+];
+
+for (const [what, object, body, code, message] of refusals) {
+  test(`binding: refused: ${what}`, async () => {
+    const before = structuredClone(object);
+    await assert.rejects(run('binding', body, targetOf(object)), (error) => {
+      assert.ok(error instanceof StatusError);
+      assert.deepEqual([error.code, error.message], [code, message]);
+      return true;
+    });
+    assert.deepEqual(object, before);
+  });
+}
+
+test('eviction: deletes the pod as its options say', async () => {
+  const target = targetOf(stored(podWith({})));
+  const preconditions = { uid: 'u' };
+  const answer = await run(
+    'eviction',
+    { metadata: { name: 'web' }, deleteOptions: { gracePeriodSeconds: 5, preconditions } },
+    target,
+  );
+  assert.deepEqual([answer['status'], answer['code']], ['Success', 201]);
+  assert.equal(target.deletions.length, 1);
+  assert.deepEqual(
+    [target.deletions[0]?.['gracePeriodSeconds'], target.deletions[0]?.['preconditions']],
+    [5, preconditions],
+  );
+  assert.deepEqual([actionOf('eviction').body.group, actionOf('eviction').body.version], ['policy', 'v1']);
+});
+
+test('eviction: without options, the deletion has none', async () => {
+  const target = targetOf(stored(podWith({})));
+  await run('eviction', { metadata: { name: 'web' } }, target);
+  assert.deepEqual(target.deletions, [{ kind: 'DeleteOptions', apiVersion: 'v1', metadata: {} }]);
+});

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { causes, podWith, type Sent, stored, updated } from './pod-harness.ts';
+import { podEphemeralContainersView, podStatusView } from './pod-views.ts';
+
+const debug = { name: 'debug', image: 'tools' };
+const withDebug = (...ephemeralContainers: Sent[]): Sent => podWith({ ephemeralContainers });
+const running = podWith({
+  restartPolicy: 'Never',
+  initContainers: [{ name: 'side', image: 's', restartPolicy: 'Always' }],
+});
+
+test('status: only the status changes, with labels and annotations', () => {
+  const old = stored(podWith({}, { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' }] }));
+  const sent = {
+    ...podWith({ hostname: 'x' }, { labels: { a: '1' } }),
+    status: { phase: 'Running', podIP: '10.0.0.9' },
+  };
+  const { object, errors } = updated(old, sent, podStatusView);
+  assert.deepEqual(errors, []);
+  assert.deepEqual(object['spec'], old['spec']);
+  assert.deepEqual(object['status'], {
+    phase: 'Running',
+    podIP: '10.0.0.9',
+    podIPs: [{ ip: '10.0.0.9' }],
+    qosClass: 'BestEffort',
+  });
+  assert.deepEqual(object.metadata.labels, { a: '1' });
+  assert.deepEqual(object.metadata.ownerReferences, old.metadata.ownerReferences);
+});
+
+const ended = (name: string, exitCode: number): Sent => ({ name, state: { terminated: { exitCode } } });
+const alive = (name: string): Sent => ({ name, state: { running: {} } });
+
+/** What was reported, what is reported now, and the causes. */
+const reports: readonly (readonly [string, Sent, Sent, ...string[]])[] = [
+  ['another class', {}, { qosClass: 'Guaranteed' }, 'FieldValueInvalid status.qosClass'],
+  [
+    'bad condition type',
+    {},
+    { conditions: [{ type: 'a b', status: 'True' }] },
+    'FieldValueInvalid status.conditions[0].type',
+  ],
+  ['bad address', {}, { podIPs: [{ ip: '10.0.0' }] }, 'FieldValueInvalid status.podIPs[0]'],
+  [
+    'two addresses of a family',
+    {},
+    { podIPs: [{ ip: '10.0.0.1' }, { ip: '10.0.0.2' }] },
+    'FieldValueInvalid status.podIPs',
+  ],
+  ['address of the node', {}, { hostIPs: [{ ip: '10.0.0.1' }] }, 'FieldValueInvalid status.hostIPs[0].ip'],
+  ['bad nominated node', {}, { nominatedNodeName: 'A' }, 'FieldValueInvalid status.nominatedNodeName'],
+  [
+    'container back to life',
+    { containerStatuses: [ended('app', 1)] },
+    { containerStatuses: [alive('app')] },
+    'FieldValueForbidden status.containerStatuses[0].state',
+  ],
+  ['sidecar back to life', { initContainerStatuses: [ended('side', 1)] }, { initContainerStatuses: [alive('side')] }],
+  [
+    'unknown claim',
+    {},
+    { resourceClaimStatuses: [{ name: 'x' }] },
+    'FieldValueInvalid status.resourceClaimStatuses[0].name',
+  ],
+  ['both families', {}, { podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }] }],
+];
+
+for (const [what, before, after, ...expected] of reports) {
+  test(`status: ${what}`, () => {
+    const outcome = updated(stored(running, before), { ...running, status: after }, podStatusView);
+    assert.deepEqual(causes(outcome), expected);
+  });
+}
+
+test('status: containers that may restart do so', () => {
+  for (const [restartPolicy, exitCode, allowed] of [
+    ['Always', 0, true],
+    ['OnFailure', 1, true],
+    ['OnFailure', 0, false],
+  ] as const) {
+    const sent = podWith({ restartPolicy });
+    const old = stored(sent, { containerStatuses: [ended('app', exitCode)] });
+    const { errors } = updated(old, { ...sent, status: { containerStatuses: [alive('app')] } }, podStatusView);
+    assert.equal(errors.length === 0, allowed, `${restartPolicy} ${exitCode}`);
+  }
+});
+
+test('ephemeralcontainers: one is added, and nothing else', () => {
+  const old = stored(podWith({}, { labels: { a: '1' } }));
+  const sent = {
+    ...podWith({ hostname: 'x', ephemeralContainers: [debug] }, { labels: { a: '2' } }),
+    status: { phase: 'Failed' },
+  };
+  const { object, pod, errors } = updated(old, sent, podEphemeralContainersView);
+  assert.deepEqual(errors, []);
+  const { ephemeralContainers, ...spec } = pod.spec ?? {};
+  assert.deepEqual(spec, old['spec']);
+  assert.deepEqual(
+    ephemeralContainers?.map(({ name, imagePullPolicy }) => [name, imagePullPolicy]),
+    [['debug', 'Always']],
+  );
+  assert.deepEqual(object.metadata.labels, { a: '1' });
+  assert.deepEqual(object['status'], old['status']);
+});
+
+const e = 'spec.ephemeralContainers';
+const additions: readonly (readonly [string, Sent, ...string[]])[] = [
+  ['a second one', withDebug(debug, { name: 'more', image: 'x', targetContainerName: 'app' })],
+  ['removed', withDebug(), `FieldValueForbidden ${e}`],
+  ['changed', withDebug({ ...debug, image: 'other' }), `FieldValueForbidden ${e}`],
+  ['name of a container', withDebug(debug, { name: 'app', image: 'x' }), `FieldValueDuplicate ${e}[1].name`],
+  [
+    'unknown target',
+    withDebug(debug, { name: 'b', image: 'x', targetContainerName: 'none' }),
+    `FieldValueNotFound ${e}[1].targetContainerName`,
+  ],
+  [
+    'with ports',
+    withDebug(debug, { name: 'b', image: 'x', ports: [{ containerPort: 1 }] }),
+    `FieldValueForbidden ${e}[1].ports`,
+  ],
+  [
+    'with resources',
+    withDebug(debug, { name: 'b', image: 'x', resources: { limits: { cpu: 1 } } }),
+    `FieldValueForbidden ${e}[1].resources`,
+  ],
+  [
+    'with a probe',
+    withDebug(debug, { name: 'b', image: 'x', livenessProbe: { grpc: { port: 1 } } }),
+    `FieldValueForbidden ${e}[1].livenessProbe`,
+  ],
+  ['without image', withDebug(debug, { name: 'b' }), `FieldValueRequired ${e}[1].image`],
+];
+
+for (const [what, sent, ...expected] of additions) {
+  test(`ephemeralcontainers: ${what}`, () => {
+    const old = updated(stored(podWith({})), withDebug(debug), podEphemeralContainersView).object;
+    assert.deepEqual(causes(updated(old, sent, podEphemeralContainersView)), expected);
+  });
+}
+
+test('ephemeralcontainers: pods that a node made itself get none', () => {
+  const old = stored(podWith({}, { annotations: { 'orch.io/config.mirror': 'x' } }));
+  assert.deepEqual(causes(updated(old, withDebug(debug), podEphemeralContainersView)), ['FieldValueForbidden ']);
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limits } from '../../../base/limits.ts';
+import { containerWith, kind, podWith, type Sent, stored } from './pod-harness.ts';
+
+const graceOf = (spec: Sent, status: Sent, requested?: number): number | undefined =>
+  kind.strategy.gracePeriodSeconds?.(stored(podWith(spec), status), requested);
+
+const assigned = { nodeName: 'n' };
+
+const graces: readonly (readonly [string, Sent, Sent, number | undefined, number])[] = [
+  ['no node has it', {}, {}, 60, 0],
+  ['its own', assigned, { phase: 'Running' }, undefined, 30],
+  ['as asked for', assigned, { phase: 'Running' }, 5, 5],
+  ['at once', assigned, { phase: 'Running' }, 0, 0],
+  ['succeeded', assigned, { phase: 'Succeeded' }, 60, 0],
+  ['failed', assigned, { phase: 'Failed' }, undefined, 0],
+  ['negative', { ...assigned, terminationGracePeriodSeconds: -5 }, {}, undefined, 1],
+  ['for ever', { ...assigned, terminationGracePeriodSeconds: 2n ** 62n }, {}, undefined, limits.graceSecondsMax],
+];
+
+for (const [what, spec, status, requested, expected] of graces) {
+  test(`deletion waits: ${what}`, () => {
+    assert.equal(graceOf(spec, status, requested), expected);
+  });
+}
+
+test('fields that pods are selected by', () => {
+  const object = stored(podWith({ nodeName: 'n', hostNetwork: true, serviceAccountName: 'a' }), {
+    phase: 'Running',
+    podIP: '10.0.0.1',
+    podIPs: [{ ip: '10.0.0.1' }],
+    nominatedNodeName: 'm',
+  });
+  const found = Object.entries(kind.selectableFields).map(([name, value]) => [name, value(object)]);
+  assert.deepEqual(Object.fromEntries(found), {
+    'spec.nodeName': 'n',
+    'spec.restartPolicy': 'Always',
+    'spec.schedulerName': 'default-scheduler',
+    'spec.serviceAccountName': 'a',
+    'spec.hostNetwork': 'true',
+    'status.phase': 'Running',
+    'status.podIP': '10.0.0.1',
+    'status.nominatedNodeName': 'm',
+  });
+  const empty = kind.selectableFields['spec.hostNetwork']?.(stored(podWith({})));
+  assert.equal(empty, 'false');
+});
+
+test('what works but is a surprise is warned of on create only', () => {
+  const sent = containerWith({ env: [{ name: 'A' }, { name: 'B' }, { name: 'A' }] }, { imagePullSecrets: [{}] });
+  const object = stored({ ...sent, metadata: { name: 'web.one', namespace: 'default' } });
+  const warnings = kind.strategy.warnings?.(object, undefined) ?? [];
+  assert.deepEqual(
+    warnings.map((text) => text.split(':')[0]),
+    ['metadata.name', 'spec.imagePullSecrets[0].name', 'spec.containers[0].env[2]'],
+  );
+  assert.deepEqual(kind.strategy.warnings?.(object, object), []);
+});
