@@ -1,14 +1,21 @@
 import type { Clock } from '../base/clock.ts';
 import type { CacheEntry } from '../cache/cache.ts';
 import { parseStored, stringifyJson } from '../codec/json.ts';
-import { encodePartialObjectMetadataList, partialObjectMetadata } from '../codec/partial-object-metadata.ts';
+import {
+  encodeList,
+  encodePartialObjectMetadataList,
+  partialObjectMetadata,
+} from '../codec/partial-object-metadata.ts';
 import { encodeTable, parseIncludeObject, type TableOptions, tableOf } from '../codec/table.ts';
 import { formatYaml } from '../codec/yaml.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { ListBody } from '../http/list-stream.ts';
 import type { Negotiated } from '../http/negotiate.ts';
+import type { WatchEncoding } from '../http/watch-stream.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ListReply } from '../registry/reply.ts';
+import type { ServedResource } from '../registry/resource-registry.ts';
 
 /** How one answer is written: the format, and what a table of it shows. */
 export interface Presentation {
@@ -16,12 +23,10 @@ export interface Presentation {
   readonly table: TableOptions;
 }
 
-/** What a list is sent as: a text before, the items joined by commas, a text after. */
-export interface ListParts {
-  readonly head: string;
-  readonly items: Iterable<{ readonly bytes: Buffer }>;
-  readonly tail: string;
-}
+/** A list as it is sent: items that are joined by commas, or pieces of any kind. */
+export type ListRepresentation =
+  | ({ readonly type: 'items' } & ListBody)
+  | { readonly type: 'pieces'; readonly pieces: Iterable<Uint8Array | string> };
 
 /**
  * Makes what the client asked for of JSON bytes: whole objects, tables, metadata; JSON or YAML (spec section 4.3). The
@@ -29,10 +34,12 @@ export interface ListParts {
  */
 export class Representation {
   readonly #metaVersion: string;
+  readonly #initialEventsEnd: string;
   readonly #clock: Clock;
 
   constructor(dialect: Dialect, clock: Clock) {
     this.#metaVersion = `${dialect.group('meta')}/v1`;
+    this.#initialEventsEnd = dialect.initialEventsEndAnnotation;
     this.#clock = clock;
   }
 
@@ -69,49 +76,66 @@ export class Representation {
     }
   }
 
-  /** A list as it streams, where its format allows that: JSON on one line. */
-  listParts({ served, metadata, items }: ListReply): ListParts {
-    const { kind } = served;
-    return {
-      head: `{"kind":"${kind.listKind}","apiVersion":"${served.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
-      items,
-      tail: ']}\n',
-    };
+  /** A list: streamed in JSON on one line, made as a whole for formats that people read. */
+  list(reply: ListReply, { negotiated, table }: Presentation): ListRepresentation {
+    const { as, format, pretty } = negotiated;
+    const whole = format !== 'json' || pretty;
+    if (as === 'object' && !whole) return { type: 'items', ...listBody(reply) };
+    const pieces = this.#listPieces(reply, as, table);
+    if (!whole) return { type: 'pieces', pieces };
+    return { type: 'pieces', pieces: [write(parseStored(Buffer.from([...pieces].join(''))), negotiated)] };
   }
 
-  /** A list that must be made as a whole. */
-  list(reply: ListReply, { negotiated, table }: Presentation): Buffer {
-    const text = this.#listText(reply, negotiated, table);
-    if (negotiated.format === 'json' && !negotiated.pretty) return Buffer.from(text);
-    return write(parseStored(Buffer.from(text)), negotiated);
-  }
-
-  #listText(reply: ListReply, { as }: Negotiated, table: TableOptions): string {
+  #listPieces(reply: ListReply, as: Negotiated['as'], table: TableOptions): Iterable<string> {
     switch (as) {
       case 'Table':
-        return join(encodeTable(objects(reply.items), reply.metadata, table));
+        return encodeTable(objects(reply.items), reply.metadata, table);
       case 'PartialObjectMetadata':
       case 'PartialObjectMetadataList':
-        return join(encodePartialObjectMetadataList(objects(reply.items), reply.metadata, this.#metaVersion));
+        return encodePartialObjectMetadataList(objects(reply.items), reply.metadata, this.#metaVersion);
       case 'object': {
-        const { head, items, tail } = this.listParts(reply);
-        return `${head}${Array.from(items, ({ bytes }) => bytes.toString()).join(',')}${tail}`;
+        const { kind, apiVersion } = listHead(reply);
+        const head = { kind, apiVersion, metadata: reply.metadata };
+        return encodeList(head, 'items', objects(reply.items), (object) => object);
       }
     }
   }
 
-  /** The object of a watch event. `first` events of a table tell the columns. */
-  eventObject(bytes: Buffer, { negotiated, table }: Presentation, first: 'first' | 'later'): Buffer {
-    if (negotiated.as === 'object') return bytes;
-    return Buffer.from(stringifyJson(this.#shown(bytes, negotiated, table, first === 'first' ? 'shown' : 'omitted')));
+  /** How the events of a watch are written. */
+  watchEncoding({ kind, apiVersion }: ServedResource, presentation: Presentation): WatchEncoding {
+    const { as, mediaType } = presentation.negotiated;
+    const { table } = presentation;
+    return {
+      contentType: mediaType,
+      name: as === 'Table' ? `${as} ${table.includeObject}` : as,
+      differsFirst: as === 'Table',
+      object: ({ bytes }, first) => this.#eventObject(bytes, presentation, first ? 'shown' : 'omitted'),
+      bookmark: (revision, initialEventsEnd) => {
+        const annotations = initialEventsEnd && { annotations: { [this.#initialEventsEnd]: 'true' } };
+        const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...annotations };
+        const bookmark = Buffer.from(JSON.stringify({ kind: kind.kind, apiVersion, metadata }));
+        return this.#eventObject(bookmark, presentation, 'omitted').toString();
+      },
+    };
   }
+
+  #eventObject(bytes: Buffer, { negotiated, table }: Presentation, headers: 'shown' | 'omitted'): Buffer {
+    if (negotiated.as === 'object') return bytes;
+    return Buffer.from(stringifyJson(this.#shown(bytes, negotiated, { ...table, now: this.#clock.now() }, headers)));
+  }
+}
+
+const listHead = ({ served }: ListReply) => ({ kind: served.kind.listKind, apiVersion: served.apiVersion });
+
+/** Goes out as it is: the items' bytes are not looked at. */
+function listBody(reply: ListReply): ListBody {
+  const head = JSON.stringify({ ...listHead(reply), metadata: reply.metadata });
+  return { head: `${head.slice(0, -1)},"items":[`, items: reply.items, tail: ']}\n' };
 }
 
 function* objects(items: Iterable<CacheEntry>): IterableIterator<ApiObject> {
   for (const { bytes } of items) yield parseStored(bytes) as ApiObject;
 }
-
-const join = (pieces: Iterable<string>): string => [...pieces].join('');
 
 function write(value: unknown, { format, pretty }: Negotiated): Buffer {
   return Buffer.from(format === 'yaml' ? formatYaml(value) : `${stringifyJson(value, { pretty })}\n`);

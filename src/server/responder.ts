@@ -1,9 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { sendList, sendPieces } from '../http/list-stream.ts';
 import { type NegotiateOptions, Negotiator } from '../http/negotiate.ts';
 import { sendBytes } from '../http/respond.ts';
 import type { PathRouter } from '../http/router.ts';
 import { sendStatus } from '../http/status-response.ts';
+import { WatchStreams } from '../http/watch-stream.ts';
 import { noSuchPath } from '../meta/status-error.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { ListReply, Reply, WatchReply } from '../registry/reply.ts';
@@ -34,12 +36,14 @@ export class Responder {
   readonly #negotiator: Negotiator;
   readonly #representation: Representation;
   readonly #routes: PathRouter;
+  readonly #watches: WatchStreams;
 
   constructor(parts: ResponderParts) {
     const { dialect } = parts.config;
     this.#parts = parts;
     this.#negotiator = new Negotiator(dialect);
     this.#representation = new Representation(dialect, parts.clock);
+    this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
     const documents = new ApiDocuments(dialect, parts.resources, parts.serverAddress);
     this.#routes = routes({
       dialect,
@@ -120,13 +124,25 @@ export class Responder {
     sendBytes(exchange, { status, contentType: negotiated.mediaType, body, warnings, compress: this.#compresses });
   }
 
-  #sendList(context: RequestContext, reply: ListReply, presentation: Presentation): void | Promise<void> {
-    return this.#sendBytes(context, 200, this.#representation.list(reply, presentation), presentation);
+  #sendList(
+    { exchange, warnings }: RequestContext,
+    reply: ListReply,
+    presentation: Presentation,
+  ): void | Promise<void> {
+    const { mediaType } = presentation.negotiated;
+    const options = { status: 200, contentType: mediaType, warnings, compress: this.#compresses };
+    const list = this.#representation.list(reply, presentation);
+    return list.type === 'items' ? sendList(exchange, list, options) : sendPieces(exchange, list.pieces, options);
   }
 
-  #sendWatch(_context: RequestContext, _reply: WatchReply, _presentation: Presentation): void | Promise<void> {}
+  #sendWatch({ exchange }: RequestContext, reply: WatchReply, presentation: Presentation): void {
+    this.#watches.serve(exchange, reply, this.#representation.watchEncoding(reply.served, presentation));
+  }
 
-  endWatches(): void {}
+  /** Ends every watch cleanly; further ones are refused. */
+  endWatches(): void {
+    this.#watches.close();
+  }
 
   get #compresses(): boolean {
     return this.#parts.config.features.APIResponseCompression;
