@@ -7,7 +7,7 @@ const preferredSchedulingTerm = struct(
   'A node term and what a match with it is worth.',
   {
     weight: required(1, int32({ minimum: 1, maximum: 100 }), 'Worth of a match, from 1 to 100.'),
-    preference: optional(2, nodeSelectorTerm, 'Term that is matched against the node.', { presence: 'always' }),
+    preference: required(2, nodeSelectorTerm, 'Term that is matched against the node.', { presence: 'always' }),
   },
 );
 
@@ -57,7 +57,7 @@ const weightedPodAffinityTerm = struct(
   'A pod affinity term and what meeting it is worth.',
   {
     weight: required(1, int32({ minimum: 1, maximum: 100 }), 'Worth of the term, from 1 to 100.'),
-    podAffinityTerm: optional(2, podAffinityTerm, 'Term that is matched.', { presence: 'always' }),
+    podAffinityTerm: required(2, podAffinityTerm, 'Term that is matched.', { presence: 'always' }),
   },
 );
 

@@ -56,7 +56,7 @@ const persistentVolumeClaimTemplate = struct(
   'What a claim made for a pod looks like.',
   {
     metadata: optional(1, objectMeta, 'Labels and annotations of the claim.', { presence: 'always' }),
-    spec: optional(2, persistentVolumeClaimSpec, 'Spec of the claim.', { presence: 'always' }),
+    spec: required(2, persistentVolumeClaimSpec, 'Spec of the claim.', { presence: 'always' }),
   },
 );
 

@@ -86,7 +86,7 @@ const facts: readonly (readonly [string, string, Schema['type'], Field['presence
   ['spec.volumes.storageos', '2/27', 'struct', 'explicit'],
   ['spec.volumes.ephemeral.volumeClaimTemplate.spec.selector', '4', 'struct', 'explicit'],
   ['spec.volumes.ephemeral.volumeClaimTemplate.spec.resources', '2', 'struct', 'always'],
-  ['spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution.preference', '2', 'struct', 'always'],
+  ['spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution.preference', '2', 'struct', 'required'],
   ['status.phase', '1', 'string', 'implicit'],
   ['status.conditions.lastProbeTime', '3', 'time', 'always'],
   ['status.startTime', '7', 'time', 'explicit'],
