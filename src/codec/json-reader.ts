@@ -1,87 +1,112 @@
 import { limits } from '../base/limits.ts';
 import { badRequest, type StatusError } from '../meta/status-error.ts';
 import { joinPath } from '../schema/field-path.ts';
+import { setOwn } from '../schema/own-property.ts';
 import { positionIn } from './text-position.ts';
 
+/** A document as the client sent it. */
+export interface ParsedJson {
+  /**
+   * Integers past 2^53 are bigints. `__proto__` is a property like any other; whoever copies objects must keep it one.
+   */
+  readonly value: unknown;
+  /** Paths of fields that stood twice in one object, `spec.containers[0].name`; the last one counts. */
+  readonly duplicates: readonly string[];
+}
+
 /**
- * A strict reader of JSON text that makes no value: it finds the first place where a text is not JSON, and fields that
- * stand twice. Slower than the engine's parser, and used where that parser has not enough to say.
+ * Reads JSON text strictly (RFC 8259), with all that there is to say of it: where it is wrong, fields that stand twice,
+ * numbers as they are. Several times slower than the engine's parser, and used where that parser has not enough to say.
  */
-export function readJson(text: string): { readonly duplicates: readonly string[] } {
-  const reader = new JsonReader(text);
-  reader.document();
-  return { duplicates: [...reader.duplicates] };
+export function readJson(text: string, depthMax: number): ParsedJson {
+  return new JsonReader(text, depthMax).document();
 }
 
 const whitespace = /[ \t\n\r]*/y;
 const literal = /true|false|null/y;
 const numberToken = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const integerToken = /^-?\d+$/;
+/** A string that says what it means. */
+const plainString = /"[^"\\\p{Cc}]*"/uy;
 /** Up to where a string stops being one. */
 const stringChars = /[^"\\\p{Cc}]+|[\u007f-\u009f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/uy;
 
+const literals: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
+
 class JsonReader {
   readonly #text: string;
+  readonly #depthMax: number;
+  readonly #duplicates = new Set<string>();
   #at = 0;
-  readonly duplicates = new Set<string>();
 
-  constructor(text: string) {
+  constructor(text: string, depthMax: number) {
     this.#text = text;
+    this.#depthMax = depthMax;
   }
 
-  document(): void {
+  document(): ParsedJson {
     this.#skipWhitespace();
-    this.#value('', 0);
+    const value = this.#value('', 0);
     this.#skipWhitespace();
     if (this.#at < this.#text.length) throw this.#error('end of input after the value');
+    return { value, duplicates: [...this.#duplicates] };
   }
 
-  #value(path: string, depth: number): void {
+  #value(path: string, depth: number): unknown {
     const char = this.#text[this.#at];
-    if (char === '{') this.#object(path, depth + 1);
-    else if (char === '[') this.#array(path, depth + 1);
-    else if (char === '"') this.#string();
-    else this.#scalar();
+    if (char === '{') return this.#object(path, depth + 1);
+    if (char === '[') return this.#array(path, depth + 1);
+    return char === '"' ? this.#string() : this.#scalar();
   }
 
-  #object(path: string, depth: number): void {
+  #object(path: string, depth: number): Record<string, unknown> {
     this.#open(depth);
-    const seen = new Set<string>();
-    if (this.#take('}')) return;
+    const object: Record<string, unknown> = {};
+    if (this.#take('}')) return object;
+    let expected = 'a field name or "}"';
     do {
       this.#skipWhitespace();
-      if (this.#text[this.#at] !== '"') throw this.#error(seen.size === 0 ? 'a field name or "}"' : 'a field name');
+      if (this.#text[this.#at] !== '"') throw this.#error(expected);
       const name = this.#string();
       const fieldPath = joinPath(path, name);
-      if (seen.has(name) && this.duplicates.size < limits.findingsMax) this.duplicates.add(fieldPath);
-      seen.add(name);
+      if (Object.hasOwn(object, name)) this.#reportDuplicate(fieldPath);
       this.#skipWhitespace();
       if (!this.#take(':')) throw this.#error('":" after a field name');
       this.#skipWhitespace();
-      this.#value(fieldPath, depth);
+      setOwn(object, name, this.#value(fieldPath, depth));
       this.#skipWhitespace();
+      expected = 'a field name';
     } while (this.#take(','));
     if (!this.#take('}')) throw this.#error('"," or "}" after a field');
+    return object;
   }
 
-  #array(path: string, depth: number): void {
+  #reportDuplicate(path: string): void {
+    if (this.#duplicates.size < limits.findingsMax) this.#duplicates.add(path);
+  }
+
+  #array(path: string, depth: number): unknown[] {
     this.#open(depth);
-    if (this.#take(']')) return;
-    let index = 0;
+    const array: unknown[] = [];
+    if (this.#take(']')) return array;
     do {
       this.#skipWhitespace();
-      this.#value(`${path}[${index++}]`, depth);
+      array.push(this.#value(`${path}[${array.length}]`, depth));
       this.#skipWhitespace();
     } while (this.#take(','));
     if (!this.#take(']')) throw this.#error('"," or "]" after an array element');
+    return array;
   }
 
   #open(depth: number): void {
-    if (depth > limits.depthMax) throw this.#error(`no more than ${limits.depthMax} levels of nesting`, '');
+    if (depth > this.#depthMax) throw this.#error(`no more than ${this.#depthMax} levels of nesting`, '');
     this.#at++;
     this.#skipWhitespace();
   }
 
   #string(): string {
+    const plain = this.#match(plainString);
+    if (plain !== undefined) return plain.slice(1, -1);
     const start = this.#at++;
     while (this.#match(stringChars) !== undefined);
     if (this.#text[this.#at] === '\\') throw this.#error('an escape sequence such as \\n or \\u0000');
@@ -89,12 +114,16 @@ class JsonReader {
     return JSON.parse(this.#text.slice(start, this.#at));
   }
 
-  #scalar(): void {
-    if (this.#match(literal) !== undefined) return;
+  #scalar(): boolean | number | bigint | null {
+    const word = this.#match(literal);
+    if (word !== undefined) return literals[word] ?? null;
     const start = this.#at;
     const token = this.#match(numberToken);
     if (token === undefined) throw this.#error('a value');
-    if (Number.isFinite(Number(token))) return;
+    const number = Number(token);
+    if (Number.isFinite(number)) {
+      return Number.isSafeInteger(number) || !integerToken.test(token) ? number : BigInt(token);
+    }
     this.#at = start;
     throw this.#error('a number in the range of a 64-bit float', '');
   }

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { limits } from '../base/limits.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import { StatusError } from '../meta/status-error.ts';
+import { setOwn } from '../schema/own-property.ts';
+import { insertResourceVersion } from './encoded.ts';
+import { encodeObject, type ParsedJson, parseJson, parseStored, stringifyJson } from './json.ts';
+
+const parse = (text: string): ParsedJson => parseJson(Buffer.from(text));
+
+/** The message of the BadRequest that reading throws. */
+function refusal(bytes: Uint8Array): string {
+  try {
+    parseJson(bytes);
+  } catch (error) {
+    assert.ok(error instanceof StatusError);
+    assert.equal(error.reason, 'BadRequest');
+    return error.message;
+  }
+  return 'none';
+}
+
+test('what is wrong is told with its place', () => {
+  for (const [text, message] of [
+    ['', 'line 1 column 1: expected a value, got end of input'],
+    ['{"metadata":{"a"', 'line 1 column 17: expected ":" after a field name, got end of input'],
+    ['{\n  "a": 1,\n  }', 'line 3 column 3: expected a field name, got "}"'],
+    ['{1:2}', 'line 1 column 2: expected a field name or "}", got "1"'],
+    ['{"a":1 "b":2}', 'line 1 column 8: expected "," or "}" after a field, got "\\""'],
+    ['[1,]', 'line 1 column 4: expected a value, got "]"'],
+    ['[1 2]', 'line 1 column 4: expected "," or "]" after an array element, got "2"'],
+    ['{} {}', 'line 1 column 4: expected end of input after the value, got "{"'],
+    ['{}\0', 'line 1 column 3: expected end of input after the value, got "\\u0000"'],
+    ['01', 'line 1 column 2: expected end of input after the value, got "1"'],
+    ['nul', 'line 1 column 1: expected a value, got "n"'],
+    ['NaN', 'line 1 column 1: expected a value, got "N"'],
+    ['"\\x"', 'line 1 column 2: expected an escape sequence such as \\n or \\u0000, got "\\\\"'],
+    ['"a\tb"', 'line 1 column 3: expected a string that ends with \'"\' and has no control characters, got "\\t"'],
+    ['"abc', "line 1 column 5: expected a string that ends with '\"' and has no control characters, got end of input"],
+    ['[1e400]', 'line 1 column 2: expected a number in the range of a 64-bit float'],
+    [`[-${'9'.repeat(400)}]`, 'line 1 column 2: expected a number in the range of a 64-bit float'],
+    ['\ufeff{}', 'line 1 column 1: expected a value, got "\ufeff"'],
+    ['[\u{1f600}]', 'line 1 column 2: expected a value, got "\u{1f600}"'],
+  ] as const) {
+    assert.equal(refusal(Buffer.from(text)), `error decoding JSON: ${message}`);
+  }
+});
+
+test('bytes that are not UTF-8 are refused with their place', () => {
+  for (const [bytes, column] of [
+    [[0x22, 0xff, 0x22], 2],
+    [[0x22, 0x61, 0xc3, 0x22], 3],
+    [[0x22, 0xed, 0xa0, 0x80, 0x22], 2],
+    [[0xc3], 1],
+  ] as const) {
+    assert.equal(refusal(Uint8Array.from(bytes)), `error decoding JSON: line 1 column ${column}: expected valid UTF-8`);
+  }
+});
+
+test('nesting is bounded', () => {
+  const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+  parse(nested(limits.depthMax));
+  const message = `error decoding JSON: line 1 column ${limits.depthMax + 1}: expected no more than ${limits.depthMax} levels of nesting`;
+  assert.equal(refusal(Buffer.from(nested(limits.depthMax + 1))), message);
+  assert.equal(refusal(Buffer.from('['.repeat(1e6))), message);
+  parse(JSON.stringify('['.repeat(1000)));
+});
+
+test('fields that stand twice are told once each, and the last one counts', () => {
+  for (const [text, value, duplicates] of [
+    ['{"a":1,"a":2,"a":3}', { a: 3 }, ['a']],
+    ['{"a":1,"\\u0061":2}', { a: 2 }, ['a']],
+    ['{"metadata":{"labels":{"a":"b","a":"c"}}}', { metadata: { labels: { a: 'c' } } }, ['metadata.labels.a']],
+    ['{"a":[{"b":1},{"b":1,"b":{"c":1,"c":2}}]}', { a: [{ b: 1 }, { b: { c: 2 } }] }, ['a[1].b', 'a[1].b.c']],
+    ['[[{"a":1,"a":1}]]', [[{ a: 1 }]], ['[0][0].a']],
+    ['{"":1,"":2}', { '': 2 }, ['']],
+    ['{"a":{"b":1},"b":{"a":":{,"}}', { a: { b: 1 }, b: { a: ':{,' } }, []],
+  ] as const) {
+    assert.deepEqual(parse(text), { value, duplicates });
+  }
+});
+
+test('duplicates that are told are bounded', () => {
+  const fields = Array.from({ length: 5000 }, (_, index) => `"f${index}":1,"f${index}":2`);
+  assert.equal(parse(`{${fields.join(',')}}`).duplicates.length, limits.findingsMax);
+});
+
+test('integers keep their value', () => {
+  for (const [text, value] of [
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740993', 9007199254740993n],
+    ['-9223372036854775808', -(2n ** 63n)],
+    ['{"a":[123456789012345678901234567890]}', { a: [123456789012345678901234567890n] }],
+    ['1.5', 1.5],
+    ['1e3', 1000],
+    ['1E-2', 0.01],
+    ['0.12345678901234567890', 0.12345678901234568],
+    ['"9007199254740993"', '9007199254740993'],
+  ] as const) {
+    const parsed = parse(text).value;
+    assert.deepEqual(parsed, value);
+    assert.deepEqual(parse(stringifyJson(parsed)).value, value);
+    assert.deepEqual(parseStored(Buffer.from(stringifyJson(parsed))), value);
+  }
+});
+
+test('__proto__ is a field like any other', () => {
+  for (const text of ['{"__proto__":{"a":1}}', '{"__proto__":{"a":9007199254740993}}']) {
+    const { value } = parse(text);
+    assert.equal(stringifyJson(value), text);
+    assert.equal(Object.getPrototypeOf(value), Object.prototype);
+  }
+  assert.deepEqual(parse('{"__proto__":1,"__proto__":2}').duplicates, ['__proto__']);
+});
+
+/** What the engine would make of it: it has no bigints. */
+const plainText = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? Number(part) : part));
+
+/** What the engine says of a text: its value, or undefined where it is not JSON. */
+function engineParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+test('names of fields are right whatever was read before (nodejs/node#63785)', () => {
+  for (const [first, second] of [
+    ['{"h":1,"\\\\":2}', '{"h":1,"\\"":2}'],
+    ['{"i":1,"k:{\\\\\\"type\\\\\\":\\\\\\"Rea":2}', '{"i":1,"k:{\\"type\\":\\"Ready\\"}":2}'],
+    ['{"j":1,"a\\\\":2}', '{"j":1,"a\\n":2}'],
+  ] as const) {
+    for (const text of [first, second, first, second]) {
+      assert.equal(stringifyJson(parse(text).value), text);
+      assert.equal(stringifyJson(parseStored(Buffer.from(text))), text);
+    }
+  }
+});
+
+const holdsInfinity = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).some(holdsInfinity)
+    : typeof value === 'number' && !Number.isFinite(value);
+
+test('agrees with the engine on JSON and on what was JSON before it was changed', () => {
+  const changes = fc.array(
+    fc.record({ at: fc.nat(200), text: fc.constantFrom('', '"', '\\', '{', '}', ',', ':', '0', 'e', '\n') }),
+    { maxLength: 2 },
+  );
+  fc.assert(
+    fc.property(fc.json({ depthSize: 'medium' }), changes, (json, edits) => {
+      const text = edits.reduce((all, { at, text: put }) => all.slice(0, at) + put + all.slice(at + 1), json);
+      const expected = engineParse(text);
+      if (expected === undefined || holdsInfinity(expected)) {
+        assert.match(refusal(Buffer.from(text)), /^error decoding JSON: line \d+ column \d+: /);
+      } else if (text.includes('\\'))
+        parse(text); // The engine may get names wrong.
+      else assert.equal(plainText(parse(text).value), plainText(expected));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** Objects are lists of fields here, so that a field can stand twice. */
+interface Written {
+  readonly text: string;
+  readonly value: unknown;
+  readonly duplicates: readonly string[];
+}
+
+const names = fc.constantFrom('a', 'b', 'c', '__proto__', '"', '\\');
+const { written } = fc.letrec<{ written: Written }>((tie) => ({
+  written: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc
+      .constantFrom(null, true, 1, 'a:"')
+      .map((value): Written => ({ text: JSON.stringify(value), value, duplicates: [] })),
+    fc.array(tie('written'), { maxLength: 3 }).map(writeArray),
+    fc.array(fc.tuple(names, tie('written')), { maxLength: 4 }).map(writeObject),
+  ),
+}));
+
+function writeArray(items: readonly Written[]): Written {
+  return {
+    value: items.map(({ value }) => value),
+    text: `[${items.map(({ text }) => text).join(' , ')}]`,
+    duplicates: items.flatMap(({ duplicates }, index) => duplicates.map((path) => join(`[${index}]`, path))),
+  };
+}
+
+function writeObject(fields: readonly (readonly [string, Written])[]): Written {
+  const value = {};
+  for (const [name, written] of fields) setOwn(value, name, written.value);
+  return {
+    value,
+    text: `{${fields.map(([name, { text }]) => `${JSON.stringify(name)}:${text}`).join(',')}}`,
+    duplicates: fields.flatMap(([name, { duplicates }], index) => [
+      ...(fields.slice(0, index).some(([before]) => before === name) ? [name] : []),
+      ...duplicates.map((path) => join(name, path)),
+    ]),
+  };
+}
+
+const join = (step: string, path: string): string => (path.startsWith('[') ? step + path : `${step}.${path}`);
+
+test('finds all duplicates at any depth', () => {
+  fc.assert(
+    fc.property(written, ({ text, value, duplicates }) => {
+      const parsed = parse(text);
+      assert.deepEqual(parsed.value, value);
+      assert.deepEqual(new Set(parsed.duplicates), new Set(duplicates));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('stored objects begin with kind, apiVersion and metadata, and have no resourceVersion', () => {
+  const object: ApiObject = {
+    data: { big: 9007199254740993n },
+    metadata: { resourceVersion: '5', name: 'a' },
+    apiVersion: 'v1',
+    kind: 'Thing',
+  };
+  const before = structuredClone(object);
+  const stored = encodeObject(object);
+  assert.equal(
+    stored.toString(),
+    '{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a"},"data":{"big":9007199254740993}}',
+  );
+  assert.deepEqual(object, before);
+  assert.deepEqual(parseStored(insertResourceVersion(stored, 5)), object);
+  assert.throws(() => encodeObject({ apiVersion: 'v1', kind: 'Thing', metadata: { resourceVersion: '5' } }), TypeError);
+});
+
+test('pretty text has a line for each field', () => {
+  assert.equal(stringifyJson({ a: [1n] }, { pretty: true }), '{\n  "a": [\n    1\n  ]\n}');
+  assert.equal(stringifyJson({ a: [1] }), '{"a":[1]}');
+});
+
+test('a value that holds itself is refused, not read forever', () => {
+  const loop: Record<string, unknown> = {};
+  loop['self'] = loop;
+  assert.throws(() => stringifyJson(loop), TypeError);
+});
