@@ -8,16 +8,19 @@ const firstMs = 50;
 export const backoffMs = (attempt: number): number =>
   Math.min(firstMs * 2 ** Math.max(attempt - 1, 0), limits.etcdBackoffMsMax);
 
-/** Resolves after `ms`, or as soon as `signal` aborts. Never rejects. */
+/** Resolves after `ms`, or as soon as `signal` aborts. Never rejects. The process stays alive for what comes after it. */
 export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    let timer: Closable | undefined;
+    // The clock's timer does not keep the process alive, and without a connection nothing else may: an open port does.
+    const { port1: alive } = new MessageChannel();
+    alive.ref();
     const end = () => {
-      timer?.close();
+      alive.close();
+      timer.close();
       signal.removeEventListener('abort', end);
       resolve();
     };
-    timer = clock.after(ms, end);
+    const timer: Closable = clock.after(ms, end);
     signal.addEventListener('abort', end, { once: true });
   });

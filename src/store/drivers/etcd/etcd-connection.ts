@@ -1,18 +1,11 @@
-import {
-  type ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  connectivityState,
-  credentials,
-  Metadata,
-  type ServiceError,
-} from '@grpc/grpc-js';
+import { type Client, type ClientDuplexStream, connectivityState, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
+import type { Logger } from '../../../base/logger.ts';
 import { StoreError } from '../../store.ts';
 import { backoffMs, pause } from './backoff.ts';
-import { isServiceError, isTransient, toStoreError } from './etcd-errors.ts';
+import { isServiceError, isTransient, reasonOf, toStoreError } from './etcd-errors.ts';
+import { type EtcdMember, type EtcdTls, etcdMember } from './etcd-member.ts';
 import {
   decodeWatchResponse,
   encodeWatchRequest,
@@ -24,17 +17,12 @@ import {
   watchPath,
 } from './etcd-messages.ts';
 
-/** PEM texts. What is absent: the system's authorities; no client certificate. */
-export interface EtcdTls {
-  readonly authorities?: string;
-  readonly client?: { readonly certificate: string; readonly key: string };
-}
-
 export interface EtcdConnectionOptions {
   /** `https://host:port`; each is tried. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls | undefined;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** A key that this client may read. */
   readonly probeKey: Uint8Array;
 }
@@ -50,10 +38,8 @@ export interface WatchConnection {
   close(): void;
 }
 
-interface Member {
-  readonly endpoint: string;
-  readonly address: string;
-  readonly credentials: ChannelCredentials;
+/** A member with the connection that calls to it share. */
+interface Member extends EtcdMember {
   readonly client: Client;
 }
 
@@ -73,15 +59,19 @@ export class EtcdConnection {
   readonly #clock: Clock;
   /** Reading it waits for the leader, whatever it holds. */
   readonly #probeKey: Uint8Array;
+  readonly #logger: Logger;
+  /** Endpoints whose last call failed. */
+  readonly #failing = new Set<string>();
   readonly #ended = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
   #preferred = 0;
 
-  constructor({ endpoints, tls, clock, probeKey }: EtcdConnectionOptions) {
+  constructor({ endpoints, tls, clock, logger, probeKey }: EtcdConnectionOptions) {
     if (endpoints.length === 0) throw new RangeError('no etcd endpoint is given');
-    const secure = tls === undefined ? undefined : tlsCredentials(tls);
-    this.#members = endpoints.map((endpoint) => memberOf(endpoint, secure));
+    const members = endpoints.map((endpoint) => etcdMember(endpoint, tls));
+    this.#members = members.map((member) => ({ ...member, client: member.connect() }));
     this.#clock = clock;
+    this.#logger = logger;
     this.#probeKey = probeKey;
   }
 
@@ -93,20 +83,28 @@ export class EtcdConnection {
   async read<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): Promise<Response> {
     const failures = new Map<string, string>();
     const giveUpAt = this.#clock.monotonic() + limits.etcdRetryMsMax;
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       this.#assertOpen();
       const member = this.#member();
       try {
-        return await callMember(member.client, method, request, limits.etcdReadMsMax, this.ended);
+        const response = await callMember(
+          member.client,
+          method,
+          request,
+          this.#within(limits.etcdReadMsMax),
+          this.ended,
+        );
+        this.#noteAnswer(member);
+        return response;
       } catch (error) {
         if (!isServiceError(error)) throw error;
         if (!isTransient(error)) throw toStoreError(error, member.endpoint);
-        failures.set(member.endpoint, error.details);
-        this.#turnAwayFrom(member);
-        // Each member once without waiting, then all of them again after a pause.
-        const round = Math.floor((attempt + 1) / this.#members.length);
+        failures.set(member.endpoint, reasonOf(error));
+        this.#noteFailure(member, error);
         if (this.#clock.monotonic() >= giveUpAt) throw unreachable(failures, error);
-        if ((attempt + 1) % this.#members.length === 0) await pause(this.#clock, backoffMs(round), this.ended);
+        // Each member once without waiting, then all of them again after a pause.
+        const rounds = attempt / this.#members.length;
+        if (Number.isInteger(rounds)) await pause(this.#clock, backoffMs(rounds), this.ended);
       }
     }
   }
@@ -115,10 +113,10 @@ export class EtcdConnection {
     const member = await this.#readyMember();
     this.#assertOpen();
     try {
-      return await this.#track(callMember(member.client, method, request, limits.etcdWriteMsMax));
+      return await this.#track(callMember(member.client, method, request, this.#within(limits.etcdWriteMsMax)));
     } catch (error) {
       if (!isServiceError(error)) throw error;
-      if (isTransient(error)) this.#turnAwayFrom(member);
+      if (isTransient(error)) this.#noteFailure(member, error);
       throw toStoreError(error, member.endpoint);
     }
   }
@@ -127,14 +125,17 @@ export class EtcdConnection {
   openWatch(): WatchConnection {
     this.#assertOpen();
     const member = this.#member();
-    const client = new Client(member.address, member.credentials, channelOptions);
+    const client = member.connect();
     const call = client.makeBidiStreamRequest(watchPath, encodeWatchRequest, decodeWatchResponse, requireLeader());
     // Failures reach the reader of the stream; this keeps one that comes after reading ended from being uncaught.
     call.on('error', () => {});
     return {
       endpoint: member.endpoint,
       call,
-      version: async () => (await callMember(client, statusMethod, undefined, limits.etcdReadMsMax)).version,
+      version: async () => {
+        const deadline = this.#within(limits.etcdReadMsMax);
+        return (await callMember(client, statusMethod, undefined, deadline)).version;
+      },
       close: () => {
         call.cancel();
         client.close();
@@ -142,10 +143,10 @@ export class EtcdConnection {
     };
   }
 
-  /** After a watch of that endpoint failed, the next one is opened elsewhere. */
-  turnAwayFrom(endpoint: string): void {
+  /** After a watch failed, the next one is opened elsewhere. */
+  noteBrokenWatch(endpoint: string, error: ServiceError): void {
     const member = this.#members.find((other) => other.endpoint === endpoint);
-    if (member) this.#turnAwayFrom(member);
+    if (member) this.#noteFailure(member, error);
   }
 
   /** No new calls; resolves when those under way have ended. */
@@ -165,15 +166,28 @@ export class EtcdConnection {
     }
   }
 
+  /** A deadline by the wall clock: it goes to etcd too, which then drops what nobody waits for. */
+  #within(ms: number): number {
+    return this.#clock.now() + ms;
+  }
+
   #member(): Member {
     const member = this.#members[this.#preferred];
     if (!member) throw new RangeError('no etcd endpoint is given');
     return member;
   }
 
-  #turnAwayFrom(member: Member): void {
-    if (this.#members[this.#preferred] !== member) return;
-    this.#preferred = (this.#preferred + 1) % this.#members.length;
+  /** Later calls go to the next member. Logged once, until this member answers again. */
+  #noteFailure(member: Member, error: ServiceError): void {
+    if (this.ended.aborted) return;
+    const { endpoint } = member;
+    if (!this.#failing.has(endpoint)) this.#logger.warn('etcd does not answer', { endpoint, reason: reasonOf(error) });
+    this.#failing.add(endpoint);
+    if (this.#members[this.#preferred] === member) this.#preferred = (this.#preferred + 1) % this.#members.length;
+  }
+
+  #noteAnswer({ endpoint }: Member): void {
+    if (this.#failing.delete(endpoint)) this.#logger.info('etcd answers again', { endpoint });
   }
 
   async #track<T>(call: Promise<T>): Promise<T> {
@@ -190,21 +204,6 @@ export class EtcdConnection {
   }
 }
 
-const channelOptions: ClientOptions = {
-  'grpc.max_receive_message_length': limits.etcdMessageBytesMax,
-  'grpc.max_send_message_length': limits.etcdMessageBytesMax,
-  // etcd closes connections that ping more often than every 5 s (--grpc-keepalive-min-time).
-  'grpc.keepalive_time_ms': 10_000,
-  'grpc.keepalive_timeout_ms': 5_000,
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': limits.etcdBackoffMsMax,
-  // A DNS record must not bring a retry policy for writes with it.
-  'grpc.service_config_disable_resolution': 1,
-  'grpc.enable_retries': 0,
-  'grpc.enable_http_proxy': 0,
-  'grpc.use_local_subchannel_pool': 1,
-};
-
 /** Asks etcd to end the watch when its member has lost the leader and would fall silent. */
 const requireLeader = (): Metadata => {
   const metadata = new Metadata();
@@ -216,15 +215,15 @@ const callMember = <Request, Response>(
   client: Client,
   { path, encode, decode }: UnaryMethod<Request, Response>,
   request: Request,
-  msMax: number,
+  deadline: number,
   signal?: AbortSignal,
 ): Promise<Response> =>
   new Promise((resolve, reject) => {
-    // The wall clock, since the deadline goes to etcd, which then drops what nobody waits for.
-    const options = { deadline: Date.now() + msMax };
+    // Here and not in gRPC, so that a request that cannot be written down is the caller's error, not a failed call.
+    const message = encode(request);
     const cancel = () => call.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
-    const call = client.makeUnaryRequest(path, encode, decode, request, options, (error, response) => {
+    const call = client.makeUnaryRequest(path, asItIs, decode, message, { deadline }, (error, response) => {
       signal?.removeEventListener('abort', cancel);
       if (error) reject(error);
       else if (response === undefined) reject(new StoreError('unavailable', `etcd did not answer ${path}`));
@@ -232,33 +231,7 @@ const callMember = <Request, Response>(
     });
   });
 
-const tlsCredentials = ({ authorities, client }: EtcdTls): ChannelCredentials => {
-  try {
-    return credentials.createSsl(pemBytes(authorities), pemBytes(client?.key), pemBytes(client?.certificate));
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreError('unavailable', `the TLS files for etcd cannot be used: ${reason}`, { cause });
-  }
-};
-
-const pemBytes = (text: string | undefined): Buffer | null => (text === undefined ? null : Buffer.from(text));
-
-/** `https://host:port` and `http://host:port`; without a scheme it is the one that fits `secure`. */
-const memberOf = (endpoint: string, secure: ChannelCredentials | undefined): Member => {
-  const url = endpoint.includes('://') ? endpoint : `${secure ? 'https' : 'http'}://${endpoint}`;
-  const match = /^(https?):\/\/((?:\[[0-9a-f:.]+\]|[^\s/:[\]@?#]+):\d{1,5})\/?$/i.exec(url);
-  const [, scheme, address] = match ?? [];
-  if (scheme === undefined || address === undefined) {
-    throw new RangeError(`etcd endpoint must be like https://host:2379: ${endpoint}`);
-  }
-  if (scheme.toLowerCase() === 'http' && secure) {
-    throw new RangeError(`etcd endpoint ${endpoint} is without TLS, although TLS files are given`);
-  }
-  const memberCredentials =
-    scheme.toLowerCase() === 'http' ? credentials.createInsecure() : (secure ?? credentials.createSsl());
-  const client = new Client(address, memberCredentials, channelOptions);
-  return { endpoint, address, credentials: memberCredentials, client };
-};
+const asItIs = (message: Buffer): Buffer => message;
 
 const unreachable = (failures: ReadonlyMap<string, string>, cause: ServiceError): StoreError => {
   const reasons = [...failures].map(([endpoint, reason]) => `${endpoint}: ${reason}`);

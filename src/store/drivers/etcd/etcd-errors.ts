@@ -35,12 +35,19 @@ export const isAnswerTooLarge = (error: unknown): boolean =>
 export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;
 
+/** What etcd or gRPC says of a failure, without the frame and the time that gRPC puts around a refused connection. */
+export const reasonOf = (error: ServiceError): string =>
+  error.details
+    .replace(/^No connection established\. Last error: (Error: )?/, '')
+    .replace(/\.? Resolution note: $/, '')
+    .replace(/\s*\(\d{4}-[\d:.TZ-]+\)$/, '');
+
 /**
  * The StoreError of a failed call. `unavailable` is the answer where nothing more definite is known: of a write it says
  * that it may or may not have happened.
  */
 export const toStoreError = (error: ServiceError, endpoint: string): StoreError => {
-  const text = `etcd at ${endpoint}: ${error.details}`;
+  const text = `etcd at ${endpoint}: ${reasonOf(error)}`;
   switch (error.code) {
     case status.OUT_OF_RANGE:
       if (error.details.includes('compacted')) return new StoreError('compacted', text, { cause: error });
@@ -58,7 +65,7 @@ export const toStoreError = (error: ServiceError, endpoint: string): StoreError 
       return new StoreError('corrupt', text, { cause: error });
     case status.PERMISSION_DENIED:
     case status.UNAUTHENTICATED:
-      return new StoreError('unavailable', `etcd at ${endpoint} refuses this client: ${error.details}`, {
+      return new StoreError('unavailable', `etcd at ${endpoint} refuses this client: ${reasonOf(error)}`, {
         cause: error,
       });
     default:

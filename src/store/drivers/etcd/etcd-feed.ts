@@ -5,7 +5,7 @@ import type { Logger } from '../../../base/logger.ts';
 import { type Change, type ChangeBatch, type Revision, StoreError, type StoreRecord } from '../../store.ts';
 import { backoffMs, pause } from './backoff.ts';
 import type { EtcdConnection, WatchConnection } from './etcd-connection.ts';
-import { isServiceError, isTransient, toStoreError } from './etcd-errors.ts';
+import { isServiceError, isTransient, reasonOf, toStoreError } from './etcd-errors.ts';
 import type { EtcdKeys } from './etcd-keys.ts';
 import { type KeyValue, putMethod, type WatchEvent, type WatchResponse } from './etcd-messages.ts';
 import { ProgressRequests } from './progress-requests.ts';
@@ -74,8 +74,7 @@ export class EtcdFeed {
         yield* this.#follow(watch);
       } catch (error) {
         if (this.#stopped.aborted) break;
-        this.#assertMayGoOn(error, watch.endpoint);
-        connection.turnAwayFrom(watch.endpoint);
+        this.#retryOrThrow(error, watch.endpoint);
       }
       await pause(clock, backoffMs(++this.#failures), this.#stopped);
     }
@@ -83,13 +82,14 @@ export class EtcdFeed {
   }
 
   /** Throws what the reader must know; returns where the feed may try again. */
-  #assertMayGoOn(error: unknown, endpoint: string): void {
-    const { clock, logger } = this.#options;
+  #retryOrThrow(error: unknown, endpoint: string): void {
+    const { clock, connection, logger } = this.#options;
     if (!isServiceError(error)) throw error;
     this.#brokenSince ??= clock.monotonic();
     const brokenMs = clock.monotonic() - this.#brokenSince;
     if (!isTransient(error) || brokenMs > limits.etcdFeedBrokenMsMax) throw toStoreError(error, endpoint);
-    logger.warn('etcd watch broke, reconnecting', { endpoint, reason: error.details, revision: this.#position });
+    logger.debug('etcd watch broke, reconnecting', { endpoint, reason: reasonOf(error), revision: this.#position });
+    connection.noteBrokenWatch(endpoint, error);
   }
 
   /** Batches of one watch stream, until it breaks or the feed is stopped. */

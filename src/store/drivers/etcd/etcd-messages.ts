@@ -183,7 +183,7 @@ const decodeHeader = (bytes: Uint8Array): ResponseHeader => {
   return { revision };
 };
 
-const decodeHeaderOnly = (bytes: Uint8Array): ResponseHeader => {
+export const decodeHeaderOnly = (bytes: Uint8Array): ResponseHeader => {
   const reader = new MessageReader(bytes);
   let header = noHeader;
   while (reader.next()) if (reader.field === 1) header = decodeHeader(reader.view());

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EtcdTls } from './etcd-connection.ts';
+import type { EtcdTls } from './etcd-member.ts';
 import { openEtcdStore } from './etcd-store.ts';
 
 /** An option of node:test: why tests that need etcd are skipped, or false where it is installed. */
@@ -57,14 +57,17 @@ class EtcdServer implements EtcdProcess {
   readonly endpoint: string;
   readonly #options: EtcdProcessOptions;
   readonly #directory = mkdtempSync(join(tmpdir(), 'orch-etcd-'));
-  readonly #killWithUs = () => this.#child?.kill('SIGKILL');
+  readonly #endWithUs = () => {
+    this.#child?.kill('SIGKILL');
+    this.#removeData();
+  };
   #child: ChildProcess | undefined;
   #log = '';
 
   constructor(options: EtcdProcessOptions, port: number) {
     this.#options = options;
     this.endpoint = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
-    process.once('exit', this.#killWithUs);
+    process.once('exit', this.#endWithUs);
   }
 
   async start(): Promise<void> {
@@ -99,7 +102,11 @@ class EtcdServer implements EtcdProcess {
 
   async stop(): Promise<void> {
     await this.kill();
-    process.off('exit', this.#killWithUs);
+    process.off('exit', this.#endWithUs);
+    this.#removeData();
+  }
+
+  #removeData(): void {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 

@@ -12,10 +12,11 @@ import {
   StoreError,
   type StoreRecord,
 } from '../../store.ts';
-import { EtcdConnection, type EtcdTls } from './etcd-connection.ts';
+import { EtcdConnection } from './etcd-connection.ts';
 import { isAnswerTooLarge } from './etcd-errors.ts';
 import { EtcdFeed } from './etcd-feed.ts';
 import { EtcdKeys, type KeyRange } from './etcd-keys.ts';
+import type { EtcdTls } from './etcd-member.ts';
 import {
   compactMethod,
   type GuardedWriteResponse,
@@ -43,7 +44,7 @@ export interface EtcdStoreOptions {
  * use one prefix, and several prefixes one etcd.
  *
  * - The revision is that of the whole etcd: it also moves when others write, and `compact` compacts all of etcd.
- * - `compacted` carries the oldest revision only where etcd tells it: with feeds, not with reads.
+ * - `compacted` carries the oldest revision only where etcd tells it: when it ends a watch, not with reads.
  * - `unavailable` is every failure without a clear answer: see `EtcdConnection` for what is tried again.
  * - `full`: etcd's quota is reached, or the value is larger than etcd takes (`--max-request-bytes`).
  *
@@ -73,7 +74,7 @@ class EtcdStore implements Store {
     this.#clock = clock;
     this.#logger = logger;
     this.#keys = new EtcdKeys(prefix);
-    this.#connection = new EtcdConnection({ endpoints, tls, clock, probeKey: this.#keys.marker });
+    this.#connection = new EtcdConnection({ endpoints, tls, clock, logger, probeKey: this.#keys.marker });
   }
 
   head(): Promise<Revision> {

@@ -10,6 +10,8 @@ const fixed64 = 1;
 const lengthDelimited = 2;
 const fixed32 = 5;
 
+const varintBytesMax = 10;
+
 /** Collects the fields of one message. Fields with the type's default are left out, as proto3 does. */
 export class MessageWriter {
   readonly #parts: Uint8Array[] = [];
@@ -116,7 +118,7 @@ export class MessageReader {
   #skip(wireType: number): void {
     switch (wireType) {
       case varint:
-        while ((this.#byte() & 0x80) !== 0);
+        this.#skipVarint();
         return;
       case fixed64:
         this.#advance(8);
@@ -130,6 +132,12 @@ export class MessageReader {
       default:
         throw new RangeError(`unknown wire type ${wireType}`);
     }
+  }
+
+  /** Without looking at it: it may be one that no number holds. */
+  #skipVarint(): void {
+    for (let count = 0; count < varintBytesMax; count++) if (this.#byte() < 0x80) return;
+    throw new RangeError('varint has more than ten bytes');
   }
 
   #advance(count: number): void {
@@ -162,7 +170,7 @@ export class MessageReader {
   /** Large and negative ones; a negative int64 is its two's complement in ten bytes. */
   #longVarint(): number {
     let value = 0n;
-    for (let shift = 0n; shift < 70n; shift += 7n) {
+    for (let shift = 0n; shift < 7n * BigInt(varintBytesMax); shift += 7n) {
       const byte = this.#byte();
       value |= BigInt(byte & 0x7f) << shift;
       if (byte >= 0x80) continue;

@@ -34,18 +34,28 @@ export class WatchBatches {
   }
 
   /** Takes the next message; gives what is complete with it, or undefined where that is nothing new. */
-  take({ events, fragment, header, created }: WatchResponse): EventBatch | undefined {
+  take(response: WatchResponse): EventBatch | undefined {
+    return response.events.length === 0 ? this.#takeProgress(response) : this.#takeEvents(response);
+  }
+
+  /** Only a message without events tells of progress: the header of others may be ahead of events that are to come. */
+  #takeProgress({ created, header }: WatchResponse): EventBatch | undefined {
+    return created || this.#held.length > 0 ? undefined : this.#give([], header.revision);
+  }
+
+  #takeEvents({ events, fragment }: WatchResponse): EventBatch | undefined {
     const fresh = events.filter(({ record }) => record.modRevision > this.#revision);
     const all = [...this.#held, ...fresh];
-    const last = all.at(-1)?.record.modRevision ?? this.#revision;
-    const isComplete = (event: WatchEvent): boolean => !fragment || event.record.modRevision < last;
+    const last = all.at(-1)?.record.modRevision;
+    const isComplete = (event: WatchEvent): boolean => !fragment || event.record.modRevision !== last;
     this.#held = all.filter((event) => !isComplete(event));
     const complete = all.filter(isComplete);
-    // The header's revision may be beyond events that are still to come, except in a message that reports progress.
-    const isProgress = all.length === 0 && events.length === 0 && !created;
-    const revision = complete.at(-1)?.record.modRevision ?? (isProgress ? header.revision : this.#revision);
+    return this.#give(complete, complete.at(-1)?.record.modRevision ?? this.#revision);
+  }
+
+  #give(events: readonly WatchEvent[], revision: Revision): EventBatch | undefined {
     if (revision <= this.#revision) return undefined;
     this.#revision = revision;
-    return { events: complete, revision };
+    return { events, revision };
   }
 }

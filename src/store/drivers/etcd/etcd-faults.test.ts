@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { systemClock } from '../../../base/clock.ts';
+import { silentLogger } from '../../../base/logger.ts';
+import { followFeed, readFeed } from '../../conformance/feed.ts';
+import { isStoreError, type Store, type StoreErrorCode } from '../../store.ts';
+import { EtcdConnection } from './etcd-connection.ts';
+import { EtcdKeys } from './etcd-keys.ts';
+import { decodeHeaderOnly, type ResponseHeader, type UnaryMethod } from './etcd-messages.ts';
+import { type EtcdProcess, type EtcdProcessOptions, etcdMissing, startEtcd } from './etcd-process.ts';
+import { type EtcdStoreOptions, openEtcdStore } from './etcd-store.ts';
+import { hurriedClock, openFaultyNetwork } from './faulty-network.ts';
+import { MessageWriter } from './protobuf-wire.ts';
+
+/** What a real etcd does when it is restarted, cut off, full, shared or compacted. */
+
+const value = (text: string): Uint8Array => Buffer.from(text);
+
+const is =
+  (code: StoreErrorCode) =>
+  (error: unknown): boolean =>
+    isStoreError(error, code);
+
+const open = async (context: TestContext, options: EtcdStoreOptions): Promise<Store> => {
+  const store = await openEtcdStore(options);
+  context.after(() => store.close());
+  return store;
+};
+
+const startOwn = async (context: TestContext, options: EtcdProcessOptions): Promise<EtcdProcess> => {
+  const etcd = await startEtcd(options);
+  context.after(() => etcd.stop());
+  return etcd;
+};
+
+describe('etcd that fails', { skip: etcdMissing }, () => {
+  let etcd: EtcdProcess;
+  before(async () => {
+    etcd = await startEtcd();
+  });
+  after(() => etcd.stop());
+
+  test('a restart interrupts calls, and loses and repeats nothing in feeds', async (context) => {
+    const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/restart' });
+    const from = await store.head();
+    const feed = followFeed(store, from);
+    const first = await store.create('/a', value('one'));
+    await feed.reached(first.revision);
+    await etcd.kill();
+    const read = store.get('/a');
+    await etcd.start();
+    assert.equal((await read)?.revision, first.revision);
+    const second = await store.update('/a', value('two'), first.revision);
+    await feed.reached(second.revision);
+    assert.deepEqual(
+      (await feed.stop()).map(({ type, revision }) => ({ type, revision })),
+      [
+        { type: 'create', revision: first.revision },
+        { type: 'update', revision: second.revision },
+      ],
+    );
+  });
+
+  test('without etcd, calls and feeds are unavailable, and say where and why', async (context) => {
+    const gone = await startOwn(context, {});
+    const store = await open(context, { endpoints: [gone.endpoint], clock: hurriedClock(100) });
+    const from = await store.head();
+    const feed = store.changes(from, new AbortController().signal)[Symbol.asyncIterator]();
+    const waiting = assert.rejects(feed.next(), is('unavailable'));
+    await gone.kill();
+    const { host } = new URL(gone.endpoint);
+    const refused = new RegExp(`${gone.endpoint}: connect ECONNREFUSED ${host}`);
+    await assert.rejects(store.get('/a'), refused);
+    await assert.rejects(store.create('/a', value('x')), refused);
+    await waiting;
+    await assert.rejects(openEtcdStore({ endpoints: [gone.endpoint], clock: hurriedClock(100) }), is('unavailable'));
+    await gone.start();
+    assert.equal(await store.get('/a'), undefined);
+  });
+
+  test('an endpoint that is down is passed over', async (context) => {
+    const store = await open(context, { endpoints: ['http://127.0.0.1:1', etcd.endpoint], prefix: '/passed' });
+    const { revision } = await store.create('/a', value('one'));
+    assert.equal((await readFeed(store, revision - 1, revision)).length, 1);
+  });
+
+  test('a write whose answer is lost is unavailable, has happened, and was not repeated', async (context) => {
+    const network = await openFaultyNetwork(etcd.endpoint);
+    context.after(() => network.close());
+    const direct = await open(context, { endpoints: [etcd.endpoint], prefix: '/lost' });
+    const store = await open(context, { endpoints: [network.endpoint], prefix: '/lost' });
+    const before = await direct.head();
+    network.holdAnswers();
+    const write = assert.rejects(store.create('/a', value('one')), is('unavailable'));
+    await network.answerHeld();
+    network.cut();
+    await write;
+    assert.equal((await store.get('/a'))?.revision, before + 1);
+    assert.equal(await direct.head(), before + 1);
+    await assert.rejects(store.create('/a', value('two')), is('exists'));
+  });
+
+  test('a feed over a connection that breaks again and again tells all, once', async (context) => {
+    const network = await openFaultyNetwork(etcd.endpoint);
+    context.after(() => network.close());
+    const direct = await open(context, { endpoints: [etcd.endpoint], prefix: '/broken' });
+    const store = await open(context, { endpoints: [network.endpoint], prefix: '/broken' });
+    const from = await direct.head();
+    const feed = followFeed(store, from);
+    const written: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      for (let index = 0; index < 20; index++) {
+        written.push((await direct.create(`/${round}/${index}`, value('x'))).revision);
+      }
+      await feed.reached(written.at(-10) ?? 0);
+      network.cut();
+    }
+    await feed.reached(written.at(-1) ?? 0);
+    assert.deepEqual(
+      (await feed.stop()).map(({ revision }) => revision),
+      written,
+    );
+    assert.ok(network.connections > 5);
+  });
+
+  test('a full etcd refuses writes with full, and reads go on', async (context) => {
+    const small = await startOwn(context, { flags: ['--quota-backend-bytes', '200000'] });
+    const store = await open(context, { endpoints: [small.endpoint] });
+    const fill = async () => {
+      for (let index = 0; index < 100; index++) await store.create(`/fill/${index}`, new Uint8Array(20_000));
+    };
+    await assert.rejects(fill(), is('full'));
+    const { records } = await store.list('/fill/', { limit: 1 });
+    assert.equal(records.length, 1);
+    await store.delete('/fill/0', records[0]?.revision ?? 0);
+  });
+
+  test('a value larger than etcd takes is refused with full, and is not there', async (context) => {
+    const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/large' });
+    await assert.rejects(store.create('/a', new Uint8Array(1_600_000)), is('full'));
+    await assert.rejects(store.create('/a', new Uint8Array(3_000_000)), is('full'));
+    assert.equal(await store.get('/a'), undefined);
+    await store.create('/a', new Uint8Array(1_500_000));
+    assert.equal((await store.get('/a'))?.value.length, 1_500_000);
+  });
+});
+
+describe('etcd that is shared', { skip: etcdMissing }, () => {
+  let etcd: EtcdProcess;
+  before(async () => {
+    etcd = await startEtcd();
+  });
+  after(() => etcd.stop());
+
+  test('stores with prefixes that begin alike do not see each other', async (context) => {
+    const stores = await Promise.all(
+      ['/registry', '/registry2', '/registry/a', ''].map((prefix) =>
+        open(context, { endpoints: [etcd.endpoint], prefix }),
+      ),
+    );
+    const [one, two, below, all] = stores as [Store, Store, Store, Store];
+    const from = await one.head();
+    await one.create('/x', value('one'));
+    await two.create('/x', value('two'));
+    const { revision } = await below.create('/x', value('below'));
+    const listed = async (store: Store) => (await store.list('')).records.map(({ key }) => key);
+    assert.deepEqual(await listed(one), ['/a/x', '/x']);
+    assert.deepEqual(await listed(two), ['/x']);
+    assert.deepEqual(await listed(below), ['/x']);
+    assert.deepEqual(await listed(all), ['/registry/a/x', '/registry/x', '/registry2/x']);
+    const told = await readFeed(one, from, revision);
+    assert.deepEqual(
+      told.map(({ key }) => key),
+      ['/x', '/a/x'],
+    );
+  });
+
+  test('writes of others are progress, and the store shows nothing of how it learns of them', async (context) => {
+    const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/mine' });
+    const other = await open(context, { endpoints: [etcd.endpoint], prefix: '/theirs' });
+    const from = await store.head();
+    const feed = followFeed(store, from);
+    for (let index = 0; index < 3; index++) {
+      await other.create(`/${index}`, value('x'));
+      await feed.reached(await store.head());
+    }
+    assert.deepEqual(await feed.stop(), []);
+    assert.deepEqual(await store.list(''), { records: [], revision: await store.head(), remaining: 0 });
+  });
+
+  test('a feed that nobody asks anything notices by itself that others write', async (context) => {
+    const clock = hurriedClock(50);
+    const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/quiet', clock });
+    const other = await open(context, { endpoints: [etcd.endpoint], prefix: '/theirs' });
+    const feed = followFeed(store, await store.head());
+    const { revision } = await other.create('/noise', value('x'));
+    await feed.reached(revision);
+    assert.deepEqual(await feed.stop(), []);
+  });
+
+  test('a revision that etcd sends in fragments comes in one batch', async (context) => {
+    const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/fragments' });
+    const from = await store.head();
+    const keys = new EtcdKeys('/fragments');
+    const connection = new EtcdConnection({
+      endpoints: [etcd.endpoint],
+      clock: systemClock,
+      logger: silentLogger,
+      probeKey: keys.marker,
+    });
+    context.after(() => connection.close());
+    // With their previous values, these are more than etcd puts into one message (2 MiB).
+    const names = Array.from({ length: 14 }, (_, index) => `/${index + 10}`);
+    let revision = from;
+    for (let round = 0; round < 4; round++) {
+      const records = names.map((name) => ({ key: keys.toEtcd(name), value: new Uint8Array(100_000) }));
+      ({ revision } = await connection.write(putAllMethod, records));
+    }
+    const feed = followFeed(store, from);
+    await feed.reached(revision);
+    await feed.stop();
+    const sizes = feed.batches.map(({ changes }) => changes.length);
+    assert.equal(
+      sizes.reduce((sum, size) => sum + size, 0),
+      4 * names.length,
+    );
+    for (const { changes, revision: upTo } of feed.batches) {
+      assert.equal(changes.length % names.length, 0);
+      assert.ok(changes.every((change) => change.revision <= upTo));
+    }
+    assert.ok(sizes.length > 1, 'etcd sent fragments');
+  });
+
+  test('a feed from before the last compaction is compacted, whatever was compacted', async (context) => {
+    const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/compacted' });
+    const first = await store.create('/a', value('one'));
+    const second = await store.update('/a', value('two'), first.revision);
+    const removed = await store.delete('/a', second.revision);
+    await store.compact(removed.revision);
+    const next = (from: number) => store.changes(from, new AbortController().signal)[Symbol.asyncIterator]().next();
+    await assert.rejects(next(first.revision), is('compacted'));
+    // etcd itself would serve this one, and leave the deletion out.
+    await assert.rejects(next(removed.revision - 1), is('compacted'));
+    const again = await store.create('/a', value('three'));
+    assert.equal((await readFeed(store, removed.revision, again.revision)).length, 1);
+  });
+});
+
+/** One transaction, and so one revision, for many keys. The driver itself never writes such a thing; others may. */
+const putAllMethod: UnaryMethod<readonly { readonly key: Uint8Array; readonly value: Uint8Array }[], ResponseHeader> = {
+  path: '/etcdserverpb.KV/Txn',
+  encode: (records) => {
+    const txn = new MessageWriter();
+    for (const record of records) {
+      const put = new MessageWriter().bytes(1, record.key).bytes(2, record.value);
+      txn.message(2, new MessageWriter().message(2, put));
+    }
+    return txn.finish();
+  },
+  decode: decodeHeaderOnly,
+};

@@ -1,0 +1,74 @@
+import { isIP } from 'node:net';
+import { checkServerIdentity } from 'node:tls';
+import { type ChannelCredentials, Client, type ClientOptions, credentials } from '@grpc/grpc-js';
+import { limits } from '../../../base/limits.ts';
+import { StoreError } from '../../store.ts';
+
+/** PEM texts. What is absent: the system's authorities; no client certificate. */
+export interface EtcdTls {
+  readonly authorities?: string;
+  readonly client?: { readonly certificate: string; readonly key: string };
+}
+
+/** One endpoint of the cluster. */
+export interface EtcdMember {
+  /** As it was configured; names the member in messages. */
+  readonly endpoint: string;
+  /** A client with a connection of its own, made at its first call. */
+  connect(): Client;
+}
+
+/**
+ * Reads `https://host:port`, `http://host:port`, or `host:port`, which has TLS exactly where `tls` is given. Throws
+ * RangeError for anything else, and StoreError `unavailable` where the TLS material cannot be used.
+ */
+export const etcdMember = (endpoint: string, tls: EtcdTls | undefined): EtcdMember => {
+  const url = endpoint.includes('://') ? endpoint : `${tls ? 'https' : 'http'}://${endpoint}`;
+  const { scheme = '', host = '', port = '' } = endpointPattern.exec(url)?.groups ?? {};
+  if (host === '') throw new RangeError(`etcd endpoint must be like https://host:2379: ${endpoint}`);
+  const address = `${host}:${port}`;
+  if (scheme === 'https') {
+    const name = host.replace(/^\[(.*)\]$/, '$1');
+    const secure = tlsCredentials(name, tls ?? {});
+    return { endpoint, connect: () => new Client(address, secure, { ...channelOptions, ...tlsOptions(name) }) };
+  }
+  if (tls) throw new RangeError(`etcd endpoint ${endpoint} is without TLS, although TLS files are given`);
+  return { endpoint, connect: () => new Client(address, credentials.createInsecure(), channelOptions) };
+};
+
+const endpointPattern = /^(?<scheme>https?):\/\/(?<host>\[[0-9a-f:.]+\]|[^\s/:[\]@?#]+):(?<port>\d{1,5})\/?$/i;
+
+const channelOptions: ClientOptions = {
+  'grpc.max_receive_message_length': limits.etcdMessageBytesMax,
+  'grpc.max_send_message_length': limits.etcdMessageBytesMax,
+  // etcd closes connections that ping more often than every 5 s (--grpc-keepalive-min-time).
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': limits.etcdBackoffMsMax,
+  // A DNS record must not bring a retry policy for writes with it.
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.enable_retries': 0,
+  'grpc.enable_http_proxy': 0,
+  'grpc.use_local_subchannel_pool': 1,
+};
+
+/**
+ * TLS has no server name for an IP address (RFC 6066 section 3) and Node refuses one, but gRPC always sends what it
+ * connects to. With an address it is told a name that no certificate has; the certificate is checked for the address.
+ */
+const tlsOptions = (name: string): ClientOptions =>
+  isIP(name) === 0 ? {} : { 'grpc.ssl_target_name_override': 'etcd.invalid' };
+
+const tlsCredentials = (name: string, { authorities, client }: EtcdTls): ChannelCredentials => {
+  try {
+    return credentials.createSsl(pemBytes(authorities), pemBytes(client?.key), pemBytes(client?.certificate), {
+      checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
+    });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreError('unavailable', `the TLS files for etcd cannot be used: ${reason}`, { cause });
+  }
+};
+
+const pemBytes = (text: string | undefined): Buffer | null => (text === undefined ? null : Buffer.from(text));

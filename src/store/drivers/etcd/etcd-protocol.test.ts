@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { describe, type TestContext, test } from 'node:test';
+import { status } from '@grpc/grpc-js';
+import { type ChangeBatch, isStoreError, type Store } from '../../store.ts';
+import { openEtcdStore } from './etcd-store.ts';
+import { type FakeEtcdHandlers, type FakeWatch, grpcError, keyValue, responseAt, startFakeEtcd } from './fake-etcd.ts';
+import { hurriedClock } from './faulty-network.ts';
+import { MessageReader, MessageWriter } from './protobuf-wire.ts';
+
+/** What etcd can answer, and an etcd of the machine will not when a test wants it to. */
+
+const openOn = async (context: TestContext, ...members: readonly FakeEtcdHandlers[]): Promise<Store> => {
+  const etcds = await Promise.all(members.map((handlers) => startFakeEtcd(handlers)));
+  const endpoints = etcds.map(({ endpoint }) => endpoint);
+  const store = await openEtcdStore({ endpoints, clock: hurriedClock(50) });
+  context.after(async () => {
+    await store.close();
+    for (const etcd of etcds) etcd.close();
+  });
+  return store;
+};
+
+const put = (record: Parameters<typeof keyValue>[0], previous?: Parameters<typeof keyValue>[0]): MessageWriter => {
+  const event = new MessageWriter().message(2, keyValue(record));
+  return previous ? event.message(3, keyValue(previous)) : event;
+};
+
+const created = (revision: number): Buffer => responseAt(revision).bool(3, true).finish();
+
+const withEvents = (revision: number, ...events: readonly MessageWriter[]): MessageWriter =>
+  events.reduce((message, event) => message.message(11, event), responseAt(revision));
+
+/** Revision that a Range asks for; 0 is the newest. */
+const revisionOf = (request: Buffer): number => {
+  const reader = new MessageReader(request);
+  while (reader.next()) if (reader.field === 4) return reader.int64();
+  return 0;
+};
+
+const limitOf = (request: Buffer): number => {
+  const reader = new MessageReader(request);
+  while (reader.next()) if (reader.field === 3) return reader.int64();
+  return 0;
+};
+
+const isProgressRequest = (request: Buffer): boolean => new MessageReader(request).next() && request[0] === 3 * 8 + 2;
+
+/** Batches of a feed until `count` came. */
+const batchesOf = async (store: Store, from: number, count: number): Promise<readonly ChangeBatch[]> => {
+  const batches: ChangeBatch[] = [];
+  for await (const batch of store.changes(from, new AbortController().signal)) {
+    batches.push(batch);
+    if (batches.length === count) break;
+  }
+  return batches;
+};
+
+const compacted = () => grpcError(status.OUT_OF_RANGE, 'etcdserver: mvcc: required revision has been compacted');
+
+describe('etcd protocol: writes', () => {
+  for (const [code, details] of [
+    [status.UNAVAILABLE, 'etcdserver: request timed out'],
+    [status.DEADLINE_EXCEEDED, 'context deadline exceeded'],
+    [status.INTERNAL, 'stream broke'],
+  ] as const) {
+    test(`a write that fails with ${details} is unavailable, and was sent once`, async (context) => {
+      let sent = 0;
+      const txn = () => {
+        sent++;
+        throw grpcError(code, details);
+      };
+      const store = await openOn(context, { txn }, { txn });
+      const write = store.create('/a', Buffer.from('x'));
+      await assert.rejects(write, (error) => isStoreError(error, 'unavailable') && error.message.includes(details));
+      assert.equal(sent, 1);
+    });
+  }
+
+  test('after a member failed, the next write goes to another', async (context) => {
+    const calls: string[] = [];
+    const failing = () => {
+      calls.push('first');
+      throw grpcError(status.UNAVAILABLE, 'etcdserver: no leader');
+    };
+    const working = () => {
+      calls.push('second');
+      return responseAt(7).bool(2, true);
+    };
+    const store = await openOn(context, { txn: failing }, { txn: working });
+    await assert.rejects(store.create('/a', Buffer.from('x')), (error) => isStoreError(error, 'unavailable'));
+    assert.deepEqual(await store.create('/a', Buffer.from('x')), { revision: 7 });
+    assert.deepEqual(calls, ['first', 'second']);
+  });
+});
+
+describe('etcd protocol: reads', () => {
+  test('a read that fails is tried again at every member', async (context) => {
+    const calls: string[] = [];
+    const member = (name: string, answersAt: number) => ({
+      range: () => {
+        calls.push(name);
+        if (calls.length < answersAt) throw grpcError(status.UNAVAILABLE, 'etcdserver: leader changed');
+        return responseAt(5);
+      },
+    });
+    const store = await openOn(context, member('a', 4), member('b', 4));
+    assert.equal(await store.head(), 5);
+    assert.deepEqual(calls.slice(0, 4), ['a', 'b', 'a', 'b']);
+  });
+
+  test('a read that etcd refuses is not tried again', async (context) => {
+    let refused = 0;
+    const range = (request: Buffer) => {
+      if (revisionOf(request) === 0) return responseAt(5);
+      refused++;
+      throw grpcError(status.PERMISSION_DENIED, 'etcdserver: permission denied');
+    };
+    const store = await openOn(context, { range });
+    await assert.rejects(store.get('/a', 3), /refuses this client: etcdserver: permission denied/);
+    assert.equal(refused, 1);
+  });
+
+  test('a page whose answer would be too large is halved, and the next ones are sized by what came', async (context) => {
+    const limits: number[] = [];
+    const range = (request: Buffer) => {
+      const limit = limitOf(request);
+      if (limit === 0) return responseAt(5);
+      limits.push(limit);
+      if (limit > 130) throw grpcError(status.RESOURCE_EXHAUSTED, 'Received message larger than max (2 vs 1)');
+      const first = limits.filter((asked) => asked <= 130).length === 1;
+      const records = first ? Array.from({ length: limit }, (_, index) => 1_000 + index) : [5_000];
+      const message = responseAt(5).int64(4, first ? limit + 1 : 1);
+      for (const name of records) {
+        message.message(2, keyValue({ key: `/registry/${name}`, value: 'v'.repeat(100_000), modRevision: 4 }));
+      }
+      return message;
+    };
+    const store = await openOn(context, { range });
+    const page = await store.list('/');
+    assert.deepEqual(limits, [500, 250, 125, 41]);
+    assert.equal(page.records.length, 126);
+    assert.equal(page.remaining, 0);
+  });
+
+  test('a list that a compaction overtakes begins anew; one of a chosen revision does not', async (context) => {
+    let pages = 0;
+    const range = (request: Buffer) => {
+      if (limitOf(request) === 0) return responseAt(5);
+      pages++;
+      if (pages % 2 === 0 && pages < 4) throw compacted();
+      const more = pages % 2 === 1 ? 2 : 1;
+      return responseAt(5)
+        .int64(4, more)
+        .message(2, keyValue({ key: `/registry/${pages}`, modRevision: 4 }));
+    };
+    const store = await openOn(context, { range });
+    assert.deepEqual(
+      (await store.list('/')).records.map(({ key }) => key),
+      ['/3', '/4'],
+    );
+    pages = 0;
+    await assert.rejects(store.list('/', { at: 5 }), (error) => isStoreError(error, 'compacted'));
+  });
+
+  test('what is no revision or key is refused without a call', async (context) => {
+    const store = await openOn(context, {});
+    await assert.rejects(store.get('/a', 1.5), RangeError);
+    await assert.rejects(store.list('/', { at: 2 ** 60 }), RangeError);
+    await assert.rejects(store.update('/a', Buffer.from('x'), 1.5), RangeError);
+    await assert.rejects(store.create('a', Buffer.from('x')), RangeError);
+  });
+
+  test('an answer that is no message is an error, not a crash', async (context) => {
+    const range = (request: Buffer) =>
+      revisionOf(request) === 0 ? responseAt(5) : new MessageWriter().bytes(2, Buffer.from([0xff]));
+    const store = await openOn(context, { range });
+    await assert.rejects(store.get('/a', 3), (error) => isStoreError(error, 'unavailable'));
+  });
+});
+
+describe('etcd protocol: without etcd', () => {
+  test('a process that waits for etcd does not end before its answer', () => {
+    const script = `
+      const { openEtcdStore } = await import('${import.meta.resolve('./etcd-store.ts')}');
+      const { hurriedClock } = await import('${import.meta.resolve('./faulty-network.ts')}');
+      const opening = openEtcdStore({ endpoints: ['http://127.0.0.1:1'], clock: hurriedClock(50) });
+      await opening.catch((error) => process.stdout.write(error.code));
+    `;
+    const { stdout, status: exitStatus } = spawnSync(process.execPath, ['--input-type=module', '--eval', script]);
+    assert.equal(exitStatus, 0);
+    assert.equal(stdout.toString(), 'unavailable');
+  });
+});
+
+describe('etcd protocol: feeds', () => {
+  test('a previous value that etcd leaves out is read at the revision before', async (context) => {
+    const range = (request: Buffer) => {
+      if (revisionOf(request) !== 8) return responseAt(5);
+      return responseAt(5).message(2, keyValue({ key: '/registry/a', value: 'old', modRevision: 4 }));
+    };
+    const watch = (call: FakeWatch) => {
+      call.write(created(5));
+      call.write(withEvents(9, put({ key: '/registry/a', value: 'new', createRevision: 4, modRevision: 9 })).finish());
+    };
+    const store = await openOn(context, { range, watch });
+    const [batch] = await batchesOf(store, 5, 1);
+    const [change] = batch?.changes ?? [];
+    assert.ok(change?.type === 'update');
+    assert.equal(change.previous.revision, 4);
+    assert.equal(Buffer.from(change.previous.value).toString(), 'old');
+  });
+
+  test('where the previous value is gone too, the feed ends with compacted', async (context) => {
+    const range = (request: Buffer) => {
+      if (revisionOf(request) === 8) throw compacted();
+      return responseAt(5);
+    };
+    const deletion = new MessageWriter().int64(1, 1).message(2, keyValue({ key: '/registry/a', modRevision: 9 }));
+    const watch = (call: FakeWatch) => {
+      call.write(created(5));
+      call.write(withEvents(9, deletion).finish());
+    };
+    const store = await openOn(context, { range, watch });
+    await assert.rejects(batchesOf(store, 5, 1), (error) => isStoreError(error, 'compacted'));
+  });
+
+  test('a watch that etcd ends for a compaction is compacted, with the revision', async (context) => {
+    const watch = (call: FakeWatch) => {
+      call.write(created(5));
+      call.write(responseAt(9).bool(4, true).int64(5, 8).finish());
+    };
+    const store = await openOn(context, { watch });
+    await assert.rejects(batchesOf(store, 5, 1), (error) => isStoreError(error, 'compacted') && error.revision === 8);
+  });
+
+  test('a watch that etcd refuses is unavailable, with the reason', async (context) => {
+    const reason = Buffer.from('etcdserver: permission denied');
+    const refusal = responseAt(5).bool(3, true).bool(4, true).bytes(6, reason).finish();
+    const store = await openOn(context, { watch: (call) => call.write(refusal) });
+    await assert.rejects(batchesOf(store, 5, 1), /ended the watch: etcdserver: permission denied/);
+  });
+
+  test('events that history lost while the feed caught up are noticed', async (context) => {
+    let compactedAt = 0;
+    const range = (request: Buffer) => {
+      const revision = revisionOf(request);
+      if (revision > 0 && revision < compactedAt) throw compacted();
+      return responseAt(20);
+    };
+    const watch = (call: FakeWatch) => {
+      call.write(created(20));
+      call.write(withEvents(20, put({ key: '/registry/a', createRevision: 8, modRevision: 8 })).finish());
+      call.write(withEvents(20, put({ key: '/registry/b', createRevision: 15, modRevision: 15 })).finish());
+    };
+    const store = await openOn(context, { range, watch });
+    const feed = store.changes(5, new AbortController().signal)[Symbol.asyncIterator]();
+    assert.equal((await feed.next()).value?.revision, 8);
+    compactedAt = 12;
+    await assert.rejects(feed.next(), (error) => isStoreError(error, 'compacted'));
+  });
+
+  for (const end of ['an error', 'its end']) {
+    test(`a stream that breaks with ${end} is opened again from where the feed stands`, async (context) => {
+      const starts: number[] = [];
+      const watch = (call: FakeWatch) => {
+        call.once('data', (request: Buffer) => {
+          const reader = new MessageReader(request);
+          reader.next();
+          const create = new MessageReader(reader.view());
+          while (create.next()) if (create.field === 3) starts.push(create.int64());
+          const revision = starts.at(-1) ?? 0;
+          call.write(created(5));
+          const record = { key: '/registry/a', createRevision: revision + 1, modRevision: revision + 1 };
+          call.write(withEvents(revision + 1, put(record)).finish());
+          if (end === 'an error') call.emit('error', grpcError(status.UNAVAILABLE, 'etcdserver: no leader'));
+          else call.end();
+        });
+      };
+      const store = await openOn(context, { watch });
+      const batches = await batchesOf(store, 5, 3);
+      assert.deepEqual(
+        batches.map(({ revision }) => revision),
+        [7, 9, 11],
+      );
+      assert.deepEqual(starts, [6, 8, 10]);
+    });
+  }
+
+  test('where etcd answers progress requests in order, the feed asks for progress', async (context) => {
+    let head = 5;
+    const watch = (call: FakeWatch) => {
+      call.write(created(5));
+      call.on('data', (request: Buffer) => {
+        if (isProgressRequest(request)) call.write(responseAt(head).finish());
+      });
+    };
+    const store = await openOn(context, { range: () => responseAt(head), watch, version: '3.5.17' });
+    const batches = batchesOf(store, 5, 1);
+    head = 30;
+    await store.head();
+    assert.deepEqual(await batches, [{ changes: [], revision: 30 }]);
+  });
+
+  test('where it does not, the feed writes its marker and takes that for progress', async (context) => {
+    let head = 5;
+    const open = Promise.withResolvers<FakeWatch>();
+    const watch = (call: FakeWatch) => {
+      call.write(created(5));
+      call.on('data', (request: Buffer) => {
+        if (isProgressRequest(request)) call.write(responseAt(1_000).finish());
+      });
+      open.resolve(call);
+    };
+    const marker = (request: Buffer) => {
+      const reader = new MessageReader(request);
+      reader.next();
+      const key = Buffer.from(reader.view()).toString();
+      head++;
+      void open.promise.then((call) => call.write(withEvents(head, put({ key, modRevision: head })).finish()));
+      return responseAt(head);
+    };
+    const store = await openOn(context, { range: () => responseAt(head), put: marker, watch, version: '3.4.23' });
+    const batches = batchesOf(store, 5, 1);
+    head = 30;
+    await store.head();
+    assert.deepEqual(await batches, [{ changes: [], revision: 31 }]);
+  });
+
+  test('a feed that cannot be had for long is unavailable', async (context) => {
+    let opened = 0;
+    const watch = (call: FakeWatch) => {
+      opened++;
+      call.emit('error', grpcError(status.UNAVAILABLE, 'etcdserver: no leader'));
+    };
+    const store = await openOn(context, { watch });
+    await assert.rejects(batchesOf(store, 5, 1), /no leader/);
+    assert.ok(opened > 3);
+  });
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ManualClock } from '../../../base/clock.ts';
+import { ProgressRequests } from './progress-requests.ts';
+
+const feed = () => {
+  const clock = new ManualClock();
+  const state = { revision: 10, waiting: true, requests: 0 };
+  const progress = new ProgressRequests({ clock, state: () => state, request: () => state.requests++ });
+  return { clock, state, progress };
+};
+
+describe('progress requests', () => {
+  test('a feed that is level asks nothing, and has no timer', () => {
+    const { clock, state, progress } = feed();
+    progress.headMoved(10);
+    assert.equal(clock.pending, 0);
+    clock.advance(60_000);
+    assert.equal(state.requests, 0);
+  });
+
+  test('a feed that follows by itself asks nothing', () => {
+    const { clock, state, progress } = feed();
+    progress.headMoved(11);
+    state.revision = 11;
+    clock.advance(60_000);
+    assert.equal(state.requests, 0);
+    assert.equal(clock.pending, 0);
+  });
+
+  test('a feed that always follows is not asked about the head of the moment', () => {
+    const { clock, state, progress } = feed();
+    for (let revision = 11; revision < 111; revision++) {
+      progress.headMoved(revision);
+      state.revision = revision - 1;
+      clock.advance(10);
+    }
+    assert.equal(state.requests, 0);
+  });
+
+  test('a feed that stays behind asks again, ever more rarely, until it is there', () => {
+    const { clock, state, progress } = feed();
+    progress.headMoved(12);
+    clock.advance(60);
+    assert.equal(state.requests, 1);
+    clock.advance(10_000);
+    assert.ok(state.requests >= 5 && state.requests <= 12, String(state.requests));
+    state.revision = 12;
+    clock.advance(60_000);
+    const asked = state.requests;
+    clock.advance(60_000);
+    assert.equal(state.requests, asked);
+    assert.equal(clock.pending, 0);
+  });
+
+  test('a feed whose reader is busy does not ask', () => {
+    const { clock, state, progress } = feed();
+    state.waiting = false;
+    progress.headMoved(12);
+    clock.advance(10_000);
+    assert.equal(state.requests, 0);
+    state.waiting = true;
+    clock.advance(10_000);
+    assert.ok(state.requests > 0);
+  });
+
+  test('closed, it asks no more', () => {
+    const { clock, state, progress } = feed();
+    progress.headMoved(12);
+    progress.close();
+    progress.headMoved(13);
+    assert.equal(clock.pending, 0);
+    clock.advance(10_000);
+    assert.equal(state.requests, 0);
+  });
+});
