@@ -10,7 +10,7 @@ export const limits = {
   /** Alias expansions in one YAML document. */
   yamlAliasesMax: 100,
   /** Words and signs of one YAML document; reading them takes about a microsecond each. */
-  yamlTokensMax: 250_000,
+  yamlTokensMax: 150_000,
   /** Errors, and unknown and duplicate fields, that are reported of one object. */
   findingsMax: 1_000,
   /** Text of a quantity, and the power of ten that may stand behind it. */
@@ -43,6 +43,8 @@ export const limits = {
   /** How long, and how many bytes, a refused HTTP/1.1 body is still read so that the client sees the answer. */
   lingerMs: 1_000,
   lingerBytesMax: 1024 * 1024,
+  /** Buffers of 128 KiB that are kept to be filled with the next lists. */
+  listChunksKept: 32,
   headerBytesMax: 64 * 1024,
   /** The path and query of a request. */
   targetBytesMax: 16 * 1024,
