@@ -24,6 +24,9 @@ const allTests = ['src', 'tools', 'test', 'bench'].map((directory) => `${directo
 /** As many files at once as keep two cores busy; more would disturb the tests that measure. */
 const concurrency = 2;
 
+/** A file that hangs must not hang the run. */
+const fileMsMax = 10 * 60_000;
+
 /** Programs that some tests start. Where one is absent those tests are skipped, and say so. */
 const programs: readonly (readonly [program: string, args: readonly string[], without: string])[] = [
   ['etcd', ['--version'], 'the etcd driver is not tested'],
@@ -47,7 +50,12 @@ for (const [program, args, without] of programs) {
   if (error) process.stdout.write(`${program} is not installed: ${without}\n`);
 }
 const chosen = process.argv.slice(2);
-const flags = ['--disable-warning=ExperimentalWarning', '--test', `--test-concurrency=${concurrency}`];
+const flags = [
+  '--disable-warning=ExperimentalWarning',
+  '--test',
+  `--test-concurrency=${concurrency}`,
+  `--test-timeout=${fileMsMax}`,
+];
 const { status } = spawnSync(process.execPath, [...flags, ...(chosen.length > 0 ? chosen : allTests)], {
   cwd: root,
   stdio: 'inherit',

@@ -4,6 +4,8 @@ import { type FlagTable, type FlagValues, parseFlags } from './flags.ts';
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Someone looks at `err` while the command runs: a line that grows makes sense there. */
+  readonly interactive: boolean;
 }
 
 /** One command of the launcher. */

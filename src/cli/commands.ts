@@ -4,6 +4,8 @@ import type { CommandLoaders } from './help.ts';
 export const commands: CommandLoaders = {
   up: async () => (await import('./up.ts')).up,
   apiserver: async () => (await import('./apiserver.ts')).apiserver,
+  backup: async () => (await import('./backup.ts')).backup,
+  restore: async () => (await import('./restore.ts')).restore,
   version: async () => (await import('./version.ts')).version,
   help: async () => (await import('./help.ts')).helpOf(commands),
 };

@@ -7,7 +7,7 @@ export interface AdminAccess {
   readonly authorities: string;
   /** The name that the serving certificate has, where it is not the host of `server`. */
   readonly serverName?: string;
-  readonly client: KeyPair;
+  readonly client: Pick<KeyPair, 'certificatePem' | 'keyPem'>;
 }
 
 /** The name of context, cluster and user. */

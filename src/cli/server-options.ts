@@ -72,7 +72,7 @@ function readStorage(values: ServerFlagValues): StorageConfig {
 function sqliteStorage(values: ServerFlagValues): StorageConfig {
   const file = databaseFile(values);
   named(values['sqlite-file'] === undefined ? 'data-dir' : 'sqlite-file', () => makePrivateDirectory(dirname(file)));
-  return { type: 'sqlite', file };
+  return { backend: 'sqlite', file };
 }
 
 /** The database that the flags mean. */
@@ -91,7 +91,7 @@ function etcdStorage(values: ServerFlagValues): StorageConfig {
     ...(caFile !== undefined && { authorities: readBundle('etcd-cafile', caFile) }),
     ...(client && { client }),
   };
-  return { type: 'etcd', endpoints, prefix, ...(Object.keys(tls).length > 0 && { tls }) };
+  return { backend: 'etcd3', endpoints, prefix, ...(Object.keys(tls).length > 0 && { tls }) };
 }
 
 function checkEndpoint(endpoint: string): void {

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../src/base/clock.ts';
+import { silentLogger } from '../src/base/logger.ts';
+import { createWatchCache } from '../src/cache/watch-cache.ts';
+import type { Dialect } from '../src/dialect/dialect.ts';
+import { kubernetes } from '../src/dialect/kubernetes.ts';
+import { orch } from '../src/dialect/orch.ts';
+import { kinds } from '../src/kinds/kinds.ts';
+import { keyPrefix, ResourceRegistry } from '../src/registry/resource-registry.ts';
+import { type ApiDocument, ApiDocuments } from '../src/server/documents.ts';
+import { openMemoryStore } from '../src/store/drivers/memory/memory-store.ts';
+
+const folder = join(import.meta.dirname, '..', 'test', 'golden');
+
+/** A public document, and the file that says what it was when somebody last looked at it. */
+export interface Golden {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Every public document as it is now. */
+export async function currentDocuments(): Promise<readonly Golden[]> {
+  return [...(await documentsOf(orch)), ...(await documentsOf(kubernetes))];
+}
+
+async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
+  const store = openMemoryStore();
+  const all = kinds(dialect);
+  const resources = all.map((kind) => ({
+    prefix: keyPrefix(kind),
+    namespaced: kind.scope === 'Namespaced',
+    selectableFields: kind.selectableFields,
+  }));
+  const cache = createWatchCache({ store, clock: systemClock, logger: silentLogger, resources });
+  const documents = new ApiDocuments(dialect, new ResourceRegistry(all, cache), () => '127.0.0.1:6443');
+  const lease = dialect.group('coordination');
+  const named: Readonly<Record<string, ApiDocument | undefined>> = {
+    api: documents.coreVersions(),
+    apis: documents.groupList(),
+    'api-v1': documents.resourceList('', 'v1'),
+    'apis-coordination': documents.group(lease),
+    'apis-coordination-v1': documents.resourceList(lease, 'v1'),
+    'aggregated-api': documents.aggregated('api'),
+    'aggregated-apis': documents.aggregated('apis'),
+    'openapi-v3-api-v1': documents.openapi('', 'v1'),
+    'openapi-v3-apis-coordination-v1': documents.openapi(lease, 'v1'),
+    'openapi-v2': documents.openapiV2(),
+  };
+  await cache.close();
+  await store.close();
+  return Object.entries(named).map(([name, document]) => ({
+    file: join(folder, dialect.name, `${name}.json`),
+    text: `${JSON.stringify(JSON.parse(document?.json.toString() ?? 'null'), null, 1)}\n`,
+  }));
+}
+
+/** What the file says; '' where there is none yet. */
+export function recorded({ file }: Golden): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // differs from every document, which is what the caller asks
+  }
+}
