@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { systemClock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { followFeed, readFeed } from '../../conformance/feed.ts';
 import { isStoreError, type Store, type StoreErrorCode } from '../../store.ts';
@@ -98,6 +99,23 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     assert.equal((await store.get('/a'))?.revision, before + 1);
     assert.equal(await direct.head(), before + 1);
     await assert.rejects(store.create('/a', value('two')), is('exists'));
+  });
+
+  test('a write that etcd does not answer in time is unavailable, and reads wait for etcd', async (context) => {
+    let behind = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() - behind };
+    const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/frozen', clock });
+    const { revision } = await store.create('/a', value('one'));
+    etcd.freeze();
+    context.after(() => etcd.thaw());
+    behind = limits.etcdWriteMsMax - 200;
+    await assert.rejects(store.update('/a', value('two'), revision), is('unavailable'));
+    behind = 0;
+    const read = store.get('/a');
+    etcd.thaw();
+    const record = await read;
+    const text = Buffer.from(record?.value ?? []).toString();
+    assert.equal(text, record?.revision === revision ? 'one' : 'two');
   });
 
   test('a feed over a connection that breaks again and again tells all, once', async (context) => {

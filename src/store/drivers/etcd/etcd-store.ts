@@ -48,16 +48,26 @@ export interface EtcdStoreOptions {
  * - `unavailable` is every failure without a clear answer: see `EtcdConnection` for what is tried again.
  * - `full`: etcd's quota is reached, or the value is larger than etcd takes (`--max-request-bytes`).
  *
- * Resolves when the cluster has answered; rejects with `unavailable` and the reason of each endpoint when none does.
+ * Resolves when the cluster has answered; rejects with `unavailable` and the reason of each endpoint when none does,
+ * or at once where the options themselves cannot be used.
  */
 export const openEtcdStore = async (options: EtcdStoreOptions): Promise<Store> => {
-  const store = new EtcdStore(options);
+  const store = makeStore(options);
   try {
     const revision = await store.head();
     options.logger?.info('etcd is connected', { endpoints: options.endpoints, revision });
     return store;
   } catch (error) {
     await store.close();
+    throw error;
+  }
+};
+
+const makeStore = (options: EtcdStoreOptions): EtcdStore => {
+  try {
+    return new EtcdStore(options);
+  } catch (error) {
+    if (error instanceof RangeError) throw new StoreError('unavailable', error.message, { cause: error });
     throw error;
   }
 };
