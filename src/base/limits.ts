@@ -43,8 +43,8 @@ export const limits = {
   /** How long, and how many bytes, a refused HTTP/1.1 body is still read so that the client sees the answer. */
   lingerMs: 1_000,
   lingerBytesMax: 1024 * 1024,
-  /** Buffers of 128 KiB that are kept to be filled with the next lists. */
-  listChunksKept: 32,
+  /** Buffers of 256 KiB that are kept to be filled with the next lists. */
+  listChunksKept: 16,
   headerBytesMax: 64 * 1024,
   /** The path and query of a request. */
   targetBytesMax: 16 * 1024,

@@ -21,8 +21,12 @@ export interface Peer {
 
 /** Writes a body in parts. */
 export interface BodyWriter {
-  /** False when the connection's buffer is full: wait for `drained` before more. Does nothing once the client is gone. */
-  write(chunk: Uint8Array | string): boolean;
+  /**
+   * False when the connection's buffer is full: wait for `drained` before more. Does nothing once the client is gone.
+   * `sent` is called when nobody looks at the chunk's bytes any more, so that they can be used again; where that is not
+   * known for sure, as when the client went away, it is never called.
+   */
+  write(chunk: Uint8Array | string, sent?: () => void): boolean;
   /** Resolves when the buffer has room or the client is gone. */
   drained(): Promise<void>;
   /** Bytes that wait for the client. */

@@ -1,6 +1,6 @@
 import { createGzip } from 'node:zlib';
 import type { BodyWriter, Exchange } from './exchange.ts';
-import { gatherList, gatherPieces, type ItemBytes } from './gather.ts';
+import { type Chunk, gatherList, gatherPieces, type ItemBytes } from './gather.ts';
 import { gzipLevel } from './gzip.ts';
 import { type Answer, answerHeaders, gzipHeaders, sendBytes, wantsGzip } from './respond.ts';
 import { ResponseWriter } from './response-writer.ts';
@@ -36,20 +36,20 @@ export function sendPieces(
 
 function sendChunks(
   exchange: Exchange,
-  chunks: Generator<Uint8Array, void>,
+  chunks: Generator<Chunk, void>,
   options: ListOptions,
 ): Promise<void> | undefined {
   const first = chunks.next();
   const second = first.done ? first : chunks.next();
   if (first.done || second.done) {
-    sendBytes(exchange, { ...options, body: first.done ? nothing : first.value });
+    const body = Buffer.from(first.value?.bytes ?? '');
+    first.value?.sent?.();
+    sendBytes(exchange, { ...options, body });
     return undefined;
   }
   const writer = startStream(exchange, options);
   return streamChunks(exchange, writer, [first.value, second.value], chunks);
 }
-
-const nothing = Buffer.alloc(0);
 
 function startStream(exchange: Exchange, options: ListOptions): BodyWriter {
   const headers = answerHeaders(exchange, options);
@@ -60,21 +60,21 @@ function startStream(exchange: Exchange, options: ListOptions): BodyWriter {
 async function streamChunks(
   exchange: Exchange,
   writer: BodyWriter,
-  begun: readonly Uint8Array[],
-  rest: Generator<Uint8Array, void>,
+  begun: readonly Chunk[],
+  rest: Generator<Chunk, void>,
 ): Promise<void> {
   const { signal } = exchange;
   const cutOff = (): void => writer.abort();
   signal.addEventListener('abort', cutOff, { once: true });
   try {
-    for (const chunk of begun) writer.write(chunk);
+    for (const { bytes, sent } of begun) writer.write(bytes, sent);
     for (;;) {
       // A chunk is more than the connection buffers, so this waits, and other requests get their turn.
       await writer.drained();
       if (signal.aborted) break;
       const next = rest.next();
       if (next.done) break;
-      writer.write(next.value);
+      writer.write(next.value.bytes, next.value.sent);
     }
     if (!signal.aborted) writer.end();
   } catch (error) {

@@ -6,7 +6,7 @@ export interface ResponseStream {
   readonly writableEnded: boolean;
   readonly writableLength: number;
   readonly writableNeedDrain: boolean;
-  write(chunk: Uint8Array | string): boolean;
+  write(chunk: Uint8Array | string, done?: (error?: Error | null) => void): boolean;
   end(chunk?: Uint8Array | string): unknown;
   once(event: 'drain' | 'close', listener: () => void): unknown;
   off(event: 'drain' | 'close', listener: () => void): unknown;
@@ -32,8 +32,13 @@ export class ResponseWriter implements BodyWriter {
     return !this.#stream.destroyed && !this.#stream.writableEnded;
   }
 
-  write(chunk: Uint8Array | string): boolean {
-    return this.#open ? this.#stream.write(chunk) : true;
+  write(chunk: Uint8Array | string, sent?: () => void): boolean {
+    if (!this.#open) return true;
+    if (!sent) return this.#stream.write(chunk);
+    return this.#stream.write(chunk, (error) => {
+      // Of a stream that ended early, frames that point at the chunk may still be on their way.
+      if (!error && !this.#stream.destroyed) sent();
+    });
   }
 
   drained(): Promise<void> {

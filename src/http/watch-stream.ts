@@ -144,7 +144,7 @@ class WatchStream implements WatchSink {
   async #sendInitial(writer: BodyWriter, first: CacheEntry, rest: Iterator<CacheEntry>): Promise<void> {
     try {
       for (const chunk of gatherList(initialFraming, this.#objects(first, rest))) {
-        if (!writer.write(chunk)) await writer.drained();
+        if (!writer.write(chunk.bytes, chunk.sent)) await writer.drained();
         if (this.#ended) return;
       }
       this.#watcher = this.#source.start(this);
