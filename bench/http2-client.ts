@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
+import { statusOf } from './hpack-status.ts';
+import { within } from './within.ts';
 
 /**
  * A client that costs next to nothing, so that what is measured is the server: it writes HTTP/2 frames (RFC 9113) made
@@ -23,19 +25,29 @@ export interface RequestOptions {
 export interface StreamListener {
   /** A part of the body. Valid only during the call. */
   data?(chunk: Buffer): void;
-  end(response: { readonly headerBlock: Buffer; readonly bytes: number }): void;
+  end(response: { readonly status: number; readonly bytes: number }): void;
   failed(why: string): void;
 }
 
 interface OpenStream {
   readonly listener: StreamListener;
-  headerBlock: Buffer;
+  status: number;
   bytes: number;
 }
 
-const frame = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7, windowUpdate: 8, continuation: 9 } as const;
+const frame = {
+  data: 0,
+  headers: 1,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+  goaway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
 const flag = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8 } as const;
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+const connectMsMax = 10_000;
 const windowMax = 0x7fffffff;
 const windowRenewAt = 0x3fffffff;
 
@@ -50,13 +62,13 @@ export class Http2Client {
   private constructor(socket: TLSSocket) {
     this.#socket = socket;
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    socket.on('error', () => this.#fail('connection error'));
+    socket.on('error', (error) => this.#fail(`connection error: ${error.message}`));
     socket.on('close', () => this.#fail('connection closed'));
   }
 
   static async connect({ port, ca, cert, key }: ConnectOptions): Promise<Http2Client> {
     const socket = connect({ host: '127.0.0.1', port, ca, ...(cert && key && { cert, key }), ALPNProtocols: ['h2'] });
-    await once(socket, 'secureConnect');
+    await within(once(socket, 'secureConnect'), connectMsMax, 'connecting');
     socket.setNoDelay(true);
     const client = new Http2Client(socket);
     const settings = Buffer.alloc(18);
@@ -72,9 +84,13 @@ export class Http2Client {
 
   /** Opens a stream. Frames of one turn of the event loop go out together. */
   send(request: PreparedRequest, listener: StreamListener): void {
+    if (this.#socket.destroyed) {
+      listener.failed('connection closed');
+      return;
+    }
     const id = this.#nextStream;
     this.#nextStream += 2;
-    this.#streams.set(id, { listener, headerBlock: Buffer.alloc(0), bytes: 0 });
+    this.#streams.set(id, { listener, status: 0, bytes: 0 });
     this.#write(request.frames(id));
   }
 
@@ -105,16 +121,16 @@ export class Http2Client {
   #frame(type: number, flags: number, id: number, payload: Buffer): void {
     switch (type) {
       case frame.data:
-        return this.#data(flags, id, payload);
+        this.#data(flags, id, payload);
+        return;
       case frame.headers: {
         const stream = this.#streams.get(id);
-        if (stream && stream.headerBlock.length === 0) stream.headerBlock = Buffer.from(payload);
+        if (stream && stream.status === 0) stream.status = statusOf(payload);
         if (flags & flag.endStream) this.#end(id);
         return;
       }
       case frame.reset:
-        this.#streams.get(id)?.listener.failed('reset');
-        this.#streams.delete(id);
+        this.#reset(id, payload);
         return;
       case frame.settings:
         if (!(flags & flag.ack)) this.#write(frameOf(frame.settings, flag.ack, 0, Buffer.alloc(0)));
@@ -123,7 +139,8 @@ export class Http2Client {
         if (!(flags & flag.ack)) this.#write(frameOf(frame.ping, flag.ack, 0, Buffer.from(payload)));
         return;
       case frame.goaway:
-        return this.#fail('GOAWAY');
+        this.#fail(`GOAWAY with code ${payload.readUInt32BE(4)}`);
+        return;
       default:
         return; // window updates and priorities: our requests are small
     }
@@ -143,6 +160,12 @@ export class Http2Client {
     if (flags & flag.endStream) this.#end(id);
   }
 
+  #reset(id: number, payload: Buffer): void {
+    const stream = this.#streams.get(id);
+    this.#streams.delete(id);
+    stream?.listener.failed(`stream reset with code ${payload.readUInt32BE(0)}`);
+  }
+
   #end(id: number): void {
     const stream = this.#streams.get(id);
     this.#streams.delete(id);
@@ -153,6 +176,15 @@ export class Http2Client {
     const streams = [...this.#streams.values()];
     this.#streams.clear();
     for (const { listener } of streams) listener.failed(why);
+  }
+
+  /** Stops reading from the connection, so that the server cannot send any more. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
   }
 
   close(): void {

@@ -1,0 +1,42 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { openSqliteStore } from '../src/store/drivers/sqlite/sqlite-store.ts';
+import { storedConfigMap } from './objects.ts';
+import { sizes } from './scale.ts';
+
+/** The namespace with `sizes.listedObjects`; all others are in `default`. */
+export const listedNamespace = 'listed';
+
+/** Writes under way at once: as many as the store commits together. */
+const parallel = 1_000;
+/** Different sets of labels: as in a cluster, fewer than objects. */
+const labelSets = 1_000;
+
+/** Fills a data directory as the product would, without its server: through its store, in the form that it stores. */
+export async function fillDataDirectory(directory: string): Promise<void> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const store = await openSqliteStore({ file: join(directory, 'orch.db') });
+  try {
+    for (let from = 0; from < sizes.filledObjects; from += parallel) {
+      const count = Math.min(parallel, sizes.filledObjects - from);
+      await Promise.all(
+        Array.from({ length: count }, (_, offset) => {
+          const { key, value } = record(from + offset);
+          return store.create(key, value);
+        }),
+      );
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+function record(index: number): { readonly key: string; readonly value: Buffer } {
+  const namespace = index < sizes.listedObjects ? listedNamespace : 'default';
+  const name = `object-${String(index).padStart(6, '0')}`;
+  const labels = { app: `app-${index % labelSets}`, tier: index % 2 === 0 ? 'front' : 'back' };
+  return {
+    key: `/core/configmaps/${namespace}/${name}`,
+    value: storedConfigMap({ name, namespace, labels }, index),
+  };
+}

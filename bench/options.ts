@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util';
+
+/** What the command line asks for. */
+export interface BenchOptions {
+  readonly quick: boolean;
+  /** Run only scenarios whose name starts with one of these; empty: all. */
+  readonly only: readonly string[];
+  /** Put the table into docs/BENCHMARKS.md. */
+  readonly write: boolean;
+  /** Keep CPU profiles of the product and of the ceiling in this directory. */
+  readonly profileDirectory: string | undefined;
+  readonly help: boolean;
+}
+
+export const usage = `Usage: npm run bench -- [--quick] [--only NAME]... [--write] [--profile DIR]
+
+  --quick        fewer and shorter rounds: half a minute instead of three
+  --only NAME    only scenarios whose name starts with NAME; may be repeated
+  --write        put the table into docs/BENCHMARKS.md
+  --profile DIR  keep a CPU profile of every process that is measured; figures are then lower
+`;
+
+/** Throws a TypeError whose message names the argument that is wrong. */
+export function readOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true, default: [] },
+      write: { type: 'boolean', default: false },
+      profile: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  return {
+    quick: values.quick,
+    only: values.only,
+    write: values.write,
+    profileDirectory: values.profile,
+    help: values.help,
+  };
+}

@@ -1,0 +1,179 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect as connectTcp, createServer } from 'node:net';
+import { join } from 'node:path';
+import { connect as connectTls, createSecureContext } from 'node:tls';
+import { parse } from 'yaml';
+import { ApiClient } from './api-client.ts';
+import { Http1Client } from './http1-client.ts';
+import { type ConnectOptions, Http2Client } from './http2-client.ts';
+import { collectGarbage, inspectorOptions } from './inspector.ts';
+import { cpuSeconds, residentBytes } from './process-stats.ts';
+import { within } from './within.ts';
+import type { Workspace } from './workspace.ts';
+
+export interface ProductOptions {
+  readonly workspace: Workspace;
+  /** Path of `bin/orch`. */
+  readonly launcher: string;
+  /** Made where it is absent. */
+  readonly dataDirectory: string;
+  /** More for NODE_OPTIONS, such as `--cpu-prof`. */
+  readonly nodeOptions?: string;
+}
+
+const startMsMax = 30_000;
+/** Between two looks whether the server is there: short beside what is measured, and cheap while nobody listens. */
+const pollMs = 2;
+
+/** A running `orch up`. */
+export class Product implements AsyncDisposable {
+  readonly access: ConnectOptions;
+  readonly api: ApiClient;
+  /** From spawning the launcher to the first 200 of `/readyz`. */
+  readonly startMs: number;
+  readonly #workspace: Workspace;
+  readonly #child: ChildProcess;
+
+  private constructor(workspace: Workspace, child: ChildProcess, access: ConnectOptions, startMs: number) {
+    this.#workspace = workspace;
+    this.#child = child;
+    this.access = access;
+    this.api = new ApiClient(access);
+    this.startMs = startMs;
+  }
+
+  static async start({ workspace, launcher, dataDirectory, nodeOptions = '' }: ProductOptions): Promise<Product> {
+    const port = await freePort();
+    const startedAt = performance.now();
+    const child = workspace.spawn({
+      command: launcher,
+      args: ['up', '--data-dir', dataDirectory, '--secure-port', String(port)],
+      env: { NODE_OPTIONS: `${inspectorOptions} ${nodeOptions}` },
+    });
+    const errors = collectText(child);
+    const gone = once(child, 'exit').then(([code, signal]) => {
+      throw new Error(`orch up ended with ${code ?? signal} instead of starting: ${errors()}`);
+    });
+    try {
+      await within(Promise.race([untilReady(port, child), gone]), startMsMax, 'starting orch up');
+    } finally {
+      gone.catch(() => {});
+    }
+    const startMs = performance.now() - startedAt;
+    const access = readAccess(join(dataDirectory, 'admin.kubeconfig'), port);
+    return new Product(workspace, child, access, startMs);
+  }
+
+  http2(count: number): Promise<Http2Client[]> {
+    return Promise.all(Array.from({ length: count }, () => Http2Client.connect(this.access)));
+  }
+
+  http1(count: number): Promise<Http1Client[]> {
+    return Promise.all(Array.from({ length: count }, () => Http1Client.connect(this.access)));
+  }
+
+  cpuSeconds(): number {
+    return cpuSeconds(this.#pid);
+  }
+
+  residentBytes(): number {
+    return residentBytes(this.#pid);
+  }
+
+  collectGarbage(): Promise<void> {
+    return collectGarbage(this.#child);
+  }
+
+  get #pid(): number {
+    if (this.#child.pid === undefined) throw new Error('orch was not started');
+    return this.#child.pid;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.api.close();
+    await this.#workspace.stop(this.#child);
+  }
+}
+
+/** The last of what a process printed to its error output, which is read so that the process never waits. */
+function collectText(child: ChildProcess): () => string {
+  let text = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    text = `${text}${chunk.toString()}`.slice(-2_000);
+  });
+  child.stdout?.resume();
+  return () => text.trim();
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('the system gave no port');
+  return address.port;
+}
+
+async function untilReady(port: number, child: ChildProcess): Promise<void> {
+  const until = async (holds: (port: number) => Promise<boolean>): Promise<void> => {
+    while (child.exitCode === null && child.signalCode === null && !(await holds(port))) {
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+  };
+  // An attempt that is refused costs the machine next to nothing, one of TLS would.
+  await until(isListening);
+  await until(isReady);
+}
+
+function isListening(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connectTcp({ host: '127.0.0.1', port });
+  socket.on('error', () => resolve(false));
+  socket.on('connect', () => {
+    resolve(true);
+    socket.destroy();
+  });
+  return promise;
+}
+
+/** Nothing is verified: before the first start there is nothing to verify with. */
+const anyServer = { secureContext: createSecureContext(), rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] };
+
+/** Asks on a connection of its own. */
+function isReady(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connectTls({ host: '127.0.0.1', port, ...anyServer });
+  socket.setTimeout(startMsMax, () => socket.destroy());
+  socket.on('error', () => resolve(false));
+  socket.on('close', () => resolve(false));
+  socket.on('secureConnect', () =>
+    socket.write('GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n'),
+  );
+  socket.once('data', (head: Buffer) => {
+    resolve(head.toString('latin1').startsWith('HTTP/1.1 200'));
+    socket.destroy();
+  });
+  return promise;
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly [{ readonly cluster: { readonly 'certificate-authority-data': string } }];
+  readonly users: readonly [
+    { readonly user: { readonly 'client-certificate-data': string; readonly 'client-key-data': string } },
+  ];
+}
+
+/** What the product wrote for its administrator. */
+function readAccess(file: string, port: number): ConnectOptions {
+  const { clusters, users }: Kubeconfig = parse(readFileSync(file, 'utf8'));
+  const decoded = (text: string): Buffer => Buffer.from(text, 'base64');
+  return {
+    port,
+    ca: decoded(clusters[0].cluster['certificate-authority-data']),
+    cert: decoded(users[0].user['client-certificate-data']),
+    key: decoded(users[0].user['client-key-data']),
+  };
+}

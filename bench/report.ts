@@ -1,0 +1,84 @@
+import type { Stats } from './stats.ts';
+
+/** One line of the report. */
+export interface Row {
+  readonly what: string;
+  readonly unit: string;
+  readonly measured: Stats;
+  /** In the same unit, of the same run. */
+  readonly ceiling?: Stats;
+  /** Measured to ceiling. */
+  readonly ratio?: Stats;
+  readonly reach?: Reach;
+  /** What else was seen: percentiles, CPU. */
+  readonly notes?: readonly string[];
+}
+
+/** What design section 8 wants. Compared with the median. */
+export interface Reach {
+  readonly of: 'measured' | 'ratio';
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+const columns = ['what', 'measured (min / median / max)', 'ceiling', 'ratio', 'reach', 'met?'] as const;
+
+/** True where a row is short of what it should reach; undefined where nothing was said. */
+export function isMet({ measured, ratio, reach }: Row): boolean | undefined {
+  if (!reach) return undefined;
+  const value = reach.of === 'ratio' ? ratio?.median : measured.median;
+  if (value === undefined) return undefined;
+  return value >= (reach.atLeast ?? Number.NEGATIVE_INFINITY) && value <= (reach.atMost ?? Number.POSITIVE_INFINITY);
+}
+
+/** For a terminal. */
+export function textTable(rows: readonly Row[]): string {
+  const lines = [columns, ...rows.map(cells)];
+  const widths = columns.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  const format = (line: readonly string[]): string =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  const [head, ...body] = lines.map(format);
+  const withNotes = body.flatMap((line, index) => [line, ...(rows[index]?.notes ?? []).map((note) => `    ${note}`)]);
+  return `${[head, ...withNotes].join('\n')}\n`;
+}
+
+/** For a document. */
+export function markdownTable(rows: readonly Row[]): string {
+  const line = (texts: readonly string[]): string => `| ${texts.join(' | ')} |`;
+  const withNotes = rows.map((row) => {
+    const [what = '', ...rest] = cells(row);
+    return line([[what, ...(row.notes ?? []).map((note) => `<sub>${note}</sub>`)].join('<br>'), ...rest]);
+  });
+  return `${[line(columns), line(columns.map(() => '---')), ...withNotes].join('\n')}\n`;
+}
+
+function cells(row: Row): readonly string[] {
+  const { what, unit, measured, ceiling, ratio } = row;
+  const met = isMet(row);
+  return [
+    what,
+    `${shortNumber(measured.min)} / ${shortNumber(measured.median)} / ${shortNumber(measured.max)} ${unit}`,
+    ceiling ? `${shortNumber(ceiling.median)} ${unit}` : '',
+    ratio ? percent(ratio.median) : '',
+    reachText(row),
+    met === undefined ? '' : met ? 'yes' : 'no',
+  ];
+}
+
+function reachText({ unit, reach }: Row): string {
+  if (!reach) return '';
+  const value = (number: number): string => (reach.of === 'ratio' ? percent(number) : `${shortNumber(number)} ${unit}`);
+  if (reach.atLeast !== undefined) return `≥ ${value(reach.atLeast)}`;
+  return reach.atMost !== undefined ? `≤ ${value(reach.atMost)}` : '';
+}
+
+const percent = (ratio: number): string => `${Math.round(ratio * 100)}%`;
+
+/** Three digits that count; whole numbers with separators. */
+export function shortNumber(value: number): string {
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toPrecision(3)));
+}

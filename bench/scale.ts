@@ -1,0 +1,44 @@
+/** How long and how often. Every run ends by time or by count, whichever comes first. */
+export interface Scale {
+  /** Rounds that count, each of the product and then of the ceiling. One more goes before them and is thrown away. */
+  readonly rounds: number;
+  readonly roundMs: number;
+  /** Writes in one round at most. */
+  readonly writesMax: number;
+  readonly coldStarts: number;
+  readonly filledStarts: number;
+  /** Events of one round that are sent one after the other, and in a burst. */
+  readonly singleEvents: number;
+  readonly burstEvents: number;
+}
+
+export const fullScale: Scale = {
+  rounds: 5,
+  roundMs: 700,
+  writesMax: 6_000,
+  coldStarts: 10,
+  filledStarts: 3,
+  singleEvents: 10,
+  burstEvents: 50,
+};
+
+export const quickScale: Scale = {
+  rounds: 3,
+  roundMs: 250,
+  writesMax: 2_000,
+  coldStarts: 3,
+  filledStarts: 1,
+  singleEvents: 5,
+  burstEvents: 20,
+};
+
+/** The same in both scales, because the reach is stated for it. */
+export const sizes = {
+  filledObjects: 100_000,
+  /** Of the filled objects, those in the namespace that is listed. */
+  listedObjects: 10_000,
+  /** Of a stored object, about. */
+  objectBytes: 1024,
+  watchers: 1_000,
+  writers: 64,
+} as const;

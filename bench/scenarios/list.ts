@@ -1,0 +1,77 @@
+import { listedNamespace } from '../filled-data.ts';
+import type { LoadResult } from '../load.ts';
+import type { Product } from '../product.ts';
+import { learn, type Read, readOverHttp2, sampled } from '../reads.ts';
+import type { Row } from '../report.ts';
+import { compare, type Sample } from '../rounds.ts';
+import { sizes } from '../scale.ts';
+import type { BenchContext, Scenario } from '../scenario.ts';
+import { percentile, statsOf } from '../stats.ts';
+
+const mebibyte = 1024 * 1024;
+/** One after the other: what is measured is how fast one list comes, not how many fit. */
+const oneByOne = { connections: 1, streams: 1 };
+
+/** Lists of much, and a list that looks at much and finds nothing. */
+export const list: Scenario = {
+  name: 'list',
+  async run(context) {
+    const directory = await context.filledDirectory();
+    context.progress(`starting with ${sizes.filledObjects.toLocaleString('en-US')} objects`);
+    await using product = await context.start(directory);
+    return [...(await whole(context, product)), await nothing(context, product)];
+  },
+};
+
+async function whole({ scale, progress, ceiling: startCeiling }: BenchContext, product: Product): Promise<Row[]> {
+  const read: Read = { path: `/api/v1/namespaces/${listedNamespace}/configmaps` };
+  const ceiling = await startCeiling();
+  const answer = await learn(product, ceiling, read);
+  const { items }: { readonly items: readonly unknown[] } = JSON.parse(answer.body.toString());
+  if (items.length !== sizes.listedObjects) throw new Error(`${items.length} items instead of ${sizes.listedObjects}`);
+  const size = `${(answer.body.length / mebibyte).toFixed(1)} MiB`;
+  const what = `LIST ${sizes.listedObjects.toLocaleString('en-US')} objects, ${size}`;
+  progress(what);
+  const firstBytes: number[] = [];
+  const bytesPerSecond = (result: LoadResult): Sample => ({ rate: result.bytes / result.seconds / mebibyte });
+  const load = { ...oneByOne, durationMs: scale.roundMs };
+  const {
+    product: measured,
+    ceiling: limit,
+    ratio,
+  } = await compare({
+    rounds: scale.rounds,
+    product: async () => {
+      const result = await readOverHttp2(product, read, answer, load);
+      firstBytes.push(percentile(result.firstByteMs, 50));
+      return bytesPerSecond(result);
+    },
+    ceiling: async () => bytesPerSecond(await readOverHttp2(ceiling, read, answer, load)),
+  });
+  return [
+    { what, unit: 'MiB/s', measured, ceiling: limit, ratio, reach: { of: 'ratio', atLeast: 0.8 } },
+    {
+      what: 'that list, until the first byte of the body',
+      unit: 'ms',
+      measured: statsOf(firstBytes.slice(1)),
+      reach: { of: 'measured', atMost: 10 },
+    },
+  ];
+}
+
+async function nothing({ scale, progress }: BenchContext, product: Product): Promise<Row> {
+  const read: Read = { path: '/api/v1/configmaps?labelSelector=app%3Dabsent' };
+  const what = `LIST ${sizes.filledObjects.toLocaleString('en-US')} objects by a selector that matches none`;
+  progress(what);
+  const answer = await product.api.expect(200, read.path, { headers: { accept: 'application/json' } });
+  const { items }: { readonly items: readonly unknown[] } = JSON.parse(answer.body.toString());
+  if (items.length !== 0) throw new Error(`${items.length} items instead of none`);
+  const milliseconds: number[] = [];
+  for (let round = 0; round <= scale.rounds; round++) {
+    const { latencyMs } = await sampled(product, () =>
+      readOverHttp2(product, read, answer, { ...oneByOne, durationMs: scale.roundMs }),
+    );
+    if (round > 0) milliseconds.push(percentile(latencyMs, 50));
+  }
+  return { what, unit: 'ms', measured: statsOf(milliseconds), reach: { of: 'measured', atMost: 25 } };
+}
