@@ -1,4 +1,11 @@
+import { StoreError, type StoreErrorCode } from '../store/store.ts';
 import { UsageError } from './usage-error.ts';
+
+/** What helps where the store itself cannot know it. */
+const remedies: Partial<Readonly<Record<StoreErrorCode, string>>> = {
+  corrupt: 'put the data aside and make new data of a backup: orch restore',
+  full: 'make room and start again; nothing that was acknowledged is lost',
+};
 
 /** Errors that only a mistake of ours makes: whoever reports them needs the stack. */
 const bugs: readonly (new (...args: never[]) => Error)[] = [TypeError, RangeError, ReferenceError, SyntaxError];
@@ -9,7 +16,8 @@ const bugs: readonly (new (...args: never[]) => Error)[] = [TypeError, RangeErro
  */
 export function describeFailure(command: string, error: unknown): string {
   if (!(error instanceof Error)) return `${command}: ${oneLine(String(error))}\n`;
-  const line = `${command}: ${oneLine(messages(error).join(': '))}\n`;
+  const remedy = error instanceof StoreError ? remedies[error.code] : undefined;
+  const line = `${command}: ${oneLine([...messages(error), ...(remedy === undefined ? [] : [remedy])].join(': '))}\n`;
   const isBug = !(error instanceof UsageError) && bugs.some((kind) => error instanceof kind) && !('code' in error);
   return isBug ? `${line}${error.stack}\n` : line;
 }

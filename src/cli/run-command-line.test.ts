@@ -110,6 +110,7 @@ describe('what is shown of a failure', () => {
       new StoreError('unavailable', 'x is in use by process 7'),
       /^orch up: x is in use by process 7\n$/,
     ],
+    ['damage', new StoreError('corrupt', 'x is damaged'), /^orch up: x is damaged: put .*: orch restore\n$/],
     ['a cause that says more', new Error('no', { cause: new Error('because') }), /^orch up: no: because\n$/],
     [
       'a cause that is in the text',

@@ -34,7 +34,7 @@ const tryLock = (file: string): Closable | undefined => {
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();
-    if (isBusy(error)) throw new StoreError('unavailable', `${file} is in use by ${ownerIn(pidFile)}`);
+    if (isBusy(error)) throw new StoreError('unavailable', `${file} is in use by ${ownerIn(pidFile)}: stop it first`);
     throw toStoreError(error, lockFile);
   }
   if (before === undefined || inodeOf(lockFile) !== before) {
