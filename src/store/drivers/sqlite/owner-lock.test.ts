@@ -33,7 +33,7 @@ test('an owner that was killed holds nothing up, and what it was told is durable
   const store = await open();
   assert.ok(await store.get('/from-child'));
   const error = await rejected(open(), 'unavailable');
-  assert.match(error.message, new RegExp(`process ${process.pid}$`));
+  assert.match(error.message, new RegExp(`process ${process.pid}: stop it first$`));
 });
 
 test('the same process cannot open a file twice, and the first opener does not notice', async (context) => {
