@@ -9,7 +9,7 @@ interface Ban {
   readonly allowed: RegExp;
 }
 
-/** Calls in `src/` that have a replacement. Tests and what only tests use are free. */
+/** Calls in the product that have a replacement. Tests, and what only tests reach, are free. */
 const bannedCalls: readonly Ban[] = [
   { pattern: /\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/g, remedy: 'Clock.now', allowed: /^src\/base\// },
   { pattern: /\bperformance\.now\b|\bprocess\.hrtime\b/g, remedy: 'Clock.monotonic', allowed: /^src\/base\// },
@@ -38,16 +38,25 @@ const productNames = /kubernetes|kubectl|kubelet|kubeadm|kube-|k8s/gi;
 
 const linesMax = 600;
 
-/** Where programs begin. Every other file must be reached from one of these or from a test. */
-const entryPoints =
-  /^src\/cli\/main\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^bench\/[^/]+\.ts$|^tools\/[^/]+\.ts$|^examples\/[^/]+\.ts$/;
-
-/** Code beside the product's that only tests run: suites and helpers that several tests share. */
-const testSupport = /\/conformance\/|\/testing\//;
+/** Where the product begins. */
+const productEntries = /^src\/cli\/main\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$/;
+/** Where other programs begin. */
+const otherEntries = /^(?:bench|tools|examples)\/[^/]+\.ts$/;
 
 /** What is wrong, one line each. Empty when all is well. */
 export function tidy(files: readonly SourceFile[]): string[] {
-  return [...files.flatMap(checkFile), ...findDeadFiles(files)];
+  const product = reachable(files, (file) => productEntries.test(file.path));
+  const used = reachable(
+    files,
+    (file) => isTest(file) || productEntries.test(file.path) || otherEntries.test(file.path),
+  );
+  return [
+    ...files.flatMap(checkFile),
+    ...files.filter(({ path }) => product.has(path)).flatMap(checkProductFile),
+    ...files
+      .filter(({ path }) => !used.has(path))
+      .map(({ path }) => `${path}: reached from no program and no test: remove it, or use it`),
+  ];
 }
 
 function checkFile(file: SourceFile): string[] {
@@ -55,13 +64,11 @@ function checkFile(file: SourceFile): string[] {
   return [
     ...findMarks(file),
     ...findBanned(file, bannedWords),
-    ...(isProduct(file) ? [...findBanned(file, bannedCalls), ...findProductNames(file)] : []),
     ...(lines > linesMax ? [`${file.path}: ${lines} lines, more than ${linesMax}: one file, one concept`] : []),
   ];
 }
 
-const isProduct = (file: SourceFile): boolean =>
-  file.path.startsWith('src/') && !isTest(file) && !testSupport.test(file.path);
+const checkProductFile = (file: SourceFile): string[] => [...findBanned(file, bannedCalls), ...findProductNames(file)];
 
 function findBanned(file: SourceFile, bans: readonly Ban[]): string[] {
   const code = codeOnly(file.text);
@@ -102,19 +109,18 @@ function hits(text: string, pattern: RegExp): readonly Hit[] {
   return [...byLine.values()];
 }
 
-function findDeadFiles(files: readonly SourceFile[]): string[] {
+/** The paths of some files and of all that these import, however far away. */
+function reachable(files: readonly SourceFile[], begins: (file: SourceFile) => boolean): ReadonlySet<string> {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const reached = new Set<string>();
-  const reach = (path: string): void => {
+  const waiting = files.filter(begins).map(({ path }) => path);
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const file = byPath.get(path);
-    if (!file || reached.has(path)) return;
+    if (!file || reached.has(path)) continue;
     reached.add(path);
-    for (const { target } of localImports(file)) reach(target);
-  };
-  for (const file of files) if (isTest(file) || entryPoints.test(file.path)) reach(file.path);
-  return files
-    .filter((file) => !reached.has(file.path))
-    .map((file) => `${file.path}: reached from no program and no test: remove it, or use it`);
+    waiting.push(...localImports(file).map(({ target }) => target));
+  }
+  return reached;
 }
 
 /** The offences of the project in `root`. */
