@@ -66,15 +66,16 @@ test(`watch soak: ${watchers} watchers, ${events} events`, { timeout: 15 * 60_00
   const complete = (): void => {
     if (observers.every(({ observer, expected }) => observer.received >= expected)) done.resolve();
   };
-  const perNamespace = events / namespaces;
+  const perNamespace = Math.ceil(events / namespaces);
   for (let at = 0; at < watchers; at++) {
     if (at % streamsPerConnection === 0) connections.push(await Http2Client.connect(target));
     const everything = at % 10 === 0;
     const scope = everything ? '' : `namespaces/soak-${at % namespaces}/`;
+    const expected = everything ? perNamespace * namespaces : perNamespace;
     const observer = new Observer(() => {
-      if (observer.received >= (everything ? events : perNamespace)) complete();
+      if (observer.received >= expected) complete();
     });
-    observers.push({ observer, expected: everything ? Math.floor(perNamespace) * namespaces : Math.floor(perNamespace) });
+    observers.push({ observer, expected });
     const path = `/api/v1/${scope}configmaps?watch=true&resourceVersion=${resourceVersion}&labelSelector=soak`;
     connections.at(-1)?.send(new PreparedRequest({ method: 'GET', path }), {
       data: (chunk) => {
@@ -101,7 +102,7 @@ test(`watch soak: ${watchers} watchers, ${events} events`, { timeout: 15 * 60_00
   await server.get('/readyz'); // the watches were asked for before this
   stalled.pause();
   const before = residentBytes(server.pid);
-  await write(target, Math.floor(perNamespace));
+  await write(target, perNamespace);
   await done.promise;
   const after = residentBytes(server.pid);
   stalled.resume();

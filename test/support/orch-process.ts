@@ -18,9 +18,9 @@ export interface Answer<T = Record<string, unknown>> {
 
 export interface RequestOptions {
   readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Instead of the admin certificate. `anonymous`: nothing. */
-  readonly as?: 'admin' | 'anonymous' | { readonly token: string };
+  readonly as?: 'admin' | 'anonymous' | { readonly token: string } | undefined;
 }
 
 /** A server under test: `bin/orch up` in a process of its own, in a folder that goes with it. */
