@@ -1,6 +1,7 @@
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
+import type { ResourceVerb } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
 
@@ -109,6 +110,8 @@ export interface Kind extends GroupVersionKind {
   readonly subresources: readonly Subresource[];
   /** PUT of an absent object creates it (spec section 4.2). */
   readonly createOnUpdate: boolean;
+  /** Verbs that are not served although other kinds have them. */
+  readonly withoutVerbs?: readonly ResourceVerb[];
   /** PUT without a resourceVersion overwrites. */
   readonly unconditionalUpdate: boolean;
   /** A deletion answers with the object instead of a Status (spec section 4.2, ServiceAccount). */

@@ -94,7 +94,7 @@ const statusRef: SchemaRef = { struct: statusStruct };
 
 function collectionOperations(served: ServedResource, path: string): readonly Operation[] {
   const { kind } = served;
-  return [
+  const all = [
     listOperation(served, path, ''),
     operation(served, {
       path,
@@ -117,6 +117,8 @@ function collectionOperations(served: ServedResource, path: string): readonly Op
       responses: { 200: statusRef },
     }),
   ];
+  const verbs: readonly string[] = allowedVerbs(served, '', false);
+  return all.filter(({ action }) => action !== 'deletecollection' || verbs.includes(action));
 }
 
 const listOperation = (served: ServedResource, path: string, suffix: string): Operation =>

@@ -91,10 +91,12 @@ export function allowedVerbs(served: ServedResource, subresource: string, named:
     const found = findSubresource(served, subresource);
     return found === undefined ? [] : found.type === 'action' ? ['create'] : found.verbs;
   }
-  return named
-    ? ['get', 'list', 'watch', 'update', 'patch', 'delete']
-    : ['list', 'watch', 'create', 'deletecollection'];
+  const without = served.kind.withoutVerbs ?? [];
+  return (named ? objectVerbs : collectionVerbs).filter((verb) => !without.includes(verb));
 }
+
+const objectVerbs: readonly ResourceVerb[] = ['get', 'list', 'watch', 'update', 'patch', 'delete'];
+const collectionVerbs: readonly ResourceVerb[] = ['list', 'watch', 'create', 'deletecollection'];
 
 const methods: Readonly<Record<ResourceVerb, string>> = {
   get: 'GET',
@@ -114,9 +116,7 @@ const allowedMethods = ({ served, info }: VerbRequest): readonly string[] => [
 /** Cluster-scoped kinds are not found in namespaces, namespaced objects not outside (CVE-2019-11247, CVE-2022-3162). */
 function checkScope({ served, info }: VerbRequest): void {
   const namespaced = served.kind.scope === 'Namespaced';
-  const addressed =
-    info.path.includes('/namespaces/') && served.kind.resource !== 'namespaces' ? info.namespace !== '' : false;
-  if (!namespaced && addressed) throw noSuchPath();
+  if (!namespaced && info.inNamespace) throw noSuchPath();
   const across = info.verb === 'list' || info.verb === 'watch';
-  if (namespaced && !addressed && !across) throw noSuchPath();
+  if (namespaced && !info.inNamespace && !across) throw noSuchPath();
 }

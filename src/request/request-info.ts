@@ -13,8 +13,13 @@ export interface ResourceRequest {
   /** Full name; '' for core. */
   readonly group: string;
   readonly version: string;
-  /** '' for cluster-scoped resources and for collections across all namespaces. */
+  /**
+   * '' for cluster-scoped resources and for collections across all namespaces. Of a namespace itself, its name, as
+   * authorizers of published servers see it.
+   */
   readonly namespace: string;
+  /** The path leads through a namespace to the resource. */
+  readonly inNamespace: boolean;
   readonly resource: string;
   /** '' where none was named. */
   readonly subresource: string;
@@ -102,7 +107,7 @@ function resourceSegments(segments: readonly string[]): GroupPath | undefined {
   return undefined;
 }
 
-type Place = Pick<ResourceRequest, 'namespace' | 'resource' | 'name' | 'subresource'>;
+type Place = Pick<ResourceRequest, 'namespace' | 'inNamespace' | 'resource' | 'name' | 'subresource'>;
 
 function locate(segments: readonly string[]): Place {
   const [first = '', second = '', third = ''] = segments;
@@ -110,7 +115,7 @@ function locate(segments: readonly string[]): Place {
   const [resource = '', name = '', subresource = '', ...more] = inNamespace ? segments.slice(2) : segments;
   if (more.length > 0) throw noSuchPath();
   const namespace = inNamespace ? second : first === 'namespaces' ? name : '';
-  return { namespace, resource, name, subresource };
+  return { namespace, inNamespace, resource, name, subresource };
 }
 
 function collectionVerb(verb: ResourceVerb, query: URLSearchParams): ResourceVerb {

@@ -40,6 +40,7 @@ async function createNamespace(registry: Registry, served: ServedResource, name:
         version,
         resource,
         namespace: '',
+        inNamespace: false,
         name: '',
         subresource: '',
       },

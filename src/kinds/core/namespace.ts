@@ -118,6 +118,8 @@ export const namespace = (_dialect: Dialect): Kind => ({
       validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
     },
   ],
+  // A mistyped request must not delete everything; published servers don't serve it either.
+  withoutVerbs: ['deletecollection'],
   createOnUpdate: false,
   unconditionalUpdate: true,
   deleteReturnsObject: false,
