@@ -38,6 +38,12 @@ const schema = kindSchema('api.core.v1.Namespace', 'A scope for names: namespace
   status: optional(3, namespaceStatus, 'The state of the namespace.', { presence: 'always' }),
 });
 
+/** Every namespace can be selected by its name as a label (KEP-2161). */
+function labelWithName({ metadata }: ApiObject, { dialect }: StrategyContext): void {
+  if (metadata.name === undefined) return;
+  metadata.labels = { ...metadata.labels, [`${dialect.domain}/metadata.name`]: metadata.name };
+}
+
 /** A new namespace is active, and keeps what is in it until the namespace controller has deleted that. */
 function prepareForCreate(object: ApiObject, { dialect }: StrategyContext): void {
   const namespace = typed(schema, object);
@@ -88,6 +94,7 @@ export const namespace = (_dialect: Dialect): Kind => ({
   selectableFields: { 'status.phase': phaseOf },
   columns: [nameColumn, column('Status', 'Whether the namespace is active or being deleted.', phaseOf), ageColumn],
   strategy: {
+    default: labelWithName,
     prepareForCreate,
     validateCreate: validateSpecFinalizers,
     prepareForUpdate: putBackFinalizers,
