@@ -97,6 +97,7 @@ export abstract class BaseExchange implements Exchange {
   /** To be called once, when nothing more can be sent or received. */
   protected end(complete: boolean): void {
     if (this.#ended) return;
+    this.#failBody?.(bodyCut());
     if (!complete) this.abort(new ClientGone());
     this.#ended = true;
     this.#owner.ended(this);
@@ -152,10 +153,7 @@ export abstract class BaseExchange implements Exchange {
           this.#failBody = undefined;
           resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes));
         },
-        cut: () => {
-          if (this.#failBody)
-            fail(new StatusError('BadRequest', 'the body of the request ended before it was complete'));
-        },
+        cut: () => this.#failBody?.(bodyCut()),
       });
     });
   }
@@ -168,6 +166,9 @@ export interface BodyEvents {
   /** The client went away in the middle. */
   cut(): void;
 }
+
+const bodyCut = (): StatusError =>
+  new StatusError('BadRequest', 'the body of the request ended before it was complete');
 
 const tooLarge = (bytesMax: number): StatusError =>
   new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${bytesMax}`);

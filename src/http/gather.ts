@@ -36,8 +36,10 @@ export function* gatherList(framing: Framing, items: Iterable<ItemBytes>): Gener
   let between = 0;
   for (const { bytes } of items) {
     if (!filling.fits(between + bytes.length)) {
-      yield filling;
-      filling = new Filling();
+      if (!filling.empty) {
+        yield filling;
+        filling = new Filling();
+      }
       if (bytes.length >= largeItemBytes) {
         if (between > 0) yield { bytes: separator };
         yield { bytes };
@@ -55,7 +57,7 @@ export function* gatherList(framing: Framing, items: Iterable<ItemBytes>): Gener
     filling = new Filling();
   }
   filling.put(tail);
-  yield filling;
+  if (!filling.empty) yield filling;
 }
 
 /** The same for pieces that need nothing between them. */
@@ -76,6 +78,10 @@ const free: Buffer[] = [];
 class Filling implements Chunk {
   readonly #buffer = free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
   #used = 0;
+
+  get empty(): boolean {
+    return this.#used === 0;
+  }
 
   fits(bytes: number): boolean {
     return this.#used + bytes <= chunkBytes;

@@ -122,8 +122,9 @@ export class Http2Exchange extends BaseExchange {
   }
 }
 
+/** `close` would end the body first, and a response without a length would look complete. */
 function cut(stream: ServerHttp2Stream): void {
-  if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  stream.destroy(new Error('the response is cut off'));
 }
 
 const ignore = (): void => {};

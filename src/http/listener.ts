@@ -88,6 +88,7 @@ class TlsListener implements Listener {
   readonly #closed = Promise.withResolvers<void>();
   #sweep: Closable | undefined;
   #accepting = true;
+  #serverClosed = false;
   address = '';
   port = 0;
 
@@ -140,7 +141,10 @@ class TlsListener implements Listener {
   stopAccepting(): void {
     if (!this.#accepting) return;
     this.#accepting = false;
-    this.#server.close(() => this.#closed.resolve());
+    this.#server.close(() => {
+      this.#serverClosed = true;
+      this.#checkClosed();
+    });
     for (const connection of this.#connections.values()) connection.retire();
   }
 
@@ -162,6 +166,11 @@ class TlsListener implements Listener {
     const reason = new StatusError('ServiceUnavailable', 'the server is shutting down');
     for (const connection of this.#connections.values()) connection.destroy(reason);
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** A TLS socket is told of its end a little later than the TCP socket below it. */
+  #checkClosed(): void {
+    if (this.#serverClosed && this.#connections.size === 0) this.#closed.resolve();
   }
 
   #wire(): void {
@@ -210,7 +219,8 @@ class TlsListener implements Listener {
       retire: () => {
         if (!session.closed) session.close();
       },
-      destroy: () => session.destroy(),
+      // Without a code, responses that are cut off would look like ones that ended.
+      destroy: () => session.destroy(connection.exchanges > 0 ? new Error('responses are cut off') : undefined),
     });
     session.on('stream', (stream, headers, _flags, lines) => this.#serveHttp2(connection, stream, headers, lines));
     this.#accept(socket, connection);
@@ -220,6 +230,7 @@ class TlsListener implements Listener {
     this.#connections.set(socket, connection);
     socket.once('close', () => {
       this.#connections.delete(socket);
+      this.#checkClosed();
     });
     if (!this.#accepting) connection.retire();
   }

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { boundedMemo } from './bounded-memo.ts';
+import { acceptsGzip, gzipWhole } from './gzip.ts';
+import { warningHeaders } from './warning.ts';
+
+describe('Accept-Encoding', () => {
+  const rows: readonly (readonly [header: string, accepted: boolean])[] = [
+    ['gzip', true],
+    ['GZIP', true],
+    ['x-gzip', true],
+    ['deflate, gzip;q=1.0, *;q=0.5', true],
+    ['gzip;q=0', false],
+    ['gzip; q=0.0', false],
+    ['gzip;q=0, *', false],
+    ['*', true],
+    ['*;q=0', false],
+    ['br, deflate', false],
+    ['identity', false],
+    ['', false],
+  ];
+  for (const [header, accepted] of rows) {
+    it(`${JSON.stringify(header)}: ${accepted ? 'gzip' : 'as it is'}`, () =>
+      assert.equal(acceptsGzip(header), accepted));
+  }
+});
+
+describe('gzipWhole', () => {
+  for (const length of [0, 1, 1023, 1024, 1025, 60_000]) {
+    it(`gives back ${length} bytes`, () => {
+      const body = randomBytes(length);
+      assert.deepEqual(gunzipSync(gzipWhole(body)), body);
+    });
+  }
+  it('makes text smaller', () => assert.ok(gzipWhole(Buffer.alloc(4096, 'abc')).length < 100));
+});
+
+describe('Warning headers', () => {
+  it('quote', () => {
+    assert.deepEqual(warningHeaders(['unknown field "spec.a"', 'back\\slash']), [
+      '299 - "unknown field \\"spec.a\\""',
+      '299 - "back\\\\slash"',
+    ]);
+  });
+  it('cannot start another header', () => {
+    assert.deepEqual(warningHeaders(['a\r\nset-cookie: x\0']), ['299 - "a set-cookie: x"']);
+  });
+  it('are UTF-8 on the wire', () => {
+    const [header = ''] = warningHeaders(['größer']);
+    assert.equal(Buffer.from(header, 'latin1').toString(), '299 - "größer"');
+  });
+  it('are not repeated, and bounded', () => {
+    assert.equal(warningHeaders(['same', 'same']).length, 1);
+    const all = warningHeaders(Array.from({ length: 5_000 }, (_, i) => `field ${i}`));
+    assert.equal(all.length, 100);
+    assert.ok(warningHeaders(Array.from({ length: 100 }, (_, i) => `${i}`.repeat(500))).join('').length <= 8 * 1024);
+  });
+});
+
+describe('boundedMemo', () => {
+  it('remembers, and forgets the oldest', () => {
+    let made = 0;
+    const memo = boundedMemo((text) => `${text}${made++}`, { countMax: 4, lengthMax: 3 });
+    assert.equal(memo('a'), 'a0');
+    assert.equal(memo('a'), 'a0');
+    for (const text of ['b', 'c', 'd', 'e']) memo(text);
+    assert.equal(memo('e'), 'e4');
+    assert.equal(memo('a'), 'a5');
+    assert.notEqual(memo('long'), memo('long'));
+  });
+});

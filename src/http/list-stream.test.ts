@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as requestHttps } from 'node:https';
+import { after, before, describe, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { StatusError } from '../meta/status-error.ts';
+import type { Exchange } from './exchange.ts';
+import { gatherList } from './gather.ts';
+import { sendList, sendPieces } from './list-stream.ts';
+import { ca, fetch2, type Received, readAll, type Started, start, until } from './listener-harness.ts';
+
+let handle: (exchange: Exchange) => void = () => {};
+let started: Started;
+before(async () => {
+  started = await start((exchange) => handle(exchange));
+});
+after(() => started[Symbol.asyncDispose]());
+
+const head = '{"items":[';
+const tail = ']}';
+const options = { status: 200, contentType: 'application/json', compress: true };
+const item = (text: string) => ({ bytes: Buffer.from(JSON.stringify(text)) });
+const joined = (items: readonly { readonly bytes: Buffer }[]) =>
+  `${head}${items.map(({ bytes }) => bytes).join(',')}${tail}`;
+
+/** Sizes around the borders of chunks, and of items that are not copied. */
+const shapes: Readonly<Record<string, readonly number[]>> = {
+  none: [],
+  one: [10],
+  'a few': [1, 2, 3],
+  'some thousand': Array.from({ length: 5_000 }, (_, i) => i % 700),
+  'one that is large': [1_000_000],
+  'large ones': [10, 200_000, 10, 300_000, 400_000, 10],
+  'ones that just fill chunks': [262_144 - head.length - 2, 5, 262_144 - 2, 262_144 - 3, 1, 131_072, 131_071],
+  'ones that leave no room for the end': [262_144 - head.length - 3],
+};
+
+describe('a list', () => {
+  for (const [name, sizes] of Object.entries(shapes)) {
+    const items = sizes.map((size, at) => item(String.fromCharCode(97 + (at % 26)).repeat(size)));
+    const expected = joined(items);
+
+    it(`of ${name} is gathered as it would be joined`, () => {
+      let text = '';
+      for (const { bytes, sent } of gatherList({ head, separator: ',', tail }, items)) {
+        assert.ok(bytes.length > 0);
+        text += Buffer.from(bytes).toString();
+        sent?.();
+      }
+      assert.ok(text === expected);
+    });
+
+    it(`of ${name} arrives, over both protocols, plain and compressed`, async () => {
+      handle = (exchange) => void sendList(exchange, { head, items, tail }, options);
+      for (const encoding of ['identity', 'gzip']) {
+        for (const received of [await over2(encoding), await over1(encoding)]) {
+          assert.equal(received.status, 200);
+          assert.equal(received.headers['content-encoding'], encoding === 'gzip' ? 'gzip' : undefined);
+          assert.equal(received.headers['content-type'], 'application/json');
+          const body = encoding === 'gzip' ? gunzipSync(received.body) : received.body;
+          assert.ok(body.toString() === expected);
+          if (expected.length < 10_000) assert.equal(received.headers['content-length'], String(received.body.length));
+        }
+      }
+    });
+  }
+
+  it('is not mixed up with others that are sent at the same time', async () => {
+    handle = (exchange) => {
+      const letter = exchange.target.slice(1);
+      const items = Array.from({ length: 3_000 }, () => item(letter.repeat(500)));
+      void sendList(exchange, { head, items, tail }, options);
+    };
+    const session = await started.http2();
+    const letters = [...'abcdefghij'];
+    const all = await Promise.all(letters.map((letter) => fetch2(session, `/${letter}`)));
+    for (const [at, { body }] of all.entries()) {
+      assert.ok(body.toString() === joined(Array.from({ length: 3_000 }, () => item((letters[at] ?? '').repeat(500)))));
+    }
+    session.destroy();
+  });
+
+  it('of pieces arrives', async () => {
+    const pieces = Array.from({ length: 2_000 }, (_, i) =>
+      i % 2 ? `piece ${i} `.repeat(30) : Buffer.from(`bytes ${i} `),
+    );
+    handle = (exchange) => void sendPieces(exchange, pieces, { ...options, compress: false });
+    assert.ok((await over2('gzip')).body.toString() === pieces.join(''));
+    handle = (exchange) => void sendPieces(exchange, [], options);
+    assert.equal((await over2('identity')).body.length, 0);
+  });
+
+  for (const encoding of ['identity', 'gzip']) {
+    it(`waits for the client and stops when it is gone, ${encoding}`, async () => {
+      let taken = 0;
+      let returned = false;
+      const done = Promise.withResolvers<void>();
+      function* endless() {
+        try {
+          for (;;) {
+            taken += 1;
+            // Not compressible, so that gzip cannot swallow it all.
+            yield { bytes: Buffer.from(Array.from({ length: 200 }, () => Math.random().toString(36)).join('')) };
+          }
+        } finally {
+          returned = true;
+        }
+      }
+      handle = (exchange) => void sendList(exchange, { head, items: endless(), tail }, options)?.then(done.resolve);
+      const session = await started.http2();
+      const stream = session.request({ ':path': '/', 'accept-encoding': encoding });
+      stream.on('error', () => {});
+      await once(stream, 'response');
+      let seen = 0;
+      do {
+        seen = taken;
+        for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+      } while (taken > seen);
+      assert.ok(taken < 10_000, 'nobody reads, so little may have been made');
+      session.destroy();
+      await done.promise;
+      assert.ok(returned);
+    });
+  }
+
+  it('that fails midway is cut off, and its failure told', async () => {
+    const failure = Promise.withResolvers<unknown>();
+    function* failing() {
+      for (let count = 0; count < 2_000; count += 1) yield item('x'.repeat(1_000));
+      throw new Error('unreadable');
+    }
+    handle = (exchange) => void sendList(exchange, { head, items: failing(), tail }, options)?.catch(failure.resolve);
+    await assert.rejects(over2('identity'));
+    assert.match(String(await failure.promise), /unreadable/);
+    function* failingAtOnce() {
+      yield item('x');
+      throw new Error('unreadable at once');
+    }
+    handle = (exchange) => {
+      assert.throws(() => sendList(exchange, { head, items: failingAtOnce(), tail }, options), /at once/);
+      assert.equal(exchange.responded, false, 'so that there can be a Status');
+      exchange.respond(500, {});
+    };
+    assert.equal((await over2('identity')).status, 500);
+  });
+
+  it('ends when its exchange is aborted', async () => {
+    const done = Promise.withResolvers<void>();
+    const items = Array.from({ length: 20_000 }, () => item('x'.repeat(1_000)));
+    let exchange: Exchange | undefined;
+    handle = (each) => {
+      exchange = each;
+      void sendList(each, { head, items, tail }, options)?.then(done.resolve);
+    };
+    const stream = (await started.http2()).request({ ':path': '/' });
+    const failed = new Promise((resolve) => stream.once('error', resolve));
+    await until(() => exchange !== undefined);
+    exchange?.abort(new StatusError('Timeout', 'too slow'));
+    await done.promise;
+    stream.resume();
+    await failed;
+  });
+});
+
+async function over2(encoding: string): Promise<Received> {
+  const session = await started.http2();
+  try {
+    return await fetch2(session, '/', { headers: { 'accept-encoding': encoding } });
+  } finally {
+    session.destroy();
+  }
+}
+
+async function over1(encoding: string): Promise<Received> {
+  const { port } = started.listener;
+  const request = requestHttps({ host: '127.0.0.1', port, ca, agent: false, headers: { 'accept-encoding': encoding } });
+  request.end();
+  const [response] = await once(request, 'response');
+  return { status: response.statusCode, headers: response.headers, body: await readAll(response) };
+}

@@ -1,0 +1,156 @@
+import { createPublicKey } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
+import { systemRandom } from '../base/random.ts';
+import { type CertificateUse, issueCertificate, issueSelfSigned } from '../pki/certificate.ts';
+import { generateKey, keyToPem } from '../pki/keys.ts';
+import type { Exchange } from './exchange.ts';
+import { type Listener, type ListenerLimits, listen } from './listener.ts';
+
+/** Listeners on the loopback interface, and clients of both protocols, for tests. */
+
+const hourMs = 3600_000;
+
+function authority(commonName: string) {
+  const privateKey = generateKey();
+  const request = {
+    subject: { commonName },
+    publicKey: createPublicKey(privateKey),
+    uses: ['authority'] as const,
+    ...validity(),
+  };
+  return { certificate: issueSelfSigned(request, privateKey, systemRandom), privateKey };
+}
+
+const validity = () => ({ notBefore: Date.now() - hourMs, notAfter: Date.now() + hourMs });
+
+function issued(issuer: ReturnType<typeof authority>, commonName: string, use: CertificateUse) {
+  const key = generateKey();
+  const request = {
+    subject: { commonName },
+    publicKey: createPublicKey(key),
+    uses: [use],
+    hosts: ['127.0.0.1'],
+    ...validity(),
+  };
+  return { cert: issueCertificate(issuer, request, systemRandom).toString(), key: keyToPem(key) };
+}
+
+const trusted = authority('test-ca');
+
+export const ca = trusted.certificate.toString();
+export const serving = issued(trusted, 'server', 'serverAuth');
+export const clientPair = issued(trusted, 'alice', 'clientAuth');
+export const strangerPair = issued(authority('other-ca'), 'mallory', 'clientAuth');
+
+export interface Started extends AsyncDisposable {
+  readonly listener: Listener;
+  /** An HTTP/2 connection, closed with the harness. */
+  http2(options?: ConnectionOptions): Promise<ClientHttp2Session>;
+  /** A TLS connection without ALPN, for HTTP/1.1 by hand. */
+  tls(options?: ConnectionOptions): Promise<TLSSocket>;
+}
+
+export async function start(
+  handle: (exchange: Exchange) => void,
+  options: {
+    readonly limits?: Partial<ListenerLimits>;
+    readonly clock?: Clock;
+    readonly logger?: Logger;
+    readonly ca?: string;
+  } = {},
+): Promise<Started> {
+  const { clock = systemClock, logger = silentLogger, limits = {} } = options;
+  const tls = { ...serving, ...(options.ca !== undefined && { ca: options.ca }) };
+  const listener = await listen({ tls, address: '127.0.0.1', port: 0, handle, clock, logger, limits });
+  const open: { destroy(): void }[] = [];
+  return {
+    listener,
+    async http2(more = {}) {
+      const session = connect(`https://127.0.0.1:${listener.port}`, { ca, ...more });
+      session.on('error', () => {});
+      open.push(session);
+      await once(session, 'remoteSettings');
+      return session;
+    },
+    async tls(more = {}) {
+      const socket = connectTls({ host: '127.0.0.1', port: listener.port, ca, ...more });
+      socket.on('error', () => {});
+      open.push(socket);
+      await once(socket, 'secureConnect');
+      return socket;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const each of open) each.destroy();
+      listener.close();
+      await listener.drain(0);
+    },
+  };
+}
+
+export interface Received {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Sends a request and reads the whole response. */
+export async function fetch2(
+  session: ClientHttp2Session,
+  path: string,
+  options: {
+    readonly method?: string;
+    readonly body?: Uint8Array | string | undefined;
+    readonly headers?: OutgoingHttpHeaders;
+  } = {},
+): Promise<Received> {
+  const { method = 'GET', body, headers = {} } = options;
+  const stream = session.request({ ':path': path, ':method': method, ...headers }, { endStream: body === undefined });
+  if (body !== undefined) stream.end(body);
+  return received(stream);
+}
+
+/** Rejects where the stream closes without a response. */
+export async function received(stream: ClientHttp2Stream): Promise<Received> {
+  const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
+    stream.once('response', resolve);
+    stream.once('error', reject);
+    stream.once('close', () => reject(new Error('closed without a response')));
+  });
+  return { status: Number(headers[':status']), headers, body: await readAll(stream) };
+}
+
+export async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** Writes text and reads what comes until the server closes the connection. */
+export async function exchangeText(socket: TLSSocket, text: string): Promise<string> {
+  socket.write(text);
+  return readToClose(socket);
+}
+
+export async function readToClose(socket: TLSSocket): Promise<string> {
+  let all = '';
+  socket.on('data', (chunk: Buffer) => {
+    all += chunk.toString('latin1');
+  });
+  if (!socket.closed) await once(socket, 'close');
+  return all;
+}
+
+/** Waits, a turn of the event loop at a time, until something holds. The test's own timeout is the limit. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
