@@ -16,6 +16,12 @@ export const limits = {
   /** Text of a quantity, and the power of ten that may stand behind it. */
   quantityLengthMax: 128,
   quantityExponentMax: 128,
+  /** Operations of one JSON Patch. */
+  jsonPatchOperationsMax: 10_000,
+  /** JSON text of all values that one JSON Patch copies (CVE-2019-1002100). */
+  jsonPatchCopyBytesMax: 3 * 1024 * 1024,
+  /** Fields and elements that applying one patch may look at; no patch of an honest client comes near. */
+  patchStepsMax: 20_000_000,
   /** Requests in flight that read; watches and health checks don't count. */
   readsInFlightMax: 400,
   /** Requests in flight that write. */
@@ -43,6 +49,8 @@ export const limits = {
   /** How long, and how many bytes, a refused HTTP/1.1 body is still read so that the client sees the answer. */
   lingerMs: 1_000,
   lingerBytesMax: 1024 * 1024,
+  /** Objects that are often read compressed, with their compressed forms. */
+  gzipKeptBytesMax: 8 * 1024 * 1024,
   /** Buffers of 256 KiB that are kept to be filled with the next lists. */
   listChunksKept: 16,
   headerBytesMax: 64 * 1024,
@@ -97,6 +105,8 @@ export const limits = {
   drainMsMax: 30_000,
   /** A client may ask for no longer watch than a day. */
   watchTimeoutMsMax: 24 * 3600_000,
+  /** Path elements of field sets whose canonical text is kept. */
+  pathElementsKept: 10_000,
   /** Deletions of one delete-collection request under way at once. */
   deleteCollectionParallel: 32,
   /** How often watches that asked for bookmarks get one. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { limits } from '../base/limits.ts';
 import { boundedMemo } from './bounded-memo.ts';
 import { acceptsGzip, gzipWhole } from './gzip.ts';
 import { warningHeaders } from './warning.ts';
@@ -34,6 +35,18 @@ describe('gzipWhole', () => {
       assert.deepEqual(gunzipSync(gzipWhole(body)), body);
     });
   }
+  it('compresses what comes again only once, and forgets it in time', () => {
+    const body = randomBytes(5_000);
+    gzipWhole(body);
+    const second = gzipWhole(body);
+    assert.equal(gzipWhole(body), second);
+    for (let bytes = 0; bytes < limits.gzipKeptBytesMax; bytes += 120_000) {
+      const other = randomBytes(60_000);
+      for (let round = 0; round < 2; round += 1) gzipWhole(other);
+    }
+    assert.notEqual(gzipWhole(body), second);
+    assert.deepEqual(gunzipSync(gzipWhole(body)), body);
+  });
   it('makes text smaller', () => assert.ok(gzipWhole(Buffer.alloc(4096, 'abc')).length < 100));
 });
 

@@ -1,4 +1,5 @@
 import { crc32, gzipSync } from 'node:zlib';
+import { limits } from '../base/limits.ts';
 import { parseQuality } from './accept.ts';
 import { boundedMemo } from './bounded-memo.ts';
 
@@ -23,9 +24,34 @@ export const acceptsGzip: (header: string) => boolean = boundedMemo(
 /** Below this a body fits one packet whatever is done to it, and setting up a compressor costs as much as the request. */
 const storedBytesMax = 1024;
 
-/** A whole body in gzip format (RFC 1952), made at once. Bodies of up to some 64 KiB: longer ones hold up all others. */
+/**
+ * A whole body in gzip format (RFC 1952), made at once. Bodies of up to some 64 KiB: longer ones hold up all others. The
+ * bytes must never change: those of an object that is read again and again are compressed once.
+ */
 export function gzipWhole(body: Uint8Array): Buffer {
-  return body.length <= storedBytesMax ? gzipStored(body) : gzipSync(body, { level: gzipLevel });
+  if (body.length <= storedBytesMax) return gzipStored(body);
+  const known = kept.get(body);
+  if (known) return known;
+  const compressed = gzipSync(body, { level: gzipLevel });
+  if (seen.has(body)) keep(body, compressed);
+  else seen.add(body);
+  return compressed;
+}
+
+/** Bodies that were compressed before. Most never are again, so only what comes a second time is kept. */
+const seen = new WeakSet<Uint8Array>();
+const kept = new Map<Uint8Array, Buffer>();
+let keptBytes = 0;
+
+/** The oldest go first. */
+function keep(body: Uint8Array, compressed: Buffer): void {
+  kept.set(body, compressed);
+  keptBytes += body.length + compressed.length;
+  for (const [oldest, its] of kept) {
+    if (keptBytes <= limits.gzipKeptBytesMax) break;
+    kept.delete(oldest);
+    keptBytes -= oldest.length + its.length;
+  }
 }
 
 const memberHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
