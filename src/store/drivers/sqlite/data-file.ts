@@ -1,5 +1,5 @@
 /** The data file: its layout, how it is made, and how a file that is not ours is told from one that is. */
-import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Revision, StoreError } from '../../store.ts';
@@ -84,6 +84,7 @@ export const createPrivately = (file: string): void => {
 const withDatabase = (file: string, prepare: (database: DatabaseSync) => void): DatabaseSync => {
   let database: DatabaseSync | undefined;
   try {
+    assertWhole(file);
     database = new DatabaseSync(file, { timeout: busyMs });
     prepare(database);
     return database;
@@ -102,6 +103,36 @@ const isEmpty = (database: DatabaseSync): boolean =>
 const createLayout = (database: DatabaseSync): void => {
   database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;
     BEGIN IMMEDIATE; ${layout} COMMIT`);
+};
+
+/**
+ * Throws where the file is shorter than its header says (sqlite.org/fileformat.html section 1.3): SQLite itself would
+ * notice only when it reads what is missing. Not looked at while a write-ahead log waits to be put into the file.
+ */
+const assertWhole = (file: string): void => {
+  const wal = `${file}-wal`;
+  if (!existsSync(file) || (existsSync(wal) && statSync(wal).size > 0)) return;
+  const header = readHeader(file);
+  const size = header.readUInt16BE(16);
+  const expected = header.readUInt32BE(28) * (size === 1 ? 65_536 : size);
+  const current = header.readUInt32BE(24) === header.readUInt32BE(92);
+  const actual = statSync(file).size;
+  if (!current || actual === 0 || actual >= expected) return;
+  throw new StoreError(
+    'corrupt',
+    `damaged data was found in ${file}: ${actual} bytes are left of ${expected}; it was left as it is`,
+  );
+};
+
+const readHeader = (file: string): Buffer => {
+  const header = Buffer.alloc(100);
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, header, 0, header.length, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  return header;
 };
 
 /** Throws where the file is not a data file of this layout, before anything is written to it. */

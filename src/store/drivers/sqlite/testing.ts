@@ -1,0 +1,79 @@
+/** For the tests of this folder. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import type { Store } from '../../store.ts';
+import { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts';
+
+export interface Place {
+  readonly folder: string;
+  readonly file: string;
+  /** Opens a store on `file`; closed when the test ends. */
+  open(options?: Partial<SqliteStoreOptions>): Promise<Store>;
+  /** The files of the folder and what they hold. */
+  contents(): Readonly<Record<string, string>>;
+}
+
+/** A folder for a data file, gone when the test ends. */
+export const placeFor = (context: TestContext): Place => {
+  const folder = mkdtempSync(join(tmpdir(), 'sqlite-store-'));
+  const file = join(folder, 'data.db');
+  const opened: Store[] = [];
+  context.after(async () => {
+    await Promise.all(opened.map((store) => store.close()));
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    folder,
+    file,
+    async open(options = {}) {
+      const store = await openSqliteStore({ file, ...options });
+      opened.push(store);
+      return store;
+    },
+    contents: () =>
+      Object.fromEntries(
+        readdirSync(folder).map((name) => [name, readFileSync(join(folder, name)).toString('base64')]),
+      ),
+  };
+};
+
+export interface Child {
+  readonly process: ChildProcess;
+  /** The next line that the child prints; undefined when it has ended. */
+  line(): Promise<string | undefined>;
+  kill(): Promise<void>;
+}
+
+/** Runs a module's text in a process of its own, with this folder's modules within reach as `sqlite.<export>`. */
+export const inChild = (context: TestContext, source: string): Child => {
+  const modules = ['sqlite-store', 'backup', 'restore'].map((name) => new URL(`./${name}.ts`, import.meta.url).href);
+  const imports = modules.map((url, index) => `import * as m${index} from '${url}';`).join('');
+  const text = `${imports} const sqlite = { ...m0, ...m1, ...m2 }; ${source}`;
+  // A file, since what `--eval` needs on the command line reaches the worker's too, and is refused there.
+  const folder = mkdtempSync(join(tmpdir(), 'sqlite-child-'));
+  writeFileSync(join(folder, 'child.mjs'), text);
+  const child = spawn(process.execPath, [join(folder, 'child.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ended = once(child, 'exit');
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  context.after(async () => {
+    await kill();
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    process: child,
+    async line() {
+      const next = await lines.next();
+      return next.done ? undefined : next.value;
+    },
+    kill,
+  };
+};

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { bytes, rejected } from '../../conformance/subject.ts';
+import { StoreError } from '../../store.ts';
+import { inChild, placeFor } from './testing.ts';
+
+test('a worker that dies fails the calls under way, the feeds and what follows', async (context) => {
+  const { open } = placeFor(context);
+  const workers: Worker[] = [];
+  const startWorker = () => {
+    const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url));
+    workers.push(worker);
+    return worker;
+  };
+  const store = await open({ startWorker });
+  const { revision } = await store.create('/a', bytes('one'));
+  const feed = store.changes(revision, new AbortController().signal)[Symbol.asyncIterator]();
+  const waiting = rejected(feed.next(), 'unavailable');
+  const [worker] = workers;
+  assert.ok(worker);
+  const calls = Promise.allSettled([
+    store.get('/a'),
+    store.list('/'),
+    store.create('/b', bytes('x')),
+    store.compact(revision),
+  ]);
+  await worker.terminate();
+  await waiting;
+  for (const outcome of await calls) {
+    if (outcome.status === 'rejected') {
+      assert.ok(outcome.reason instanceof StoreError && outcome.reason.code === 'unavailable', String(outcome.reason));
+    }
+  }
+  for (const call of [() => store.head(), () => store.get('/a'), () => store.create('/c', bytes('x'))]) {
+    await rejected(call(), 'unavailable');
+  }
+  await store.close();
+
+  const reopened = await open();
+  assert.ok(await reopened.get('/a'), 'the file was given back, and what was acknowledged is there');
+});
+
+test('a worker that cannot start fails the opening', async (context) => {
+  const { open } = placeFor(context);
+  const startWorker = () => new Worker('throw new Error("no")', { eval: true });
+  await rejected(open({ startWorker }), 'unavailable');
+});
+
+test('what a killed process was told is durable is there, whole and in order', async (context) => {
+  const { file, open } = placeFor(context);
+  const child = inChild(
+    context,
+    `const store = await sqlite.openSqliteStore({ file: ${JSON.stringify(file)} });
+     let next = 0;
+     const write = async () => {
+       for (;;) {
+         const name = next++;
+         const { revision } = await store.create('/w/' + name, new TextEncoder().encode('value ' + name));
+         console.log(name + ' ' + revision);
+       }
+     };
+     for (let writer = 0; writer < 8; writer++) write();`,
+  );
+  const acknowledged = new Map<string, number>();
+  while (acknowledged.size < 500) {
+    const line = await child.line();
+    assert.ok(line !== undefined, 'the child writes until it is killed');
+    const [name = '', revision = ''] = line.split(' ');
+    acknowledged.set(`/w/${name}`, Number(revision));
+  }
+  await child.kill();
+  const store = await open();
+  const { records, revision } = await store.list('/w/');
+  const found = new Map(records.map((record) => [record.key, record]));
+  for (const [key, written] of acknowledged) assert.equal(found.get(key)?.revision, written, key);
+  for (const { key, value } of records) assert.equal(Buffer.from(value).toString(), `value ${key.slice(3)}`);
+  assert.ok(revision >= Math.max(...acknowledged.values()));
+});

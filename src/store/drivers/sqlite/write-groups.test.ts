@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { type Change, StoreError } from '../../store.ts';
+import { packOutcomes, unpackWrites, type WriteOutcome } from './messages.ts';
+import { WriteGroups, type WriteRequest } from './write-groups.ts';
+
+const create = (name: string): WriteRequest => ({ verb: 'create', key: name, value: new Uint8Array(1), expected: 0 });
+
+interface SentGroup {
+  readonly keys: readonly string[];
+  answer(outcomes: readonly WriteOutcome[]): void;
+  fail(error: Error): void;
+}
+
+const groupsUnderTest = () => {
+  const sent: SentGroup[] = [];
+  const published: Change[] = [];
+  const groups = new WriteGroups(
+    (packed) => {
+      const { promise, resolve, reject } = Promise.withResolvers<ArrayBuffer>();
+      const keys = unpackWrites(packed).map(({ key }) => Buffer.from(key).toString());
+      sent.push({ keys, answer: (outcomes) => resolve(packOutcomes(outcomes)), fail: reject });
+      return promise;
+    },
+    (changes) => published.push(...changes),
+  );
+  return { groups, sent, published };
+};
+
+const committed = (revision: number): WriteOutcome => ({ status: 'committed', revision, previous: new Uint8Array(0) });
+
+test('writes of one turn travel together, and those that come meanwhile in the next group', async () => {
+  const { groups, sent, published } = groupsUnderTest();
+  const first = [groups.write(create('a')), groups.write(create('b'))];
+  await turn();
+  const second = groups.write(create('c'));
+  await turn();
+  const third = [groups.write(create('d')), groups.write(create('e'))];
+  await turn();
+  assert.deepEqual(
+    sent.map(({ keys }) => keys),
+    [['a', 'b'], ['c']],
+  );
+  sent[0]?.answer([committed(2), committed(3)]);
+  assert.deepEqual(await Promise.all(first), [{ revision: 2 }, { revision: 3 }]);
+  assert.deepEqual(
+    published.map(({ key }) => key),
+    ['a', 'b'],
+  );
+  await turn();
+  assert.deepEqual(sent[2]?.keys, ['d', 'e']);
+  sent[1]?.answer([committed(4)]);
+  sent[2]?.answer([committed(5), committed(6)]);
+  await Promise.all([second, ...third, groups.idle()]);
+});
+
+test('refusals reach their callers, and only commits are published', async () => {
+  const { groups, sent, published } = groupsUnderTest();
+  const calls = ['a', 'b', 'c', 'd'].map((name) => groups.write({ ...create(name), verb: 'update', expected: 2 }));
+  await turn();
+  const previous = Uint8Array.of(9);
+  sent[0]?.answer([
+    { status: 'conflict', revision: 7 },
+    { status: 'committed', revision: 8, previous },
+    { status: 'notFound' },
+  ]);
+  await assert.rejects(calls[0] ?? assert.fail(), { code: 'conflict', key: 'a', revision: 7 });
+  await assert.rejects(calls[2] ?? assert.fail(), { code: 'notFound', key: 'c' });
+  await assert.rejects(calls[3] ?? assert.fail(), { code: 'unavailable' });
+  assert.deepEqual(published, [
+    {
+      type: 'update',
+      key: 'b',
+      revision: 8,
+      value: new Uint8Array(1),
+      previous: { key: 'b', value: previous, revision: 2 },
+    },
+  ]);
+});
+
+test('a group that fails rejects its writes and no others', async () => {
+  const { groups, sent, published } = groupsUnderTest();
+  const lost = groups.write(create('a'));
+  await turn();
+  const kept = groups.write(create('b'));
+  await turn();
+  sent[0]?.fail(new StoreError('full', 'no room'));
+  await assert.rejects(lost, { code: 'full' });
+  sent[1]?.answer([committed(2)]);
+  assert.deepEqual(await kept, { revision: 2 });
+  await groups.idle();
+  assert.equal(published.length, 1);
+});
+
+test('a group is bounded', async () => {
+  const { groups, sent } = groupsUnderTest();
+  const calls = Array.from({ length: 1_500 }, (_, index) => groups.write(create(`/${index}`)));
+  await turn();
+  await turn();
+  assert.deepEqual(
+    sent.map(({ keys }) => keys.length),
+    [1_024, 476],
+  );
+  for (const { keys, answer } of sent) answer(keys.map((_, index) => committed(index + 1)));
+  await Promise.all(calls);
+});
