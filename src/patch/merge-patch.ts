@@ -1,4 +1,4 @@
-import { isRecord, setOwn } from '../schema/own-property.ts';
+import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
 
 /**
  * JSON Merge Patch (RFC 7386 section 2): null removes a member, objects are merged, everything else replaces. The
@@ -6,11 +6,11 @@ import { isRecord, setOwn } from '../schema/own-property.ts';
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
-  const merged: Record<string, unknown> = {};
-  if (isRecord(target)) for (const [name, value] of Object.entries(target)) setOwn(merged, name, value);
+  // A spread defines properties, and so keeps `__proto__` one.
+  const merged: Record<string, unknown> = isRecord(target) ? { ...target } : {};
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete merged[name];
-    else setOwn(merged, name, mergePatch(Object.hasOwn(merged, name) ? merged[name] : undefined, value));
+    else setOwn(merged, name, mergePatch(getOwn(merged, name), value));
   }
   return merged;
 }

@@ -1,0 +1,316 @@
+import { jsonText } from '../base/json-text.ts';
+import { limits } from '../base/limits.ts';
+import type { StatusError } from '../meta/status-error.ts';
+import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
+import { Effort } from './effort.ts';
+import { arrayIndex, type JsonPointer, leadsInto, parsePointer } from './json-pointer.ts';
+import { cloneJson, depthOf, jsonEqual } from './json-value.ts';
+import { doesNotApply, malformedPatch, patchTooLarge, shorten, shown, typeName } from './patch-error.ts';
+
+/*
+ * JSON Patch (RFC 6902). The RFC decides, and its published test suite passes. The servers that the API comes from are
+ * laxer in places, which we are not, since each hides a mistake: they let `replace` make a member that is not there, take
+ * an absent member for null in `test`, `copy` and `move`, an absent `value` for null, and count negative positions from
+ * the end of an array; and they know no `add` at the root. Codes: they answer 422 where an operation is malformed; we
+ * answer 400, as they do for a document that is no list of operations.
+ */
+
+/** One operation of a patch, checked in itself (RFC 6902 section 4). */
+export type JsonPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: JsonPointer; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: JsonPointer }
+  | { readonly op: 'move' | 'copy'; readonly path: JsonPointer; readonly from: JsonPointer };
+
+/**
+ * Reads a decoded JSON Patch document. Throws BadRequest that names the first operation and member that is wrong,
+ * RequestEntityTooLarge past `limits.jsonPatchOperationsMax`. Members that the RFC does not define are ignored.
+ */
+export function parseJsonPatch(document: unknown): readonly JsonPatchOperation[] {
+  if (!Array.isArray(document)) throw malformedPatch('', `expected an array of operations, got ${typeName(document)}`);
+  if (document.length > limits.jsonPatchOperationsMax) {
+    throw patchTooLarge(
+      `The allowed maximum operations in a JSON patch is ${limits.jsonPatchOperationsMax}, got ${document.length}`,
+    );
+  }
+  return document.map(parseOperation);
+}
+
+const members: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
+
+/** Paths of members that no operation has, `[3].vlaue`, for field validation; at most `limits.findingsMax`. */
+export const unknownMembers = (document: readonly unknown[]): readonly string[] =>
+  Iterator.from(document.entries())
+    .flatMap(([index, operation]) =>
+      Object.keys(isRecord(operation) ? operation : {})
+        .filter((name) => !members.has(name))
+        .map((name) => `[${index}].${name}`),
+    )
+    .take(limits.findingsMax)
+    .toArray();
+
+function parseOperation(operation: unknown, index: number): JsonPatchOperation {
+  if (!isRecord(operation)) throw malformedPatch(`[${index}]`, `expected an object, got ${typeName(operation)}`);
+  const op = getOwn(operation, 'op');
+  switch (op) {
+    case 'add':
+    case 'replace':
+    case 'test':
+      if (!Object.hasOwn(operation, 'value')) throw malformedPatch(`[${index}].value`, 'Required value');
+      return { op, path: parseMember(operation, 'path', index), value: operation.value };
+    case 'remove':
+      return { op, path: parseMember(operation, 'path', index) };
+    case 'move':
+    case 'copy':
+      return { op, path: parseMember(operation, 'path', index), from: parseMember(operation, 'from', index) };
+    case undefined:
+      throw malformedPatch(`[${index}].op`, 'Required value');
+    default:
+      throw malformedPatch(
+        `[${index}].op`,
+        `Unsupported value: ${shown(op)}: supported values: "add", "copy", "move", "remove", "replace", "test"`,
+      );
+  }
+}
+
+function parseMember(operation: Record<string, unknown>, name: 'path' | 'from', index: number): JsonPointer {
+  const text = getOwn(operation, name);
+  const field = `[${index}].${name}`;
+  if (text === undefined) throw malformedPatch(field, 'Required value');
+  if (typeof text !== 'string') throw malformedPatch(field, `expected a string, got ${typeName(text)}`);
+  const pointer = parsePointer(text, limits.depthMax);
+  if ('problem' in pointer) throw malformedPatch(field, `Invalid value: ${shown(text)}: ${pointer.problem}`);
+  return pointer;
+}
+
+/**
+ * Applies the operations one after another (RFC 6902 section 5). Neither the target nor the patch is changed; the result
+ * shares with them what the operations did not touch. Throws Invalid that names the operation which does not apply, in
+ * the words of published servers; RequestEntityTooLarge where the work would pass `limits.patchStepsMax`.
+ */
+export function applyJsonPatch(target: unknown, operations: readonly JsonPatchOperation[]): unknown {
+  const document = new PatchedDocument(target);
+  for (const [index, operation] of operations.entries()) document.apply(operation, index);
+  return document.root;
+}
+
+type Container = Record<string, unknown> | unknown[];
+
+class PatchedDocument {
+  root: unknown;
+  /** Objects and arrays made here, which may be changed in place. Whatever holds one of them is one of them too. */
+  readonly #owned = new Set<unknown>();
+  readonly #effort = new Effort();
+  #copiedBytes = 0;
+  /** Of the operation that is applied, for errors. */
+  #index = 0;
+
+  constructor(target: unknown) {
+    this.root = target;
+  }
+
+  apply(operation: JsonPatchOperation, index: number): void {
+    this.#index = index;
+    switch (operation.op) {
+      case 'add':
+        this.#checkDepth(operation.path, operation.value);
+        this.#add(operation.op, operation.path, operation.value);
+        break;
+      case 'remove':
+        this.#remove(operation.op, operation.path);
+        break;
+      case 'replace':
+        this.#replace(operation.path, operation.value);
+        break;
+      case 'move':
+        this.#move(operation.from, operation.path);
+        break;
+      case 'copy':
+        this.#copy(operation.from, operation.path);
+        break;
+      case 'test':
+        this.#test(operation.path, operation.value);
+        break;
+    }
+  }
+
+  #add(op: 'add' | 'move' | 'copy', path: JsonPointer, value: unknown): void {
+    const parent = this.#openParent(path);
+    if (parent === 'none') this.root = value;
+    else if (Array.isArray(parent)) this.#insert(op, parent, path, value);
+    else if (parent) setOwn(parent, lastOf(path), value);
+    else if (op === 'add') {
+      throw this.#error(`add operation does not apply: doc is missing path: ${quoted(path)}: missing value`);
+    } else {
+      throw this.#error(
+        `${op} operation does not apply: doc is missing destination path: ${plain(path)}: missing value`,
+      );
+    }
+  }
+
+  #insert(op: string, parent: unknown[], path: JsonPointer, value: unknown): void {
+    const token = lastOf(path);
+    if (token === '-') {
+      parent.push(value);
+      return;
+    }
+    const index = this.#indexIn(op, path, parent.length);
+    this.#shift(parent.length - index);
+    parent.splice(index, 0, value);
+  }
+
+  #remove(op: 'remove' | 'move', path: JsonPointer): void {
+    const parent = this.#openParent(path);
+    if (parent === 'none') throw this.#error('remove operation does not apply: the whole document cannot be removed');
+    if (!parent) {
+      throw this.#error(`remove operation does not apply: doc is missing path: ${quoted(path)}: missing value`);
+    }
+    const token = lastOf(path);
+    if (Array.isArray(parent)) {
+      const index = this.#indexIn(op, path, parent.length - 1);
+      this.#shift(parent.length - index);
+      parent.splice(index, 1);
+    } else if (Object.hasOwn(parent, token)) delete parent[token];
+    else {
+      throw this.#error(
+        `error in remove for path: '${plain(path)}': Unable to remove nonexistent key: ${shorten(token)}: missing value`,
+      );
+    }
+  }
+
+  #replace(path: JsonPointer, value: unknown): void {
+    this.#checkDepth(path, value);
+    const parent = this.#openParent(path);
+    if (parent === 'none') this.root = value;
+    else if (!parent) {
+      throw this.#error(`replace operation does not apply: doc is missing path: ${plain(path)}: missing value`);
+    } else if (childOf(parent, lastOf(path)) === undefined) {
+      throw this.#error(`replace operation does not apply: doc is missing key: ${plain(path)}: missing value`);
+    } else put(parent, lastOf(path), value);
+  }
+
+  #move(from: JsonPointer, path: JsonPointer): void {
+    const value = this.#read(from);
+    if (value === undefined) {
+      throw this.#error(
+        `move operation does not apply: doc is missing from path: ${plain(from)}: missing value`,
+        'from',
+      );
+    }
+    if (from.text === path.text) return;
+    if (leadsInto(from, path)) {
+      throw this.#error(`move operation does not apply: ${quoted(from)} cannot be moved into itself: ${quoted(path)}`);
+    }
+    if (path.tokens.length > from.tokens.length) this.#checkDepth(path, value);
+    this.#remove('move', from);
+    this.#add('move', path, value);
+  }
+
+  #copy(from: JsonPointer, path: JsonPointer): void {
+    const value = this.#read(from);
+    if (value === undefined) {
+      throw this.#error(
+        `copy operation does not apply: doc is missing from path: ${plain(from)}: missing value`,
+        'from',
+      );
+    }
+    this.#copiedBytes += Buffer.byteLength(jsonText(value));
+    if (this.#copiedBytes > limits.jsonPatchCopyBytesMax) {
+      throw this.#error(
+        `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${limits.jsonPatchCopyBytesMax}`,
+        'from',
+      );
+    }
+    this.#checkDepth(path, value);
+    this.#add('copy', path, cloneJson(value));
+  }
+
+  #test(path: JsonPointer, expected: unknown): void {
+    const value = this.#read(path);
+    if (value === undefined) {
+      throw this.#error(`test operation does not apply: is missing path: ${plain(path)}: missing value`);
+    }
+    if (!jsonEqual(value, expected, this.#effort)) {
+      throw this.#error(`testing value ${plain(path)} failed: test failed`);
+    }
+  }
+
+  /** Undefined where there is nothing. */
+  #read(path: JsonPointer): unknown {
+    let value = this.root;
+    for (const token of path.tokens) value = childOf(value, token);
+    return value;
+  }
+
+  /**
+   * The object or array that holds what the path leads to, made our own along the way; 'none' for the root, undefined
+   * where the path leads into nothing.
+   */
+  #openParent({ tokens }: JsonPointer): Container | 'none' | undefined {
+    if (tokens.length === 0) return 'none';
+    let parent = this.#own(this.root);
+    this.root = parent ?? this.root;
+    for (const token of tokens.slice(0, -1)) {
+      if (!parent) return undefined;
+      const child = this.#own(childOf(parent, token));
+      if (child) put(parent, token, child);
+      parent = child;
+    }
+    return parent;
+  }
+
+  /** The container itself, or a copy in its place on the first change; undefined for what holds nothing. */
+  #own(value: unknown): Container | undefined {
+    if (!Array.isArray(value) && !isRecord(value)) return undefined;
+    if (this.#owned.has(value)) return value;
+    const copy = Array.isArray(value) ? value.slice() : { ...value };
+    this.#owned.add(copy);
+    return copy;
+  }
+
+  #indexIn(op: string, path: JsonPointer, indexMax: number): number {
+    const token = lastOf(path);
+    const index = arrayIndex(token);
+    const problem =
+      index === undefined
+        ? `value was not a proper array index: '${shorten(token)}'`
+        : index > indexMax && `Unable to access invalid index: ${token}: invalid index referenced`;
+    if (problem) throw this.#error(`error in ${op} for path: '${plain(path)}': ${problem}`);
+    return index as number;
+  }
+
+  /** Elements moved aside cost little each, but a patch can move a great many again and again. */
+  #shift(elements: number): void {
+    this.#effort.spend(elements >> 4);
+  }
+
+  /** Nothing nests deeper than what a client could have sent, however often it was copied and moved into itself. */
+  #checkDepth(path: JsonPointer, value: unknown): void {
+    if (path.tokens.length + depthOf(value, this.#effort) > limits.depthMax) {
+      throw this.#error(`the result would have more than ${limits.depthMax} levels of nesting at ${quoted(path)}`);
+    }
+  }
+
+  #error(problem: string, member: 'path' | 'from' = 'path'): StatusError {
+    return doesNotApply(`[${this.#index}].${member}`, problem);
+  }
+}
+
+const lastOf = ({ tokens }: JsonPointer): string => tokens[tokens.length - 1] ?? '';
+
+const plain = ({ text }: JsonPointer): string => shorten(text);
+const quoted = (pointer: JsonPointer): string => `"${plain(pointer)}"`;
+
+/** Undefined where there is none. */
+function childOf(parent: unknown, token: string): unknown {
+  if (Array.isArray(parent)) {
+    const index = arrayIndex(token);
+    return index === undefined ? undefined : parent[index];
+  }
+  return isRecord(parent) ? getOwn(parent, token) : undefined;
+}
+
+/** Puts a value in the place of a child that is there. */
+function put(parent: Container, token: string, value: unknown): void {
+  if (Array.isArray(parent)) parent[Number(token)] = value;
+  else setOwn(parent, token, value);
+}

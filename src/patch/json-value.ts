@@ -1,0 +1,43 @@
+import { isRecord, setOwn } from '../schema/own-property.ts';
+import type { Effort } from './effort.ts';
+
+/**
+ * Equality as RFC 6902 section 4.6 has it: numbers by their value, whether a number or a bigint holds them, objects
+ * whatever the order of their members. Costs what `expected` is large, and the members of the objects compared.
+ */
+export function jsonEqual(actual: unknown, expected: unknown, effort: Effort): boolean {
+  if (actual === expected) return true;
+  if (isNumeric(actual) && isNumeric(expected)) return actual >= expected && actual <= expected;
+  if (Array.isArray(actual) && Array.isArray(expected)) {
+    return actual.length === expected.length && expected.every((each, at) => jsonEqual(actual[at], each, effort));
+  }
+  if (!isRecord(actual) || !isRecord(expected)) return false;
+  const names = Object.keys(expected);
+  for (const name of names) {
+    if (!Object.hasOwn(actual, name) || !jsonEqual(actual[name], expected[name], effort)) return false;
+  }
+  const count = Object.keys(actual).length;
+  effort.spend(count);
+  return count === names.length;
+}
+
+const isNumeric = (value: unknown): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';
+
+/** Levels of objects and arrays: 0 for a scalar, 1 for one that holds only scalars. */
+export function depthOf(value: unknown, effort: Effort): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const children = Array.isArray(value) ? value : Object.values(value);
+  effort.spend(children.length);
+  let deepest = 0;
+  for (const child of children) deepest = Math.max(deepest, depthOf(child, effort));
+  return deepest + 1;
+}
+
+/** A copy that shares no object or array with the value. */
+export function cloneJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cloneJson);
+  if (!isRecord(value)) return value;
+  const clone: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(value)) setOwn(clone, name, cloneJson(each));
+  return clone;
+}
