@@ -40,7 +40,7 @@ export class Http1Exchange extends BaseExchange {
 
   header(name: string): string | undefined {
     const value = this.#request.headers[name];
-    return typeof value === 'object' ? value.join(', ') : value;
+    return Array.isArray(value) ? value.join(', ') : value;
   }
 
   headerLines(name: string): readonly string[] {

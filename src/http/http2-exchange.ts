@@ -33,7 +33,7 @@ export class Http2Exchange extends BaseExchange {
 
   header(name: string): string | undefined {
     const value = this.#headers[name] ?? (name === 'host' ? this.#headers[':authority'] : undefined);
-    return typeof value === 'object' ? value.join(', ') : value;
+    return Array.isArray(value) ? value.join(', ') : value;
   }
 
   headerLines(name: string): readonly string[] {

@@ -80,6 +80,19 @@ describe('a list', () => {
     session.destroy();
   });
 
+  it('is not made for HEAD', async () => {
+    let taken = 0;
+    function* counted() {
+      for (; taken < 100_000; taken += 1) yield item('x'.repeat(1_000));
+    }
+    handle = (exchange) => void sendList(exchange, { head, items: counted(), tail }, options);
+    const session = await started.http2();
+    const { status, body } = await fetch2(session, '/', { method: 'HEAD', headers: { 'accept-encoding': 'gzip' } });
+    assert.deepEqual([status, body.length], [200, 0]);
+    assert.ok(taken < 1_000);
+    session.destroy();
+  });
+
   it('of pieces arrives', async () => {
     const pieces = Array.from({ length: 2_000 }, (_, i) =>
       i % 2 ? `piece ${i} `.repeat(30) : Buffer.from(`bytes ${i} `),

@@ -47,6 +47,11 @@ function sendChunks(
     sendBytes(exchange, { ...options, body });
     return undefined;
   }
+  if (exchange.method === 'HEAD') {
+    chunks.return();
+    exchange.stream(options.status, answerHeaders(exchange, options)).end();
+    return undefined;
+  }
   const writer = startStream(exchange, options);
   return streamChunks(exchange, writer, [first.value, second.value], chunks);
 }
