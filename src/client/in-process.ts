@@ -21,7 +21,7 @@ export function inProcessTransport(
   };
 }
 
-const nowhere: Peer = { address: '', port: 0, certificate: undefined };
+const nowhere: Peer = { address: '', port: 0, certificate: undefined, certificateError: undefined };
 
 class InProcessExchange implements Exchange {
   readonly protocol = 'HTTP/1.1';

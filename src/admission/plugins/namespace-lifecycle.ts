@@ -4,7 +4,9 @@ import type { AdmissionPlugin } from '../chain.ts';
 
 export interface NamespaceLifecycleOptions {
   /** Not older than any write acknowledged before the call. */
-  readonly phase: (namespace: string) => Promise<'Active' | 'Terminating' | 'absent'> | 'Active' | 'Terminating' | 'absent';
+  readonly phase: (
+    namespace: string,
+  ) => Promise<'Active' | 'Terminating' | 'absent'> | 'Active' | 'Terminating' | 'absent';
   /** Namespaces that may not be deleted. */
   readonly immortal: ReadonlySet<string>;
 }
@@ -28,9 +30,13 @@ export function namespaceLifecycle(options: NamespaceLifecycleOptions): Admissio
 
 function refuseImmortal({ name }: AdmissionAttributes, immortal: ReadonlySet<string>): void {
   if (!immortal.has(name)) return;
-  throw new StatusError('Forbidden', `namespaces ${JSON.stringify(name)} is forbidden: this namespace may not be deleted`, {
-    details: { name, kind: 'namespaces' },
-  });
+  throw new StatusError(
+    'Forbidden',
+    `namespaces ${JSON.stringify(name)} is forbidden: this namespace may not be deleted`,
+    {
+      details: { name, kind: 'namespaces' },
+    },
+  );
 }
 
 async function requireActive({ info, name }: AdmissionAttributes, options: NamespaceLifecycleOptions): Promise<void> {

@@ -84,11 +84,8 @@ class Emptier {
     }
     const namespace = await client.get<Namespace>(`/api/v1/namespaces/${name}`, this.#signal);
     if (namespace.metadata.deletionTimestamp === undefined) return true;
-    await client.update(
-      `/api/v1/namespaces/${name}/finalize`,
-      { ...namespace, spec: { finalizers: [] } },
-      this.#signal,
-    );
+    const finalizers = (namespace.spec.finalizers ?? []).filter((other) => other !== finalizer);
+    await client.update(`/api/v1/namespaces/${name}/finalize`, { ...namespace, spec: { finalizers } }, this.#signal);
     return true;
   }
 }
