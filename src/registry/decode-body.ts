@@ -22,7 +22,7 @@ export function decodeBody(
   const { body } = request;
   if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
   return decodeObject(body.value, expected, (fields) =>
-    checkUnknown(request, [...fields, ...duplicates(body.duplicates)]),
+    checkUnknown(request, [...fields, ...duplicateFields(body.duplicates)]),
   );
 }
 
@@ -45,7 +45,9 @@ export function decodeObject(
   return decoded.value as unknown as ApiObject;
 }
 
-const duplicates = (paths: readonly string[]): readonly string[] => paths.map((path) => `duplicate field "${path}"`);
+/** What field validation says of fields that stood twice. */
+export const duplicateFields = (paths: readonly string[]): readonly string[] =>
+  paths.map((path) => `duplicate field "${path}"`);
 
 function withKind(value: unknown, expected: GroupVersionKind): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -1,5 +1,6 @@
 import type { GroupVersionKind, Kind, Subresource } from '../kinds/kind.ts';
 import { type Parameter, parameterSets, pathParameters } from './parameters.ts';
+import { patchMediaTypes } from './patch-formats.ts';
 import { allowedVerbs } from './registry.ts';
 import type { ServedResource } from './resource-registry.ts';
 
@@ -28,7 +29,6 @@ export const statusStruct = 'apimachinery.pkg.apis.meta.v1.Status';
 export const deleteOptionsStruct = 'apimachinery.pkg.apis.meta.v1.DeleteOptions';
 
 const plainTypes = ['application/json', 'application/yaml'];
-export const patchTypes = ['application/merge-patch+json'];
 
 /** All operations of a kind. */
 export function operations(served: ServedResource): readonly Operation[] {
@@ -195,7 +195,7 @@ function viewOperations(
       action: 'patch',
       description: `change parts of a ${what}`,
       set: 'patch',
-      body: { schema: { anyObject: true }, required: true, mediaTypes: patchTypes },
+      body: { schema: { anyObject: true }, required: true, mediaTypes: patchMediaTypes },
       responses: { 200: objectRef(kind), 201: objectRef(kind) },
       suffix,
     },

@@ -1,32 +1,42 @@
-import { badRequest } from '../meta/status-error.ts';
-import { mergePatch } from '../patch/merge-patch.ts';
+import { badRequest, conflict, staleObject } from '../meta/status-error.ts';
+import { applyPatch } from '../patch/apply-patch.ts';
+import { unknownMembers } from '../patch/json-patch.ts';
 import { placeInNamespace, writeContext } from './create.ts';
-import { checkUnknown, decodeObject } from './decode-body.ts';
+import { checkUnknown, decodeObject, duplicateFields } from './decode-body.ts';
 import type { ObjectWriter, UpdateView } from './object-writer.ts';
 import type { Reply } from './reply.ts';
-import { checkPreconditions, nameFromPath } from './update.ts';
-import type { VerbRequest } from './verb.ts';
+import { checkUid, nameFromPath } from './update.ts';
+import type { RequestBody, VerbRequest } from './verb.ts';
 
 /**
  * PATCH of an object, or of one of its views (spec section 4.6): the patch is applied to what is stored, and the result
- * goes the way of an update. A lost race applies it again to the newer state, unless the patch names a resourceVersion.
+ * goes the way of an update. A lost race applies it again to the newer state. A patch that sets another
+ * resourceVersion than the object's is refused: it means another state.
  */
 export async function patch(writer: ObjectWriter, request: VerbRequest, view?: UpdateView): Promise<Reply> {
   const { served, info, body } = request;
-  if (typeof body?.value !== 'object' || body.value === null || Array.isArray(body.value)) {
-    throw badRequest('the patch must be a JSON object');
-  }
-  const change = body.value;
+  if (body?.patch === undefined) throw badRequest('a patch is expected in the body of the request');
+  const { patch: type, value } = body;
+  const misread = problemsOf(body);
   const context = writeContext(request);
   const written = await writer.change(context, info.name, (stored) => {
-    const { resourceVersion: _, ...metadata } = stored.object.metadata;
-    const patched = mergePatch({ ...stored.object, metadata }, change) as Record<string, unknown>;
-    const object = decodeObject(patched, served.kind, (fields) => checkUnknown(request, fields));
+    const patched = applyPatch({ type, schema: served.kind.schema, original: stored.object, patch: value });
+    const object = decodeObject(patched, served.kind, (fields) => checkUnknown(request, [...misread, ...fields]));
     placeInNamespace(object, request);
     nameFromPath(object, info.name);
-    if (object.metadata.resourceVersion !== undefined) checkPreconditions(request, object, stored);
+    checkUid(request, object, stored);
+    const { resourceVersion } = object.metadata;
+    if (resourceVersion !== undefined && resourceVersion !== stored.object.metadata.resourceVersion) {
+      throw conflict(served.name, info.name, staleObject);
+    }
     delete object.metadata.resourceVersion;
     return writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
   });
   return { type: 'object', status: 200, served, bytes: written.bytes };
+}
+
+/** What field validation says of the patch itself, beside the fields of the patched object. */
+function problemsOf({ patch: type, value, duplicates }: RequestBody): readonly string[] {
+  const unknown = type === 'json' && Array.isArray(value) ? unknownMembers(value) : [];
+  return [...duplicateFields(duplicates), ...unknown.map((path) => `json patch unknown field "${path}"`)];
 }

@@ -6,6 +6,7 @@ import { orch } from '../dialect/orch.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { StatusError } from '../meta/status-error.ts';
+import type { PatchType } from '../patch/apply-patch.ts';
 import type { Admission } from '../request/admission.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
 import { groupMasters, type UserInfo } from '../request/user-info.ts';
@@ -22,6 +23,8 @@ export class RegistryFixture implements AsyncDisposable {
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
   readonly warnings: string[] = [];
+  /** What PATCH requests mean. */
+  patchType: PatchType = 'merge';
 
   private constructor(store: Store, clock: Clock, admission: Admission) {
     this.store = store;
@@ -72,7 +75,10 @@ export class RegistryFixture implements AsyncDisposable {
       info,
       served: this.served(target),
       user: admin,
-      body: body === undefined ? undefined : { value: body, duplicates: [] },
+      body:
+        body === undefined
+          ? undefined
+          : { value: body, duplicates: [], ...(method === 'PATCH' && { patch: this.patchType }) },
       signal,
       warn: (text) => this.warnings.push(text),
     });

@@ -1,4 +1,5 @@
 import type { ApiObject } from '../meta/api-object.ts';
+import { invalid } from '../meta/field-error.ts';
 import { badRequest, conflict, invalidObject, staleObject } from '../meta/status-error.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 import { decodeBody } from './decode-body.ts';
@@ -42,29 +43,25 @@ async function step(
 }
 
 /** The client's own uid and resourceVersion say which state it means. */
-export function checkPreconditions({ served, info }: VerbRequest, { metadata }: ApiObject, stored: Stored): void {
-  const { uid, resourceVersion = '' } = metadata;
-  const oldUid = stored.object.metadata.uid;
-  if (uid !== undefined && uid !== '' && uid !== oldUid) {
-    throw conflict(
-      served.name,
-      info.name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`,
-    );
-  }
+function checkPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
+  const { served, info } = request;
+  checkUid(request, object, stored);
+  const { resourceVersion = '' } = object.metadata;
   const revision = resourceVersion === '' ? 0 : parseResourceVersion(resourceVersion);
   if (revision === 0) {
     if (served.kind.unconditionalUpdate) return;
-    throw invalidObject(served.kind, info.name, [
-      {
-        type: 'FieldValueInvalid',
-        field: 'metadata.resourceVersion',
-        value: 0,
-        detail: 'must be specified for an update',
-      },
-    ]);
+    const detail = 'must be specified for an update';
+    throw invalidObject(served.kind, info.name, [invalid('metadata.resourceVersion', 0, detail)]);
   }
   if (revision !== stored.revision) throw conflict(served.name, info.name, staleObject);
+}
+
+/** An object of another uid is another object, although it has the same name. */
+export function checkUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObject, stored: Stored): void {
+  const oldUid = stored.object.metadata.uid;
+  if (uid === undefined || uid === '' || uid === oldUid) return;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`;
+  throw conflict(served.name, info.name, why);
 }
 
 /** An object that is gone cannot be at the version, or have the uid, that the client means. */

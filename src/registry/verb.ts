@@ -4,6 +4,7 @@ import type { Random } from '../base/random.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import type { ParsedJson } from '../codec/json.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { PatchType } from '../patch/apply-patch.ts';
 import type { Admission } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
@@ -22,13 +23,19 @@ export interface RegistryParts {
   readonly logger: Logger;
 }
 
+/** A body as it was read. */
+export interface RequestBody extends ParsedJson {
+  /** With PATCH: what kind of patch the document is, by its media type. */
+  readonly patch?: PatchType;
+}
+
 /** One request for objects, after authentication and authorization. */
 export interface VerbRequest {
   readonly info: ResourceRequest;
   readonly served: ServedResource;
   readonly user: UserInfo;
   /** The decoded body; undefined where none was sent. */
-  readonly body: ParsedJson | undefined;
+  readonly body: RequestBody | undefined;
   /** Aborts when the client is gone or the deadline has passed. */
   readonly signal: AbortSignal;
   /** Adds a `Warning` header (spec section 4.6). */

@@ -3,7 +3,9 @@ import { type ParsedJson, parseJson } from '../codec/json.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Negotiator, unsupportedMediaType } from '../http/negotiate.ts';
-import { patchTypes } from '../registry/operations.ts';
+import type { PatchType } from '../patch/apply-patch.ts';
+import { patchFormats, patchMediaTypes } from '../registry/patch-formats.ts';
+import type { RequestBody } from '../registry/verb.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 
 /**
@@ -14,15 +16,14 @@ export function readBody(
   exchange: Exchange,
   { verb }: ResourceRequest,
   negotiator: Negotiator,
-): Promise<ParsedJson | undefined> | undefined {
+): Promise<RequestBody | undefined> | undefined {
   switch (verb) {
     case 'get':
     case 'list':
     case 'watch':
       return undefined;
     case 'patch':
-      checkPatchType(exchange.header('content-type'));
-      return parsed(exchange, parseJson);
+      return parsedPatch(exchange, patchType(exchange.header('content-type')));
     case 'create':
     case 'update':
     case 'delete':
@@ -33,9 +34,15 @@ export function readBody(
   }
 }
 
-function checkPatchType(header: string | undefined): void {
-  const mediaType = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (!patchTypes.includes(mediaType)) throw unsupportedMediaType(patchTypes);
+function patchType(header: string | undefined): PatchType {
+  const type = patchFormats.get((header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '');
+  if (type === undefined) throw unsupportedMediaType(patchMediaTypes);
+  return type;
+}
+
+async function parsedPatch(exchange: Exchange, patch: PatchType): Promise<RequestBody | undefined> {
+  const body = await parsed(exchange, parseJson);
+  return body && { ...body, patch };
 }
 
 async function parsed(exchange: Exchange, parse: (bytes: Uint8Array) => ParsedJson): Promise<ParsedJson | undefined> {
