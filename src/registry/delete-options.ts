@@ -11,7 +11,10 @@ export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
 export interface DeleteOptions {
   readonly gracePeriodSeconds: number | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string };
+  /** What becomes of the objects that it owns; absent: what its finalizers say, else `Background`. */
   readonly propagationPolicy: PropagationPolicy | undefined;
+  /** Answer 202 where the object stays for now: the client asked for its dependents to go first, or along. */
+  readonly acceptedWhileHeld: boolean;
   readonly dryRun: boolean;
 }
 
@@ -23,6 +26,7 @@ export function parseDeleteOptions({ body, info: { query } }: VerbRequest, metaG
     gracePeriodSeconds: sent.gracePeriodSeconds ?? integerParameter(query, 'gracePeriodSeconds', -1),
     preconditions: sent.preconditions ?? {},
     propagationPolicy: (propagationPolicy as PropagationPolicy | undefined) ?? fromOrphan(sent.orphanDependents),
+    acceptedWhileHeld: propagationPolicy === 'Foreground' || sent.orphanDependents === false,
     dryRun: isDryRun(query, sent.dryRun),
   };
 }

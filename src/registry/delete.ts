@@ -2,7 +2,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { conflict, type Status } from '../meta/status-error.ts';
 import { formatTime, parseTime } from '../schema/time.ts';
 import { writeContext } from './create.ts';
-import { type DeleteOptions, parseDeleteOptions } from './delete-options.ts';
+import { type DeleteOptions, type PropagationPolicy, parseDeleteOptions } from './delete-options.ts';
 import {
   type ObjectWriter,
   pendingFinalizers,
@@ -21,7 +21,8 @@ export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, r
   const options = parseDeleteOptions(request, parts.dialect.group('meta'));
   const written = await remove(writer, writeContext(request, options.dryRun), info.name, options);
   if (served.kind.deleteReturnsObject || written.type === 'stored') {
-    return { type: 'object', status: 200, served, bytes: written.bytes };
+    const status = written.type === 'stored' && options.acceptedWhileHeld ? 202 : 200;
+    return { type: 'object', status, served, bytes: written.bytes };
   }
   return { type: 'status', status: 200, body: removedStatus(served, written.object) };
 }
@@ -66,26 +67,49 @@ function checkPreconditions(
 function nextStep(writer: ObjectWriter, context: WriteContext, stored: Stored, options: DeleteOptions): Step {
   const { served } = context;
   const { strategy } = served.kind;
+  const object = structuredClone(stored.object);
+  setFinalizers(object, finalizersAfter(object.metadata.finalizers ?? [], options.propagationPolicy));
   const requested = options.gracePeriodSeconds === -1 ? 1 : options.gracePeriodSeconds;
   const graceSeconds = Math.max(strategy.gracePeriodSeconds?.(stored.object, requested) ?? 0, 0);
-  if (graceSeconds === 0 && pendingFinalizers(served, stored.object).length === 0) return { type: 'remove' };
-  return mark(writer, context, stored, graceSeconds);
+  if (graceSeconds === 0 && pendingFinalizers(served, object).length === 0) return { type: 'remove' };
+  mark(writer, context, object, graceSeconds);
+  return { type: 'put', object };
+}
+
+/** Finalizers that stand for work of the garbage collector on the objects that this one owns. */
+export const orphanFinalizer = 'orphan';
+export const foregroundFinalizer = 'foregroundDeletion';
+
+/**
+ * A policy that the client names replaces what an earlier deletion asked for; without one that stays.
+ *
+ *     [x, orphan] and Foreground -> [x, foregroundDeletion]
+ *     [x, orphan] and none       -> [x, orphan]
+ */
+function finalizersAfter(finalizers: readonly string[], policy: PropagationPolicy | undefined): readonly string[] {
+  if (policy === undefined) return finalizers;
+  const others = finalizers.filter((each) => each !== orphanFinalizer && each !== foregroundFinalizer);
+  if (policy === 'Orphan') return [...others, orphanFinalizer];
+  return policy === 'Foreground' ? [...others, foregroundFinalizer] : others;
+}
+
+function setFinalizers({ metadata }: ApiObject, finalizers: readonly string[]): void {
+  if (finalizers.length > 0) metadata.finalizers = [...finalizers];
+  else delete metadata.finalizers;
 }
 
 /** Sets the deletion timestamp. A second deletion may only bring it nearer. */
-function mark(writer: ObjectWriter, context: WriteContext, stored: Stored, graceSeconds: number): Step {
-  const { metadata: old } = stored.object;
+function mark(writer: ObjectWriter, context: WriteContext, object: ApiObject, graceSeconds: number): void {
+  const { metadata } = object;
   const strategyContext = writer.strategyContext(context.user);
-  const markedMs = old.deletionTimestamp === undefined ? undefined : parseTime(old.deletionTimestamp);
-  const oldGraceSeconds = old.deletionGracePeriodSeconds ?? 0;
-  if (markedMs !== undefined && graceSeconds >= oldGraceSeconds) return { type: 'keep' };
+  const oldGraceSeconds = metadata.deletionGracePeriodSeconds ?? 0;
+  const markedMs = metadata.deletionTimestamp === undefined ? undefined : parseTime(metadata.deletionTimestamp);
+  if (markedMs !== undefined && graceSeconds >= oldGraceSeconds) return;
   const startMs = markedMs === undefined ? strategyContext.now : markedMs - oldGraceSeconds * 1000;
-  const object = structuredClone(stored.object);
-  object.metadata.deletionTimestamp = formatTime(startMs + graceSeconds * 1000);
-  object.metadata.deletionGracePeriodSeconds = graceSeconds;
-  if (object.metadata.generation !== undefined) object.metadata.generation += 1;
+  metadata.deletionTimestamp = formatTime(startMs + graceSeconds * 1000);
+  metadata.deletionGracePeriodSeconds = graceSeconds;
+  if (metadata.generation !== undefined) metadata.generation += 1;
   context.served.kind.strategy.prepareForDelete?.(object, strategyContext);
-  return { type: 'put', object };
 }
 
 /** What published servers answer when an object is gone. */
