@@ -5,6 +5,7 @@ import { authenticate } from './stages/authenticate.ts';
 import { authorize } from './stages/authorize.ts';
 import { deadline } from './stages/deadline.ts';
 import { dispatch } from './stages/dispatch.ts';
+import { impersonate } from './stages/impersonate.ts';
 import { limitInFlight } from './stages/limit-in-flight.ts';
 import type { PipelineParts } from './stages/parts.ts';
 import { requestInfo } from './stages/request-info.ts';
@@ -14,6 +15,7 @@ export const stages = (parts: PipelineParts): readonly Stage[] => [
   requestInfo(),
   deadline(parts),
   authenticate(parts),
+  impersonate(),
   limitInFlight(parts),
   authorize(parts),
   dispatch(parts),
