@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import type { OrchProcess } from './orch-process.ts';
+
+/** Clients that send what no well-behaved library would: every byte is the test's own. */
+
+/** A TLS connection to the server under test, without ALPN unless asked for; shows the admin's certificate unless given another. */
+export async function openTls(server: OrchProcess, options: ConnectionOptions = {}): Promise<TLSSocket> {
+  const socket = connectTls({ host: '127.0.0.1', port: server.port, ...server.credentials, ...options });
+  socket.on('error', () => {}); // a reset is an answer too
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** No certificate: who asks is anonymous, or whose token is sent. */
+export const withoutCertificate = { cert: undefined, key: undefined } as const;
+
+/** Sends bytes on a connection of its own and reads until the server closes it. */
+export async function sendRaw(
+  server: OrchProcess,
+  bytes: string | Uint8Array,
+  options?: ConnectionOptions,
+): Promise<string> {
+  const socket = await openTls(server, options);
+  socket.write(bytes);
+  return readToClose(socket);
+}
+
+/** Everything that comes until the connection is closed. */
+export async function readToClose(socket: TLSSocket): Promise<string> {
+  let received = '';
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString('latin1');
+  });
+  if (!socket.closed) await once(socket, 'close');
+  return received;
+}
+
+/** The status of an HTTP/1.1 answer, NaN where there is none. */
+export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? Number.NaN);
+
+/** The request line and headers of a request that asks for the connection to be closed. */
+export const requestText = (method: string, target: string, ...headers: readonly string[]): string =>
+  [`${method} ${target} HTTP/1.1`, 'host: localhost', 'connection: close', ...headers, '', ''].join('\r\n');
+
+/** An HTTP/2 connection. The caller destroys it. */
+export async function openHttp2(server: OrchProcess, options: ConnectionOptions = {}): Promise<ClientHttp2Session> {
+  const session = connect(server.url, { ...server.credentials, ...options });
+  session.on('error', () => {}); // what became of it shows in its streams
+  await once(session, 'remoteSettings');
+  return session;
+}
+
+/** The status that a request on an HTTP/2 connection is answered with; NaN where its stream is reset instead. */
+export async function http2Status(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Promise<number> {
+  const stream: ClientHttp2Stream = session.request({ ':method': 'GET', ...headers });
+  stream.on('error', () => {});
+  stream.resume();
+  let status = Number.NaN;
+  stream.once('response', (answered) => {
+    status = Number(answered[':status']);
+  });
+  await once(stream, 'close').catch(() => {}); // a reset is an answer too
+  return status;
+}
