@@ -105,6 +105,8 @@ export const limits = {
   drainMsMax: 30_000,
   /** A client may ask for no longer watch than a day. */
   watchTimeoutMsMax: 24 * 3600_000,
+  /** Owners by update that an object keeps apart; of more, the oldest are joined. */
+  updateManagersMax: 10,
   /** Path elements of field sets whose canonical text is kept. */
   pathElementsKept: 10_000,
   /** Deletions of one delete-collection request under way at once. */

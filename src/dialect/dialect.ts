@@ -24,6 +24,11 @@ export interface Dialect {
   readonly credentialPluginVariable: string;
   /** The command-line client that people have for this API; named in what `orch up` prints. */
   readonly commandLineClient: string;
+  /**
+   * Where that client keeps what it applied by merging it itself. The same in both dialects, as the client has it compiled
+   * in.
+   */
+  readonly lastAppliedAnnotation: string;
   /** Title of the product in OpenAPI documents and `version`. */
   readonly title: string;
   /** What `GET /version` reports as gitVersion, with the API release served (spec section 9). */

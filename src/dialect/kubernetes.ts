@@ -14,6 +14,7 @@ export const kubernetes: Dialect = {
   rootCaConfigMap: 'kube-root-ca.crt',
   credentialPluginVariable: 'KUBERNETES_EXEC_INFO',
   commandLineClient: 'kubectl',
+  lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   title: 'Kubernetes',
   gitVersion: 'v1.32.0+orch',
 };

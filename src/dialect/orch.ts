@@ -14,6 +14,7 @@ export const orch: Dialect = {
   rootCaConfigMap: 'orch-root-ca.crt',
   credentialPluginVariable: 'ORCH_EXEC_INFO',
   commandLineClient: 'kubectl',
+  lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   title: 'orch',
   gitVersion: 'v1.32.0+orch',
 };

@@ -1,0 +1,163 @@
+import { limits } from '../base/limits.ts';
+import { type Decoded, decode } from '../schema/decode.ts';
+import { applyDefaults } from '../schema/defaults.ts';
+import { joinPath } from '../schema/field-path.ts';
+import { isRecord, setOwn } from '../schema/own-property.ts';
+import type { Schema } from '../schema/schema.ts';
+import { describeElement, fieldElement, indexElement, type PathElement } from './field-path.ts';
+import type { LeafShape, ListShape, Shape, StructShape } from './shape.ts';
+
+/** An applied configuration as merges take it, and what there is to say against it. */
+export interface Configuration {
+  /**
+   * Leaves in the form in which they are stored, so that equal values compare equal. What was left out stays so, and nulls
+   * and empty values are still there, since they are owned. Shares parts with what was sent.
+   */
+  readonly value: Readonly<Record<string, unknown>>;
+  /** Fields that the schema does not know, in the order of the input: `spec.containers[0].nmae`. Not in `value`. */
+  readonly unknown: readonly string[];
+  /** When there are any, `value` is not to be used. */
+  readonly problems: readonly ConfigurationProblem[];
+}
+
+export interface ConfigurationProblem {
+  /** `.spec.containers[name="x"].ports` */
+  readonly path: string;
+  readonly problem: string;
+}
+
+/**
+ * Reads a configuration as it was sent: checks types, the keys of lists and that no element of a list comes twice, and
+ * drops unknown fields. Reports no more than `limits.findingsMax` findings.
+ */
+export function readConfiguration(shape: StructShape, sent: Readonly<Record<string, unknown>>): Configuration {
+  const findings: Finding[] = [];
+  const value = read(shape, sent, findings) as Readonly<Record<string, unknown>>;
+  return {
+    value,
+    unknown: findings.flatMap((finding) => (finding.type === 'unknown' ? [finding.indexed] : [])),
+    problems: findings.flatMap((finding) =>
+      finding.type === 'problem' ? [{ path: finding.path, problem: finding.problem }] : [],
+    ),
+  };
+}
+
+/** Made with paths relative to where it was found; each caller up the way puts its step in front. */
+type Finding = { path: string; indexed: string } & (
+  | { readonly type: 'unknown' }
+  | { readonly type: 'problem'; readonly problem: string }
+);
+
+function report(findings: Finding[], finding: Finding): void {
+  if (findings.length < limits.findingsMax) findings.push(finding);
+}
+
+const reportProblem = (findings: Finding[], problem: string): void =>
+  report(findings, { type: 'problem', path: '', indexed: '', problem });
+
+/** `element` is the step in paths of problems, `step` in those of unknown fields. */
+function prefix(findings: Finding[], from: number, element: PathElement, step: string): void {
+  for (const finding of findings.slice(from)) {
+    finding.path = describeElement(element) + finding.path;
+    finding.indexed = joinPath(step, finding.indexed);
+  }
+}
+
+function read(shape: Shape, sent: unknown, findings: Finding[]): unknown {
+  if (sent === null) return null;
+  switch (shape.type) {
+    case 'leaf':
+      return readLeaf(shape, sent, findings);
+    case 'deduced':
+      return readWhole(shape.schema, sent, findings);
+    case 'map':
+      return isRecord(sent)
+        ? readParts(sent, findings, (_name, part) => read(shape.values, part, findings))
+        : mismatch(findings, 'object', sent);
+    case 'struct':
+      return isRecord(sent) ? readStruct(shape, sent, findings) : mismatch(findings, 'object', sent);
+    case 'list':
+      return Array.isArray(sent) ? readList(shape, sent, findings) : mismatch(findings, 'array', sent);
+  }
+}
+
+function mismatch(findings: Finding[], expected: string, sent: unknown): undefined {
+  const got = Array.isArray(sent) ? 'array' : typeof sent === 'bigint' ? 'number' : typeof sent;
+  reportProblem(findings, `expected ${expected}, got ${got}`);
+}
+
+/** Atomic containers are replaced whole, so they get what a stored one has: canonical values and defaults. */
+function readLeaf({ atomic, schema }: LeafShape, sent: unknown, findings: Finding[]): unknown {
+  if (schema.type === 'string' && typeof sent === 'string') return sent;
+  const value = readWhole(schema, sent, findings);
+  if (atomic) applyDefaults(schema, value);
+  return value;
+}
+
+/** The static type of what any schema describes is endless, so the compiler must not be asked for it. */
+const decodeUntyped = decode as unknown as (schema: Schema, value: unknown) => Decoded<unknown>;
+
+function readWhole(schema: Schema, sent: unknown, findings: Finding[]): unknown {
+  const { value, unknown, errors } = decodeUntyped(schema, sent);
+  for (const path of unknown) report(findings, { type: 'unknown', path: dotted(path), indexed: path });
+  for (const { path, expected, got } of errors) {
+    report(findings, {
+      type: 'problem',
+      path: dotted(path),
+      indexed: path,
+      problem: `expected ${expected}, got ${got}`,
+    });
+  }
+  return value;
+}
+
+const dotted = (path: string): string => (path === '' || path.startsWith('[') ? path : `.${path}`);
+
+type PartReader = (name: string, part: unknown) => unknown;
+
+/** Reads each part of an object; undefined parts are left out. */
+function readParts(sent: Readonly<Record<string, unknown>>, findings: Finding[], readPart: PartReader): unknown {
+  const value: Record<string, unknown> = {};
+  for (const name in sent) {
+    const found = findings.length;
+    const part = readPart(name, sent[name]);
+    if (findings.length > found) prefix(findings, found, fieldElement(name), name);
+    if (part !== undefined) setOwn(value, name, part);
+  }
+  return value;
+}
+
+const readStruct = ({ fields }: StructShape, sent: Readonly<Record<string, unknown>>, findings: Finding[]): unknown =>
+  readParts(sent, findings, (name, part) => {
+    const field = fields.get(name);
+    if (field) return part === undefined ? undefined : read(field.shape, part, findings);
+    if (part !== undefined) report(findings, { type: 'unknown', path: '', indexed: '' });
+    return undefined;
+  });
+
+function readList(shape: ListShape, sent: readonly unknown[], findings: Finding[]): unknown {
+  const seen = new Set<PathElement>();
+  const list: unknown[] = [];
+  for (const [index, item] of sent.entries()) {
+    const found = findings.length;
+    const value = read(shape.items, item, findings);
+    const problem = findings.length > found ? undefined : problemOfItem(shape, value);
+    const readable = findings.length === found && problem === undefined;
+    const element = readable ? shape.elementOf(value) : indexElement(index);
+    if (findings.length > found) prefix(findings, found, element, `[${index}]`);
+    else if (problem !== undefined) reportProblem(findings, `element ${index}: ${problem}`);
+    else if (seen.has(element)) reportProblem(findings, `duplicate entries for key ${describeElement(element)}`);
+    seen.add(element);
+    list.push(value);
+  }
+  return list;
+}
+
+/** Why an element has no path element of its own. */
+function problemOfItem({ keys, items }: ListShape, item: unknown): string | undefined {
+  if (keys.length === 0) return item === null ? 'a set may not have a null element' : undefined;
+  if (!isRecord(item)) return 'a list that is merged by keys may not have a null element';
+  const missing = keys.find(({ name, fallback }) => (item[name] ?? fallback) === undefined);
+  if (!missing || items.type === 'deduced') return undefined;
+  return `the element omits key field ${JSON.stringify(missing.name)} (and it has no default value)`;
+}

@@ -1,0 +1,24 @@
+import { isRecord } from '../schema/own-property.ts';
+
+/** Equality of JSON values: the order of fields does not count, and a bigint equals the number of the same value. */
+export function equalValues(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && equalLists(a, b);
+  if (isRecord(a)) return isRecord(b) && equalRecords(a, b);
+  // Bigints equal numbers by value only, which is what == does of these two.
+  return typeof a === 'bigint' && typeof b === 'number' ? Number(a) === b && BigInt(b) === a : false;
+}
+
+function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((element, index) => equalValues(element, b[index]));
+}
+
+function equalRecords(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {
+  let count = 0;
+  for (const name in a) {
+    count++;
+    if (!Object.hasOwn(b, name) || !equalValues(a[name], b[name])) return false;
+  }
+  for (const _ in b) count--;
+  return count === 0;
+}

@@ -1,0 +1,155 @@
+import { limits } from '../base/limits.ts';
+import { readJson } from '../codec/json-reader.ts';
+import { isRecord } from '../schema/own-property.ts';
+import { compareText, publishedJson } from './published-json.ts';
+
+/**
+ * One step from a value to a part of it, in the text that FieldsV1 has for it (KEP-555): a field or the key of a map
+ * `f:replicas`, the element of a list by its keys `k:{"name":"x","port":80}`, an element of a set by its value `v:"x"`, an
+ * element by its place `i:0`. The text is canonical, so equal elements are equal strings.
+ */
+export type PathElement = `f:${string}` | `k:${string}` | `v:${string}` | `i:${string}`;
+
+/** From the object down; the empty path is the object itself. */
+export type FieldPath = readonly PathElement[];
+
+export const fieldElement = (name: string): PathElement => `f:${name}`;
+export const valueElement = (value: unknown): PathElement => `v:${publishedJson(value)}`;
+
+export const indexElement = (index: number): PathElement => `i:${index}`;
+
+/** `keys` must be sorted by `compareText`; `values` stand in the same order. */
+export function keyElement(keys: readonly string[], values: readonly unknown[]): PathElement {
+  const parts = keys.map((key, index) => `${publishedJson(key)}:${publishedJson(values[index])}`);
+  return `k:{${parts.join(',')}}`;
+}
+
+export const isField = (element: PathElement): boolean => element.charCodeAt(0) === fieldMark;
+/** The name in a field element. */
+export const nameOf = (element: PathElement): string => element.slice(2);
+
+const fieldMark = 'f'.charCodeAt(0);
+
+/** What is wrong with the text of a path element. */
+export class PathElementError extends Error {}
+
+/**
+ * Reads the text of an element, which may be in any form that means one. Undefined where its kind is one that this
+ * version does not know: such elements are dropped, as published. Throws PathElementError for what no version writes.
+ */
+export function readElement(text: string): PathElement | undefined {
+  if (text.charCodeAt(1) !== colon)
+    throw new PathElementError(`path element ${shown(text)} has no kind before a colon`);
+  switch (text[0]) {
+    case 'f':
+      return text as PathElement;
+    case 'k':
+    case 'v':
+      return readJsonElement(text as `k:${string}` | `v:${string}`);
+    case 'i':
+      if (!indexText.test(text)) throw new PathElementError(`path element ${shown(text)} is no index`);
+      return `i:${Number(text.slice(2))}`;
+    default:
+      return undefined;
+  }
+}
+
+const colon = ':'.charCodeAt(0);
+const indexText = /^i:[+-]?\d{1,15}$/;
+const shownLengthMax = 64;
+const shown = (text: string): string => JSON.stringify(text.slice(0, shownLengthMax));
+
+function readJsonElement(text: `k:${string}` | `v:${string}`): PathElement {
+  const known = canonical.get(text);
+  if (known !== undefined) return known;
+  const value = jsonOf(text);
+  if (text.startsWith('k') && !isRecord(value)) throw new PathElementError(`path element ${shown(text)} has no keys`);
+  const element = `${text[0]}:${publishedJson(value)}` as PathElement;
+  remember(text, element);
+  return element;
+}
+
+/** The value behind a key or value element. */
+function jsonOf(text: string): unknown {
+  try {
+    // Keeps integers that a number cannot hold.
+    if (longNumber.test(text)) return readJson(text.slice(2), limits.depthMax).value;
+    return JSON.parse(text.slice(2));
+  } catch {
+    throw new PathElementError(`path element ${shown(text)} is not JSON`);
+  }
+}
+
+const longNumber = /\d{16}|\d[eE]/;
+
+/** Keys of lists come again with every request, so what they mean is kept. Emptied when full: what is in use comes back. */
+const canonical = new Map<string, PathElement>();
+
+function remember(text: string, element: PathElement): void {
+  if (text.length > rememberedLengthMax) return;
+  if (canonical.size >= limits.pathElementsKept) canonical.clear();
+  canonical.set(text, element);
+}
+
+const rememberedLengthMax = 256;
+
+/** The published order: fields by name, then keys, values, indexes. */
+export function sortElements(elements: readonly PathElement[]): readonly PathElement[] {
+  if (elements.length < 2) return elements;
+  if (elements.every(isField)) return [...elements].sort(compareText);
+  return elements
+    .map((element) => ({ element, rank: ranks[element[0] ?? ''] ?? 0, value: sortValue(element) }))
+    .sort((a, b) => a.rank - b.rank || compareValues(a.value, b.value))
+    .map(({ element }) => element);
+}
+
+const ranks: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
+
+function sortValue(element: PathElement): unknown {
+  return isField(element) ? nameOf(element) : jsonOf(element);
+}
+
+/** The published order of JSON values of any types: numbers, texts, truth values, lists, maps, null. */
+function compareValues(a: unknown, b: unknown): number {
+  const [rankA, rankB] = [rankOf(a), rankOf(b)];
+  if (rankA !== rankB) return rankA - rankB;
+  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
+  if (Array.isArray(a) && Array.isArray(b)) return compareLists(a, b);
+  if (isRecord(a) && isRecord(b)) return compareLists(pairsOf(a), pairsOf(b));
+  // Bigints compare with numbers.
+  return (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
+}
+
+function rankOf(value: unknown): number {
+  if (typeof value === 'number' || typeof value === 'bigint') return 0;
+  if (typeof value === 'string') return 1;
+  if (typeof value === 'boolean') return 2;
+  if (Array.isArray(value)) return 3;
+  return value === null ? 5 : 4;
+}
+
+/** Name and value by turns, in the order of the names. */
+const pairsOf = (record: Readonly<Record<string, unknown>>): readonly unknown[] =>
+  Object.keys(record)
+    .sort(compareText)
+    .flatMap((name) => [name, record[name]]);
+
+function compareLists(a: readonly unknown[], b: readonly unknown[]): number {
+  for (let i = 0; i < a.length && i < b.length; i++) {
+    const order = compareValues(a[i], b[i]);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+/** `.spec.containers[name="x"].image`, as conflicts and errors name a field. */
+export const describePath = (path: FieldPath): string => path.map(describeElement).join('');
+
+export function describeElement(element: PathElement): string {
+  if (isField(element)) return `.${nameOf(element)}`;
+  const value = jsonOf(element);
+  if (element.startsWith('v')) return `[=${publishedJson(value)}]`;
+  if (!isRecord(value)) return `[${value}]`;
+  const keys = Object.keys(value).sort(compareText);
+  return `[${keys.map((key) => `${key}=${publishedJson(value[key])}`).join(',')}]`;
+}

@@ -1,0 +1,146 @@
+import { type FieldPath, fieldElement, type PathElement, sortElements } from './field-path.ts';
+
+/**
+ * A set of fields, as a tree: each element that leads somewhere has a node. A set says which fields are in it, not what
+ * they hold. Being in it does not put a field's children in it, nor its parents; nodes that are neither in the set nor lead
+ * to a field that is are not kept. Sets never change once made; operations share parts with what they were given.
+ */
+export type FieldSet = ReadonlyMap<PathElement, FieldNode>;
+
+export interface FieldNode {
+  /** The field itself is in the set. */
+  readonly member: boolean;
+  /** Fields below it. */
+  readonly below: FieldSet;
+}
+
+export const noFields: FieldSet = new Map();
+/** A field in the set with nothing below. */
+export const leafNode: FieldNode = { member: true, below: noFields };
+
+/** Undefined where the node would be no part of a set. */
+export function makeNode(member: boolean, below: FieldSet): FieldNode | undefined {
+  if (below.size === 0) return member ? leafNode : undefined;
+  return { member, below };
+}
+
+/** The set of some paths. The empty path is left out: nobody owns a whole object. */
+export function fieldSetOf(...paths: readonly FieldPath[]): FieldSet {
+  return paths.reduce<FieldSet>((set, path) => union(set, single(path)), noFields);
+}
+
+/** The set of fields given by names: `['metadata', 'labels']`. */
+export const fieldSetOfNames = (...paths: readonly (readonly string[])[]): FieldSet =>
+  fieldSetOf(...paths.map((names) => names.map(fieldElement)));
+
+function single(path: FieldPath): FieldSet {
+  const [first, ...rest] = path;
+  if (first === undefined) return noFields;
+  return new Map([[first, rest.length === 0 ? leafNode : { member: false, below: single(rest) }]]);
+}
+
+export function has(set: FieldSet, path: FieldPath): boolean {
+  let [node, below]: [FieldNode | undefined, FieldSet] = [undefined, set];
+  for (const element of path) {
+    node = below.get(element);
+    if (!node) return false;
+    below = node.below;
+  }
+  return node?.member ?? false;
+}
+
+/** Fields in the set. */
+export function sizeOf(set: FieldSet): number {
+  let size = 0;
+  for (const { member, below } of set.values()) size += (member ? 1 : 0) + sizeOf(below);
+  return size;
+}
+
+export function equalSets(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true;
+  if (a.size !== b.size) return false;
+  for (const [element, node] of a) {
+    const other = b.get(element);
+    if (!other || other.member !== node.member || !equalSets(node.below, other.below)) return false;
+  }
+  return true;
+}
+
+/** Fields in either set. */
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || b.size === 0) return a;
+  if (a.size === 0) return b;
+  const out = new Map(a);
+  for (const [element, node] of b) {
+    const other = a.get(element);
+    out.set(element, other ? unionNodes(other, node) : node);
+  }
+  return out;
+}
+
+const unionNodes = (a: FieldNode, b: FieldNode): FieldNode => ({
+  member: a.member || b.member,
+  below: union(a.below, b.below),
+});
+
+/** Fields in both sets. */
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a;
+  const out = new Map<PathElement, FieldNode>();
+  for (const [element, node] of a) {
+    const other = b.get(element);
+    if (other) keep(out, element, makeNode(node.member && other.member, intersection(node.below, other.below)));
+  }
+  return out;
+}
+
+/** Fields of `a` that are not in `b`. A field goes alone: what is below it stays unless it is in `b` too. */
+export const difference = (a: FieldSet, b: FieldSet): FieldSet =>
+  subtract(a, b, (node, other) => makeNode(node.member && !other.member, difference(node.below, other.below)));
+
+/** Fields of `a` that are neither in `b` nor below a field that is. */
+export const recursiveDifference = (a: FieldSet, b: FieldSet): FieldSet =>
+  subtract(a, b, (node, other) =>
+    other.member ? undefined : makeNode(node.member, recursiveDifference(node.below, other.below)),
+  );
+
+function subtract(
+  a: FieldSet,
+  b: FieldSet,
+  rest: (node: FieldNode, other: FieldNode) => FieldNode | undefined,
+): FieldSet {
+  let out: Map<PathElement, FieldNode> | undefined;
+  for (const [element, other] of b) {
+    const node = a.get(element);
+    if (!node) continue;
+    out ??= new Map(a);
+    const left = rest(node, other);
+    if (left) out.set(element, left);
+    else out.delete(element);
+  }
+  return out ?? a;
+}
+
+function keep(out: Map<PathElement, FieldNode>, element: PathElement, node: FieldNode | undefined): void {
+  if (node) out.set(element, node);
+}
+
+/** Fields in the set that have none below them in it. */
+export function leavesOf(set: FieldSet): FieldSet {
+  const out = new Map<PathElement, FieldNode>();
+  for (const [element, node] of set) {
+    keep(out, element, makeNode(node.member && node.below.size === 0, leavesOf(node.below)));
+  }
+  return out;
+}
+
+/** Each field in the set, in the published order, a parent before what is below it. */
+export function* pathsOf(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath, void> {
+  for (const element of sortElements([...set.keys()])) {
+    const node = set.get(element);
+    if (!node) continue;
+    const path = [...prefix, element];
+    if (node.member) yield path;
+    yield* pathsOf(node.below, path);
+  }
+}

@@ -1,0 +1,56 @@
+import { limits } from '../base/limits.ts';
+import { isRecord } from '../schema/own-property.ts';
+import { type PathElement, PathElementError, readElement, sortElements } from './field-path.ts';
+import { type FieldNode, type FieldSet, leafNode, makeNode } from './field-set.ts';
+
+/** FieldsV1: the tree of a set as JSON. `{}` is a field in the set; `.` marks one that has others below it. */
+export type FieldsV1 = Readonly<Record<string, unknown>>;
+
+/** Writes a set in the published order: `.` first, then fields, keys, values and indexes, sorted. */
+export const encodeFields = (set: FieldSet): Record<string, unknown> => encodeBelow({}, set);
+
+function encodeBelow(out: Record<string, unknown>, set: FieldSet): Record<string, unknown> {
+  for (const element of sortElements([...set.keys()])) {
+    const node = set.get(element);
+    if (node) out[element] = encodeNode(node);
+  }
+  return out;
+}
+
+const encodeNode = ({ member, below }: FieldNode): Record<string, unknown> =>
+  encodeBelow(member && below.size > 0 ? { '.': {} } : {}, below);
+
+/**
+ * Reads a set. Elements in any order and form are taken; kinds of elements that are not known are dropped. Throws
+ * PathElementError for what is no FieldsV1, and for nesting past `limits.depthMax`.
+ */
+export const decodeFields = (fields: unknown): FieldSet => decodeBelow(fields, 1).below;
+
+/** A field with nothing below that is known is itself in the set. */
+function decodeBelow(fields: unknown, depth: number): FieldNode {
+  if (fields === null) return leafNode;
+  if (!isRecord(fields)) throw new PathElementError('a field set must be an object');
+  if (depth > limits.depthMax) throw new PathElementError(`a field set has more than ${limits.depthMax} levels`);
+  let member = false;
+  let below: Map<PathElement, FieldNode> | undefined;
+  for (const text in fields) {
+    if (text === '.') {
+      member = true;
+      continue;
+    }
+    const element = readElement(text);
+    if (element === undefined) continue;
+    const node = decodeBelow(fields[text], depth + 1);
+    below ??= new Map();
+    below.set(element, joined(below.get(element), node));
+  }
+  return below ? { member, below } : leafNode;
+}
+
+/** One element may stand there in two forms. */
+function joined(a: FieldNode | undefined, b: FieldNode): FieldNode {
+  if (!a) return b;
+  const below = new Map(a.below);
+  for (const [element, node] of b.below) below.set(element, joined(below.get(element), node));
+  return makeNode(a.member || b.member, below) ?? leafNode;
+}

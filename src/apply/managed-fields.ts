@@ -1,0 +1,76 @@
+import type { ManagedFieldsEntry } from '../meta/api-object.ts';
+import { PathElementError } from './field-path.ts';
+import type { FieldSet } from './field-set.ts';
+import { decodeFields, encodeFields } from './fields-v1.ts';
+import { type Owner, type Owners, ownerId } from './owners.ts';
+import { compareText } from './published-json.ts';
+
+/**
+ * Reads `metadata.managedFields`. Undefined where an entry is none: what such a list says cannot be trusted in any part,
+ * as published. Of two entries for the same owner the last counts; entries without fields are left out. `stored` entries are
+ * in the form in which this server writes them, and need not be written again.
+ */
+export function decodeOwners(entries: readonly ManagedFieldsEntry[], source: 'sent' | 'stored'): Owners | undefined {
+  const owners = new Map<string, Owner>();
+  for (const entry of entries) {
+    const owner = decodeOwner(entry);
+    if (!owner) return undefined;
+    const id = ownerId(owner);
+    owners.delete(id);
+    if (owner.fields.size === 0) continue;
+    owners.set(id, owner);
+    if (source === 'stored' && entry.fieldsV1) written.set(owner.fields, entry.fieldsV1);
+  }
+  return owners;
+}
+
+function decodeOwner(entry: ManagedFieldsEntry): Owner | undefined {
+  const { manager = '', operation, apiVersion = '', time, fieldsType, fieldsV1 = {}, subresource = '' } = entry;
+  if (operation !== 'Apply' && operation !== 'Update') return undefined;
+  if (apiVersion === '' || fieldsType !== 'FieldsV1') return undefined;
+  try {
+    return { manager, operation, apiVersion, subresource, time, fields: decodeFields(fieldsV1) };
+  } catch (error) {
+    if (error instanceof PathElementError) return undefined;
+    throw error;
+  }
+}
+
+/** What stored sets were read from. */
+const written = new WeakMap<FieldSet, Record<string, unknown>>();
+
+/**
+ * Writes `metadata.managedFields` in the published order: by operation, time, manager, version and subresource. Undefined
+ * where nobody owns anything. Shares the fields of stored entries that are as they were.
+ */
+export function encodeOwners(owners: Owners): ManagedFieldsEntry[] | undefined {
+  if (owners.size === 0) return undefined;
+  return [...owners.values()].sort(compareOwners).map(encodeOwner);
+}
+
+function compareOwners(a: Owner, b: Owner): number {
+  return (
+    compareText(a.operation, b.operation) ||
+    // Canonical times are in the order of their text.
+    compareText(a.time ?? '', b.time ?? '') ||
+    compareText(a.manager, b.manager) ||
+    compareText(a.apiVersion, b.apiVersion) ||
+    compareText(a.subresource, b.subresource)
+  );
+}
+
+const encodeOwner = ({ manager, operation, apiVersion, time, fields, subresource }: Owner): ManagedFieldsEntry => ({
+  ...(manager !== '' && { manager }),
+  operation,
+  apiVersion,
+  ...(time !== undefined && { time }),
+  fieldsType: 'FieldsV1',
+  fieldsV1: written.get(fields) ?? encodeFields(fields),
+  ...(subresource !== '' && { subresource }),
+});
+
+/** A list that holds one empty entry asks to forget all owners (spec section 4.7). An empty list asks nothing. */
+export function asksReset(entries: readonly ManagedFieldsEntry[]): boolean {
+  const [first, second] = entries;
+  return first !== undefined && second === undefined && Object.values(first).every((part) => part === undefined);
+}

@@ -1,0 +1,56 @@
+import { difference, type FieldSet, intersection, noFields, union } from './field-set.ts';
+import { fieldsOf } from './fields-of.ts';
+import { fieldsByVersion, type Owner, type Owners } from './owners.ts';
+import { removeFields, withNamedFields } from './remove-fields.ts';
+import { type ConvertObject, inVersion, type VersionedObject } from './versions.ts';
+
+/**
+ * Removes what an applier applied before, applies no longer, and what nobody else owns (spec section 4.7). `last` is what
+ * it owned before; `owners` has it with what it owns now. The parts of what is removed that nobody ever owned, such as
+ * defaults, go with it.
+ *
+ * What may go is decided in the version in which `last` names its fields; the others are asked in their own.
+ */
+export function prune(
+  merged: VersionedObject,
+  last: Owner,
+  owners: Owners,
+  convert: ConvertObject | undefined,
+): VersionedObject {
+  const whole = inVersion(merged, last.apiVersion, convert);
+  if (!whole) return merged;
+  const lastFields = withNamedFields(whole.shape, last.fields);
+  const owned = keepOwned(whole, without(whole, lastFields), owners, convert);
+  const kept = owned && inVersion(owned, last.apiVersion, convert);
+  if (!kept) return merged;
+  const gone = intersection(difference(namedFieldsOf(whole), namedFieldsOf(kept)), lastFields);
+  if (gone.size === 0) return merged;
+  return inVersion(without(whole, gone), merged.apiVersion, convert) ?? merged;
+}
+
+/** `rest`, with what anybody owns of `whole`. Nothing else of `whole`: what nobody owns is put back by the caller. */
+function keepOwned(
+  whole: VersionedObject,
+  rest: VersionedObject,
+  owners: Owners,
+  convert: ConvertObject | undefined,
+): VersionedObject {
+  const fields = fieldsByVersion(owners);
+  // The version of the removed fields comes first: other versions may need these fields to be converted to.
+  const versions = new Set([whole.apiVersion, ...fields.keys()]);
+  let kept = rest;
+  for (const apiVersion of versions) {
+    const [wholeThere, keptThere] = [inVersion(whole, apiVersion, convert), inVersion(kept, apiVersion, convert)];
+    if (!wholeThere || !keptThere) continue;
+    const wanted = withNamedFields(wholeThere.shape, fields.get(apiVersion) ?? noFields);
+    kept = without(wholeThere, difference(namedFieldsOf(wholeThere), union(namedFieldsOf(keptThere), wanted)));
+  }
+  return kept;
+}
+
+const namedFieldsOf = ({ shape, value }: VersionedObject): FieldSet => withNamedFields(shape, fieldsOf(shape, value));
+
+const without = (object: VersionedObject, fields: FieldSet): VersionedObject => ({
+  ...object,
+  value: removeFields(object.shape, object.value, fields) as Readonly<Record<string, unknown>>,
+});
