@@ -34,6 +34,8 @@ export const limits = {
   handshakeMsMax: 10_000,
   /** A connection without a request on it. */
   idleMsMax: 120_000,
+  /** Silence on a connection before the system asks whether the other side is still there. */
+  tcpKeepAliveMs: 60_000,
   /** HTTP/2 streams at once on one connection. */
   streamsPerConnectionMax: 100,
   /** Streams that a client may reset within a second before its connection is closed (CVE-2023-44487). */

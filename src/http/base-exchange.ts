@@ -94,6 +94,11 @@ export abstract class BaseExchange implements Exchange {
     else this.#endCallbacks = [callback];
   }
 
+  /** The connection is no more. Node does not say so of every request that was still under way on it. */
+  connectionClosed(): void {
+    this.end(false);
+  }
+
   /** To be called once, when nothing more can be sent or received. */
   protected end(complete: boolean): void {
     if (this.#ended) return;

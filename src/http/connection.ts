@@ -54,6 +54,11 @@ export class Connection implements ExchangeOwner {
     this.#ending.retire();
   }
 
+  /** The socket has closed. */
+  closed(): void {
+    for (const exchange of [...this.#exchanges]) exchange.connectionClosed();
+  }
+
   /** Ends what is under way, for that reason, and closes. */
   destroy(reason: Error): void {
     for (const exchange of [...this.#exchanges]) exchange.abort(reason);

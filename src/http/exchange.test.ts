@@ -298,6 +298,52 @@ describe('a client that goes away', () => {
     });
   }
 
+  it('is noticed after its body was refused, HTTP/2', async () => {
+    await using own = await start((exchange) => {
+      exchange.body(50_000).catch((error) => sendStatus(exchange, error, { logger }));
+    });
+    for (let round = 0; round < 20; round += 1) {
+      const session = await own.http2();
+      const stream = session.request({ ':path': '/', ':method': 'POST' }, { endStream: false });
+      stream.on('error', () => {});
+      stream.end(Buffer.alloc(90_000));
+      for (let turn = 0; turn < round; turn += 1) await new Promise(setImmediate);
+      session.destroy();
+    }
+    await until(() => own.listener.connections === 0);
+  });
+
+  it('ends all that it had asked for, HTTP/1.1', async () => {
+    const held: Exchange[] = [];
+    let ended = 0;
+    handle = (exchange) => {
+      exchange.onEnd(() => {
+        ended += 1;
+      });
+      held.push(exchange);
+    };
+    const socket = await started.tls();
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(3));
+    await until(() => held.length === 3);
+    for (const exchange of held.slice(1)) exchange.respond(200, {}, 'waits for the first');
+    socket.destroy();
+    await until(() => ended === 3);
+    assert.ok(held.every((exchange) => exchange.signal.aborted));
+  });
+
+  it('is noticed while it has a body that nobody reads, HTTP/1.1', async () => {
+    const ended = Promise.withResolvers<void>();
+    handle = (exchange) => {
+      exchange.onEnd(ended.resolve);
+      exchange.stream(200, {});
+    };
+    const socket = await started.tls();
+    socket.write(`GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 300000\r\n\r\n${'x'.repeat(200_000)}`);
+    await once(socket, 'data');
+    socket.destroy();
+    await ended.promise;
+  });
+
   it('can be answered although the deadline passed while it sent its body', async () => {
     for (const protocol of ['HTTP/2.0', 'HTTP/1.1'] as const) {
       const ended = Promise.withResolvers<void>();

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { BaseExchange, type BodyEvents, type ExchangeOwner, headerList, isBodiless } from './base-exchange.ts';
+import { discardBody } from './discard-body.ts';
 import type { BodyWriter, Headers } from './exchange.ts';
 import { nowhere, ResponseWriter } from './response-writer.ts';
 
@@ -66,7 +67,7 @@ export class Http1Exchange extends BaseExchange {
       return;
     }
     response.end(bytes);
-    if (this.#refused) this.#discard();
+    if (this.#refused) discardBody(this.#request, () => this.destroy());
   }
 
   stream(status: number, headers: Headers): BodyWriter {
@@ -75,18 +76,17 @@ export class Http1Exchange extends BaseExchange {
     if (!gone) response.writeHead(status, this.#headerList(headers));
     this.responded = true;
     if (gone) return nowhere;
+    if (this.hasBody && !this.#request.complete) discardBody(this.#request, () => this.destroy());
+    const ended = (): void => {
+      this.answered = true;
+    };
     if (this.method !== 'HEAD') {
       response.flushHeaders();
-      return new ResponseWriter(response, { ended: () => this.#finished(), abort: () => response.destroy() });
+      return new ResponseWriter(response, { ended, abort: () => this.destroy() });
     }
     response.end();
-    this.#finished();
+    ended();
     return nowhere;
-  }
-
-  #finished(): void {
-    this.answered = true;
-    if (this.#refused) this.#discard();
   }
 
   #headerList(headers: Headers): string[] {
@@ -125,12 +125,6 @@ export class Http1Exchange extends BaseExchange {
     this.#request.pause();
   }
 
-  /** Reads on without keeping what comes. */
-  #discard(): void {
-    this.#request.removeAllListeners('data');
-    this.#request.resume();
-  }
-
   /**
    * Closing a connection with unread bytes on it makes the system send a reset, which may overtake the response. So the
    * response goes out whole, then some of what the client still sends is read and dropped until it stops.
@@ -144,12 +138,7 @@ export class Http1Exchange extends BaseExchange {
       response.end();
     };
     const timer = this.#clock.after(limits.lingerMs, finish);
-    let dropped = 0;
-    this.#discard();
-    request.on('data', (chunk: Buffer) => {
-      dropped += chunk.length;
-      if (dropped > limits.lingerBytesMax) finish();
-    });
+    discardBody(request, finish);
     request.once('end', finish);
     request.once('close', finish);
   }

@@ -1,5 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { BaseExchange, type BodyEvents, type ExchangeOwner, headerList, isBodiless } from './base-exchange.ts';
+import { discardBody } from './discard-body.ts';
 import type { BodyWriter, Headers } from './exchange.ts';
 import { nowhere, ResponseWriter } from './response-writer.ts';
 
@@ -117,8 +118,9 @@ export class Http2Exchange extends BaseExchange {
   }
 
   protected refuseBody(): void {
+    // Of a body that was never asked for, Node takes what the window allows and drops it with the stream.
+    if (this.#bodyOpen) discardBody(this.#stream, () => this.destroy());
     this.#bodyOpen = true;
-    this.#stream.pause();
   }
 }
 

@@ -106,6 +106,9 @@ class TlsListener implements Listener {
       rejectUnauthorized: false,
       handshakeTimeout: this.#limits.handshakeMsMax,
       noDelay: true,
+      // Finds out about clients that vanished without a word, while a watch has nothing to tell them.
+      keepAlive: true,
+      keepAliveInitialDelay: limits.tcpKeepAliveMs,
       http1Options: http1Options(this.#limits),
     });
     this.#server.maxConnections = limits.connectionsMax;
@@ -230,6 +233,7 @@ class TlsListener implements Listener {
     this.#connections.set(socket, connection);
     socket.once('close', () => {
       this.#connections.delete(socket);
+      connection.closed();
       this.#checkClosed();
     });
     if (!this.#accepting) connection.retire();
