@@ -33,9 +33,16 @@ export async function readToClose(socket: TLSSocket): Promise<string> {
   socket.on('data', (chunk: Buffer) => {
     received += chunk.toString('latin1');
   });
-  if (!socket.closed) await once(socket, 'close');
+  await closed(socket);
   return received;
 }
+
+/** Resolves when the connection is gone, however it went. */
+export const closed = (socket: TLSSocket): Promise<void> =>
+  new Promise((resolve) => {
+    if (socket.closed) resolve();
+    else socket.once('close', () => resolve());
+  });
 
 /** The status of an HTTP/1.1 answer, NaN where there is none. */
 export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? Number.NaN);
