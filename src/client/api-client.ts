@@ -56,6 +56,13 @@ export class ApiClient {
     return this.#request({ method: 'PUT', target, body: JSON.stringify(object), ...(signal && { signal }) });
   }
 
+  /** Changes parts of an object by a JSON merge patch (RFC 7386). */
+  mergePatch<T = ApiObject>(target: string, patch: unknown, signal?: AbortSignal): Promise<T> {
+    const body = JSON.stringify(patch);
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) });
+  }
+
   /** Deletes one object or, at a collection's path, all that the query selects. */
   async delete(target: string, options: unknown = {}, signal?: AbortSignal): Promise<void> {
     await this.#request({ method: 'DELETE', target, body: JSON.stringify(options), ...(signal && { signal }) });
@@ -78,6 +85,7 @@ export class ApiClient {
       headers: {
         accept: 'application/json',
         ...(request.body !== undefined && { 'content-type': 'application/json' }),
+        ...request.headers,
       },
     });
     if (response.status < 400) return response;

@@ -17,6 +17,7 @@ import { ConsistencyChecker } from '../cache/consistency-checker.ts';
 import { createWatchCache } from '../cache/watch-cache.ts';
 import { ApiClient } from '../client/api-client.ts';
 import { inProcessTransport } from '../client/in-process.ts';
+import { startGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
 import { startNamespaceLifecycle } from '../controllers/namespace-lifecycle/namespace-lifecycle.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { listen } from '../http/listener.ts';
@@ -97,7 +98,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     shutdown.endWatches = () => responder.endWatches();
     await createNamespaces(registry, find(resources, '', 'v1', 'namespaces'), dialect);
     const client = new ApiClient(inProcessTransport(handle, (exchange) => inProcess.set(exchange, serverUser)));
-    const controllers = startNamespaceLifecycle({ client, clock, logger, finalizer: dialect.name });
+    const controllers = new ClosableStack();
+    controllers.add(startNamespaceLifecycle({ client, clock, logger, finalizer: dialect.name }));
+    controllers.add(startGarbageCollector({ client, clock, logger }));
     shutdown.add('controllers', () => controllers.close());
     const checker = new ConsistencyChecker({ cache, store, clock, logger });
     checker.start();

@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { sendList, sendPieces } from '../http/list-stream.ts';
-import { type NegotiateOptions, Negotiator } from '../http/negotiate.ts';
+import { type Negotiated, type NegotiateOptions, Negotiator } from '../http/negotiate.ts';
 import { sendBytes } from '../http/respond.ts';
 import type { PathRouter } from '../http/router.ts';
 import { sendStatus } from '../http/status-response.ts';
@@ -54,17 +55,17 @@ export class Responder {
     });
   }
 
-  /** Answers with an error, in the client's format where that is known. */
-  refuse({ exchange, warnings }: RequestContext, error: unknown): void {
-    sendStatus(exchange, error, { logger: this.#parts.config.logger, warnings, format: this.#statusFormat(exchange) });
+  /** Answers with an error, in the client's format; in JSON to a client that takes no format of ours. */
+  refuse({ exchange, info, warnings }: RequestContext, error: unknown): void {
+    const { logger } = this.#parts.config;
+    sendStatus(exchange, error, { logger, warnings, ...this.#statusFormat(exchange, info.query.get('pretty')) });
   }
 
-  /** An error is told even to a client that takes no format of ours: in JSON then. */
-  #statusFormat(exchange: RequestContext['exchange']): 'json' | 'yaml' {
+  #statusFormat(exchange: Exchange, pretty: string | null): Partial<Pick<Negotiated, 'format' | 'pretty'>> {
     try {
-      return this.#negotiator.negotiate(exchange, { representations: everyRepresentation }).format;
+      return this.#negotiator.negotiate(exchange, { pretty, representations: everyRepresentation });
     } catch {
-      return 'json';
+      return {};
     }
   }
 

@@ -2,6 +2,7 @@ import { type Clock, pause } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type ApiClient, type ApiList, hasReason } from '../../client/api-client.ts';
+import { discoverResources, pathOf } from '../../client/discovery-client.ts';
 import { reflect } from '../../client/reflector.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 
@@ -90,28 +91,10 @@ class Emptier {
   }
 }
 
-interface GroupVersionDocument {
-  readonly resources: readonly {
-    readonly name: string;
-    readonly namespaced: boolean;
-    readonly verbs: readonly string[];
-  }[];
-}
-
-interface GroupListDocument {
-  readonly groups: readonly { readonly preferredVersion: { readonly groupVersion: string } }[];
-}
-
 /** The path of every collection of a namespace that can be emptied, by what discovery says now. */
 async function namespacedCollections(client: ApiClient, name: string, signal: AbortSignal): Promise<readonly string[]> {
-  const { groups } = await client.get<GroupListDocument>('/apis', signal);
-  const roots = ['/api/v1', ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
-  const paths: string[] = [];
-  for (const root of roots) {
-    const { resources } = await client.get<GroupVersionDocument>(root, signal);
-    for (const { name: resource, namespaced, verbs } of resources) {
-      if (namespaced && verbs.includes('deletecollection')) paths.push(`${root}/namespaces/${name}/${resource}`);
-    }
-  }
-  return paths;
+  const resources = await discoverResources(client, signal);
+  return resources
+    .filter(({ namespaced, verbs }) => namespaced && verbs.includes('deletecollection'))
+    .map((resource) => pathOf(resource, name));
 }

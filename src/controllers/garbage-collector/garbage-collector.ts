@@ -1,0 +1,294 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Closable } from '../../base/disposable.ts';
+import type { Logger } from '../../base/logger.ts';
+import { type ApiClient, hasReason, type ObjectEvent } from '../../client/api-client.ts';
+import { type DiscoveredResource, discoverResources, pathOf } from '../../client/discovery-client.ts';
+import { reflect } from '../../client/reflector.ts';
+import { WorkQueue } from '../../client/work-queue.ts';
+import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
+import { foregroundFinalizer, type GraphNode, nodeOf, OwnershipGraph, orphanFinalizer } from './ownership-graph.ts';
+
+export interface GarbageCollectorOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How often discovery is asked for resources that have come or gone. */
+const discoveryMs = 30_000;
+const parallel = 16;
+/** Uids of owners that were looked for and are not there; they never come back. */
+const absentOwnersMax = 1_000;
+
+/** Deletes objects whose owners are gone, and does what deletions with `Foreground` and `Orphan` wait for. */
+export function startGarbageCollector(options: GarbageCollectorOptions): Closable {
+  const collector = new GarbageCollector(options);
+  void collector.run();
+  return collector;
+}
+
+class GarbageCollector implements Closable {
+  readonly #client: ApiClient;
+  readonly #options: GarbageCollectorOptions;
+  readonly #graph = new OwnershipGraph();
+  readonly #toDelete: WorkQueue<string>;
+  readonly #toOrphan: WorkQueue<string>;
+  readonly #absent = new Set<string>();
+  readonly #stop = new AbortController();
+  /** By root and resource: what is watched, and how to stop watching it. */
+  readonly #monitors = new Map<string, { readonly resource: DiscoveredResource; readonly stop: AbortController }>();
+  /** Resources that have not been listed yet: until they have, an owner may only seem to be absent. */
+  readonly #unlisted = new Set<string>();
+  #timer: Closable | undefined;
+
+  constructor(options: GarbageCollectorOptions) {
+    this.#options = options;
+    this.#client = options.client;
+    const { clock, logger } = options;
+    this.#toDelete = new WorkQueue({ clock, logger, parallel, work: (uid) => this.#attemptToDelete(uid) });
+    this.#toOrphan = new WorkQueue({ clock, logger, parallel, work: (uid) => this.#attemptToOrphan(uid) });
+  }
+
+  /** Follows what discovery names, until closed. */
+  async run(): Promise<void> {
+    try {
+      await this.#discover();
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#options.logger.warn('resources could not be discovered', { error });
+    }
+    if (!this.#stop.signal.aborted) this.#timer = this.#options.clock.after(discoveryMs, () => void this.run());
+  }
+
+  async #discover(): Promise<void> {
+    const found = new Map<string, DiscoveredResource>();
+    for (const resource of await discoverResources(this.#client, this.#stop.signal)) {
+      const collected = ['list', 'watch', 'delete'].every((verb) => resource.verbs.includes(verb));
+      if (collected) found.set(pathOf(resource, ''), resource);
+    }
+    for (const [path, { resource, stop }] of this.#monitors) {
+      if (found.has(path)) continue;
+      stop.abort(new Error('the resource is no longer served'));
+      this.#monitors.delete(path);
+      this.#unlisted.delete(path);
+      for (const uid of [...this.#graph.ofResource(resource)]) this.#forget(uid);
+    }
+    for (const [path, resource] of found) if (!this.#monitors.has(path)) this.#monitor(path, resource);
+  }
+
+  #monitor(path: string, resource: DiscoveredResource): void {
+    const stop = new AbortController();
+    this.#monitors.set(path, { resource, stop });
+    this.#unlisted.add(path);
+    void reflect({
+      ...this.#options,
+      path,
+      signal: AbortSignal.any([stop.signal, this.#stop.signal]),
+      listed: (objects) => this.#listed(path, resource, objects),
+      changed: (event) => this.#changed(resource, event),
+    });
+  }
+
+  #listed(path: string, resource: DiscoveredResource, objects: readonly ApiObject[]): void {
+    this.#unlisted.delete(path);
+    const gone = new Set(this.#graph.ofResource(resource));
+    for (const object of objects) {
+      gone.delete(object.metadata.uid ?? '');
+      this.#see(nodeOf(resource, object));
+    }
+    for (const uid of gone) this.#forget(uid);
+  }
+
+  #changed(resource: DiscoveredResource, { type, object }: ObjectEvent): void {
+    if (type === 'DELETED') this.#forget(object.metadata.uid ?? '');
+    else this.#see(nodeOf(resource, object));
+  }
+
+  #see(node: GraphNode): void {
+    const before = this.#graph.see(node);
+    if (node.orphansDependents) this.#toOrphan.add(node.uid);
+    if (node.waitsForDependents) this.#toDelete.add(node.uid);
+    if (node.owners.length > 0 && !sameOwners(before?.owners, node.owners)) this.#toDelete.add(node.uid);
+    this.#lookAtWaiting(before?.owners ?? []);
+    for (const { uid } of node.owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(node.uid);
+  }
+
+  #forget(uid: string): void {
+    if (uid === '') return;
+    this.#rememberAbsent(uid);
+    const before = this.#graph.forget(uid);
+    for (const dependent of this.#graph.dependentsOf(uid)) this.#toDelete.add(dependent.uid);
+    this.#lookAtWaiting(before?.owners ?? []);
+  }
+
+  /** Owners that wait for what has just changed. */
+  #lookAtWaiting(owners: readonly OwnerReference[]): void {
+    for (const { uid } of owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(uid);
+  }
+
+  #rememberAbsent(uid: string): void {
+    this.#absent.add(uid);
+    if (this.#absent.size <= absentOwnersMax) return;
+    const [oldest] = this.#absent;
+    if (oldest !== undefined) this.#absent.delete(oldest);
+  }
+
+  async #attemptToDelete(uid: string): Promise<void> {
+    const node = this.#graph.get(uid);
+    if (!node || (node.deleting && !node.waitsForDependents)) return;
+    if (this.#unlisted.size > 0) throw new Error('not all resources have been listed yet');
+    const live = await this.#live(node);
+    if (!live) return;
+    if (node.waitsForDependents) return this.#finishForeground(node, live);
+    const owners = await this.#classify(node, live.metadata.ownerReferences ?? []);
+    if (owners.gone.length === 0 && owners.waiting.length === 0) return;
+    if (owners.there.length > 0) return this.#keepOwners(node, live, owners.there);
+    if (owners.waiting.length > 0 && this.#graph.dependentsOf(uid).length > 0)
+      return this.#deleteInForeground(node, live);
+    await this.#delete(node, live, policyOf(live));
+  }
+
+  /** The object as it is now; undefined where it, or the one of this uid, is gone. */
+  async #live(node: GraphNode): Promise<ApiObject | undefined> {
+    try {
+      const live = await this.#client.get(pathOf(node.resource, node.namespace, node.name), this.#stop.signal);
+      if (live.metadata.uid === node.uid) return live;
+    } catch (error) {
+      if (!hasReason(error, 'NotFound')) throw error;
+    }
+    this.#forget(node.uid);
+    return undefined;
+  }
+
+  /** Which owners are there, which wait for this object to go, and which are gone. */
+  async #classify(node: GraphNode, references: readonly OwnerReference[]) {
+    const owners: Record<'there' | 'waiting' | 'gone', OwnerReference[]> = { there: [], waiting: [], gone: [] };
+    for (const reference of references) owners[await this.#stateOf(node, reference)].push(reference);
+    return owners;
+  }
+
+  async #stateOf(node: GraphNode, reference: OwnerReference): Promise<'there' | 'waiting' | 'gone'> {
+    if (this.#absent.has(reference.uid)) return 'gone';
+    const resource = this.#resourceOf(reference);
+    // A cluster-scoped object cannot be owned from a namespace: nobody could say which. It is left alone.
+    if (resource.namespaced && !node.resource.namespaced) return 'there';
+    const owner = await this.#owner(pathOf(resource, node.namespace, reference.name));
+    if (owner?.metadata.uid !== reference.uid) {
+      this.#rememberAbsent(reference.uid);
+      return 'gone';
+    }
+    const waits = nodeOf(resource, owner).waitsForDependents && reference.blockOwnerDeletion === true;
+    return waits ? 'waiting' : 'there';
+  }
+
+  async #owner(path: string): Promise<ApiObject | undefined> {
+    try {
+      return await this.#client.get(path, this.#stop.signal);
+    } catch (error) {
+      if (hasReason(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Another version of the same group names the same objects. */
+  #resourceOf({ apiVersion, kind }: OwnerReference): DiscoveredResource {
+    const group = groupOf(apiVersion);
+    for (const { resource } of this.#monitors.values()) {
+      if (resource.kind === kind && groupOf(resource.apiVersion) === group) return resource;
+    }
+    throw new Error(`no resource is served for the owner kind ${kind} of ${apiVersion}`);
+  }
+
+  /** Other owners remain: only the references to those that are gone, or wait, go. */
+  async #keepOwners(node: GraphNode, live: ApiObject, there: readonly OwnerReference[]): Promise<void> {
+    await this.#patch(node, live, { ownerReferences: there });
+  }
+
+  /**
+   * The owner waits for this object, which has dependents of its own: these go first. Where one of them waits already they
+   * wait for each other in a circle, which is opened by letting the owner go.
+   */
+  async #deleteInForeground(node: GraphNode, live: ApiObject): Promise<void> {
+    const circle = this.#graph.dependentsOf(node.uid).some(({ waitsForDependents }) => waitsForDependents);
+    if (circle) {
+      const ownerReferences = (live.metadata.ownerReferences ?? []).map((each) => ({
+        ...each,
+        blockOwnerDeletion: false,
+      }));
+      const patched = await this.#patch(node, live, { ownerReferences });
+      return this.#delete(node, patched, 'Foreground');
+    }
+    await this.#delete(node, live, 'Foreground');
+  }
+
+  /** An object that waits for its dependents: it goes when none is left that holds it. */
+  async #finishForeground(node: GraphNode, live: ApiObject): Promise<void> {
+    const blocking = this.#graph.dependentsOf(node.uid).filter(({ owners }) => blocks(owners, node.uid));
+    if (blocking.length === 0) return this.#removeFinalizer(node, live, foregroundFinalizer);
+    for (const dependent of blocking) if (!dependent.waitsForDependents) this.#toDelete.add(dependent.uid);
+  }
+
+  async #attemptToOrphan(uid: string): Promise<void> {
+    const node = this.#graph.get(uid);
+    if (!node?.orphansDependents) return;
+    if (this.#unlisted.size > 0) throw new Error('not all resources have been listed yet');
+    for (const dependent of this.#graph.dependentsOf(uid)) await this.#disown(dependent, uid);
+    const live = await this.#live(node);
+    if (live) await this.#removeFinalizer(node, live, orphanFinalizer);
+  }
+
+  async #disown(dependent: GraphNode, owner: string): Promise<void> {
+    const live = await this.#live(dependent);
+    const references = live?.metadata.ownerReferences ?? [];
+    const ownerReferences = references.filter(({ uid }) => uid !== owner);
+    if (live && ownerReferences.length < references.length) await this.#patch(dependent, live, { ownerReferences });
+  }
+
+  async #removeFinalizer(node: GraphNode, live: ApiObject, finalizer: string): Promise<void> {
+    const finalizers = live.metadata.finalizers ?? [];
+    if (!finalizers.includes(finalizer)) return;
+    await this.#patch(node, live, { finalizers: finalizers.filter((each) => each !== finalizer) });
+  }
+
+  /** Changes metadata of exactly this state of the object; anything newer is a conflict, and is looked at again. */
+  async #patch({ resource, namespace, name }: GraphNode, live: ApiObject, metadata: object): Promise<ApiObject> {
+    const { uid, resourceVersion } = live.metadata;
+    const patch = { metadata: { uid, resourceVersion, ...metadata } };
+    return this.#client.mergePatch(pathOf(resource, namespace, name), patch, this.#stop.signal);
+  }
+
+  async #delete({ resource, namespace, name }: GraphNode, live: ApiObject, policy: string): Promise<void> {
+    const { uid, resourceVersion } = live.metadata;
+    const options = {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions: { uid, resourceVersion },
+      propagationPolicy: policy,
+    };
+    try {
+      await this.#client.delete(pathOf(resource, namespace, name), options, this.#stop.signal);
+    } catch (error) {
+      if (!hasReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  close(): void {
+    this.#stop.abort(new Error('the controller was stopped'));
+    this.#timer?.close();
+    this.#toDelete.close();
+    this.#toOrphan.close();
+  }
+}
+
+const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
+
+const blocks = (owners: readonly OwnerReference[], uid: string): boolean =>
+  owners.some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true);
+
+const sameOwners = (a: readonly OwnerReference[] | undefined, b: readonly OwnerReference[]): boolean =>
+  a !== undefined && a.length === b.length && a.every(({ uid }, at) => uid === b[at]?.uid);
+
+/** What the object's own finalizers ask for its dependents. */
+function policyOf({ metadata: { finalizers = [] } }: ApiObject): string {
+  if (finalizers.includes(orphanFinalizer)) return 'Orphan';
+  return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background';
+}
