@@ -114,6 +114,20 @@ test('the parts of a document are bounded', () => {
   assert.match(refusal('a: b\n'.repeat(limits.yamlTokensMax / 4)), /the document has too many parts$/);
 });
 
+test('escapes that YAML does not have are refused at the first of them', () => {
+  const message = /line 1 column 5: expected an escape sequence that YAML has$/;
+  for (const wrong of ['\\q', '\\A', '\\x4', '\\xzz', '\\u12', '\\U00110000', '\\UFFFFFFFF']) {
+    assert.match(refusal(`a: "${wrong}"`), message, wrong);
+  }
+  const started = performance.now();
+  assert.match(refusal(`a: "${'\\q'.repeat(1e6)}"`), message);
+  assert.ok(performance.now() - started < 1_000, 'an error for each would take seconds');
+  const all = '"\\0\\a\\b\\t\\n\\v\\f\\r\\e\\ \\"\\/\\\\\\N\\_\\L\\P\\x41\\u0042\\U0010FFFF\\\n  c"';
+  assert.equal(parse(all).value, '\0\x07\b\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029AB\u{10ffff}c');
+  assert.deepEqual(parse('a: |\n  "\\q\nb: x"\\q\n').value, { a: '"\\q\n', b: 'x"\\q' });
+  assert.equal(parse('--- |\n"\\q"\n').value, '"\\q"\n');
+});
+
 test('__proto__ is a field like any other', () => {
   for (const text of ['__proto__: {a: 1}', 'x: &x {__proto__: {a: 1}}\n<<: *x', '{"__proto__": {"a": 1}}']) {
     const { value } = parse(text);

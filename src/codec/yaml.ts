@@ -60,12 +60,28 @@ function* tokensOf(text: string): Generator<CST.Token, void> {
   const { Lexer, Parser } = loadYaml();
   const parser = new Parser();
   let count = 0;
+  let before = '';
   for (const lexeme of new Lexer().lex(text)) {
     if (++count > limits.yamlTokensMax) throw yamlError(text, parser.offset, 'the document has too many parts');
+    if (lexeme.startsWith('"') && before !== unquotedMark) checkEscapes(text, lexeme, parser.offset);
     yield* parser.next(lexeme);
+    before = lexeme;
     if (parser.stack.length > stackMax) throw tooDeep(text, parser.offset);
   }
   yield* parser.end();
+}
+
+/** The lexer's sign that what follows is the text of a plain or block scalar, which has no escapes. */
+const unquotedMark = '\x1f';
+
+/** An escape of a double-quoted scalar (YAML 1.2.2 section 5.7), or a lone backslash, which is none. */
+const escapes = /\\(?:[0abtnvfre "/\\N_LP\t\r\n]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U00(?:0[\da-fA-F]|10)[\da-fA-F]{4})|\\/g;
+
+/** Stops at the first escape that is none: the parser makes an error of each, at some microseconds a piece. */
+function checkEscapes(text: string, scalar: string, offset: number): void {
+  for (const { 0: found, index } of scalar.matchAll(escapes)) {
+    if (found === '\\') throw yamlError(text, offset + index, 'expected an escape sequence that YAML has');
+  }
 }
 
 /** Beside each level of nesting, the parser's stack holds the document and what is being read. */
