@@ -21,7 +21,7 @@ export const limits = {
   /** JSON text of all values that one JSON Patch copies (CVE-2019-1002100). */
   jsonPatchCopyBytesMax: 3 * 1024 * 1024,
   /** Fields and elements that applying one patch may look at; no patch of an honest client comes near. */
-  patchStepsMax: 20_000_000,
+  patchStepsMax: 5_000_000,
   /** Requests in flight that read; watches and health checks don't count. */
   readsInFlightMax: 400,
   /** Requests in flight that write. */

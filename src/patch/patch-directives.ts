@@ -22,8 +22,8 @@ export const isDirective = (name: string): boolean =>
   name.startsWith('$') &&
   (name === retainKeys || name.startsWith(setElementOrder) || name.startsWith(deleteFromPrimitiveList));
 
-/** Takes an object of a patch apart, `$patch` left aside; `path` is where it stands. */
-export function readDirectives(patch: Readonly<Record<string, unknown>>, path: string): PatchedObject {
+/** Takes an object of a patch apart, `$patch` left aside; `path` says where it stands, for errors. */
+export function readDirectives(patch: Readonly<Record<string, unknown>>, path: () => string): PatchedObject {
   const fields = new Map<string, unknown>();
   const orders = new Map<string, readonly unknown[]>();
   const deletions = new Map<string, readonly unknown[]>();
@@ -38,19 +38,19 @@ export function readDirectives(patch: Readonly<Record<string, unknown>>, path: s
     }
   }
   for (const [name, value] of fields) {
-    if (retained && value !== null && !retained.has(name)) throw badFormat('retainKeys', path);
+    if (retained && value !== null && !retained.has(name)) throw badFormat('retainKeys', path());
   }
   return { fields, orders, deletions, retained };
 }
 
-function listOf(value: unknown, what: string, path: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw badFormat(what, path);
+function listOf(value: unknown, what: string, path: () => string): readonly unknown[] {
+  if (!Array.isArray(value)) throw badFormat(what, path());
   return value;
 }
 
-function fieldOf(name: string, directive: string, path: string): string {
+function fieldOf(name: string, directive: string, path: () => string): string {
   if (name[directive.length] === '/') return name.slice(directive.length + 1);
-  throw badFormat(directive === setElementOrder ? 'setElementOrder list' : 'primitive list', path);
+  throw badFormat(directive === setElementOrder ? 'setElementOrder list' : 'primitive list', path());
 }
 
 /** In the words of published servers. */

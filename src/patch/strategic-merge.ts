@@ -22,7 +22,8 @@ import { doesNotApply, malformedPatch, shown, typeName } from './patch-error.ts'
  *
  * What the patch puts where there was nothing, or in the place of something, is taken without nulls and directives;
  * there, an object with `$patch` in it is left out, as published servers do even for `replace`. They are not as thorough
- * inside of lists and of replaced objects, where directives become fields. An empty `$setElementOrder` asks for nothing.
+ * inside of lists and of replaced objects, where directives become fields. With an empty
+ * `$setElementOrder` the list keeps its order, and new elements come last.
  *
  * Throws BadRequest (400) where the patch is wrong for its schema, Invalid (422) where the object cannot take it.
  * Published servers say 500 for most of these, in the same words.
@@ -77,7 +78,7 @@ class StrategicMerge {
       const { [patchDirective]: _, ...replacement } = patch;
       return this.#contentOf(replacement);
     }
-    const directives = readDirectives(patch, this.#path());
+    const directives = readDirectives(patch, () => this.#path());
     const merged = this.#retain(original, directives.retained);
     for (const [name, order] of directives.orders) {
       this.#step(name, () => this.#mergeOrdered(fieldOf(schema, name), merged, name, directives.fields, order));
@@ -256,8 +257,30 @@ class StrategicMerge {
     const wanted = order.map((each) => this.#orderKey(each, mergeKey));
     this.#checkOrder(patch ?? [], wanted, { mergeKey, order });
     const list = patch === undefined ? current : this.#value(field, current, patch);
-    if (list === undefined) return;
-    setOwn(merged, name, this.#reorder(list as readonly unknown[], wanted, current ?? [], mergeKey));
+    if (!Array.isArray(list)) return;
+    this.#effort.spend(list.length + order.length);
+    const before = this.#keysBefore(current ?? [], patch ?? [], mergeKey);
+    const arranged = arrange(this.#elementsOf(list, mergeKey), wanted, before);
+    setOwn(
+      merged,
+      name,
+      arranged.map(({ value }) => value),
+    );
+  }
+
+  /**
+   * The order of the list as it was, for `$setElementOrder`. In the place of elements that the patch deletes, as many that
+   * it adds count as having stood at the end: new elements come behind the server's own where others go. Published
+   * servers came to that by accident, and test for it.
+   */
+  #keysBefore(current: readonly unknown[], patch: readonly unknown[], mergeKey: string | undefined): ElementKey[] {
+    const keys = this.#elementsOf(current, mergeKey).map(({ key }) => key);
+    if (mergeKey === undefined) return keys;
+    const { plain, deleted } = this.#sort(patch, mergeKey);
+    const stayed = keys.filter((key) => !deleted.has(key));
+    const known = new Set(stayed);
+    const added = new Set(plain.map(({ key }) => key).filter((key) => !known.has(key)));
+    return [...stayed, ...[...added].slice(0, keys.length - stayed.length)];
   }
 
   #orderKey(each: unknown, mergeKey: string | undefined): ElementKey {
@@ -285,18 +308,6 @@ class StrategicMerge {
         `The order in patch list: ${shown(patch)} doesn't match $setElementOrder list: ${shown(order)}`,
       );
     }
-  }
-
-  #reorder(
-    list: readonly unknown[],
-    wanted: readonly ElementKey[],
-    before: readonly unknown[],
-    mergeKey: string | undefined,
-  ): readonly unknown[] {
-    this.#effort.spend(list.length + before.length + wanted.length);
-    if (wanted.length === 0) return list;
-    const beforeKeys = this.#elementsOf(before, mergeKey).map(({ key }) => key);
-    return arrange(this.#elementsOf(list, mergeKey), wanted, beforeKeys).map(({ value }) => value);
   }
 
   /** `$deleteFromPrimitiveList`, whatever the strategy of the list; what is not there is left alone. */

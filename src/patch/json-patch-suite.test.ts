@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { applyJsonPatch, parseJsonPatch } from './json-patch.ts';
+
+/** The published test suite of RFC 6902: https://github.com/json-patch/json-patch-tests. */
+interface SuiteCase {
+  readonly comment?: string;
+  readonly doc: unknown;
+  readonly patch: unknown;
+  readonly expected?: unknown;
+  readonly error?: string;
+  /** Left out by the suite itself, for what decoded JSON no longer shows: a member that stood twice. */
+  readonly disabled?: boolean;
+}
+
+const require = createRequire(import.meta.url);
+
+function suite(file: string): readonly SuiteCase[] | undefined {
+  try {
+    return require(`json-patch-test-suite/${file}`) as readonly SuiteCase[];
+  } catch (error) {
+    // The suite is data for tests, and may be left out of an installation.
+    if ((error as { code?: unknown }).code === 'MODULE_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+for (const file of ['tests.json', 'spec_tests.json']) {
+  const cases = suite(file);
+  test(`json-patch-test-suite/${file}`, { skip: cases === undefined && 'not installed' }, () => {
+    for (const { comment, doc, patch, expected, error, disabled } of cases ?? []) {
+      const apply = (): unknown => applyJsonPatch(doc, parseJsonPatch(patch));
+      const about = `${comment ?? ''} ${JSON.stringify(patch)}`;
+      if (disabled) continue;
+      if (error !== undefined) assert.throws(apply, { name: 'StatusError' }, about);
+      else if (expected === undefined) apply();
+      else assert.deepEqual(apply(), expected, about);
+    }
+  });
+}
