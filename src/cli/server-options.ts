@@ -95,6 +95,8 @@ function etcdStorage(values: ServerFlagValues): StorageConfig {
 }
 
 function checkEndpoint(endpoint: string): void {
+  // Not shown: what stands before the sign may be a password.
+  if (endpoint.includes('@')) throw new Error('an address with a user name is not taken: see --etcd-certfile');
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || !/^\/?$/.test(url.pathname)) {
     throw new Error(`${JSON.stringify(endpoint)} is not of the form https://HOST:PORT`);
