@@ -2,7 +2,7 @@ import type { ApiResponse } from './api-client.ts';
 import { type Canned, type Ceiling, cannedFrom } from './ceiling.ts';
 import { http1Request } from './http1-client.ts';
 import { PreparedRequest } from './http2-client.ts';
-import { type LoadResult, runLoad } from './load.ts';
+import { type LoadOptions, type LoadResult, runLoad } from './load.ts';
 import type { Product } from './product.ts';
 import type { Sample } from './rounds.ts';
 
@@ -12,12 +12,12 @@ export interface Read {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface ReadLoad {
-  readonly connections: number;
-  /** Streams at once on each connection; 1 with HTTP/1.1. */
-  readonly streams: number;
-  readonly durationMs: number;
-  readonly requestsMax?: number;
+/** How long, and how much at most. */
+export type ReadBounds = Pick<LoadOptions, 'durationMs' | 'requestsMax'>;
+
+/** Connections to one side that stay open from round to round, and a way to read over them. */
+export interface Reader extends Disposable {
+  read(bounds: ReadBounds): Promise<LoadResult>;
 }
 
 const acceptJson = { accept: 'application/json' };
@@ -30,46 +30,50 @@ export async function learn(product: Product, ceiling: Ceiling, { path, headers 
   return response;
 }
 
-/** Many streams on few connections of HTTP/2. */
-export async function readOverHttp2(
+/** `streams` requests at once on each of few connections of HTTP/2. */
+export async function http2Reader(
   side: Product | Ceiling,
   { path, headers }: Read,
   { body }: Pick<ApiResponse, 'body'>,
-  { connections, streams, ...bounds }: ReadLoad,
-): Promise<LoadResult> {
+  { connections, streams }: { readonly connections: number; readonly streams: number },
+): Promise<Reader> {
   const clients = await side.http2(connections);
   const request = new PreparedRequest({ method: 'GET', path, headers: { ...acceptJson, ...headers } });
-  try {
-    return await runLoad({
-      ...bounds,
-      slots: connections * streams,
-      expected: { status: 200, body },
-      send: (slot, _turn, listener) => clients[slot % connections]?.send(request, listener),
-    });
-  } finally {
-    for (const client of clients) client.close();
-  }
+  return {
+    read: (bounds) =>
+      runLoad({
+        ...bounds,
+        slots: connections * streams,
+        expected: { status: 200, body },
+        send: (slot, _turn, listener) => clients[slot % connections]?.send(request, listener),
+      }),
+    [Symbol.dispose]() {
+      for (const client of clients) client.close();
+    },
+  };
 }
 
 /** One request at a time on each of many kept-alive connections of HTTP/1.1. */
-export async function readOverHttp1(
+export async function http1Reader(
   side: Product | Ceiling,
   { path }: Read,
   { body }: Pick<ApiResponse, 'body'>,
-  { connections, ...bounds }: ReadLoad,
-): Promise<LoadResult> {
+  { connections }: { readonly connections: number },
+): Promise<Reader> {
   const clients = await side.http1(connections);
   const request = http1Request(path);
-  try {
-    return await runLoad({
-      ...bounds,
-      slots: connections,
-      expected: { status: 200, body },
-      send: (slot, _turn, listener) => clients[slot]?.send(request, listener),
-    });
-  } finally {
-    for (const client of clients) client.close();
-  }
+  return {
+    read: (bounds) =>
+      runLoad({
+        ...bounds,
+        slots: connections,
+        expected: { status: 200, body },
+        send: (slot, _turn, listener) => clients[slot]?.send(request, listener),
+      }),
+    [Symbol.dispose]() {
+      for (const client of clients) client.close();
+    },
+  };
 }
 
 /** Runs a load and looks at the CPU that the side used meanwhile. */

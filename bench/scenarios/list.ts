@@ -1,7 +1,7 @@
 import { listedNamespace } from '../filled-data.ts';
 import type { LoadResult } from '../load.ts';
 import type { Product } from '../product.ts';
-import { learn, type Read, readOverHttp2, sampled } from '../reads.ts';
+import { http2Reader, learn, type Read } from '../reads.ts';
 import type { Row } from '../report.ts';
 import { compare, type Sample } from '../rounds.ts';
 import { sizes } from '../scale.ts';
@@ -34,7 +34,9 @@ async function whole({ scale, progress, ceiling: startCeiling }: BenchContext, p
   progress(what);
   const firstBytes: number[] = [];
   const bytesPerSecond = (result: LoadResult): Sample => ({ rate: result.bytes / result.seconds / mebibyte });
-  const load = { ...oneByOne, durationMs: scale.roundMs };
+  const bounds = { durationMs: scale.roundMs };
+  using ours = await http2Reader(product, read, answer, oneByOne);
+  using bare = await http2Reader(ceiling, read, answer, oneByOne);
   const {
     product: measured,
     ceiling: limit,
@@ -42,11 +44,11 @@ async function whole({ scale, progress, ceiling: startCeiling }: BenchContext, p
   } = await compare({
     rounds: scale.rounds,
     product: async () => {
-      const result = await readOverHttp2(product, read, answer, load);
+      const result = await ours.read(bounds);
       firstBytes.push(percentile(result.firstByteMs, 50));
       return bytesPerSecond(result);
     },
-    ceiling: async () => bytesPerSecond(await readOverHttp2(ceiling, read, answer, load)),
+    ceiling: async () => bytesPerSecond(await bare.read(bounds)),
   });
   return [
     { what, unit: 'MiB/s', measured, ceiling: limit, ratio, reach: { of: 'ratio', atLeast: 0.8 } },
@@ -66,11 +68,10 @@ async function nothing({ scale, progress }: BenchContext, product: Product): Pro
   const answer = await product.api.expect(200, read.path, { headers: { accept: 'application/json' } });
   const { items }: { readonly items: readonly unknown[] } = JSON.parse(answer.body.toString());
   if (items.length !== 0) throw new Error(`${items.length} items instead of none`);
+  using reader = await http2Reader(product, read, answer, oneByOne);
   const milliseconds: number[] = [];
   for (let round = 0; round <= scale.rounds; round++) {
-    const { latencyMs } = await sampled(product, () =>
-      readOverHttp2(product, read, answer, { ...oneByOne, durationMs: scale.roundMs }),
-    );
+    const { latencyMs } = await reader.read({ durationMs: scale.roundMs });
     if (round > 0) milliseconds.push(percentile(latencyMs, 50));
   }
   return { what, unit: 'ms', measured: statsOf(milliseconds), reach: { of: 'measured', atMost: 25 } };

@@ -14,8 +14,8 @@ const namespace = 'default';
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
 const json = { accept: 'application/json', 'content-type': 'application/json' };
 const mergePatch = { accept: 'application/json', 'content-type': 'application/merge-patch+json' };
-/** Different bodies for one object, so that every write changes it. */
-const versions = ['a', 'b'];
+/** Different bodies for one object, so that every write changes it; also different from what it is created with. */
+const versions = ['b', 'c'];
 
 /** How many connections the writers share. Each writer waits for its answer before it writes again. */
 const shared = 4;
@@ -42,6 +42,8 @@ class WriteBench {
   readonly #product: Product;
   readonly #ceiling: SqliteCeiling;
   #created = 0;
+  /** What each writer has written so far; goes on from round to round, so that no write repeats the one before. */
+  readonly #turns = new Uint32Array(sizes.writers);
 
   constructor(context: BenchContext, product: Product, ceiling: SqliteCeiling) {
     this.#context = context;
@@ -148,7 +150,7 @@ class WriteBench {
   #load(clients: readonly Http2Client[], requests: readonly PreparedRequest[], status: number): Promise<LoadResult> {
     const { scale } = this.#context;
     // Writers keep to objects of their own: requests lie in the order of writers, again and again.
-    const turns = new Uint32Array(sizes.writers);
+    const turns = this.#turns;
     return runLoad({
       slots: sizes.writers,
       durationMs: scale.roundMs,
