@@ -17,7 +17,10 @@ export interface GarbageCollectorOptions {
 /** How often discovery is asked for resources that have come or gone. */
 const discoveryMs = 30_000;
 const parallel = 16;
-/** Uids of owners that were looked for and are not there; they never come back. */
+/**
+ * Owners that are not there, by namespace and uid: they never come back. The namespace matters: an owner that a reference
+ * from another namespace cannot reach may well be there for those of its own.
+ */
 const absentOwnersMax = 1_000;
 
 /** Deletes objects whose owners are gone, and does what deletions with `Foreground` and `Orphan` wait for. */
@@ -70,7 +73,7 @@ class GarbageCollector implements Closable {
       stop.abort(new Error('the resource is no longer served'));
       this.#monitors.delete(path);
       this.#unlisted.delete(path);
-      for (const uid of [...this.#graph.ofResource(resource)]) this.#forget(uid);
+      for (const uid of [...this.#graph.ofResource(resource)]) this.#forget(uid, this.#graph.get(uid)?.namespace ?? '');
     }
     for (const [path, resource] of found) if (!this.#monitors.has(path)) this.#monitor(path, resource);
   }
@@ -95,11 +98,11 @@ class GarbageCollector implements Closable {
       gone.delete(object.metadata.uid ?? '');
       this.#see(nodeOf(resource, object));
     }
-    for (const uid of gone) this.#forget(uid);
+    for (const uid of gone) this.#forget(uid, this.#graph.get(uid)?.namespace ?? '');
   }
 
   #changed(resource: DiscoveredResource, { type, object }: ObjectEvent): void {
-    if (type === 'DELETED') this.#forget(object.metadata.uid ?? '');
+    if (type === 'DELETED') this.#forget(object.metadata.uid ?? '', object.metadata.namespace ?? '');
     else this.#see(nodeOf(resource, object));
   }
 
@@ -112,9 +115,9 @@ class GarbageCollector implements Closable {
     for (const { uid } of node.owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(node.uid);
   }
 
-  #forget(uid: string): void {
+  #forget(uid: string, namespace: string): void {
     if (uid === '') return;
-    this.#rememberAbsent(uid);
+    this.#rememberAbsent(uid, namespace);
     const before = this.#graph.forget(uid);
     for (const dependent of this.#graph.dependentsOf(uid)) this.#toDelete.add(dependent.uid);
     this.#lookAtWaiting(before?.owners ?? []);
@@ -125,8 +128,8 @@ class GarbageCollector implements Closable {
     for (const { uid } of owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(uid);
   }
 
-  #rememberAbsent(uid: string): void {
-    this.#absent.add(uid);
+  #rememberAbsent(uid: string, namespace: string): void {
+    this.#absent.add(`${namespace}/${uid}`);
     if (this.#absent.size <= absentOwnersMax) return;
     const [oldest] = this.#absent;
     if (oldest !== undefined) this.#absent.delete(oldest);
@@ -155,7 +158,7 @@ class GarbageCollector implements Closable {
     } catch (error) {
       if (!hasReason(error, 'NotFound')) throw error;
     }
-    this.#forget(node.uid);
+    this.#forget(node.uid, node.namespace);
     return undefined;
   }
 
@@ -167,13 +170,14 @@ class GarbageCollector implements Closable {
   }
 
   async #stateOf(node: GraphNode, reference: OwnerReference): Promise<'there' | 'waiting' | 'gone'> {
-    if (this.#absent.has(reference.uid)) return 'gone';
     const resource = this.#resourceOf(reference);
     // A cluster-scoped object cannot be owned from a namespace: nobody could say which. It is left alone.
     if (resource.namespaced && !node.resource.namespaced) return 'there';
+    const namespace = resource.namespaced ? node.namespace : '';
+    if (this.#absent.has(`${namespace}/${reference.uid}`)) return 'gone';
     const owner = await this.#owner(pathOf(resource, node.namespace, reference.name));
     if (owner?.metadata.uid !== reference.uid) {
-      this.#rememberAbsent(reference.uid);
+      this.#rememberAbsent(reference.uid, namespace);
       return 'gone';
     }
     const waits = nodeOf(resource, owner).waitsForDependents && reference.blockOwnerDeletion === true;

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { OrchProcess } from '../support/orch-process.ts';
+
+/** What becomes of owned objects when their owners go (spec section 3.2 and the published rules of owner references). */
+interface Made {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid: string };
+  readonly kind: string;
+}
+
+let server: OrchProcess;
+before(async () => {
+  server = await OrchProcess.start();
+});
+after(() => server[Symbol.asyncDispose]());
+
+const configMaps = '/api/v1/namespaces/default/configmaps';
+let next = 0;
+
+interface Owned {
+  readonly owners?: readonly Made[];
+  readonly blocks?: boolean;
+  readonly finalizers?: readonly string[];
+  readonly collection?: string;
+}
+
+async function make({ owners = [], blocks = false, finalizers, collection = configMaps }: Owned = {}): Promise<Made> {
+  const ownerReferences = owners.map(({ kind, metadata: { name, uid } }) => ({
+    apiVersion: 'v1',
+    kind,
+    name,
+    uid,
+    ...(blocks && { blockOwnerDeletion: true }),
+  }));
+  const metadata = { name: `object-${next++}`, ownerReferences, finalizers };
+  const { status, json, text } = await server.post<Made>(collection, { metadata });
+  assert.equal(status, 201, text);
+  return json;
+}
+
+const path = ({ kind, metadata: { name, namespace } }: Made): string =>
+  namespace === undefined
+    ? `/api/v1/${kind.toLowerCase()}s/${name}`
+    : `/api/v1/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
+
+const isGone = async (object: Made): Promise<boolean> => (await server.get(path(object))).status === 404;
+
+async function gone(...objects: readonly Made[]): Promise<void> {
+  for (const object of objects) {
+    for (let attempt = 0; !(await isGone(object)); attempt++) {
+      assert.ok(attempt < 500, `${object.metadata.name} is still there`);
+      await delay(10);
+    }
+  }
+}
+
+/** The objects are there after the collector has shown, by removing another orphan, that it has come that far. */
+async function stays(...objects: readonly Made[]): Promise<void> {
+  const owner = await make();
+  const owned = await make({ owners: [owner] });
+  await server.delete(path(owner));
+  await gone(owned);
+  for (const object of objects) assert.equal(await isGone(object), false, `${object.metadata.name} is there`);
+}
+
+const ownersOf = async (object: Made): Promise<readonly string[]> => {
+  const { json } = await server.get<{ metadata: { ownerReferences?: { uid: string }[] } }>(path(object));
+  return (json.metadata.ownerReferences ?? []).map(({ uid }) => uid);
+};
+
+const remove = (object: Made, propagationPolicy: string) =>
+  server.request('DELETE', `${path(object)}?propagationPolicy=${propagationPolicy}`);
+
+test('Background: what an object owns goes after it, through all generations', async () => {
+  const owner = await make();
+  const child = await make({ owners: [owner] });
+  const grandchild = await make({ owners: [child] });
+  assert.equal((await remove(owner, 'Background')).status, 200);
+  await gone(owner, child, grandchild);
+});
+
+test("Orphan: what an object owns stays and is nobody's", async () => {
+  const owner = await make();
+  const child = await make({ owners: [owner] });
+  await remove(owner, 'Orphan');
+  await gone(owner);
+  await stays(child);
+  assert.deepEqual(await ownersOf(child), []);
+});
+
+test('Foreground: an object waits for those of its dependents that block it', async () => {
+  const owner = await make();
+  const child = await make({ owners: [owner], blocks: true, finalizers: ['example.com/hold'] });
+  const answer = await remove(owner, 'Foreground');
+  assert.equal(answer.status, 202);
+  await stays(owner, child);
+  await server.put(path(child), { metadata: { name: child.metadata.name } });
+  await gone(child, owner);
+});
+
+test('Foreground: an object does not wait for dependents that do not block it', async () => {
+  const owner = await make();
+  const child = await make({ owners: [owner], finalizers: ['example.com/hold'] });
+  await remove(owner, 'Foreground');
+  await gone(owner);
+  await server.put(path(child), { metadata: { name: child.metadata.name } });
+  await gone(child);
+});
+
+test('an object with an owner left stays, without the one that is gone', async () => {
+  const [first, second] = [await make(), await make()];
+  const child = await make({ owners: [first, second] });
+  await server.delete(path(first));
+  await gone(first);
+  while ((await ownersOf(child)).length > 1) await delay(10);
+  assert.deepEqual(await ownersOf(child), [second.metadata.uid]);
+  await server.delete(path(second));
+  await gone(child);
+});
+
+test('an object whose owner was never there goes', async () => {
+  const never: Made = { kind: 'ConfigMap', metadata: { name: 'never', uid: 'a-uid-of-nothing' } };
+  await gone(await make({ owners: [never] }));
+});
+
+test('an object of the same name with another uid is no owner', async () => {
+  const owner = await make();
+  const impostor: Made = { ...owner, metadata: { ...owner.metadata, uid: 'another-uid' } };
+  await gone(await make({ owners: [impostor] }));
+});
+
+test('objects that own each other go together once one is deleted', async () => {
+  const first = await make();
+  const second = await make({ owners: [first], blocks: true });
+  const ownerReferences = [
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      name: second.metadata.name,
+      uid: second.metadata.uid,
+      blockOwnerDeletion: true,
+    },
+  ];
+  await server.put(path(first), { metadata: { name: first.metadata.name, ownerReferences } });
+  await remove(first, 'Foreground');
+  await gone(first, second);
+});
+
+test('an owner in another namespace is none', async () => {
+  await server.post('/api/v1/namespaces', { metadata: { name: 'other' } });
+  const others = '/api/v1/namespaces/other/configmaps';
+  const owner = await make({ collection: others });
+  await gone(await make({ owners: [owner] }));
+  const owned = await make({ owners: [owner], collection: others });
+  await stays(owner, owned);
+});
+
+test('a cluster-scoped owner owns in every namespace; a namespaced one owns nothing cluster-scoped', async () => {
+  const node = await make({ collection: '/api/v1/nodes' });
+  const owned = await make({ owners: [node] });
+  const owner = await make();
+  const misowned = await make({ owners: [owner], collection: '/api/v1/nodes' });
+  await server.delete(path(owner));
+  await stays(misowned, owned);
+  await server.delete(path(node));
+  await gone(owned);
+});
+
+test('what a restarted server finds half done it finishes', async () => {
+  const owner = await make();
+  const child = await make({ owners: [owner] });
+  await server.delete(path(owner));
+  await server.kill();
+  await server.restart();
+  await gone(owner, child);
+});
