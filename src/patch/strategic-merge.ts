@@ -161,7 +161,7 @@ class StrategicMerge {
       throw malformedPatch(this.#path(), 'cannot merge lists without merge key');
     }
     if (type !== 'object' && schema.patchMergeKey !== undefined) {
-      throw malformedPatch(this.#path(), `expected a list of objects, but received a ${type}`);
+      throw malformedPatch(this.#path(), `expected a list of objects, got ${type}`);
     }
     return schema.patchMergeKey;
   }
@@ -227,9 +227,7 @@ class StrategicMerge {
       const key = keyOf(value, mergeKey);
       if (key !== undefined) return { key, value };
       const problem =
-        mergeKey === undefined
-          ? `expected a list of scalars, but it has a ${typeName(value)}`
-          : missingKey(value, mergeKey);
+        mergeKey === undefined ? `expected a list of scalars, got ${typeName(value)}` : missingKey(value, mergeKey);
       throw doesNotApply(this.#path(), problem);
     });
   }
@@ -247,10 +245,10 @@ class StrategicMerge {
     const current = getOwn(merged, name) ?? undefined;
     const patch = fields.get(name);
     if (current !== undefined && !Array.isArray(current)) {
-      throw doesNotApply(this.#path(), `expected a list, but it is a ${typeName(current)}`);
+      throw doesNotApply(this.#path(), `expected a list, got ${typeName(current)}`);
     }
     if (patch !== undefined && !Array.isArray(patch)) {
-      throw malformedPatch(this.#path(), `expected a list, but received a ${typeName(patch)}`);
+      throw malformedPatch(this.#path(), `expected a list, got ${typeName(patch)}`);
     }
     fields.delete(name);
     const mergeKey = schema.patchMergeKey;
@@ -367,4 +365,4 @@ function keyOf(element: unknown, mergeKey: string | undefined): ElementKey | und
 const missingKey = (element: unknown, mergeKey: string): string =>
   isRecord(element)
     ? `map: ${shown(element)} does not contain declared merge key: ${mergeKey}`
-    : `expected an object with the merge key ${mergeKey}, but received a ${typeName(element)}`;
+    : `expected an object with the merge key ${mergeKey}, got ${typeName(element)}`;
