@@ -1,5 +1,6 @@
 import type { ApiObject, ManagedFieldsEntry } from '../meta/api-object.ts';
 import { badRequest } from '../meta/status-error.ts';
+import { decode } from '../schema/decode.ts';
 import { isRecord } from '../schema/own-property.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { formatTime } from '../schema/time.ts';
@@ -20,6 +21,14 @@ import type { ConvertObject, VersionedObject } from './versions.ts';
  * Server-side apply and field ownership (spec section 4.7, KEP-555), as functions of objects: nothing here reads or keeps
  * any. Every write of an object goes through one of two: `updateManagedFields` for those that say what the object shall be
  * (create, update, patches), `applyConfiguration` for those that say what the writer wants of it.
+ *
+ * Field sets, order of entries, texts and rules are the published ones, but for these, where the published ones surprise:
+ * - Asking for a value that decoding drops (zero, null) agrees with its absence, so two appliers can ask for it.
+ * - A configuration is compared in the form in which it is stored: `1000m` is `1`, atomic values have their defaults.
+ * - Unknown fields of a configuration are told to the caller and left out, as in all other writes; published servers refuse.
+ * - A container that loses its last field, and that somebody owns as such, stays as an empty one.
+ * - An entry has a new time whenever its manager changed the object or what the manager owns, by removing fields too; one
+ *   that it loses to others leaves its time as it is.
  */
 
 /** Who writes, and through which door. */
@@ -73,7 +82,7 @@ function entriesAfterUpdate(update: ObjectUpdate): ManagedFieldsEntry[] | undefi
   const known = isReset ? noOwners : knownOwners(update);
   if (old && !isReset && known.size === 0) return undefined;
   const write: Write = {
-    old: versioned(update, old ?? newObject(object)),
+    old: versioned(update, old ?? newObject(update, object)),
     now: versioned(update, object),
     excluded: update.resetFields ?? noFields,
     convert: update.convert,
@@ -81,12 +90,13 @@ function entriesAfterUpdate(update: ObjectUpdate): ManagedFieldsEntry[] | undefi
   return encodeOwners(capUpdaters(ownersAfterUpdate(known, write, writerOf(update, 'Update'), timeOf(update))));
 }
 
-/** A new object is compared with one that holds nothing but its identity, which nobody owns. */
-const newObject = ({ apiVersion, kind }: Pick<ApiObject, 'apiVersion' | 'kind'>): ApiObject => ({
-  apiVersion,
-  kind,
-  metadata: {},
-});
+/**
+ * A new object is compared with one that holds nothing but its identity and what is always there, such as an empty `spec`:
+ * nobody owns these.
+ */
+function newObject({ schema }: WriteSource, { apiVersion, kind }: Pick<ApiObject, 'apiVersion' | 'kind'>): ApiObject {
+  return decode(schema as StructSchema, { apiVersion, kind, metadata: {} }).value as unknown as ApiObject;
+}
 
 function knownOwners({ old, object, subresource }: ObjectUpdate): Owners {
   const stored = old?.metadata.managedFields ?? [];
@@ -193,7 +203,7 @@ function ownersBeforeFirstApply(
   live: ApiObject,
   base: Pick<Application, 'live' | 'excluded' | 'convert'>,
 ): Owners {
-  const write: Write = { old: versioned(request, newObject(live)), now: base.live, ...base };
+  const write: Write = { old: versioned(request, newObject(request, live)), now: base.live, ...base };
   const writer = writerOf({ ...request, manager: untrackedManager }, 'Update');
   return ownersAfterUpdate(noOwners, write, writer, timeOf(request));
 }
@@ -224,14 +234,17 @@ function withEntries(object: Readonly<Record<string, unknown>>, owners: Owners):
 export function keepTimesOfNothing(object: ApiObject, old: ApiObject): void {
   const [entries, oldEntries] = [object.metadata.managedFields, old.metadata.managedFields];
   if (!entries || !oldEntries || entries === oldEntries || entries.length !== oldEntries.length) return;
-  const left = new Set(oldEntries.map(withoutTime));
-  for (const entry of entries.map(withoutTime)) {
-    const same = left.values().find((other) => equalValues(other, entry));
-    if (!same) return;
-    left.delete(same);
-  }
+  const oldByOwner = new Map(oldEntries.map((entry) => [entryId(entry), entry]));
+  const differs = entries.some((entry) => {
+    const oldEntry = oldByOwner.get(entryId(entry));
+    return !oldEntry || !equalValues(withoutTime(oldEntry), withoutTime(entry));
+  });
+  if (differs) return;
   if (equalValues(withoutBookkeeping(object), withoutBookkeeping(old))) object.metadata.managedFields = oldEntries;
 }
+
+const entryId = ({ manager, operation, apiVersion, subresource }: ManagedFieldsEntry): string =>
+  [manager, operation, apiVersion, subresource].join('\0');
 
 const withoutTime = ({ time: _, ...entry }: ManagedFieldsEntry): ManagedFieldsEntry => entry;
 

@@ -47,10 +47,11 @@ function compare(shape: Shape, old: unknown, now: unknown): Change | undefined {
   if (old === now) return undefined;
   if (shape.type === 'leaf' || (isEmpty(old) && isEmpty(now))) return compareWhole(old, now);
   const below = new ChangesBelow();
+  below.modified = (old === null && now !== undefined) || (now === null && old !== undefined);
   switch (shape.type) {
     case 'deduced':
       if (isWhole(shape, old ?? now) && isWhole(shape, now ?? old)) return compareWhole(old, now);
-      below.modified = isValue(old) && isValue(now) && isRecord(old) !== isRecord(now);
+      if (isRecord(old) !== isRecord(now)) below.modified = old !== undefined && now !== undefined;
       compareMaps(shape, old, now, below);
       break;
     case 'map':
@@ -64,8 +65,6 @@ function compare(shape: Shape, old: unknown, now: unknown): Change | undefined {
   }
   return below.change(old === undefined, now === undefined);
 }
-
-const isValue = (value: unknown): boolean => value !== undefined && value !== null;
 
 const compareWhole = (old: unknown, now: unknown): Change | undefined => {
   if (old === undefined) return now === undefined ? undefined : { added: leafNode };

@@ -99,7 +99,7 @@ export function sortElements(elements: readonly PathElement[]): readonly PathEle
   if (elements.every(isField)) return [...elements].sort(compareText);
   return elements
     .map((element) => ({ element, rank: ranks[element[0] ?? ''] ?? 0, value: sortValue(element) }))
-    .sort((a, b) => a.rank - b.rank || compareValues(a.value, b.value))
+    .sort((a, b) => a.rank - b.rank || compareJson(a.value, b.value))
     .map(({ element }) => element);
 }
 
@@ -110,7 +110,7 @@ function sortValue(element: PathElement): unknown {
 }
 
 /** The published order of JSON values of any types: numbers, texts, truth values, lists, maps, null. */
-function compareValues(a: unknown, b: unknown): number {
+function compareJson(a: unknown, b: unknown): number {
   const [rankA, rankB] = [rankOf(a), rankOf(b)];
   if (rankA !== rankB) return rankA - rankB;
   if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
@@ -136,7 +136,7 @@ const pairsOf = (record: Readonly<Record<string, unknown>>): readonly unknown[] 
 
 function compareLists(a: readonly unknown[], b: readonly unknown[]): number {
   for (let i = 0; i < a.length && i < b.length; i++) {
-    const order = compareValues(a[i], b[i]);
+    const order = compareJson(a[i], b[i]);
     if (order !== 0) return order;
   }
   return a.length - b.length;

@@ -59,7 +59,7 @@ export type Merged =
  */
 export function applyTo(application: Application): Merged {
   const { live, config, owners, applier, force, time, excluded, convert } = application;
-  const merged = { ...live, value: mergeValues(live.shape, live.value, config) as VersionedObject['value'] };
+  const merged = withConfig(live, config);
   const id = ownerId(applier);
   const fields = recursiveDifference(fieldsOf(live.shape, config), excluded);
   if (merged.value === live.value && isSettled(owners.get(id), applier, fields)) {
@@ -70,7 +70,7 @@ export function applyTo(application: Application): Merged {
   const next: Owner = { ...applier, time, fields };
   reconciled.set(id, next);
   const givesUp = last !== undefined && difference(last.fields, fields).size > 0;
-  const object = givesUp ? prune(merged, last, reconciled, convert) : merged;
+  const object = givesUp ? withConfig(prune(merged, last, reconciled, convert), config) : merged;
   const write: Write = { old: live, now: object, excluded, convert };
   const changes = changesOf(write);
   const taken = changes && takeOver(reconciled, write, changes, id);
@@ -82,6 +82,12 @@ export function applyTo(application: Application): Merged {
   else if (last && isSame && isSettled(last, applier, fields)) after.set(id, { ...next, time: last.time });
   return { type: 'merged', object: isSame ? live : object, owners: after };
 }
+
+/** Once more after pruning, since nulls in the configuration are for containers that lost all they had. */
+const withConfig = (object: VersionedObject, config: VersionedObject['value']): VersionedObject => ({
+  ...object,
+  value: mergeValues(object.shape, object.value, config) as VersionedObject['value'],
+});
 
 const isSettled = (last: Owner | undefined, { apiVersion }: Writer, fields: FieldSet): boolean =>
   last ? last.apiVersion === apiVersion && equalSets(last.fields, fields) : fields.size === 0;

@@ -5,7 +5,7 @@ import type { ListShape, Shape } from './shape.ts';
 
 /**
  * A value without the fields of a set. What is in the set goes with all below it; a container that loses its last part
- * stays, empty, unless it is in the set itself. Leaves lose nothing. Shares parts with the value, and is the value itself
+ * stays, empty, unless it is in the set itself or decoding would drop it. Leaves lose nothing. Shares parts with the value, and is the value itself
  * where it has none of the fields.
  */
 export function removeFields(shape: Shape, value: unknown, fields: FieldSet): unknown {
@@ -34,11 +34,14 @@ function removeFromRecord(shape: Shape, value: unknown, fields: FieldSet): unkno
     const newPart = member ? undefined : removeFields(partShape, part, below);
     if (newPart === part) continue;
     left ??= { ...value };
-    if (member) delete left[name];
+    if (newPart === undefined || isAbsent(shape, name, newPart)) delete left[name];
     else setOwn(left, name, newPart);
   }
   return left ?? value;
 }
+
+const isAbsent = (shape: Shape, name: string, part: unknown): boolean =>
+  shape.type === 'struct' && (shape.fields.get(name)?.isAbsent(part) ?? false);
 
 /** The shape of a part; undefined where the schema has none for it, and for what nobody owns. */
 export function partShapeOf(shape: Shape, element: PathElement): Shape | undefined {
