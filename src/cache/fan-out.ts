@@ -58,14 +58,6 @@ export class FanOut {
     if (!this.#draining) void this.#drain();
   }
 
-  /** Drops what waits; there is nobody left to tell. */
-  skipTo(revision: Revision): void {
-    this.#queue = [];
-    this.#first = 0;
-    this.#published = Math.max(this.#published, revision);
-    this.#drained.beat();
-  }
-
   /** Resolves when few enough changes wait for more to be taken in. */
   async ready(signal: AbortSignal): Promise<void> {
     while (this.#queue.length - this.#first > limits.cacheFanOutMax && !signal.aborted)

@@ -147,6 +147,6 @@ test('watches are told what a plain model says, and snapshots show it', async (c
       }
       assert.equal(clock.pending, 0);
     }),
-    { numRuns: 150 },
+    { numRuns: 400 },
   );
 });

@@ -275,7 +275,6 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.#generation++;
     this.#loading.clear();
     this.#advance(head);
-    this.#fanOut.skipTo(head);
     for (const [collection, state] of loaded) this.#install(collection, state, []);
   }
 

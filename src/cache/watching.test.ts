@@ -434,9 +434,12 @@ test('changes of one revision stay together', async (context) => {
     if (from <= revision) yield { changes: twins, revision: revision + 1 };
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
-  const { cache, configMaps } = await openCache(context, { store });
+  // Even where each of them takes longer than a slice of the fan-out.
+  const { cache, configMaps } = await openCache(context, { store, clock: new SlowClock() });
+  const quick = new KeptWatch(configMaps, { after: revision });
   const live = new KeptWatch(configMaps, { after: revision }, 1);
   await cache.waitFor(revision + 1, 1);
+  assert.deepEqual([quick.events.length, quick.watcher.revision], [2, revision + 1]);
   const replayed = new KeptWatch(configMaps, { after: revision }, 1);
   await until(() => replayed.events.length === 1);
   for (const watch of [live, replayed]) {
@@ -446,6 +449,26 @@ test('changes of one revision stay together', async (context) => {
     assert.deepEqual(watch.told, [`ADDED a@${revision + 1}`, `ADDED b@${revision + 1}`]);
     assert.equal(watch.watcher.revision, revision + 1);
   }
+});
+
+test('a feed that repeats itself is not repeated to watches', async (context) => {
+  const store = openMemoryStore();
+  const { changes } = store;
+  store.changes = async function* (from, signal) {
+    for await (const batch of changes.call(store, from, signal)) {
+      yield batch;
+      yield batch;
+      yield { changes: [], revision: batch.revision - 1 };
+    }
+  };
+  const { cache, configMaps } = await openCache(context, { store });
+  const watch = new KeptWatch(configMaps, { after: cache.revision });
+  const writes = await putMany(store, 5);
+  await cache.fresh();
+  const past = await put(store, 'm0');
+  await cache.fresh();
+  assert.deepEqual(revisionsOf(watch), [...writes, past]);
+  assert.deepEqual(configMaps.snapshotAt(writes[4] ?? 0)?.get(keyOf('m0'))?.revision, writes[0]);
 });
 
 test('1,000 watches and 20,000 events', async (context) => {
