@@ -26,7 +26,7 @@ export async function act(
   }
   const errors = validate(action.body.schema, body);
   if (errors.length > 0) throw invalidObject(action.body, info.name, errors);
-  const context = writeContext(request);
+  const context = writeContext(request, writer.dialect);
   const answer = await action.create(
     body,
     target(parts, writer, request, context),

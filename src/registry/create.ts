@@ -1,7 +1,9 @@
+import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { badRequest } from '../meta/status-error.ts';
 import { decodeBody, isDryRun } from './decode-body.ts';
 import type { ObjectWriter, WriteContext } from './object-writer.ts';
+import { fieldManagerOf } from './ownership.ts';
 import type { Reply } from './reply.ts';
 import type { VerbRequest } from './verb.ts';
 
@@ -13,16 +15,21 @@ export async function create(writer: ObjectWriter, request: VerbRequest): Promis
     throw badRequest('resourceVersion should not be set on objects to be created');
   }
   placeInNamespace(object, request);
-  const written = await writer.create(writeContext(request), object);
+  const written = await writer.create(writeContext(request, writer.dialect), object);
   return { type: 'object', status: 201, served, bytes: written.bytes };
 }
 
 /** What the write path needs of a request. */
-export function writeContext(request: VerbRequest, dryRun = isDryRun(request.info.query)): WriteContext {
+export function writeContext(
+  request: VerbRequest,
+  dialect: Dialect,
+  dryRun = isDryRun(request.info.query),
+): WriteContext {
   return {
     served: request.served,
     info: request.info,
     user: request.user,
+    manager: fieldManagerOf(request, dialect.group('meta')),
     dryRun,
     warn: (text) => request.warn(text),
   };

@@ -49,7 +49,8 @@ export function decodeObject(
 export const duplicateFields = (paths: readonly string[]): readonly string[] =>
   paths.map((path) => `duplicate field "${path}"`);
 
-function withKind(value: unknown, expected: GroupVersionKind): Record<string, unknown> {
+/** The value as an object of the expected kind, which it may name or leave out. */
+export function withKind(value: unknown, expected: GroupVersionKind): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw badRequest(`the body of the request must be an object of kind ${expected.kind}`);
   }

@@ -23,7 +23,7 @@ export async function deleteCollection(
   const options = parseDeleteOptions(request, parts.dialect.group('meta'));
   const listOptions = parseListOptions(info.query, served.kind, served.collectionKey(info.namespace));
   const list = await readList(parts, served, info.namespace, listOptions, signal);
-  const context = writeContext(request, options.dryRun);
+  const context = writeContext(request, parts.dialect, options.dryRun);
   const removeEntry = async (entry: CacheEntry): Promise<void> => {
     try {
       await remove(writer, inNamespace(context, entry), entry.name, options);

@@ -19,7 +19,7 @@ import type { RegistryParts, VerbRequest } from './verb.ts';
 export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
   const { served, info } = request;
   const options = parseDeleteOptions(request, parts.dialect.group('meta'));
-  const written = await remove(writer, writeContext(request, options.dryRun), info.name, options);
+  const written = await remove(writer, writeContext(request, parts.dialect, options.dryRun), info.name, options);
   if (served.kind.deleteReturnsObject || written.type === 'stored') {
     const status = written.type === 'stored' && options.acceptedWhileHeld ? 202 : 200;
     return { type: 'object', status, served, bytes: written.bytes };

@@ -1,6 +1,8 @@
+import { equalValues } from '../apply/equal-values.ts';
 import { limits } from '../base/limits.ts';
 import { insertResourceVersion } from '../codec/encoded.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
+import type { Dialect } from '../dialect/dialect.ts';
 import type { Kind, StrategyContext } from '../kinds/kind.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/meta/metadata-validation.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -12,6 +14,7 @@ import type { UserInfo } from '../request/user-info.ts';
 import { formatTime } from '../schema/time.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
 import { isStoreError, type Revision } from '../store/store.ts';
+import { trackOwners } from './ownership.ts';
 import type { ServedResource } from './resource-registry.ts';
 import { toStatusError } from './store-errors.ts';
 import type { RegistryParts } from './verb.ts';
@@ -22,6 +25,8 @@ export interface WriteContext {
   /** Shown to admission plugins. */
   readonly info: Pick<ResourceRequest, 'group' | 'version' | 'resource' | 'subresource' | 'namespace'>;
   readonly user: UserInfo;
+  /** Owns the fields that are written. */
+  readonly manager: string;
   /** Every stage runs, nothing is kept. */
   readonly dryRun: boolean;
   warn(text: string): void;
@@ -58,6 +63,20 @@ export class ObjectWriter {
     this.#parts = parts;
   }
 
+  get dialect(): Dialect {
+    return this.#parts.dialect;
+  }
+
+  /** Wall-clock milliseconds. */
+  now(): number {
+    return this.#parts.clock.now();
+  }
+
+  /** Refuses a request that would create an object although its user may not. */
+  async requireCreate({ info, user }: { readonly info: ResourceRequest; readonly user: UserInfo }): Promise<void> {
+    await this.#parts.requireCreate(info, user);
+  }
+
   /** What strategies may look at. */
   strategyContext(user: UserInfo): StrategyContext {
     return { dialect: this.#parts.dialect, user, now: this.#parts.clock.now() };
@@ -67,11 +86,20 @@ export class ObjectWriter {
    * Creates an object that was decoded and defaulted. The caller gives up the object. Fails with AlreadyExists; a
    * generated name is drawn again after a collision.
    */
-  async create(context: WriteContext, object: ApiObject): Promise<Written> {
+  create(context: WriteContext, object: ApiObject): Promise<Written> {
+    return this.#create(context, object, 'tracked');
+  }
+
+  /** The same for an object that comes of an apply, and says who owns what. */
+  createApplied(context: WriteContext, object: ApiObject): Promise<Written> {
+    return this.#create(context, object, 'applied');
+  }
+
+  async #create(context: WriteContext, object: ApiObject, ownership: Ownership): Promise<Written> {
     const generated = object.metadata.name === undefined && object.metadata.generateName !== undefined;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#createOnce(context, generated ? structuredClone(object) : object);
+        return await this.#createOnce(context, generated ? structuredClone(object) : object, ownership);
       } catch (error) {
         const taken = isStoreError(error, 'exists');
         if (!taken || !generated || attempt === limits.generateNameAttemptsMax) {
@@ -81,11 +109,12 @@ export class ObjectWriter {
     }
   }
 
-  async #createOnce(context: WriteContext, object: ApiObject): Promise<Written> {
+  async #createOnce(context: WriteContext, object: ApiObject, ownership: Ownership): Promise<Written> {
     const { kind } = context.served;
     const strategyContext = this.strategyContext(context.user);
     this.#prepareMetadata(object);
     kind.strategy.default?.(object, strategyContext);
+    if (ownership === 'tracked') trackOwners(context, object, undefined, strategyContext.now);
     kind.strategy.prepareForCreate?.(object, strategyContext);
     const attributes = this.#attributes(context, 'create', object, undefined);
     await this.#parts.admission.mutate(attributes);
@@ -121,7 +150,6 @@ export class ObjectWriter {
     delete metadata.selfLink;
     delete metadata.resourceVersion;
     delete metadata.generation;
-    delete metadata.managedFields;
   }
 
   /** Five characters that spell no words. */
@@ -191,9 +219,7 @@ export class ObjectWriter {
         const { object } = step;
         const encoded = encodeObject(object);
         // A write that changes nothing makes no new revision.
-        if (insertResourceVersion(encoded, stored.revision).equals(stored.bytes)) {
-          return { type: 'stored', bytes: stored.bytes, object: stored.object };
-        }
+        if (isSame(object, encoded, stored)) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
         const { revision } = await this.#parts.store.update(key, encoded, stored.revision);
         object.metadata.resourceVersion = String(revision);
@@ -206,13 +232,29 @@ export class ObjectWriter {
    * Takes a changed object through strategy, admission and validation; what comes back may be committed. `view` changes
    * what one door to the object may change.
    */
-  async prepareUpdate(context: WriteContext, object: ApiObject, stored: Stored, view: UpdateView): Promise<Step> {
+  prepareUpdate(context: WriteContext, object: ApiObject, stored: Stored, view: UpdateView): Promise<Step> {
+    return this.#prepare(context, object, stored, view, 'tracked');
+  }
+
+  /** The same for an object that comes of an apply, and says who owns what. */
+  prepareApplied(context: WriteContext, object: ApiObject, stored: Stored, view: UpdateView): Promise<Step> {
+    return this.#prepare(context, object, stored, view, 'applied');
+  }
+
+  async #prepare(
+    context: WriteContext,
+    object: ApiObject,
+    stored: Stored,
+    view: UpdateView,
+    ownership: Ownership,
+  ): Promise<Step> {
     const { kind } = context.served;
     const old = stored.object;
     const strategyContext = this.strategyContext(context.user);
+    kind.strategy.default?.(object, strategyContext);
+    if (ownership === 'tracked') trackOwners(context, object, old, strategyContext.now);
     keepServerMetadata(object, old);
     if (view === kind.strategy) keepStatus(kind, object, old);
-    kind.strategy.default?.(object, strategyContext);
     view.prepareForUpdate?.(object, old, strategyContext);
     if (kind.generation && changesBesideMetadataAndStatus(object, old)) {
       object.metadata.generation = (old.metadata.generation ?? 0) + 1;
@@ -269,6 +311,9 @@ export class ObjectWriter {
   }
 }
 
+/** `tracked`: who owns what follows from what the write changes. `applied`: the object says so already. */
+type Ownership = 'tracked' | 'applied';
+
 /** One door to an object: the object itself, or a subresource of type `view`. */
 export interface UpdateView {
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
@@ -279,6 +324,19 @@ const suffixLength = 5;
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 const readStored = (bytes: Buffer): ApiObject => parseStored(bytes) as ApiObject;
+
+/** Whatever the order of their fields, the same objects are equally long. */
+function isSame(object: ApiObject, encoded: Buffer, stored: Stored): boolean {
+  const bytes = insertResourceVersion(encoded, stored.revision);
+  if (bytes.length !== stored.bytes.length) return false;
+  if (bytes.equals(stored.bytes)) return true;
+  const { resourceVersion } = stored.object.metadata;
+  const versioned = {
+    ...object,
+    metadata: { ...object.metadata, ...(resourceVersion !== undefined && { resourceVersion }) },
+  };
+  return equalValues(versioned, stored.object);
+}
 
 /** All that holds a deletion back. */
 export const pendingFinalizers = ({ kind }: ServedResource, object: ApiObject): readonly string[] => [
@@ -296,7 +354,6 @@ function keepServerMetadata(object: ApiObject, old: ApiObject): void {
   keep(metadata, old.metadata, 'deletionGracePeriodSeconds');
   keep(metadata, old.metadata, 'generation');
   keep(metadata, old.metadata, 'generateName');
-  keep(metadata, old.metadata, 'managedFields');
   delete metadata.selfLink;
 }
 

@@ -1,6 +1,9 @@
-import { badRequest, conflict, staleObject } from '../meta/status-error.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import { forbidden } from '../meta/field-error.ts';
+import { badRequest, conflict, invalidObject, staleObject } from '../meta/status-error.ts';
 import { applyPatch } from '../patch/apply-patch.ts';
 import { unknownMembers } from '../patch/json-patch.ts';
+import { apply } from './apply.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 import { checkUnknown, decodeObject, duplicateFields } from './decode-body.ts';
 import type { ObjectWriter, UpdateView } from './object-writer.ts';
@@ -17,8 +20,10 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
   const { served, info, body } = request;
   if (body?.patch === undefined) throw badRequest('a patch is expected in the body of the request');
   const { patch: type, value } = body;
+  if (type === 'apply') return apply(writer, request, body, view);
+  refuseForce(request, writer.dialect);
   const misread = problemsOf(body);
-  const context = writeContext(request);
+  const context = writeContext(request, writer.dialect);
   const written = await writer.change(context, info.name, (stored) => {
     const patched = applyPatch({ type, schema: served.kind.schema, original: stored.object, patch: value });
     const object = decodeObject(patched, served.kind, (fields) => checkUnknown(request, [...misread, ...fields]));
@@ -33,6 +38,13 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
     return writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
   });
   return { type: 'object', status: 200, served, bytes: written.bytes };
+}
+
+/** `force` takes fields over from their owners; other patches do that anyway. */
+function refuseForce({ info }: VerbRequest, dialect: Dialect): void {
+  if (!info.query.has('force')) return;
+  const error = forbidden('force', 'may not be specified for non-apply patch');
+  throw invalidObject({ group: dialect.group('meta'), kind: 'PatchOptions' }, '', [error]);
 }
 
 /** What field validation says of the patch itself, beside the fields of the patched object. */

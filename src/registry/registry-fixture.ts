@@ -6,12 +6,12 @@ import { orch } from '../dialect/orch.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { StatusError } from '../meta/status-error.ts';
-import type { PatchType } from '../patch/apply-patch.ts';
 import type { Admission } from '../request/admission.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
 import { groupMasters, type UserInfo } from '../request/user-info.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Store } from '../store/store.ts';
+import type { PatchFormat } from './patch-formats.ts';
 import { Registry } from './registry.ts';
 import type { ListMetadata, Reply } from './reply.ts';
 import { keyPrefix, ResourceRegistry, type ServedResource } from './resource-registry.ts';
@@ -23,8 +23,9 @@ export class RegistryFixture implements AsyncDisposable {
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
   readonly warnings: string[] = [];
+  userAgent = 'test/v1 (fixture)';
   /** What PATCH requests mean. */
-  patchType: PatchType = 'merge';
+  patchType: PatchFormat = 'merge';
 
   private constructor(store: Store, clock: Clock, admission: Admission) {
     this.store = store;
@@ -45,6 +46,7 @@ export class RegistryFixture implements AsyncDisposable {
       store,
       cache: this.cache,
       admission,
+      requireCreate() {},
       dialect: orch,
       clock,
       random: systemRandom,
@@ -75,6 +77,7 @@ export class RegistryFixture implements AsyncDisposable {
       info,
       served: this.served(target),
       user: admin,
+      userAgent: this.userAgent,
       body:
         body === undefined
           ? undefined

@@ -14,7 +14,7 @@ export async function update(writer: ObjectWriter, request: VerbRequest, view?: 
   const sent = decodeBody(request, served.kind);
   placeInNamespace(sent, request);
   nameFromPath(sent, info.name);
-  const context = writeContext(request);
+  const context = writeContext(request, writer.dialect);
   let created = false;
   const written = await writer.change(
     context,
@@ -39,7 +39,7 @@ async function step(
 ): Promise<Step> {
   checkPreconditions(request, object, stored);
   delete object.metadata.resourceVersion;
-  return writer.prepareUpdate(writeContext(request), object, stored, view);
+  return writer.prepareUpdate(writeContext(request, writer.dialect), object, stored, view);
 }
 
 /** The client's own uid and resourceVersion say which state it means. */

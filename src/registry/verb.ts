@@ -4,11 +4,11 @@ import type { Random } from '../base/random.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import type { ParsedJson } from '../codec/json.ts';
 import type { Dialect } from '../dialect/dialect.ts';
-import type { PatchType } from '../patch/apply-patch.ts';
 import type { Admission } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { Store } from '../store/store.ts';
+import type { PatchFormat } from './patch-formats.ts';
 import type { ResourceRegistry, ServedResource } from './resource-registry.ts';
 
 /** What every verb works with. */
@@ -17,6 +17,8 @@ export interface RegistryParts {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly admission: Admission;
+  /** Refuses, by throwing, a request that would create the object of its path but may not. */
+  readonly requireCreate: (info: ResourceRequest, user: UserInfo) => Promise<void> | void;
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,7 +28,7 @@ export interface RegistryParts {
 /** A body as it was read. */
 export interface RequestBody extends ParsedJson {
   /** With PATCH: what kind of patch the document is, by its media type. */
-  readonly patch?: PatchType;
+  readonly patch?: PatchFormat;
 }
 
 /** One request for objects, after authentication and authorization. */
@@ -34,6 +36,8 @@ export interface VerbRequest {
   readonly info: ResourceRequest;
   readonly served: ServedResource;
   readonly user: UserInfo;
+  /** What the client calls itself; '' where it does not say. */
+  readonly userAgent: string;
   /** The decoded body; undefined where none was sent. */
   readonly body: RequestBody | undefined;
   /** Aborts when the client is gone or the deadline has passed. */

@@ -46,6 +46,7 @@ async function createNamespace(registry: Registry, served: ServedResource, name:
       },
       served,
       user: serverUser,
+      userAgent: 'orch',
       body: { value: { metadata: { name } }, duplicates: [] },
       signal: new AbortController().signal,
       warn() {},

@@ -6,6 +6,7 @@ import { bearerAuthenticator } from '../authn/bearer.ts';
 import { clientCertificateAuthenticator } from '../authn/client-certificate.ts';
 import { staticTokenAuthenticator } from '../authn/static-token.ts';
 import { unionAuthenticator } from '../authn/union.ts';
+import { forbidden } from '../authz/authorizer.ts';
 import { ruleOfThumb } from '../authz/rule-of-thumb.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ClosableStack } from '../base/disposable.ts';
@@ -24,6 +25,7 @@ import { listen } from '../http/listener.ts';
 import { kinds } from '../kinds/kinds.ts';
 import { Registry } from '../registry/registry.ts';
 import { keyPrefix, ResourceRegistry, type ServedResource } from '../registry/resource-registry.ts';
+import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
@@ -161,7 +163,22 @@ function openRegistry(
       immortal: new Set(initialNamespaces(dialect).slice(0, 3)),
     }),
   ]);
-  return new Registry({ resources, store, cache, admission, dialect, clock, random: systemRandom, logger });
+  const requireCreate = async (info: ResourceRequest, user: UserInfo): Promise<void> => {
+    const attributes: ResourceRequest = { ...info, verb: 'create' };
+    const { verdict, reason } = await ruleOfThumb.authorize(attributes, user);
+    if (verdict !== 'allow') throw forbidden(attributes, user, reason);
+  };
+  return new Registry({
+    resources,
+    store,
+    cache,
+    admission,
+    requireCreate,
+    dialect,
+    clock,
+    random: systemRandom,
+    logger,
+  });
 }
 
 function phaseOf({ collection, objectKey }: ServedResource, name: string): 'Active' | 'Terminating' | undefined {

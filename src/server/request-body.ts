@@ -3,8 +3,7 @@ import { type ParsedJson, parseJson } from '../codec/json.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Negotiator, unsupportedMediaType } from '../http/negotiate.ts';
-import type { PatchType } from '../patch/apply-patch.ts';
-import { patchFormats, patchMediaTypes } from '../registry/patch-formats.ts';
+import { type PatchFormat, patchFormats, patchMediaTypes } from '../registry/patch-formats.ts';
 import type { RequestBody } from '../registry/verb.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 
@@ -34,15 +33,22 @@ export function readBody(
   }
 }
 
-function patchType(header: string | undefined): PatchType {
+function patchType(header: string | undefined): PatchFormat {
   const type = patchFormats.get((header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '');
   if (type === undefined) throw unsupportedMediaType(patchMediaTypes);
   return type;
 }
 
-async function parsedPatch(exchange: Exchange, patch: PatchType): Promise<RequestBody | undefined> {
-  const body = await parsed(exchange, parseJson);
+async function parsedPatch(exchange: Exchange, patch: PatchFormat): Promise<RequestBody | undefined> {
+  // Every JSON document is a YAML document, and the quicker one to read.
+  const body = await parsed(exchange, patch === 'apply' ? parseJsonOrYaml : parseJson);
   return body && { ...body, patch };
+}
+
+const brace = 0x7b;
+
+function parseJsonOrYaml(bytes: Uint8Array): ParsedJson {
+  return bytes[0] === brace ? parseJson(bytes) : parseYaml(bytes);
 }
 
 async function parsed(exchange: Exchange, parse: (bytes: Uint8Array) => ParsedJson): Promise<ParsedJson | undefined> {

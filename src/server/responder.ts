@@ -90,6 +90,7 @@ export class Responder {
       info,
       served,
       user,
+      userAgent: exchange.header('user-agent') ?? '',
       body: await readBody(exchange, info, this.#negotiator),
       get signal() {
         return exchange.signal;

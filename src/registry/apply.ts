@@ -1,0 +1,119 @@
+import { applyConfiguration, keepTimesOfNothing } from '../apply/apply.ts';
+import { applyConflict } from '../apply/conflict.ts';
+import { required } from '../meta/field-error.ts';
+import { badRequest, conflict, invalidObject, staleObject } from '../meta/status-error.ts';
+import { booleanParameter } from '../request/request-info.ts';
+import { isRecord } from '../schema/own-property.ts';
+import { placeInNamespace, writeContext } from './create.ts';
+import { checkUnknown, decodeObject, duplicateFields, withKind } from './decode-body.ts';
+import type { ObjectWriter, Stored, UpdateView, WriteContext } from './object-writer.ts';
+import { writeSource } from './ownership.ts';
+import type { Reply } from './reply.ts';
+import { nameFromPath } from './update.ts';
+import type { RequestBody, VerbRequest } from './verb.ts';
+
+/**
+ * Server-side apply (spec sections 4.6 and 4.7): the body is what a manager wants of the object. It is merged with what is
+ * there, or becomes the object where there is none; what the manager no longer wants goes, unless somebody else owns it.
+ */
+export async function apply(
+  writer: ObjectWriter,
+  request: VerbRequest,
+  body: RequestBody,
+  view?: UpdateView,
+): Promise<Reply> {
+  const { served, info } = request;
+  const metaGroup = writer.dialect.group('meta');
+  if (!info.query.get('fieldManager')) {
+    const error = required('fieldManager', 'is required for apply patch');
+    throw invalidObject({ group: metaGroup, kind: 'PatchOptions' }, '', [error]);
+  }
+  const force = booleanParameter(info.query, 'force') ?? false;
+  const config = readConfiguration(request, body);
+  const context = writeContext(request, writer.dialect);
+  let created = false;
+  const written = await writer.change(
+    context,
+    info.name,
+    async (stored) => {
+      checkIdentity(request, config, stored);
+      const object = applied(writer, request, context, { config, force, stored });
+      const step = await writer.prepareApplied(context, object, stored, view ?? served.kind.strategy);
+      if (step.type === 'put') keepTimesOfNothing(step.object, stored.object);
+      return step;
+    },
+    view
+      ? undefined
+      : async () => {
+          checkIdentity(request, config, undefined);
+          await writer.requireCreate(request);
+          created = true;
+          return writer.createApplied(context, applied(writer, request, context, { config, force, stored: undefined }));
+        },
+  );
+  return { type: 'object', status: created ? 201 : 200, served, bytes: written.bytes };
+}
+
+type Configuration = Readonly<Record<string, unknown>>;
+
+/** The body as a partial object of the kind and name that the path says. */
+function readConfiguration(request: VerbRequest, { value }: RequestBody): Configuration {
+  const { served, info } = request;
+  if (!isRecord(value)) throw badRequest('the body of an apply must be an object');
+  if (!value['apiVersion'] || !value['kind']) throw badRequest('the body of an apply must have apiVersion and kind');
+  const config = withKind(value, served.kind);
+  const metadata = isRecord(config['metadata']) ? { ...config['metadata'] } : {};
+  if (metadata['name'] !== undefined && metadata['name'] !== info.name) {
+    throw badRequest(`the name of the object (${metadata['name']}) does not match the name on the URL (${info.name})`);
+  }
+  metadata['name'] = info.name;
+  return { ...config, metadata };
+}
+
+/** A configuration may say which state, or which object of the name, it is meant for. */
+function checkIdentity({ served, info }: VerbRequest, config: Configuration, stored: Stored | undefined): void {
+  const { uid, resourceVersion } = config['metadata'] as Record<string, unknown>;
+  if (uid !== undefined && uid !== '' && uid !== stored?.object.metadata.uid) {
+    const found = stored ? `UID in object meta: ${stored.object.metadata.uid}` : 'no existing object was found';
+    throw conflict(served.name, info.name, `uid mismatch: the provided object specified uid ${uid}, and ${found}`);
+  }
+  if (
+    resourceVersion !== undefined &&
+    resourceVersion !== '' &&
+    resourceVersion !== stored?.object.metadata.resourceVersion
+  ) {
+    throw conflict(served.name, info.name, staleObject);
+  }
+}
+
+interface Application {
+  readonly config: Configuration;
+  readonly force: boolean;
+  readonly stored: Stored | undefined;
+}
+
+/** The object that comes of it, decoded and defaulted. */
+function applied(
+  writer: ObjectWriter,
+  request: VerbRequest,
+  context: WriteContext,
+  { config, force, stored }: Application,
+) {
+  const { served, info, body } = request;
+  const { commandLineClient: manager, lastAppliedAnnotation: annotation } = writer.dialect;
+  const result = applyConfiguration({
+    ...writeSource(context, writer.now()),
+    live: stored?.object,
+    config,
+    force,
+    clientSideApply: { manager, annotation },
+  });
+  const unknown = result.unknown.map((path) => `unknown field "${path}"`);
+  checkUnknown(request, [...duplicateFields(body?.duplicates ?? []), ...unknown]);
+  if (result.type === 'conflicts') throw applyConflict(result.conflicts);
+  const object = decodeObject(structuredClone(result.object), served.kind, () => {});
+  placeInNamespace(object, request);
+  nameFromPath(object, info.name);
+  delete object.metadata.resourceVersion;
+  return object;
+}
