@@ -1,6 +1,5 @@
 import type { ApiObject, ManagedFieldsEntry } from '../meta/api-object.ts';
 import { badRequest } from '../meta/status-error.ts';
-import { decode } from '../schema/decode.ts';
 import { isRecord } from '../schema/own-property.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { formatTime } from '../schema/time.ts';
@@ -12,6 +11,7 @@ import { type FieldSet, has, noFields } from './field-set.ts';
 import { type ClientSideApply, keepLastApplied, lastAppliedFields } from './last-applied.ts';
 import { asksReset, decodeOwners, encodeOwners } from './managed-fields.ts';
 import { type Application, applyTo, ownersAfterUpdate } from './merge.ts';
+import { newObject } from './new-object.ts';
 import { noOwners, type Owners, type Writer } from './owners.ts';
 import { objectShapeOf } from './shape.ts';
 import type { Write } from './take-over.ts';
@@ -82,20 +82,12 @@ function entriesAfterUpdate(update: ObjectUpdate): ManagedFieldsEntry[] | undefi
   const known = isReset ? noOwners : knownOwners(update);
   if (old && !isReset && known.size === 0) return undefined;
   const write: Write = {
-    old: versioned(update, old ?? newObject(update, object)),
+    old: versioned(update, old ?? newObject(update.schema, object)),
     now: versioned(update, object),
     excluded: update.resetFields ?? noFields,
     convert: update.convert,
   };
   return encodeOwners(capUpdaters(ownersAfterUpdate(known, write, writerOf(update, 'Update'), timeOf(update))));
-}
-
-/**
- * A new object is compared with one that holds nothing but its identity and what is always there, such as an empty `spec`:
- * nobody owns these.
- */
-function newObject({ schema }: WriteSource, { apiVersion, kind }: Pick<ApiObject, 'apiVersion' | 'kind'>): ApiObject {
-  return decode(schema as StructSchema, { apiVersion, kind, metadata: {} }).value as unknown as ApiObject;
 }
 
 function knownOwners({ old, object, subresource }: ObjectUpdate): Owners {
@@ -203,7 +195,7 @@ function ownersBeforeFirstApply(
   live: ApiObject,
   base: Pick<Application, 'live' | 'excluded' | 'convert'>,
 ): Owners {
-  const write: Write = { old: versioned(request, newObject(request, live)), now: base.live, ...base };
+  const write: Write = { old: versioned(request, newObject(request.schema, live)), now: base.live, ...base };
   const writer = writerOf({ ...request, manager: untrackedManager }, 'Update');
   return ownersAfterUpdate(noOwners, write, writer, timeOf(request));
 }
