@@ -1,6 +1,17 @@
 import { once } from 'node:events';
-import { connect, type TLSSocket } from 'node:tls';
+import type { OnReadOpts } from 'node:net';
+import { connect, type TLSSocket, type ConnectionOptions as TlsConnectionOptions } from 'node:tls';
 import { statusOf } from './hpack-status.ts';
+import {
+  type FrameHead,
+  FrameReader,
+  frameFlag,
+  frameOf,
+  frameType,
+  settingsFrame,
+  windowMax,
+  windowUpdate,
+} from './http2-frames.ts';
 import { within } from './within.ts';
 
 /**
@@ -35,50 +46,60 @@ interface OpenStream {
   bytes: number;
 }
 
-const frame = {
-  data: 0,
-  headers: 1,
-  reset: 3,
-  settings: 4,
-  ping: 6,
-  goaway: 7,
-  windowUpdate: 8,
-  continuation: 9,
-} as const;
-const flag = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8 } as const;
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const connectMsMax = 10_000;
-const windowMax = 0x7fffffff;
 const windowRenewAt = 0x3fffffff;
+/** Received bytes of all connections pass through one buffer: what is received is looked at and not kept. */
+const received = Buffer.allocUnsafeSlow(256 * 1024);
+
+const openingFrames = Buffer.concat([
+  preface,
+  settingsFrame({
+    1: 0, // SETTINGS_HEADER_TABLE_SIZE
+    2: 0, // SETTINGS_ENABLE_PUSH
+    4: windowMax, // SETTINGS_INITIAL_WINDOW_SIZE
+  }),
+  windowUpdate(windowMax - 65_535),
+]);
 
 export class Http2Client {
   readonly #socket: TLSSocket;
   readonly #streams = new Map<number, OpenStream>();
   #nextStream = 1;
-  #rest = Buffer.alloc(0);
   #received = 0;
   #out: Buffer[] = [];
 
   private constructor(socket: TLSSocket) {
     this.#socket = socket;
-    socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('error', (error) => this.#fail(`connection error: ${error.message}`));
     socket.on('close', () => this.#fail('connection closed'));
   }
 
   static async connect({ port, ca, cert, key }: ConnectOptions): Promise<Http2Client> {
-    const socket = connect({ host: '127.0.0.1', port, ca, ...(cert && key && { cert, key }), ALPNProtocols: ['h2'] });
+    const reader = new FrameReader({
+      data: (frame, part, last) => client.#data(frame, part, last),
+      frame: (frame, payload) => client.#frame(frame, payload),
+    });
+    const onread: OnReadOpts = {
+      buffer: received,
+      callback(bytes) {
+        reader.read(received.subarray(0, bytes));
+        return true;
+      },
+    };
+    const options: TlsConnectionOptions & { readonly onread: OnReadOpts } = {
+      host: '127.0.0.1',
+      port,
+      ca,
+      ...(cert && key && { cert, key }),
+      ALPNProtocols: ['h2'],
+      onread,
+    };
+    const socket = connect(options);
+    const client = new Http2Client(socket);
     await within(once(socket, 'secureConnect'), connectMsMax, 'connecting');
     socket.setNoDelay(true);
-    const client = new Http2Client(socket);
-    const settings = Buffer.alloc(18);
-    settings.writeUInt16BE(1, 0); // SETTINGS_HEADER_TABLE_SIZE
-    settings.writeUInt32BE(0, 2);
-    settings.writeUInt16BE(4, 6); // SETTINGS_INITIAL_WINDOW_SIZE
-    settings.writeUInt32BE(windowMax, 8);
-    settings.writeUInt16BE(2, 12); // SETTINGS_ENABLE_PUSH
-    settings.writeUInt32BE(0, 14);
-    socket.write(Buffer.concat([preface, frameOf(frame.settings, 0, 0, settings), windowUpdate(windowMax - 65_535)]));
+    socket.write(openingFrames);
     return client;
   }
 
@@ -105,40 +126,24 @@ export class Http2Client {
     if (!this.#socket.destroyed) this.#socket.write(out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out));
   }
 
-  #read(chunk: Buffer): void {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    let at = 0;
-    while (bytes.length - at >= 9) {
-      const length = bytes.readUIntBE(at, 3);
-      if (bytes.length - at < 9 + length) break;
-      const payload = bytes.subarray(at + 9, at + 9 + length);
-      this.#frame(bytes[at + 3] as number, bytes[at + 4] as number, bytes.readUInt32BE(at + 5) & windowMax, payload);
-      at += 9 + length;
-    }
-    this.#rest = at === bytes.length ? Buffer.alloc(0) : Buffer.from(bytes.subarray(at));
-  }
-
-  #frame(type: number, flags: number, id: number, payload: Buffer): void {
+  #frame({ type, flags, stream: id }: FrameHead, payload: Buffer): void {
     switch (type) {
-      case frame.data:
-        this.#data(flags, id, payload);
-        return;
-      case frame.headers: {
+      case frameType.headers: {
         const stream = this.#streams.get(id);
         if (stream && stream.status === 0) stream.status = statusOf(payload);
-        if (flags & flag.endStream) this.#end(id);
+        if (flags & frameFlag.endStream) this.#end(id);
         return;
       }
-      case frame.reset:
+      case frameType.reset:
         this.#reset(id, payload);
         return;
-      case frame.settings:
-        if (!(flags & flag.ack)) this.#write(frameOf(frame.settings, flag.ack, 0, Buffer.alloc(0)));
+      case frameType.settings:
+      case frameType.ping: {
+        const answer = type === frameType.ping ? Buffer.from(payload) : Buffer.alloc(0);
+        if (!(flags & frameFlag.ack)) this.#write(frameOf({ type, flags: frameFlag.ack, stream: 0 }, answer));
         return;
-      case frame.ping:
-        if (!(flags & flag.ack)) this.#write(frameOf(frame.ping, flag.ack, 0, Buffer.from(payload)));
-        return;
-      case frame.goaway:
+      }
+      case frameType.goaway:
         this.#fail(`GOAWAY with code ${payload.readUInt32BE(4)}`);
         return;
       default:
@@ -146,18 +151,18 @@ export class Http2Client {
     }
   }
 
-  #data(flags: number, id: number, payload: Buffer): void {
-    if (flags & flag.padded) throw new Error('padded frames are not expected');
-    this.#received += payload.length;
+  #data({ flags, stream: id }: FrameHead, part: Buffer, last: boolean): void {
+    if (flags & frameFlag.padded) throw new Error('padded frames are not expected');
+    this.#received += part.length;
     if (this.#received > windowRenewAt) {
       this.#write(windowUpdate(this.#received));
       this.#received = 0;
     }
     const stream = this.#streams.get(id);
     if (!stream) return;
-    stream.bytes += payload.length;
-    stream.listener.data?.(payload);
-    if (flags & flag.endStream) this.#end(id);
+    stream.bytes += part.length;
+    if (part.length > 0) stream.listener.data?.(part);
+    if (last && flags & frameFlag.endStream) this.#end(id);
   }
 
   #reset(id: number, payload: Buffer): void {
@@ -206,9 +211,11 @@ export class PreparedRequest {
       literal(':authority', '127.0.0.1'),
       ...Object.entries(headers).map(([name, value]) => literal(name, value)),
     ]);
-    const end = body ? 0 : flag.endStream;
-    const head = frameOf(frame.headers, flag.endHeaders | end, 0, block);
-    this.#frames = body ? Buffer.concat([head, frameOf(frame.data, flag.endStream, 0, body)]) : head;
+    const end = body ? 0 : frameFlag.endStream;
+    const head = frameOf({ type: frameType.headers, flags: frameFlag.endHeaders | end, stream: 0 }, block);
+    this.#frames = body
+      ? Buffer.concat([head, frameOf({ type: frameType.data, flags: frameFlag.endStream, stream: 0 }, body)])
+      : head;
     this.#idsAt = body ? [5, head.length + 5] : [5];
   }
 
@@ -236,19 +243,4 @@ function hpackString(text: string): Buffer {
     length.push(rest);
   }
   return Buffer.concat([Buffer.from(length), bytes]);
-}
-
-function frameOf(type: number, flags: number, id: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head[3] = type;
-  head[4] = flags;
-  head.writeUInt32BE(id, 5);
-  return Buffer.concat([head, payload]);
-}
-
-function windowUpdate(increment: number): Buffer {
-  const payload = Buffer.alloc(4);
-  payload.writeUInt32BE(increment, 0);
-  return frameOf(frame.windowUpdate, 0, 0, payload);
 }
