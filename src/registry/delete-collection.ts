@@ -8,6 +8,7 @@ import { readList } from './list.ts';
 import { parseListOptions } from './list-options.ts';
 import type { ObjectWriter, WriteContext } from './object-writer.ts';
 import type { Reply } from './reply.ts';
+import { asksUnsafeDelete } from './unsafe-delete.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 
 /**
@@ -20,6 +21,7 @@ export async function deleteCollection(
   request: VerbRequest,
 ): Promise<Reply> {
   const { served, info, signal } = request;
+  asksUnsafeDelete(parts, request);
   const options = parseDeleteOptions(request, parts.dialect.group('meta'));
   const listOptions = parseListOptions(info.query, served.kind, served.collectionKey(info.namespace));
   const list = await readList(parts, served, info.namespace, listOptions, signal);

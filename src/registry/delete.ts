@@ -1,4 +1,4 @@
-import type { ApiObject } from '../meta/api-object.ts';
+import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';
 import { conflict, type Status } from '../meta/status-error.ts';
 import { formatTime, parseTime } from '../schema/time.ts';
 import { writeContext } from './create.ts';
@@ -13,18 +13,23 @@ import {
 } from './object-writer.ts';
 import type { Reply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
+import { asksUnsafeDelete, removeUnreadable } from './unsafe-delete.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 
 /** DELETE of one object (spec section 3.2): removed at once, or marked when something holds it. */
 export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
   const { served, info } = request;
+  const unsafe = asksUnsafeDelete(parts, request);
   const options = parseDeleteOptions(request, parts.dialect.group('meta'));
+  if (unsafe && (await removeUnreadable(parts, request))) {
+    return { type: 'status', status: 200, body: removedStatus(served, { name: info.name }) };
+  }
   const written = await remove(writer, writeContext(request, parts.dialect, options.dryRun), info.name, options);
   if (served.kind.deleteReturnsObject || written.type === 'stored') {
     const status = written.type === 'stored' && options.acceptedWhileHeld ? 202 : 200;
     return { type: 'object', status, served, bytes: written.bytes };
   }
-  return { type: 'status', status: 200, body: removedStatus(served, written.object) };
+  return { type: 'status', status: 200, body: removedStatus(served, written.object.metadata) };
 }
 
 /** Deletes an object by its name, as far as finalizers and its grace period allow. */
@@ -113,7 +118,7 @@ function mark(writer: ObjectWriter, context: WriteContext, object: ApiObject, gr
 }
 
 /** What published servers answer when an object is gone. */
-function removedStatus({ name: { group, resource } }: ServedResource, { metadata }: ApiObject): Status {
+function removedStatus({ name: { group, resource } }: ServedResource, metadata: ObjectMeta): Status {
   return {
     kind: 'Status',
     apiVersion: 'v1',

@@ -7,13 +7,13 @@ import type { Kind, StrategyContext } from '../kinds/kind.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/meta/metadata-validation.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
-import { alreadyExists, conflict, invalidObject, notFound, staleObject } from '../meta/status-error.ts';
+import { alreadyExists, conflict, internalError, invalidObject, notFound, staleObject } from '../meta/status-error.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { formatTime } from '../schema/time.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
-import { isStoreError, type Revision } from '../store/store.ts';
+import { isStoreError, type Revision, type StoreRecord } from '../store/store.ts';
 import { trackOwners } from './ownership.ts';
 import type { ServedResource } from './resource-registry.ts';
 import { toStatusError } from './store-errors.ts';
@@ -203,9 +203,7 @@ export class ObjectWriter {
     const record = await this.#parts.store.get(key).catch((error) => {
       throw toStatusError(error, served.name, '');
     });
-    if (!record) return undefined;
-    const bytes = insertResourceVersion(record.value, record.revision);
-    return { object: readStored(bytes), bytes, revision: record.revision };
+    return record && readRecord(record);
   }
 
   async #commit(context: WriteContext, key: string, stored: Stored, step: Step): Promise<Written> {
@@ -324,6 +322,16 @@ const suffixLength = 5;
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 const readStored = (bytes: Buffer): ApiObject => parseStored(bytes) as ApiObject;
+
+/** Of a value that came straight from the store: it may have been damaged, or written with a key that is lost. */
+function readRecord({ key, value, revision }: StoreRecord): Stored {
+  try {
+    const bytes = insertResourceVersion(value, revision);
+    return { object: readStored(bytes), bytes, revision };
+  } catch (error) {
+    throw internalError(new Error(`the stored value of ${key} at ${revision} cannot be read`, { cause: error }));
+  }
+}
 
 /** Whatever the order of their fields, the same objects are equally long. */
 function isSame(object: ApiObject, encoded: Buffer, stored: Stored): boolean {

@@ -27,7 +27,12 @@ export class RegistryFixture implements AsyncDisposable {
   /** What PATCH requests mean. */
   patchType: PatchFormat = 'merge';
 
-  private constructor(store: Store, clock: Clock, admission: Admission) {
+  private constructor(
+    store: Store,
+    clock: Clock,
+    admission: Admission,
+    options: { readonly unsafeDeletion?: boolean },
+  ) {
     this.store = store;
     const all = kinds(orch);
     this.cache = createWatchCache({
@@ -47,6 +52,7 @@ export class RegistryFixture implements AsyncDisposable {
       cache: this.cache,
       admission,
       requireCreate() {},
+      unsafeDeletion: options.unsafeDeletion ?? false,
       dialect: orch,
       clock,
       random: systemRandom,
@@ -55,10 +61,20 @@ export class RegistryFixture implements AsyncDisposable {
   }
 
   static async open(
-    options: { readonly store?: Store; readonly clock?: Clock; readonly admission?: Admission } = {},
+    options: {
+      readonly store?: Store;
+      readonly clock?: Clock;
+      readonly admission?: Admission;
+      readonly unsafeDeletion?: boolean;
+    } = {},
   ): Promise<RegistryFixture> {
     const admission = options.admission ?? { mutate() {}, validate() {} };
-    const fixture = new RegistryFixture(options.store ?? openMemoryStore(), options.clock ?? systemClock, admission);
+    const fixture = new RegistryFixture(
+      options.store ?? openMemoryStore(),
+      options.clock ?? systemClock,
+      admission,
+      options,
+    );
     await fixture.cache.ready();
     return fixture;
   }

@@ -150,7 +150,7 @@ async function openCache(
 }
 
 function openRegistry(
-  { dialect, logger }: ServerConfig,
+  { dialect, logger, features }: ServerConfig,
   store: Store,
   cache: WatchCache,
   resources: ResourceRegistry,
@@ -174,6 +174,7 @@ function openRegistry(
     cache,
     admission,
     requireCreate,
+    unsafeDeletion: features.AllowUnsafeMalformedObjectDeletion,
     dialect,
     clock,
     random: systemRandom,

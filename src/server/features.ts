@@ -7,6 +7,11 @@ export interface FeatureGate {
 
 /** Every gate that this server has. Only what the server heeds is here: a switch without a wire would be a lie. */
 export const featureGates = {
+  AllowUnsafeMalformedObjectDeletion: {
+    default: false,
+    stage: 'alpha',
+    help: 'remove objects that cannot be read from the store, where a deletion asks for it (spec section 3.2)',
+  },
   APIResponseCompression: {
     default: true,
     stage: 'beta',
