@@ -312,6 +312,27 @@ check('an apply', [
     owners: { 'a/Apply': ['.inner'] },
   },
   {
+    name: 'of null for a struct that another made, and that it alone had filled, is a conflict',
+    operations: [
+      { update: 'b', object: { inner: {} } },
+      { apply: 'a', config: { inner: { name: 'n' } } },
+      { apply: 'a', config: { inner: null }, conflicts: ['b: .inner'] },
+      { apply: 'a', config: { inner: null }, force: true },
+    ],
+    content: {},
+    owners: { 'a/Apply': ['.inner'], 'b/Update': ['.count'] },
+  },
+  {
+    name: 'that gives up its part of a struct leaves it, empty, to whoever made it',
+    operations: [
+      { update: 'b', object: { inner: {} } },
+      { apply: 'a', config: { inner: { name: 'n' } } },
+      { apply: 'a', config: {} },
+    ],
+    content: { inner: {} },
+    owners: { 'b/Update': ['.count', '.inner'] },
+  },
+  {
     name: 'of null for a value of another is a conflict',
     operations: [
       { update: 'b', object: { text: 'x' } },

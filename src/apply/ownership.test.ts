@@ -132,6 +132,16 @@ suite('managedFields', () => {
     expectTimes({ apply: 'b', config: { text: 'y', amount: null } }, { a: 5, u: 8, b: 9 });
   });
 
+  test('keep their time when the manager removes what others own, and nothing of its own', () => {
+    const { object } = run(allShapes, [
+      { update: 'u', object: { flag: true } },
+      { apply: 'a', config: { text: 'x' } },
+      { update: 'u', object: { flag: true } },
+    ]);
+    assert.deepEqual(ownersOf(object), { 'u/Update': ['.count', '.flag'] });
+    assert.deepEqual(timesOf(object), { u: minute(0) });
+  });
+
   test('give up a default that was not applied without a new revision', () => {
     const state = run(allShapes, [
       { apply: 'a', config: { count: 1 } },
@@ -181,6 +191,18 @@ suite('managedFields', () => {
     assert.deepEqual(owners['u11/Update'], ['.data.k11']);
     assert.equal(timesOf(object)['ancient-changes'], minute(3));
   });
+});
+
+test('joined owners have no subresource', () => {
+  const write = (manager: string): Operation => ({
+    update: manager,
+    subresource: 'status',
+    object: (stored) => ({ ...stored, data: { ...(stored['data'] as object), [manager]: 'v' } }),
+  });
+  const managers = Array.from({ length: 12 }, (_, index) => `u${index}`);
+  const owners = Object.keys(ownersOf(run(allShapes, managers.map(write)).object));
+  assert.ok(owners.includes('ancient-changes/Update'), owners.join());
+  assert.equal(owners.length, 10);
 });
 
 suite('managedFields that a client sends with an update', () => {
@@ -263,18 +285,15 @@ suite('managedFields that a client sends with an update', () => {
   }
 
   test('cannot make an apply remove what identifies an object', () => {
-    const forged = {
-      ...entry,
-      manager: 'a',
-      operation: 'Apply',
-      fieldsV1: { 'f:metadata': { '.': {}, 'f:name': {} }, 'f:kind': {} },
-    };
+    const identity = { 'f:metadata': { '.': {}, 'f:name': {}, 'f:uid': {} }, 'f:kind': {} };
+    const forged = { ...entry, manager: 'a', operation: 'Apply', fieldsV1: identity };
     const { object } = run(allShapes, [
-      ...stored,
+      { update: 'u', object: { metadata: { uid: 'u' }, text: 'x' } },
       { update: 'w', object: withEntries([forged]) },
       { apply: 'a', config: {} },
     ]);
     assert.equal(object?.metadata.name, 'thing');
+    assert.equal(object?.metadata['uid'], 'u');
     assert.equal(object?.kind, 'Thing');
   });
 });
@@ -325,6 +344,20 @@ suite('fields that a door does not write', () => {
       'a/Apply/status': ['.status.name', '.status.value'],
     });
   });
+});
+
+test('an apply that gives something up leaves what nobody owns in what is left', () => {
+  const { object } = run(allShapes, [
+    { apply: 'a', config: { parts: [{ name: 'p' }, { name: 'q', tags: ['x'] }] } },
+    { apply: 'b', config: { parts: [{ name: 'q' }] } },
+    { update: 'c', object: withStored({ parts: [{ name: 'p' }, { name: 'q', value: 5, tags: ['x'] }] }) },
+    {
+      update: 'w',
+      object: (stored) => withEntries(entriesOf(stored).filter(({ manager }) => manager !== 'c'))(stored),
+    },
+    { apply: 'a', config: { parts: [{ name: 'p' }] } },
+  ]);
+  assert.deepEqual(contentOf(object)['parts'], [{ name: 'p' }, { name: 'q', value: 5 }]);
 });
 
 suite('conflicts', () => {
