@@ -104,7 +104,12 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     controllers.add(startNamespaceLifecycle({ client, clock, logger, finalizer: dialect.name }));
     controllers.add(startGarbageCollector({ client, clock, logger }));
     shutdown.add('controllers', () => controllers.close());
-    const checker = new ConsistencyChecker({ cache, store, clock, logger });
+    const mismatches = counter(
+      metrics,
+      'orch_cache_mismatches_total',
+      'Resources that were found to differ from the store.',
+    );
+    const checker = new ConsistencyChecker({ cache, store, clock, logger, metrics: { mismatches } });
     checker.start();
     held.add(checker);
     await config.beforeReady?.(listener);
@@ -116,6 +121,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   }
 }
 
+function counter(metrics: Metrics, name: string, help: string): { inc(): void } {
+  const series = metrics.counter({ name, help, labels: [] });
+  return { inc: () => series.add({}) };
+}
+
 async function openCache(
   { dialect, logger }: ServerConfig,
   store: Store,
@@ -123,10 +133,6 @@ async function openCache(
   metrics: Metrics,
 ): Promise<{ readonly cache: WatchCache; readonly resources: ResourceRegistry }> {
   const all = kinds(dialect);
-  const count = (name: string, help: string) => {
-    const counter = metrics.counter({ name, help, labels: [] });
-    return { inc: () => counter.add({}) };
-  };
   const cache = createWatchCache({
     store,
     clock,
@@ -137,9 +143,14 @@ async function openCache(
       selectableFields: kind.selectableFields,
     })),
     metrics: {
-      reloads: count('orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
-      slowWatches: count('orch_cache_slow_watches_total', 'Watches closed because their client read too slowly.'),
-      unreadableValues: count(
+      reloads: counter(metrics, 'orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
+      slowWatches: counter(
+        metrics,
+        'orch_cache_slow_watches_total',
+        'Watches closed because their client read too slowly.',
+      ),
+      unreadableValues: counter(
+        metrics,
         'orch_cache_unreadable_values_total',
         'Stored values that are no objects of their resource.',
       ),
