@@ -136,11 +136,17 @@ export const identified = (fields: Fields): ApiObject => ({
   metadata: { ...(fields['metadata'] as object | undefined), name: 'thing' },
 });
 
+export const entriesOf = (object: ApiObject | undefined): readonly ManagedFieldsEntry[] =>
+  object?.metadata.managedFields ?? [];
+
+/** What is stored, with these fields in place of its own. */
+export const withStored =
+  (fields: Fields) =>
+  (stored: ApiObject): Fields => ({ ...stored, ...fields });
+
 /** `manager/operation` or `manager/operation/subresource` -> paths of the fields it owns. */
 export const ownersOf = (object: ApiObject | undefined): Readonly<Record<string, readonly string[]>> =>
-  Object.fromEntries(
-    (object?.metadata.managedFields ?? []).map((entry) => [ownerName(entry), pathTexts(entry.fieldsV1)]),
-  );
+  Object.fromEntries(entriesOf(object).map((entry) => [ownerName(entry), pathTexts(entry.fieldsV1)]));
 
 const ownerName = ({ manager, operation, subresource }: ManagedFieldsEntry): string =>
   [manager, operation, ...(subresource ? [subresource] : [])].join('/');

@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { suite, test } from 'node:test';
-import type { ApiObject } from '../meta/api-object.ts';
-import { allShapes, contentOf, type Operation, ownersOf, run } from './apply-harness.ts';
+import { allShapes, contentOf, type Operation, ownersOf, run, withStored } from './apply-harness.ts';
 
 interface Case {
   readonly name: string;
@@ -24,10 +23,6 @@ const check = (title: string, cases: readonly Case[]): void => {
     }
   });
 };
-
-const withStored =
-  (fields: Readonly<Record<string, unknown>>) =>
-  (stored: ApiObject): Readonly<Record<string, unknown>> => ({ ...stored, ...fields });
 
 check('an update', [
   {
