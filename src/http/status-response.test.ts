@@ -69,6 +69,24 @@ describe('sendStatus', () => {
     assert.equal(logged.length, 5);
   });
 
+  it('logs what fails beneath the server, and nothing that is only refused', async () => {
+    const logged: unknown[] = [];
+    const listening = { ...silentLogger, error: (_: string, fields?: object) => void logged.push(fields) };
+    const cause = new Error('disk full');
+    await answer((exchange) =>
+      sendStatus(exchange, new StatusError('ServiceUnavailable', 'try again', { cause }), { logger: listening }),
+    );
+    assert.deepEqual(logged.splice(0), [{ method: 'GET', path: '/', error: cause }]);
+    for (const error of [
+      new StatusError('Unauthorized', 'Unauthorized', { cause }),
+      new StatusError('ServiceUnavailable', 'the server is shutting down'),
+      tooLargeResourceVersion(9, 1),
+    ]) {
+      await answer((exchange) => sendStatus(exchange, error, { logger: listening }));
+    }
+    assert.deepEqual(logged, []);
+  });
+
   it('leaves a response alone that has begun', async () => {
     const { status, body } = await answer((exchange) => {
       const writer = exchange.stream(200, {});

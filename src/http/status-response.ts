@@ -17,11 +17,11 @@ export interface StatusOptions {
 
 /**
  * Answers with the Status of an error. What is not a StatusError is the server's own fault: it is logged, and the client
- * learns only that there was one. An error after the response was started is logged, and the response is left as it is.
+ * learns only that there was one. So is a store that fails, of which the client learns that it may try again. An error after the response was started is logged, and the response is left as it is.
  */
 export function sendStatus(exchange: Exchange, error: unknown, options: StatusOptions): void {
   const known = error instanceof StatusError ? error : internalError(error);
-  if (!(error instanceof ClientGone) && (known.reason === 'InternalError' || exchange.responded)) {
+  if (!(error instanceof ClientGone) && (isOurs(known) || exchange.responded)) {
     options.logger.error('a request failed', {
       method: exchange.method,
       path: pathOf(exchange),
@@ -38,6 +38,10 @@ export function sendStatus(exchange: Exchange, error: unknown, options: StatusOp
     ...(options.warnings && { warnings: options.warnings }),
   });
 }
+
+/** Something is wrong with the server or with what it stands on, not with the request. */
+const isOurs = ({ reason, code, cause }: StatusError): boolean =>
+  reason === 'InternalError' || (code >= 500 && cause !== undefined);
 
 /** Without the query, which may hold what does not belong in a log. */
 const pathOf = ({ target }: Exchange): string => target.split('?', 1)[0] ?? '';
