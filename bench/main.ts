@@ -66,12 +66,12 @@ function choose(only: readonly string[]): readonly Scenario[] {
 }
 
 function makeContext(
-  { quick, profileDirectory }: BenchOptions,
+  { quick, profileDirectory, nodeOptions }: BenchOptions,
   workspace: Workspace,
   launcher: string,
   progress: (text: string) => void,
 ): BenchContext {
-  const nodeOptions =
+  const profiling =
     profileDirectory === undefined ? '' : `--cpu-prof --cpu-prof-dir=${JSON.stringify(resolve(profileDirectory))}`;
   let ceiling: Promise<Ceiling> | undefined;
   let filled: Promise<string> | undefined;
@@ -80,9 +80,9 @@ function makeContext(
     workspace,
     progress,
     start: (dataDirectory = workspace.freshPath('data')) =>
-      Product.start({ workspace, launcher, dataDirectory, nodeOptions }),
+      Product.start({ workspace, launcher, dataDirectory, nodeOptions: `${profiling} ${nodeOptions}` }),
     ceiling() {
-      ceiling ??= Ceiling.start(workspace, nodeOptions);
+      ceiling ??= Ceiling.start(workspace, profiling);
       return ceiling;
     },
     filledDirectory() {

@@ -97,11 +97,13 @@ export class Product implements AsyncDisposable {
   }
 }
 
-/** The last of what a process printed to its error output, which is read so that the process never waits. */
+/** The last of what a process printed to its error output. Shows its errors to whoever runs the bench. */
 function collectText(child: ChildProcess): () => string {
   let text = '';
   child.stderr?.on('data', (chunk: Buffer) => {
-    text = `${text}${chunk.toString()}`.slice(-2_000);
+    const printed = chunk.toString();
+    text = `${text}${printed}`.slice(-2_000);
+    if (/^\S+ error /m.test(printed)) process.stderr.write(printed);
   });
   child.stdout?.resume();
   return () => text.trim();
