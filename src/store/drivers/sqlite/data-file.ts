@@ -1,5 +1,10 @@
-/** The data file: its layout, how it is made, and how a file that is not ours is told from one that is. */
-import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+/**
+ * The data file: its layout, how it is made, and how a file that is not ours is told from one that is.
+ *
+ * Nothing here opens a file that may exist other than through SQLite: when a process closes any descriptor of a file, all
+ * POSIX locks that it has on that file end (fcntl(2)), those of a store in the same process included.
+ */
+import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Revision, StoreError } from '../../store.ts';
@@ -58,40 +63,69 @@ export const openDataFile = (file: string): DatabaseSync => {
   return withDatabase(file, (database) => {
     if (isEmpty(database)) createLayout(database);
     else assertOurs(database, file);
+    keepPrivate(file);
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages};
       PRAGMA journal_size_limit = ${checkpointPages * pageBytes}; PRAGMA cache_size = -${cacheKibibytes}`);
   });
 };
 
 /** Opens a data file that exists, for reading beside its owner. */
-export const openDataFileBeside = (file: string): DatabaseSync => {
-  if (!existsSync(file)) throw new StoreError('unavailable', `the file ${file} does not exist`);
-  return withDatabase(file, (database) => assertOurs(database, file));
-};
+export const openDataFileBeside = (file: string): DatabaseSync =>
+  withDatabase(file, (database) => assertOurs(database, file));
 
 /** Makes the file, with nothing in it, if it is absent. It holds secrets: nobody but its owner may read it. */
 export const createPrivately = (file: string): void => {
   try {
-    closeSync(openSync(file, 'a', 0o600));
-    // A copy made by hand may have come with wider permissions. Some file systems have none: that is the operator's choice.
-    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+    if (!existsSync(file)) closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
-    if (isDenied(error) && isWritable(file)) return;
-    throw toStoreError(error, file);
+    if (!isFileError(error, 'EEXIST')) throw toStoreError(error, file);
   }
 };
+
+/** Throws where the file cannot be read and written, in better words than SQLite's. */
+const assertUsable = (file: string): void => {
+  if (!existsSync(file)) throw new StoreError('unavailable', `the file ${file} does not exist`);
+  if (!statSync(file).isFile()) throw new StoreError('unavailable', `${file} is not a file`);
+  accessSync(file, constants.R_OK | constants.W_OK);
+};
+
+/** A copy made by hand may have come with wider permissions. Called for files that turned out to be ours. */
+const keepPrivate = (file: string): void => {
+  try {
+    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+  } catch (error) {
+    // Some file systems have no permissions to change: that is the choice of whoever put the file there.
+    if (!isFileError(error, 'EPERM') && !isFileError(error, 'ENOTSUP')) throw error;
+  }
+};
+
+const isFileError = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
 
 const withDatabase = (file: string, prepare: (database: DatabaseSync) => void): DatabaseSync => {
   let database: DatabaseSync | undefined;
   try {
-    assertWhole(file);
+    assertUsable(file);
+    const whole = existsSync(`${file}-wal`) ? undefined : statSync(file).size;
     database = new DatabaseSync(file, { timeout: busyMs });
+    if (whole !== undefined) assertWhole(database, file, whole);
     prepare(database);
     return database;
   } catch (error) {
     database?.close();
     throw toStoreError(error, file);
   }
+};
+
+/**
+ * Throws where the file is shorter than it says (SQLite itself notices only when it reads what is missing). Called for
+ * a file that had no write-ahead log, which may hold pages that are not in the file yet.
+ */
+const assertWhole = (database: DatabaseSync, file: string, size: number): void => {
+  const expected = readNumber(database, 'PRAGMA page_count') * readNumber(database, 'PRAGMA page_size');
+  if (size >= expected) return;
+  const message = `damaged data was found in ${file}: ${size} bytes are left of ${expected}; it was left as it is`;
+  throw new StoreError('corrupt', message);
 };
 
 /** Also true of a file whose owner ended between making it and making its tables. */
@@ -103,36 +137,6 @@ const isEmpty = (database: DatabaseSync): boolean =>
 const createLayout = (database: DatabaseSync): void => {
   database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;
     BEGIN IMMEDIATE; ${layout} COMMIT`);
-};
-
-/**
- * Throws where the file is shorter than its header says (sqlite.org/fileformat.html section 1.3): SQLite itself would
- * notice only when it reads what is missing. Not looked at while a write-ahead log waits to be put into the file.
- */
-const assertWhole = (file: string): void => {
-  const wal = `${file}-wal`;
-  if (!existsSync(file) || (existsSync(wal) && statSync(wal).size > 0)) return;
-  const header = readHeader(file);
-  const size = header.readUInt16BE(16);
-  const expected = header.readUInt32BE(28) * (size === 1 ? 65_536 : size);
-  const current = header.readUInt32BE(24) === header.readUInt32BE(92);
-  const actual = statSync(file).size;
-  if (!current || actual === 0 || actual >= expected) return;
-  throw new StoreError(
-    'corrupt',
-    `damaged data was found in ${file}: ${actual} bytes are left of ${expected}; it was left as it is`,
-  );
-};
-
-const readHeader = (file: string): Buffer => {
-  const header = Buffer.alloc(100);
-  const descriptor = openSync(file, 'r');
-  try {
-    readSync(descriptor, header, 0, header.length, 0);
-  } finally {
-    closeSync(descriptor);
-  }
-  return header;
 };
 
 /** Throws where the file is not a data file of this layout, before anything is written to it. */
@@ -169,16 +173,4 @@ export const readNumber = (database: DatabaseSync, sql: string): number => {
 export const assertFolder = (file: string): void => {
   const folder = dirname(file);
   if (!existsSync(folder)) throw new StoreError('unavailable', `the folder of ${file} does not exist`);
-};
-
-const isDenied = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'EPERM' || error.code === 'ENOTSUP');
-
-const isWritable = (file: string): boolean => {
-  try {
-    accessSync(file, constants.R_OK | constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 };

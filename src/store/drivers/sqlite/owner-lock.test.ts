@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { bytes, rejected } from '../../conformance/subject.ts';
+import { backupSqlite } from './backup.ts';
 import { lockDataFile } from './owner-lock.ts';
 import { inChild, placeFor } from './testing.ts';
 
@@ -11,6 +12,14 @@ const owner = (file: string) => `
   console.log('open');
   process.stdin.on('end', () => store.close()).resume();
 `;
+
+/** What another process that opens the file comes to. */
+const outcomeInChild = (context: TestContext, file: string): Promise<string | undefined> =>
+  inChild(
+    context,
+    `const options = { file: ${JSON.stringify(file)} };
+     console.log(await sqlite.openSqliteStore(options).then(() => 'opened', (error) => error.code)); process.exit()`,
+  ).line();
 
 test('a second process is told who owns the file, and can have it afterwards', async (context) => {
   const { file, open } = placeFor(context);
@@ -36,12 +45,32 @@ test('an owner that was killed holds nothing up, and what it was told is durable
   assert.match(error.message, new RegExp(`process ${process.pid}: stop it first$`));
 });
 
-test('the same process cannot open a file twice, and the first opener does not notice', async (context) => {
-  const { open } = placeFor(context);
+test('the same process cannot open a file twice, and loses nothing by trying', async (context) => {
+  const { file, open } = placeFor(context);
   const store = await open();
   await rejected(open(), 'unavailable');
   await rejected(open(), 'unavailable');
   await store.create('/a', bytes('x'));
+  // POSIX locks end when their process closes any descriptor of the file: another process notices, this one does not.
+  assert.equal(await outcomeInChild(context, file), 'unavailable');
+});
+
+test('a backup by the owner itself leaves its locks alone', async (context) => {
+  const { file, folder, open } = placeFor(context);
+  const first = await open();
+  await first.create('/a', bytes('x'));
+  await first.close();
+  await open();
+  await backupSqlite({ file, to: `${folder}/copy.db` });
+  // Using a write-ahead log without shared memory needs the whole file for oneself.
+  const child = inChild(
+    context,
+    `import { DatabaseSync } from 'node:sqlite';
+     const database = new DatabaseSync(${JSON.stringify(file)}, { timeout: 0 });
+     try { database.exec('PRAGMA locking_mode = EXCLUSIVE; SELECT * FROM meta'); console.log('alone'); } catch (error) { console.log(error.message); }`,
+  );
+  assert.equal(await child.line(), 'database is locked');
+  assert.equal(await outcomeInChild(context, file), 'unavailable');
 });
 
 test('a pid file alone, even of a process that lives, is no lock', async (context) => {

@@ -49,7 +49,8 @@ export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Stor
 /** The worker's entry stands beside this module in the source, and beside the bundle that this module becomes part of. */
 const startSqliteWorker = (): Worker => {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new Worker(new URL(`./sqlite-worker.${extension}`, import.meta.url), { name: 'sqlite' });
+  // Flags of the process that only fit its own entry, such as --input-type, would keep the worker from starting.
+  return new Worker(new URL(`./sqlite-worker.${extension}`, import.meta.url), { name: 'sqlite', execArgv: [] });
 };
 
 /** Changes that a feed hands over at once. */
