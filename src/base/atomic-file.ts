@@ -1,4 +1,15 @@
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { systemRandom } from './random.ts';
 
@@ -8,7 +19,24 @@ const privateDirectoryMode = 0o700;
 
 /** Makes a directory, and those above it, that only its owner may enter. One that is there stays as it is. */
 export function makePrivateDirectory(path: string): void {
-  mkdirSync(path, { recursive: true, mode: privateDirectoryMode });
+  if (isDirectory(path)) return;
+  const above = dirname(path);
+  // One by one: Node's own `recursive` never ends below a directory in which none can be made.
+  if (above !== path) makePrivateDirectory(above);
+  try {
+    mkdirSync(path, { mode: privateDirectoryMode });
+  } catch (error) {
+    if (!isDirectory(path))
+      throw new Error(`the directory ${path} cannot be made: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EEXIST' || code === 'ENOTDIR') return 'there is a file in its place';
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**
@@ -16,7 +44,13 @@ export function makePrivateDirectory(path: string): void {
  * the new. Synchronous: it is used for small files while a server starts.
  */
 export function replaceFile(path: string, content: string, mode: number = privateMode): void {
+  if (hasContent(path, content, mode)) return; // a full disk is no reason not to start
   withTemporary(path, content, mode, (temporary) => renameSync(temporary, path));
+}
+
+function hasContent(path: string, content: string, mode: number): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true && (found.mode & 0o777) === mode && readFileSync(path, 'utf8') === content;
 }
 
 /**
@@ -30,7 +64,8 @@ export function createFile(path: string, content: string, mode: number = private
     });
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    const cause = error instanceof Error ? error.cause : undefined;
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;
     throw error;
   }
 }
@@ -48,7 +83,7 @@ function withTemporary(path: string, content: string, mode: number, place: (temp
     place(temporary);
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw error;
+    throw new Error(`${path} cannot be written: ${error instanceof Error ? error.message : error}`, { cause: error });
   }
   syncDirectory(dirname(path));
 }

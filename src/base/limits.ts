@@ -103,6 +103,10 @@ export const limits = {
   watcherBufferBytesMax: 256 * 1024,
   /** A watch without `timeoutSeconds` ends at random between this and twice this. */
   watchMsDefault: 30 * 60_000,
+  /** Health checks of the store share an answer for this long. */
+  storeHealthMs: 1_000,
+  /** A store that takes longer to say where it stands is not healthy. */
+  storeHealthWaitMs: 2_000,
   /** What requests in flight may take when the server stops. */
   drainMsMax: 30_000,
   /** A client may ask for no longer watch than a day. */

@@ -63,7 +63,8 @@ function notEmpty(value: string): string {
 export const choice = <const T extends string>(described: Described<T> & { readonly of: readonly T[] }): Flag<T> =>
   flag(described, described.of.join('|'), (value) => {
     const chosen = described.of.find((each) => each === value);
-    if (chosen === undefined) throw new Error(`${quote(value)} is not one of ${described.of.join(', ')}`);
+    if (chosen === undefined)
+      throw new Error(`${quote(value)} is not one of ${described.of.filter((each) => each !== '').join(', ')}`);
     return chosen;
   });
 

@@ -41,7 +41,7 @@ it('without flags all is as documented', () => {
     authentication: { clientAuthorities: [], staticTokens: [], anonymous: true },
     livezGraceMs: 0,
     shutdownDelayMs: 0,
-    features: { APIResponseCompression: true },
+    features: { AllowUnsafeMalformedObjectDeletion: false, APIResponseCompression: true },
   });
   assert.equal(statSync(at('data')).mode & 0o777, 0o700);
   assert.equal(readServingPair(flags([])), undefined);
@@ -63,7 +63,7 @@ it('flags are taken over', () => {
   assert.equal(options.dialect.name, 'kubernetes');
   assert.deepEqual(options.listen, { address: '::', port: 0 });
   assert.deepEqual([options.livezGraceMs, options.shutdownDelayMs], [10_000, 70_000]);
-  assert.deepEqual(options.features, { APIResponseCompression: false });
+  assert.deepEqual(options.features, { AllowUnsafeMalformedObjectDeletion: false, APIResponseCompression: false });
   assert.deepEqual(options.storage, { backend: 'sqlite', file: at('x.db') });
   const { anonymous, clientAuthorities, staticTokens } = options.authentication;
   assert.equal(anonymous, false);
@@ -121,8 +121,11 @@ describe('flags that do not go together, or name files that do not do', () => {
     [['--etcd-servers=http://e:1/path'], /^--etcd-servers: .* is not of the form/],
     [['--etcd-servers=http://e:1', '--etcd-prefix=/'], /^--etcd-prefix: must not be empty$/],
     [['--etcd-servers=http://e:1', '--etcd-certfile=@a.crt'], /^--etcd-certfile needs --etcd-keyfile$/],
-    [['--data-dir=@empty'], /^--data-dir: .*EEXIST/],
-    [['--feature-gates=Nonsense=true'], /^--feature-gates: unknown name "Nonsense"; known: APIResponseCompression$/],
+    [['--data-dir=@empty'], /^--data-dir: the directory .* cannot be made: there is a file in its place$/],
+    [
+      ['--feature-gates=Nonsense=true'],
+      /^--feature-gates: unknown name "Nonsense"; known: AllowUnsafeMalformedObjectDeletion, APIResponseCompression$/,
+    ],
   ] as const) {
     it(args.join(' '), () => {
       const attempt = () => {

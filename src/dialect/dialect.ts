@@ -11,6 +11,11 @@ export interface Dialect {
   /** The namespaces that exist after start, beside `default`. */
   readonly namespaces: { readonly system: string; readonly public: string; readonly nodeLease: string };
   readonly protobufMediaType: string;
+  /**
+   * Groups under which clients may ask for tables and metadata; the first is the dialect's own. A client that asks under
+   * the other name gets its answer under that name: people see columns, whatever dialect the server speaks.
+   */
+  readonly tableGroups: readonly string[];
   /** Prefix of the schema names in OpenAPI documents, without a dot at the end: 'io.orch'. */
   readonly openapiPrefix: string;
   /**
@@ -21,6 +26,10 @@ export interface Dialect {
   readonly initialEventsEndAnnotation: string;
   readonly deprecatedAuditAnnotation: string;
   readonly rootCaConfigMap: string;
+  /** What the name of the volume begins with through which pods get a token; '-' and a suffix follow. */
+  readonly tokenVolume: string;
+  /** Name of the program that runs the controllers, and of its lease. */
+  readonly controllerManager: string;
   readonly credentialPluginVariable: string;
   /** The command-line client that people have for this API; named in what `orch up` prints. */
   readonly commandLineClient: string;

@@ -89,11 +89,15 @@ describe('Accept', () => {
     assert.equal(chosen(table), 'json Table', 'choices of other endpoints are not mixed up with it');
   });
 
-  it('has the group of the dialect in tables', () => {
+  it('has tables under the names of both dialects, and answers under the one that was asked for', () => {
     const accept =
       'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json';
-    assert.equal(new Negotiator(kubernetes).negotiate(withHeaders({ accept }), everything).as, 'Table');
-    assert.equal(negotiator.negotiate(withHeaders({ accept }), everything).as, 'object');
+    for (const either of [negotiator, new Negotiator(kubernetes)]) {
+      const { as, metaGroup } = either.negotiate(withHeaders({ accept }), everything);
+      assert.deepEqual([as, metaGroup], ['Table', 'meta.k8s.io']);
+    }
+    const other = 'application/json;as=Table;v=v1;g=meta.example.io,application/json';
+    assert.equal(negotiator.negotiate(withHeaders({ accept: other }), everything).as, 'object');
   });
 
   it('of a watch is JSON only', () => {

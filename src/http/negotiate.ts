@@ -23,6 +23,8 @@ export interface Offer {
 export interface Negotiated {
   readonly format: Format;
   readonly as: Representation;
+  /** Group under which a table or metadata was asked for; the dialect's own for whole objects. */
+  readonly metaGroup: string;
   /** For `content-type`. */
   readonly mediaType: string;
   /** Written for people to read. */
@@ -49,14 +51,14 @@ const remembered = { countMax: 512, lengthMax: 1024 };
 
 /** Chooses formats by the headers of requests. One for the server: it remembers the headers it has seen. */
 export class Negotiator {
-  readonly #metaGroup: string;
+  readonly #metaGroups: readonly string[];
   readonly #ranges = boundedMemo(parseAccept, remembered);
   readonly #formats = boundedMemo(readFormat, remembered);
   /** Choices by header, for each set of options that occurs. */
   readonly #choices = new Map<string, (accept: string) => Negotiated | null>();
 
   constructor(dialect: Dialect) {
-    this.#metaGroup = dialect.group('meta');
+    this.#metaGroups = dialect.tableGroups;
   }
 
   /** How to write the answer. Throws NotAcceptable where the client takes nothing that the server has. */
@@ -93,7 +95,8 @@ export class Negotiator {
         const as = this.#representation(range, offer, representations);
         if (!as || !streamFits(range, watch)) continue;
         const { format, mediaType } = offer;
-        return { format, as, mediaType, pretty: range.parameters.get('pretty') === '1' };
+        const metaGroup = range.parameters.get('g') ?? this.#metaGroups[0] ?? '';
+        return { format, as, metaGroup, mediaType, pretty: range.parameters.get('pretty') === '1' };
       }
     }
     return null;
@@ -109,7 +112,8 @@ export class Negotiator {
     const group = parameters.get('g');
     const version = parameters.get('v');
     if (as === undefined && group === undefined && version === undefined) return 'object';
-    if (group !== this.#metaGroup || version !== 'v1' || (as === 'Table' && !offer.tables)) return undefined;
+    if (!this.#metaGroups.includes(group ?? '') || version !== 'v1' || (as === 'Table' && !offer.tables))
+      return undefined;
     return representations.find((representation) => representation === as);
   }
 }

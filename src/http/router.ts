@@ -28,6 +28,11 @@ export class PathRouter {
     return this;
   }
 
+  /** Paths that are served as they stand here, sorted. */
+  get paths(): readonly string[] {
+    return [...this.#exact.keys()].sort();
+  }
+
   /** Throws NotFound for a path that nothing is served at, MethodNotAllowed for a method that is not served there. */
   find(method: string, path: string): PathHandler {
     const route = this.#exact.get(path) ?? this.#prefixes.find(([prefix]) => path.startsWith(prefix))?.[1];

@@ -1,3 +1,5 @@
+import { booleanParameter, integerParameter } from '../request/request-info.ts';
+
 /** A query or path parameter, for the OpenAPI documents. */
 export interface Parameter {
   readonly name: string;
@@ -61,6 +63,18 @@ export const parameterSets = {
   delete: [dryRun, gracePeriodSeconds, pretty, propagationPolicy],
   deleteCollection: [dryRun, gracePeriodSeconds, ...selection, pretty, propagationPolicy, timeoutSeconds],
 } as const satisfies Readonly<Record<string, readonly Parameter[]>>;
+
+/**
+ * Checks every parameter of a set by its type, whether it is looked at later or not (spec section 7). Others are none of
+ * ours and ignored, as published.
+ */
+export function checkParameters(query: URLSearchParams, set: keyof typeof parameterSets): void {
+  if (query.size === 0) return;
+  for (const { name, type } of parameterSets[set]) {
+    if (type === 'integer') integerParameter(query, name, Number.MIN_SAFE_INTEGER);
+    else if (type === 'boolean') booleanParameter(query, name);
+  }
+}
 
 /** The parameters in a path's braces. */
 export const pathParameters = (path: string): readonly Parameter[] =>

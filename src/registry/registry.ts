@@ -8,6 +8,7 @@ import { deleteCollection } from './delete-collection.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { ObjectWriter } from './object-writer.ts';
+import { checkParameters } from './parameters.ts';
 import { patch } from './patch.ts';
 import type { Reply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
@@ -25,22 +26,10 @@ export class Registry {
     this.#writer = new ObjectWriter(parts);
   }
 
-  /**
-   * What a request is for. Throws NotFound for kinds, scopes and subresources that do not exist, and MethodNotAllowed
-   * for verbs that a place does not have.
-   */
-  serve(request: VerbRequest): Promise<Reply> {
-    const { info, served } = request;
-    checkScope(request);
-    if (info.subresource !== '' && !findSubresource(served, info.subresource)) throw noSuchPath();
-    const { verb } = info;
-    if (!allowedVerbs(served, info.subresource, info.name !== '').includes(verb)) {
-      throw methodNotAllowed(
-        'the server does not allow this method on the requested resource',
-        allowedMethods(request),
-      );
-    }
-    return info.subresource === '' ? this.#serveObject(request) : this.#serveSubresource(request);
+  /** Serves a request that `checkRequest` lets pass. */
+  async serve(request: VerbRequest): Promise<Reply> {
+    checkRequest(request);
+    return request.info.subresource === '' ? this.#serveObject(request) : this.#serveSubresource(request);
   }
 
   #serveObject(request: VerbRequest): Promise<Reply> {
@@ -82,6 +71,34 @@ export class Registry {
   }
 }
 
+/** What is asked about before a body is looked at. */
+type Addressed = Pick<VerbRequest, 'info' | 'served'>;
+
+/**
+ * Throws NotFound for scopes and subresources that do not exist, MethodNotAllowed for verbs that a place does not have,
+ * BadRequest for parameters that are not of their type.
+ */
+export function checkRequest(request: Addressed): void {
+  const { info, served } = request;
+  checkScope(request);
+  if (info.subresource !== '' && !findSubresource(served, info.subresource)) throw noSuchPath();
+  if (!allowedVerbs(served, info.subresource, info.name !== '').includes(info.verb)) {
+    throw methodNotAllowed('the server does not allow this method on the requested resource', allowedMethods(request));
+  }
+  checkParameters(info.query, parameterSetOf[info.verb]);
+}
+
+const parameterSetOf = {
+  get: 'get',
+  list: 'list',
+  watch: 'list',
+  create: 'write',
+  update: 'write',
+  patch: 'patch',
+  delete: 'delete',
+  deletecollection: 'deleteCollection',
+} as const;
+
 const findSubresource = ({ kind }: ServedResource, name: string): Subresource | undefined =>
   kind.subresources.find((subresource) => subresource.name === name);
 
@@ -99,9 +116,9 @@ const objectVerbs: readonly ResourceVerb[] = ['get', 'list', 'watch', 'update', 
 const collectionVerbs: readonly ResourceVerb[] = ['list', 'watch', 'create', 'deletecollection'];
 
 const methods: Readonly<Record<ResourceVerb, string>> = {
-  get: 'GET',
-  list: 'GET',
-  watch: 'GET',
+  get: 'GET, HEAD',
+  list: 'GET, HEAD',
+  watch: 'GET, HEAD',
   create: 'POST',
   update: 'PUT',
   patch: 'PATCH',
@@ -109,12 +126,12 @@ const methods: Readonly<Record<ResourceVerb, string>> = {
   deletecollection: 'DELETE',
 };
 
-const allowedMethods = ({ served, info }: VerbRequest): readonly string[] => [
+const allowedMethods = ({ served, info }: Addressed): readonly string[] => [
   ...new Set(allowedVerbs(served, info.subresource, info.name !== '').map((verb) => methods[verb])),
 ];
 
 /** Cluster-scoped kinds are not found in namespaces, namespaced objects not outside (CVE-2019-11247, CVE-2022-3162). */
-function checkScope({ served, info }: VerbRequest): void {
+function checkScope({ served, info }: Addressed): void {
   const namespaced = served.kind.scope === 'Namespaced';
   if (!namespaced && info.inNamespace) throw noSuchPath();
   const across = info.verb === 'list' || info.verb === 'watch';

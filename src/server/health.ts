@@ -6,7 +6,7 @@ import { noSuchPath } from '../meta/status-error.ts';
 export interface HealthCheck {
   readonly name: string;
   /** What is wrong, or undefined where all is well. The text goes to the log, not to the client. */
-  readonly run: () => string | undefined;
+  readonly run: () => string | undefined | Promise<string | undefined>;
 }
 
 export interface HealthAnswer {
@@ -23,6 +23,8 @@ export interface HealthOptions {
   readonly stopping: () => boolean;
   /** True when the cache follows the store. */
   readonly cacheInStep: () => boolean;
+  /** What keeps the store from being used, undefined where nothing does. */
+  readonly storeTrouble: () => string | undefined | Promise<string | undefined>;
 }
 
 type Endpoint = 'healthz' | 'livez' | 'readyz';
@@ -42,6 +44,7 @@ export class Health {
       name: 'cache-sync',
       run: () => (options.cacheInStep() ? undefined : 'the cache does not follow the store'),
     };
+    const store: HealthCheck = { name: 'store', run: () => options.storeTrouble() };
     const hooks = 'poststarthook/start-server';
     const start: HealthCheck = { name: hooks, run: () => (this.#started ? undefined : 'the start has not finished') };
     const alive: HealthCheck = {
@@ -53,9 +56,9 @@ export class Health {
       run: () => (options.stopping() ? 'the server is shutting down' : undefined),
     };
     this.#checks = {
-      healthz: [ping, cache, start],
+      healthz: [ping, store, cache, start],
       livez: [ping, alive],
-      readyz: [ping, cache, start, shutdown],
+      readyz: [ping, store, cache, start, shutdown],
     };
   }
 
@@ -70,7 +73,7 @@ export class Health {
   }
 
   /** Answers `/livez` and the like, or `/livez/<check>`; undefined for paths that are neither. */
-  answer(path: string, query: URLSearchParams): HealthAnswer | undefined {
+  async answer(path: string, query: URLSearchParams): Promise<HealthAnswer | undefined> {
     const match = /^\/(healthz|livez|readyz)(?:\/(.+?))?\/?$/.exec(path);
     if (!match) return undefined;
     const endpoint = match[1] as Endpoint;
@@ -86,13 +89,13 @@ export class Health {
    * `verbose` shows every check, `exclude` (repeatable) leaves checks out; a failure always shows every check. The last
    * line names `healthz` on every endpoint, as the spec has it.
    */
-  #all(endpoint: Endpoint, checks: readonly HealthCheck[], query: URLSearchParams): HealthAnswer {
+  async #all(endpoint: Endpoint, checks: readonly HealthCheck[], query: URLSearchParams): Promise<HealthAnswer> {
     const excluded = new Set(query.getAll('exclude'));
     const lines: string[] = [];
     let healthy = true;
     for (const check of checks) {
       const skipped = excluded.delete(check.name);
-      const passed = skipped || this.#passes(endpoint, check);
+      const passed = skipped || (await this.#passes(endpoint, check));
       healthy &&= passed;
       lines.push(
         `${passed ? '[+]' : '[-]'}${check.name} ${skipped ? 'excluded: ok' : passed ? 'ok' : 'failed: reason withheld'}`,
@@ -103,14 +106,14 @@ export class Health {
     return { status: 200, body: query.has('verbose') ? `${lines.join('\n')}\nhealthz check passed\n` : 'ok' };
   }
 
-  #one(endpoint: Endpoint, check: HealthCheck): HealthAnswer {
-    if (this.#passes(endpoint, check)) return { status: 200, body: 'ok' };
+  async #one(endpoint: Endpoint, check: HealthCheck): Promise<HealthAnswer> {
+    if (await this.#passes(endpoint, check)) return { status: 200, body: 'ok' };
     return { status: 500, body: 'failed: reason withheld\n' };
   }
 
   /** Why a check fails goes to the log, not to the client, who may be anybody. */
-  #passes(endpoint: Endpoint, check: HealthCheck): boolean {
-    const why = check.run();
+  async #passes(endpoint: Endpoint, check: HealthCheck): Promise<boolean> {
+    const why = await check.run();
     if (why !== undefined) this.#options.logger.info('a health check fails', { endpoint, check: check.name, why });
     return why === undefined;
   }

@@ -33,12 +33,10 @@ export type ListRepresentation =
  * plain case, whole objects in JSON, passes the bytes on without looking at them.
  */
 export class Representation {
-  readonly #metaVersion: string;
   readonly #initialEventsEnd: string;
   readonly #clock: Clock;
 
   constructor(dialect: Dialect, clock: Clock) {
-    this.#metaVersion = `${dialect.group('meta')}/v1`;
     this.#initialEventsEnd = dialect.initialEventsEndAnnotation;
     this.#clock = clock;
   }
@@ -51,7 +49,7 @@ export class Representation {
         columns: kind?.columns ?? [],
         includeObject:
           negotiated.as === 'Table' ? parseIncludeObject(query.get('includeObject') ?? undefined) : 'Metadata',
-        metaVersion: this.#metaVersion,
+        metaVersion: `${negotiated.metaGroup}/v1`,
         now: this.#clock.now(),
       },
     };
@@ -72,7 +70,7 @@ export class Representation {
         return tableOf(object, table, headers);
       case 'PartialObjectMetadata':
       case 'PartialObjectMetadataList':
-        return partialObjectMetadata(object, this.#metaVersion);
+        return partialObjectMetadata(object, table.metaVersion);
     }
   }
 
@@ -92,7 +90,7 @@ export class Representation {
         return encodeTable(objects(reply.items), reply.metadata, table);
       case 'PartialObjectMetadata':
       case 'PartialObjectMetadataList':
-        return encodePartialObjectMetadataList(objects(reply.items), reply.metadata, this.#metaVersion);
+        return encodePartialObjectMetadataList(objects(reply.items), reply.metadata, table.metaVersion);
       case 'object': {
         const { kind, apiVersion } = listHead(reply);
         const head = { kind, apiVersion, metadata: reply.metadata };
@@ -107,7 +105,7 @@ export class Representation {
     const { table } = presentation;
     return {
       contentType: mediaType,
-      name: as === 'Table' ? `${as} ${table.includeObject}` : as,
+      name: as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`,
       differsFirst: as === 'Table',
       object: ({ bytes }, first) => this.#eventObject(bytes, presentation, first ? 'shown' : 'omitted'),
       bookmark: (revision, initialEventsEnd) => {

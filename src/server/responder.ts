@@ -8,7 +8,7 @@ import type { PathRouter } from '../http/router.ts';
 import { sendStatus } from '../http/status-response.ts';
 import { WatchStreams } from '../http/watch-stream.ts';
 import { noSuchPath } from '../meta/status-error.ts';
-import type { Registry } from '../registry/registry.ts';
+import { checkRequest, type Registry } from '../registry/registry.ts';
 import type { ListReply, Reply, WatchReply } from '../registry/reply.ts';
 import type { ResourceRegistry } from '../registry/resource-registry.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
@@ -80,6 +80,7 @@ export class Responder {
     const { registry, resources } = this.#parts;
     const served = resources.find(info.group, info.version, info.resource);
     if (!served) throw noSuchPath();
+    checkRequest({ info, served });
     const negotiated = this.#negotiator.negotiate(exchange, {
       pretty: info.query.get('pretty'),
       watch: info.verb === 'watch',

@@ -28,6 +28,7 @@ export function routes(parts: RouteParts): PathRouter {
   }
   const version = Buffer.from(JSON.stringify(versionInfo(parts.dialect)));
   return router
+    .exact('/', get, (exchange) => sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: router.paths }))))
     .exact('/version', get, (exchange) => sendJson(parts, exchange, version))
     .exact('/metrics', get, (exchange) => sendText(exchange, metricsMediaType, metrics.render()))
     .exact('/api', get, (exchange) => sendDiscovery(parts, exchange, 'api'))
@@ -66,10 +67,10 @@ const versionInfo = ({ gitVersion }: Dialect) => {
 };
 
 function answerHealth({ health }: RouteParts) {
-  return (exchange: Exchange, path: string): void => {
+  return async (exchange: Exchange, path: string): Promise<void> => {
     const mark = exchange.target.indexOf('?');
     const query = new URLSearchParams(mark < 0 ? '' : exchange.target.slice(mark + 1));
-    const answer = health.answer(path, query);
+    const answer = await health.answer(path, query);
     if (!answer) throw noSuchPath();
     sendText(exchange, 'text/plain; charset=utf-8', answer.body, answer.status);
   };
