@@ -37,6 +37,7 @@ import { Health } from './health.ts';
 import { servePipeline, stages } from './pipeline.ts';
 import { Responder } from './responder.ts';
 import { Shutdown } from './shutdown.ts';
+import { storeHealth } from './store-health.ts';
 
 /** Starts a server: the one place where its parts are wired. Fails with an error that says what to do about it. */
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
@@ -60,6 +61,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       livezGraceMs: config.livezGraceMs,
       stopping: () => shutdown.stopping,
       cacheInStep: () => cache.revision > 0,
+      storeTrouble: storeHealth(store, clock),
     });
     const inProcess = new WeakMap<Exchange, UserInfo>();
     const responder = new Responder({
