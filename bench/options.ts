@@ -38,6 +38,9 @@ export function readOptions(args: readonly string[]): BenchOptions {
       help: { type: 'boolean', default: false },
     },
   });
+  if (values.write && (values.quick || values.only.length > 0)) {
+    throw new TypeError('--write: the document shows a whole run: leave out --quick and --only');
+  }
   return {
     quick: values.quick,
     only: values.only,
