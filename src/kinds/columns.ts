@@ -29,5 +29,13 @@ export const ageColumn = column('Age', 'Time since the object was created.', (ob
   age(object.metadata.creationTimestamp, now),
 );
 
+/** For kinds whose age says little: the time itself. */
+export const createdAtColumn = column(
+  'Created At',
+  'When the object was created.',
+  (object) => object.metadata.creationTimestamp ?? '',
+  { type: 'date' },
+);
+
 /** Only in wide output. */
 export const wide = { priority: 1 } as const;

@@ -1,0 +1,152 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ApiObject } from '../../meta/api-object.ts';
+import {
+  errorsOfEach,
+  type FieldError,
+  invalid,
+  notSupported,
+  required as requiredError,
+} from '../../meta/field-error.ts';
+import { isDnsSubdomain, isPathSegment } from '../../schema/formats.ts';
+import { type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
+import { ageColumn, column, nameColumn, wide } from '../columns.ts';
+import type { Column, Strategy } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+
+/** What the two kinds of bindings have in common (spec section 5.8). */
+
+const alwaysThere = { presence: 'always' } as const;
+
+const subject = struct(
+  'api.rbac.v1.Subject',
+  'Who gets the permissions of a role.',
+  {
+    kind: optional(1, string(), '`User`, `Group` or `ServiceAccount`.', alwaysThere),
+    apiGroup: optional(2, string(), 'Group of the kind: that of roles for users and groups, the core group otherwise.'),
+    name: optional(3, string(), 'Name of the subject.', alwaysThere),
+    namespace: optional(
+      4,
+      string(),
+      'Namespace of a service account; within a namespace it may be left out, and is that of the binding.',
+    ),
+  },
+  { structType: 'atomic' },
+);
+
+const roleRef = struct(
+  'api.rbac.v1.RoleRef',
+  'Points at a role.',
+  {
+    apiGroup: optional(1, string(), 'Group of the role.', alwaysThere),
+    kind: optional(2, string(), '`Role` or `ClusterRole`.', alwaysThere),
+    name: optional(3, string(), 'Name of the role.', alwaysThere),
+  },
+  { structType: 'atomic' },
+);
+
+export type Subject = Infer<typeof subject>;
+export type RoleRef = Infer<typeof roleRef>;
+
+/** The fields that a binding of either kind has. */
+export interface BindingFields {
+  subjects?: Subject[];
+  roleRef: RoleRef;
+}
+
+export const bindingSchema = (kind: string, description: string) =>
+  kindSchema(`api.rbac.v1.${kind}`, description, {
+    subjects: optional(2, list(subject), 'Who gets the permissions; may be nobody.'),
+    roleRef: required(3, roleRef, 'The role that is bound. It can not be changed.', alwaysThere),
+  });
+
+/** A decoded binding of either kind by its static type. */
+export const asBinding = (object: ApiObject): ApiObject & BindingFields => object as ApiObject & BindingFields;
+
+export interface BindingRules {
+  /** Full name of the group of roles. */
+  readonly group: string;
+  /** The kinds of roles that may be bound. */
+  readonly roleKinds: readonly string[];
+  readonly scope: 'Namespaced' | 'Cluster';
+}
+
+export function bindingStrategy(rules: BindingRules): Strategy {
+  const validate = (object: ApiObject): FieldError[] => validateBinding(asBinding(object), rules);
+  return {
+    default: (object) => addGroups(asBinding(object), rules.group),
+    validateCreate: validate,
+    validateUpdate: (object, old) => [...validate(object), ...validateSameRole(asBinding(object), asBinding(old))],
+  };
+}
+
+/** Users, groups and roles are in the group of roles unless said otherwise. */
+function addGroups({ subjects = [], roleRef }: BindingFields, group: string): void {
+  if (!roleRef.apiGroup) roleRef.apiGroup = group;
+  for (const each of subjects) if (each.kind === 'User' || each.kind === 'Group') each.apiGroup ??= group;
+}
+
+const validateBinding = ({ subjects = [], roleRef }: BindingFields, rules: BindingRules): FieldError[] => [
+  ...validateRoleRef(roleRef, rules),
+  ...errorsOfEach(subjects, (each, index) => validateSubject(each, rules, `subjects[${index}]`)),
+];
+
+function validateRoleRef({ apiGroup, kind, name }: RoleRef, { group, roleKinds }: BindingRules): FieldError[] {
+  const errors: FieldError[] = [];
+  if (apiGroup !== group) errors.push(notSupported('roleRef.apiGroup', apiGroup, [group]));
+  if (!kind || !roleKinds.includes(kind)) errors.push(notSupported('roleRef.kind', kind, roleKinds));
+  if (!name) return [...errors, requiredError('roleRef.name')];
+  return [...errors, ...isPathSegment(name).map((problem) => invalid('roleRef.name', name, problem))];
+}
+
+function validateSubject(each: Subject, rules: BindingRules, path: string): FieldError[] {
+  const noName = each.name ? [] : [requiredError(`${path}.name`)];
+  switch (each.kind) {
+    case 'ServiceAccount':
+      return [...noName, ...validateAccount(each, rules, path)];
+    case 'User':
+    case 'Group':
+      return [...noName, ...validateGroup(each.apiGroup ?? '', [rules.group], path)];
+    default:
+      return [...noName, notSupported(`${path}.kind`, each.kind, ['ServiceAccount', 'User', 'Group'])];
+  }
+}
+
+function validateAccount({ name, apiGroup, namespace }: Subject, { scope }: BindingRules, path: string): FieldError[] {
+  return [
+    ...(name ? isDnsSubdomain(name).map((problem) => invalid(`${path}.name`, name, problem)) : []),
+    ...validateGroup(apiGroup ?? '', [''], path),
+    ...(scope === 'Cluster' && !namespace ? [requiredError(`${path}.namespace`)] : []),
+  ];
+}
+
+const validateGroup = (group: string, supported: readonly string[], path: string): FieldError[] =>
+  supported.includes(group) ? [] : [notSupported(`${path}.apiGroup`, group, supported)];
+
+/** Otherwise who may change a binding's subjects could bind them to any role. */
+const validateSameRole = (next: BindingFields, old: BindingFields): FieldError[] =>
+  isDeepStrictEqual(next.roleRef, old.roleRef) ? [] : [invalid('roleRef', next.roleRef, 'cannot change roleRef')];
+
+const subjectsOf = (kind: string, text: (each: Subject) => string) => (object: ApiObject) =>
+  (asBinding(object).subjects ?? [])
+    .filter((each) => each.kind === kind)
+    .map(text)
+    .join(', ');
+
+const nameOf = ({ name = '' }: Subject): string => name;
+
+export const bindingColumns: readonly Column[] = [
+  nameColumn,
+  column('Role', 'The role that is bound.', (object) => {
+    const { kind = '', name = '' } = asBinding(object).roleRef;
+    return `${kind}/${name}`;
+  }),
+  ageColumn,
+  column('Users', 'Users that the role is bound to.', subjectsOf('User', nameOf), wide),
+  column('Groups', 'Groups that the role is bound to.', subjectsOf('Group', nameOf), wide),
+  column(
+    'ServiceAccounts',
+    'Service accounts that the role is bound to.',
+    subjectsOf('ServiceAccount', ({ namespace = '', name = '' }) => `${namespace}/${name}`),
+    wide,
+  ),
+];

@@ -1,0 +1,74 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { errorsOfEach, type FieldError, required as requiredError } from '../../meta/field-error.ts';
+import { type Infer, list, optional, struct } from '../../schema/schema.ts';
+import { createdAtColumn, nameColumn } from '../columns.ts';
+import { validateLabelSelector } from '../core/pod/validation/affinity-validation.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { labelSelector } from '../meta/label-selector.ts';
+import { typed } from '../typed.ts';
+import { policyRule, validateRules } from './policy-rule.ts';
+
+const aggregationRule = struct('api.rbac.v1.AggregationRule', 'Which cluster roles a cluster role is the sum of.', {
+  clusterRoleSelectors: optional(
+    1,
+    list(labelSelector),
+    'The rules of every cluster role that one of these selects are added.',
+  ),
+});
+
+const schema = kindSchema(
+  'api.rbac.v1.ClusterRole',
+  'Rules that can be bound to subjects in the whole cluster or in any namespace.',
+  {
+    rules: optional(2, list(policyRule), 'What the role allows.', { presence: 'always' }),
+    aggregationRule: optional(3, aggregationRule, 'Where it is set, a controller fills in the rules.', {
+      presence: 'explicit',
+    }),
+  },
+);
+
+export type ClusterRole = Infer<typeof schema>;
+export type AggregationRule = Infer<typeof aggregationRule>;
+
+/** A decoded cluster role by its static type. */
+export const asClusterRole = (object: ApiObject): ClusterRole => typed(schema, object);
+
+function validate(object: ApiObject): FieldError[] {
+  const { rules = [], aggregationRule } = asClusterRole(object);
+  return [
+    ...validateRules(rules, 'Cluster'),
+    ...(aggregationRule ? validateAggregation(aggregationRule, 'aggregationRule.clusterRoleSelectors') : []),
+  ];
+}
+
+function validateAggregation({ clusterRoleSelectors = [] }: AggregationRule, path: string): FieldError[] {
+  if (clusterRoleSelectors.length === 0) {
+    return [requiredError(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
+  }
+  return errorsOfEach(clusterRoleSelectors, (selector, index) => validateLabelSelector(selector, `${path}[${index}]`));
+}
+
+/** ClusterRole (spec section 5.8). */
+export const clusterRole = (dialect: Dialect): Kind => ({
+  group: dialect.group('rbac.authorization'),
+  version: 'v1',
+  kind: 'ClusterRole',
+  listKind: 'ClusterRoleList',
+  resource: 'clusterroles',
+  singular: 'clusterrole',
+  shortNames: [],
+  categories: [],
+  scope: 'Cluster',
+  schema,
+  nameFormat: 'pathSegment',
+  selectableFields: {},
+  columns: [nameColumn, createdAtColumn],
+  strategy: { validateCreate: validate, validateUpdate: validate },
+  subresources: [],
+  createOnUpdate: true,
+  unconditionalUpdate: true,
+  deleteReturnsObject: false,
+  generation: false,
+});

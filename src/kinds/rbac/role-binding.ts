@@ -1,0 +1,34 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { Kind } from '../kind.ts';
+import { bindingColumns, bindingSchema, bindingStrategy } from './binding.ts';
+
+const schema = bindingSchema(
+  'RoleBinding',
+  'Gives subjects the permissions of a role, or of a cluster role, within the namespace of the binding.',
+);
+
+/** RoleBinding (spec section 5.8). */
+export const roleBinding = (dialect: Dialect): Kind => {
+  const group = dialect.group('rbac.authorization');
+  return {
+    group,
+    version: 'v1',
+    kind: 'RoleBinding',
+    listKind: 'RoleBindingList',
+    resource: 'rolebindings',
+    singular: 'rolebinding',
+    shortNames: [],
+    categories: [],
+    scope: 'Namespaced',
+    schema,
+    nameFormat: 'pathSegment',
+    selectableFields: {},
+    columns: bindingColumns,
+    strategy: bindingStrategy({ group, roleKinds: ['Role', 'ClusterRole'], scope: 'Namespaced' }),
+    subresources: [],
+    createOnUpdate: true,
+    unconditionalUpdate: true,
+    deleteReturnsObject: false,
+    generation: false,
+  };
+};

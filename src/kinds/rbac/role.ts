@@ -1,0 +1,43 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { FieldError } from '../../meta/field-error.ts';
+import { type Infer, list, optional } from '../../schema/schema.ts';
+import { createdAtColumn, nameColumn } from '../columns.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+import { policyRule, validateRules } from './policy-rule.ts';
+
+const schema = kindSchema('api.rbac.v1.Role', 'Rules that can be bound to subjects within the namespace of the role.', {
+  rules: optional(2, list(policyRule), 'What the role allows.', { presence: 'always' }),
+});
+
+export type Role = Infer<typeof schema>;
+
+/** A decoded role by its static type. */
+export const asRole = (object: ApiObject): Role => typed(schema, object);
+
+const validate = (object: ApiObject): FieldError[] => validateRules(asRole(object).rules ?? [], 'Namespaced');
+
+/** Role (spec section 5.8). */
+export const role = (dialect: Dialect): Kind => ({
+  group: dialect.group('rbac.authorization'),
+  version: 'v1',
+  kind: 'Role',
+  listKind: 'RoleList',
+  resource: 'roles',
+  singular: 'role',
+  shortNames: [],
+  categories: [],
+  scope: 'Namespaced',
+  schema,
+  nameFormat: 'pathSegment',
+  selectableFields: {},
+  columns: [nameColumn, createdAtColumn],
+  strategy: { validateCreate: validate, validateUpdate: validate },
+  subresources: [],
+  createOnUpdate: true,
+  unconditionalUpdate: true,
+  deleteReturnsObject: false,
+  generation: false,
+});
