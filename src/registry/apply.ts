@@ -6,10 +6,11 @@ import { booleanParameter } from '../request/request-info.ts';
 import { isRecord } from '../schema/own-property.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 import { checkUnknown, decodeObject, duplicateFields, withKind } from './decode-body.ts';
-import type { ObjectWriter, Stored, UpdateView, WriteContext } from './object-writer.ts';
+import type { ObjectWriter, UpdateView, WriteContext } from './object-writer.ts';
 import { writeSource } from './ownership.ts';
 import type { Reply } from './reply.ts';
-import { nameFromPath } from './update.ts';
+import type { Stored } from './stored-object.ts';
+import { checkName } from './update.ts';
 import type { RequestBody, VerbRequest } from './verb.ts';
 
 /**
@@ -30,15 +31,14 @@ export async function apply(
   }
   const force = booleanParameter(info.query, 'force') ?? false;
   const config = readConfiguration(request, body);
-  const context = writeContext(request, writer.dialect);
-  let created = false;
+  const context: WriteContext = { ...writeContext(request, writer.dialect), ownership: 'applied' };
   const written = await writer.change(
     context,
     info.name,
     async (stored) => {
       checkIdentity(request, config, stored);
       const object = applied(writer, request, context, { config, force, stored });
-      const step = await writer.prepareApplied(context, object, stored, view ?? served.kind.strategy);
+      const step = await writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
       if (step.type === 'put') keepTimesOfNothing(step.object, stored.object);
       return step;
     },
@@ -47,11 +47,10 @@ export async function apply(
       : async () => {
           checkIdentity(request, config, undefined);
           await writer.requireCreate(request);
-          created = true;
-          return writer.createApplied(context, applied(writer, request, context, { config, force, stored: undefined }));
+          return writer.create(context, applied(writer, request, context, { config, force, stored: undefined }));
         },
   );
-  return { type: 'object', status: created ? 201 : 200, served, bytes: written.bytes };
+  return { type: 'object', status: written.type === 'created' ? 201 : 200, served, bytes: written.bytes };
 }
 
 type Configuration = Readonly<Record<string, unknown>>;
@@ -113,7 +112,7 @@ function applied(
   if (result.type === 'conflicts') throw applyConflict(result.conflicts);
   const object = decodeObject(structuredClone(result.object), served.kind, () => {});
   placeInNamespace(object, request);
-  nameFromPath(object, info.name);
+  checkName(object, info.name);
   delete object.metadata.resourceVersion;
   return object;
 }

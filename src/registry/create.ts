@@ -30,6 +30,7 @@ export function writeContext(
     info: request.info,
     user: request.user,
     manager: fieldManagerOf(request, dialect.group('meta')),
+    ownership: 'tracked',
     dryRun,
     warn: (text) => request.warn(text),
   };

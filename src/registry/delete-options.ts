@@ -23,7 +23,8 @@ export function parseDeleteOptions({ body, info: { query } }: VerbRequest, metaG
   const propagationPolicy = sent.propagationPolicy ?? (query.get('propagationPolicy') || undefined);
   checkPropagation(propagationPolicy, sent.orphanDependents);
   return {
-    gracePeriodSeconds: sent.gracePeriodSeconds ?? integerParameter(query, 'gracePeriodSeconds', -1),
+    gracePeriodSeconds:
+      sent.gracePeriodSeconds ?? integerParameter(query, 'gracePeriodSeconds', Number.MIN_SAFE_INTEGER),
     preconditions: sent.preconditions ?? {},
     propagationPolicy: (propagationPolicy as PropagationPolicy | undefined) ?? fromOrphan(sent.orphanDependents),
     acceptedWhileHeld: propagationPolicy === 'Foreground' || sent.orphanDependents === false,

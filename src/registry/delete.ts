@@ -1,18 +1,13 @@
+import type { Strategy } from '../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';
 import { conflict, type Status } from '../meta/status-error.ts';
 import { formatTime, parseTime } from '../schema/time.ts';
 import { writeContext } from './create.ts';
 import { type DeleteOptions, type PropagationPolicy, parseDeleteOptions } from './delete-options.ts';
-import {
-  type ObjectWriter,
-  pendingFinalizers,
-  type Step,
-  type Stored,
-  type WriteContext,
-  type Written,
-} from './object-writer.ts';
+import { type ObjectWriter, pendingFinalizers, type Step, type WriteContext, type Written } from './object-writer.ts';
 import type { Reply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
+import type { Stored } from './stored-object.ts';
 import { asksUnsafeDelete, removeUnreadable } from './unsafe-delete.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 
@@ -74,11 +69,21 @@ function nextStep(writer: ObjectWriter, context: WriteContext, stored: Stored, o
   const { strategy } = served.kind;
   const object = structuredClone(stored.object);
   setFinalizers(object, finalizersAfter(object.metadata.finalizers ?? [], options.propagationPolicy));
-  const requested = options.gracePeriodSeconds === -1 ? 1 : options.gracePeriodSeconds;
-  const graceSeconds = Math.max(strategy.gracePeriodSeconds?.(stored.object, requested) ?? 0, 0);
+  const graceSeconds = graceSecondsOf(strategy, stored.object, options.gracePeriodSeconds);
   if (graceSeconds === 0 && pendingFinalizers(served, object).length === 0) return { type: 'remove' };
   mark(writer, context, object, graceSeconds);
   return { type: 'put', object };
+}
+
+/**
+ * How long the deletion waits. One that is under way waits on, unless the client now asks for less; a negative period is
+ * the shortest one, as published.
+ */
+function graceSecondsOf(strategy: Strategy, object: ApiObject, requested: number | undefined): number {
+  const period = requested !== undefined && requested < 0 ? 1 : requested;
+  const pending = object.metadata.deletionGracePeriodSeconds ?? 0;
+  if (object.metadata.deletionTimestamp !== undefined) return Math.min(period ?? pending, pending);
+  return Math.max(strategy.gracePeriodSeconds?.(object, period) ?? 0, 0);
 }
 
 /** Finalizers that stand for work of the garbage collector on the objects that this one owns. */
@@ -107,14 +112,22 @@ function setFinalizers({ metadata }: ApiObject, finalizers: readonly string[]): 
 function mark(writer: ObjectWriter, context: WriteContext, object: ApiObject, graceSeconds: number): void {
   const { metadata } = object;
   const strategyContext = writer.strategyContext(context.user);
-  const oldGraceSeconds = metadata.deletionGracePeriodSeconds ?? 0;
-  const markedMs = metadata.deletionTimestamp === undefined ? undefined : parseTime(metadata.deletionTimestamp);
-  if (markedMs !== undefined && graceSeconds >= oldGraceSeconds) return;
-  const startMs = markedMs === undefined ? strategyContext.now : markedMs - oldGraceSeconds * 1000;
-  metadata.deletionTimestamp = formatTime(startMs + graceSeconds * 1000);
+  if (metadata.deletionTimestamp !== undefined) {
+    bringNearer(metadata, metadata.deletionTimestamp, graceSeconds);
+    return;
+  }
+  metadata.deletionTimestamp = formatTime(strategyContext.now + graceSeconds * 1000);
   metadata.deletionGracePeriodSeconds = graceSeconds;
   if (metadata.generation !== undefined) metadata.generation += 1;
   context.served.kind.strategy.prepareForDelete?.(object, strategyContext);
+}
+
+function bringNearer(metadata: ObjectMeta, deletionTimestamp: string, graceSeconds: number): void {
+  const markedSeconds = metadata.deletionGracePeriodSeconds ?? 0;
+  if (graceSeconds >= markedSeconds) return;
+  const startMs = (parseTime(deletionTimestamp) ?? 0) - markedSeconds * 1000;
+  metadata.deletionTimestamp = formatTime(startMs + graceSeconds * 1000);
+  metadata.deletionGracePeriodSeconds = graceSeconds;
 }
 
 /** What published servers answer when an object is gone. */

@@ -1,14 +1,11 @@
 import { updateManagedFields, type WriteSource } from '../apply/apply.ts';
 import { type FieldSet, fieldSetOfNames, noFields } from '../apply/field-set.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { validateFieldManager } from '../kinds/meta/managed-fields-validation.ts';
+import { managerBytesMax, unprintable, validateFieldManager } from '../kinds/meta/managed-fields-validation.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { invalidObject } from '../meta/status-error.ts';
 import type { WriteContext } from './object-writer.ts';
 import type { VerbRequest } from './verb.ts';
-
-/** Characters of a manager that is named after its client. */
-const managerLengthMax = 128;
 
 /**
  * Who writes, for the ownership of fields (spec section 4.7): the parameter `fieldManager`, else the client's name as its
@@ -24,8 +21,16 @@ export function fieldManagerOf({ info, userAgent }: VerbRequest, metaGroup: stri
   return named === '' ? clientName(userAgent) : named;
 }
 
-const clientName = (userAgent: string): string =>
-  (userAgent.split('/', 1)[0] ?? '').replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '').slice(0, managerLengthMax);
+/** Cut where the name of a manager would be too long, and between characters. */
+function clientName(userAgent: string): string {
+  let name = '';
+  for (const character of userAgent.split('/', 1)[0] ?? '') {
+    if (unprintable.test(character)) continue;
+    if (Buffer.byteLength(name + character) > managerBytesMax) break;
+    name += character;
+  }
+  return name;
+}
 
 /** The write of a context as `apply/` wants to know it. */
 export const writeSource = ({ served, info, manager }: WriteContext, nowMs: number): WriteSource => ({

@@ -1,6 +1,6 @@
 import type { Dialect } from '../dialect/dialect.ts';
 import { forbidden } from '../meta/field-error.ts';
-import { badRequest, conflict, invalidObject, staleObject } from '../meta/status-error.ts';
+import { badRequest, invalidObject } from '../meta/status-error.ts';
 import { applyPatch } from '../patch/apply-patch.ts';
 import { unknownMembers } from '../patch/json-patch.ts';
 import { apply } from './apply.ts';
@@ -8,7 +8,7 @@ import { placeInNamespace, writeContext } from './create.ts';
 import { checkUnknown, decodeObject, duplicateFields } from './decode-body.ts';
 import type { ObjectWriter, UpdateView } from './object-writer.ts';
 import type { Reply } from './reply.ts';
-import { checkUid, nameFromPath } from './update.ts';
+import { checkName, checkPreconditions } from './update.ts';
 import type { RequestBody, VerbRequest } from './verb.ts';
 
 /**
@@ -28,12 +28,8 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
     const patched = applyPatch({ type, schema: served.kind.schema, original: stored.object, patch: value });
     const object = decodeObject(patched, served.kind, (fields) => checkUnknown(request, [...misread, ...fields]));
     placeInNamespace(object, request);
-    nameFromPath(object, info.name);
-    checkUid(request, object, stored);
-    const { resourceVersion } = object.metadata;
-    if (resourceVersion !== undefined && resourceVersion !== stored.object.metadata.resourceVersion) {
-      throw conflict(served.name, info.name, staleObject);
-    }
+    checkName(object, info.name);
+    checkPreconditions(request, object, stored);
     delete object.metadata.resourceVersion;
     return writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
   });

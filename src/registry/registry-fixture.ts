@@ -2,6 +2,8 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { createWatchCache } from '../cache/watch-cache.ts';
+import { type ParsedJson, parseJson } from '../codec/json.ts';
+import { parseYaml } from '../codec/yaml.ts';
 import { orch } from '../dialect/orch.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -86,6 +88,7 @@ export class RegistryFixture implements AsyncDisposable {
     return served;
   }
 
+  /** A body that is text is read as YAML, of which JSON is a part. */
   async call(method: string, target: string, body?: unknown, signal = new AbortController().signal): Promise<Reply> {
     const info = parseRequestInfo(method, target);
     if (info.type !== 'resource') throw new Error(`${target} is no resource`);
@@ -94,10 +97,7 @@ export class RegistryFixture implements AsyncDisposable {
       served: this.served(target),
       user: admin,
       userAgent: this.userAgent,
-      body:
-        body === undefined
-          ? undefined
-          : { value: body, duplicates: [], ...(method === 'PATCH' && { patch: this.patchType }) },
+      body: body === undefined ? undefined : { ...parsed(body), ...(method === 'PATCH' && { patch: this.patchType }) },
       signal,
       warn: (text) => this.warnings.push(text),
     });
@@ -133,5 +133,11 @@ export class RegistryFixture implements AsyncDisposable {
     await this.store.close();
   }
 }
+
+const parsed = (body: unknown): ParsedJson => {
+  if (typeof body !== 'string') return { value: body, duplicates: [] };
+  const bytes = Buffer.from(body);
+  return /^[{[]/.test(body) ? parseJson(bytes) : parseYaml(bytes);
+};
 
 const admin: UserInfo = { username: 'admin', uid: '', groups: [groupMasters], extra: {} };

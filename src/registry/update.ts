@@ -4,8 +4,9 @@ import { badRequest, conflict, invalidObject, staleObject } from '../meta/status
 import { placeInNamespace, writeContext } from './create.ts';
 import { decodeBody } from './decode-body.ts';
 import { parseResourceVersion } from './list-options.ts';
-import type { ObjectWriter, Step, Stored, UpdateView } from './object-writer.ts';
+import type { ObjectWriter, Step, UpdateView, WriteContext } from './object-writer.ts';
 import type { Reply } from './reply.ts';
+import type { Stored } from './stored-object.ts';
 import type { VerbRequest } from './verb.ts';
 
 /** PUT of an object, or of one of its views (spec section 4.6). */
@@ -13,37 +14,39 @@ export async function update(writer: ObjectWriter, request: VerbRequest, view?: 
   const { served, info } = request;
   const sent = decodeBody(request, served.kind);
   placeInNamespace(sent, request);
-  nameFromPath(sent, info.name);
+  checkName(sent, info.name);
   const context = writeContext(request, writer.dialect);
-  let created = false;
   const written = await writer.change(
     context,
     info.name,
-    (stored) => step(writer, request, structuredClone(sent), stored, view ?? served.kind.strategy),
+    (stored) => step(writer, request, context, { sent, stored, view: view ?? served.kind.strategy }),
     served.kind.createOnUpdate && !view
-      ? () => {
-          created = true;
-          return writer.create(context, refuseVersioned(sent, request));
-        }
+      ? async () => writer.create(context, refuseVersioned(structuredClone(sent), request))
       : undefined,
   );
-  return { type: 'object', status: created ? 201 : 200, served, bytes: written.bytes };
+  return { type: 'object', status: written.type === 'created' ? 201 : 200, served, bytes: written.bytes };
+}
+
+interface Replacement {
+  readonly sent: ApiObject;
+  readonly stored: Stored;
+  readonly view: UpdateView;
 }
 
 async function step(
   writer: ObjectWriter,
   request: VerbRequest,
-  object: ApiObject,
-  stored: Stored,
-  view: UpdateView,
+  context: WriteContext,
+  { sent, stored, view }: Replacement,
 ): Promise<Step> {
-  checkPreconditions(request, object, stored);
+  checkPreconditions(request, sent, stored);
+  const object = structuredClone(sent);
   delete object.metadata.resourceVersion;
-  return writer.prepareUpdate(writeContext(request, writer.dialect), object, stored, view);
+  return writer.prepareUpdate(context, object, stored, view);
 }
 
 /** The client's own uid and resourceVersion say which state it means. */
-function checkPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
+export function checkPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
   const { served, info } = request;
   checkUid(request, object, stored);
   const { resourceVersion = '' } = object.metadata;
@@ -57,7 +60,7 @@ function checkPreconditions(request: VerbRequest, object: ApiObject, stored: Sto
 }
 
 /** An object of another uid is another object, although it has the same name. */
-export function checkUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObject, stored: Stored): void {
+function checkUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObject, stored: Stored): void {
   const oldUid = stored.object.metadata.uid;
   if (uid === undefined || uid === '' || uid === oldUid) return;
   const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`;
@@ -73,9 +76,12 @@ function refuseVersioned(object: ApiObject, { served, info }: VerbRequest): ApiO
   return object;
 }
 
-export function nameFromPath(object: ApiObject, name: string): void {
-  if (object.metadata.name !== undefined && object.metadata.name !== name) {
-    throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
+/** An object is written by the name that it has itself. */
+export function checkName({ metadata }: ApiObject, name: string): void {
+  if (metadata.name === undefined) {
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   }
-  object.metadata.name = name;
+  if (metadata.name !== name) {
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  }
 }

@@ -1,7 +1,11 @@
 import type { ManagedFieldsEntry } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
 
-const managerBytesMax = 128;
+/** Of the name of a field manager. */
+export const managerBytesMax = 128;
+/** No letter, mark, number, punctuation, symbol or blank: nothing that the name of a field manager may hold. */
+export const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+
 const subresourceBytesMax = 256;
 
 /** Checks the shape of ownership entries; what the field sets say is the apply room's. */
@@ -30,10 +34,10 @@ function validateEntry(entry: ManagedFieldsEntry, field: string): FieldError[] {
 export function validateFieldManager(manager: string, field: string): FieldError[] {
   const errors: FieldError[] = [];
   if (Buffer.byteLength(manager) > managerBytesMax) errors.push(tooLong(field, managerBytesMax));
-  const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(manager);
-  if (unprintable) {
-    const code = (unprintable[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-    const position = Buffer.byteLength(manager.slice(0, unprintable.index));
+  const found = unprintable.exec(manager);
+  if (found) {
+    const code = (found[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    const position = Buffer.byteLength(manager.slice(0, found.index));
     errors.push(invalid(field, manager, `invalid character U+${code} (at position ${position})`));
   }
   return errors;
