@@ -79,6 +79,7 @@ describe('at the highest verbosity the log holds no secret (CVE-2019-11250, CVE-
       `{"metadata":{"name":"g"},"stringData":{"k":"${value}","k":"${value}"}}`,
       `${value}: &a [*a]`,
     ];
+    assert.equal((await server.post(secrets, { metadata: { name: 'first' } })).status, 201, server.log);
     for (const body of bodies) {
       await server.post(secrets, body);
       await server.post(secrets, body, { headers: { 'content-type': 'application/yaml' } });
