@@ -154,4 +154,14 @@ export const limits = {
   etcdHeadPollMs: 5_000,
   /** A reader of a change feed that takes longer for a batch is slow: etcd may compact what it has not read. */
   etcdSlowReaderMs: 1_000,
+  /** Answers that an index of roles keeps until what they stand on changes; each name in one counts as one more. */
+  rbacAnswersKept: 100_000,
+  /** Longer questions are answered, and the answer is not kept. */
+  rbacQuestionLengthKept: 512,
+  /** Role references to nothing that one answer names. */
+  rbacMissingRolesShown: 10,
+  /** Comparisons of single permissions that the check for escalation makes before it refuses. */
+  rbacCoverStepsMax: 1_000_000,
+  /** Missing permissions that a refusal of the check for escalation names. */
+  rbacMissingRulesShown: 1_000,
 } as const;

@@ -1,0 +1,66 @@
+import type { Subject } from '../../kinds/rbac/binding.ts';
+import type { UserInfo } from '../../request/user-info.ts';
+import type { Decision } from '../authorizer.ts';
+
+/** What an index knows of one binding. */
+export interface BindingEntry {
+  readonly kind: 'RoleBinding' | 'ClusterRoleBinding';
+  /** '' for a ClusterRoleBinding. */
+  readonly namespace: string;
+  readonly name: string;
+  /** As it was written: `Role`, `ClusterRole`, or something that means nothing. */
+  readonly roleKind: string;
+  readonly roleName: string;
+  /** Where each user and group first stands among the subjects. */
+  readonly users: ReadonlyMap<string, number>;
+  readonly groups: ReadonlyMap<string, number>;
+  readonly subjects: readonly Subject[];
+  /** By the position of the subject; made when first needed. */
+  readonly decisions: (Decision | undefined)[];
+}
+
+/** The name that a service account has as a user (spec section 5.3). */
+export const accountUsername = (namespace: string, name: string): string =>
+  `system:serviceaccount:${namespace}:${name}`;
+
+/** Reads subjects; what is of an unknown kind is nobody. */
+export function makeBindingEntry(binding: Omit<BindingEntry, 'users' | 'groups' | 'decisions'>): BindingEntry {
+  const users = new Map<string, number>();
+  const groups = new Map<string, number>();
+  for (const [position, { kind, name = '', namespace = '' }] of binding.subjects.entries()) {
+    if (kind === 'Group') setFirst(groups, name, position);
+    else if (kind === 'User') setFirst(users, name, position);
+    else if (kind === 'ServiceAccount') {
+      // Without a namespace it is an account of the namespace that the binding is in, where that is one.
+      const accountNamespace = namespace || binding.namespace;
+      if (accountNamespace !== '') setFirst(users, accountUsername(accountNamespace, name), position);
+    }
+  }
+  return { ...binding, users, groups, decisions: [] };
+}
+
+function setFirst(map: Map<string, number>, key: string, position: number): void {
+  if (!map.has(key)) map.set(key, position);
+}
+
+/** The decision of a binding that allows what was asked; it names the first subject that `user` is. */
+export function allowedBy(binding: BindingEntry, user: UserInfo): Decision {
+  let first = binding.users.get(user.username) ?? Number.POSITIVE_INFINITY;
+  for (const group of user.groups) first = Math.min(first, binding.groups.get(group) ?? first);
+  let decision = binding.decisions[first];
+  if (!decision) {
+    decision = { verdict: 'allow', reason: `RBAC: allowed by ${describe(binding, binding.subjects[first])}` };
+    binding.decisions[first] = decision;
+  }
+  return decision;
+}
+
+function describe(binding: BindingEntry, subject: Subject | undefined): string {
+  const { kind, namespace, name, roleKind, roleName } = binding;
+  const binds = `${kind} ${quote(namespace === '' ? name : `${name}/${namespace}`)} of ${roleKind} ${quote(roleName)}`;
+  const { kind: subjectKind = '', name: subjectName = '' } = subject ?? {};
+  const account = subjectKind === 'ServiceAccount' ? `/${subject?.namespace || namespace}` : '';
+  return `${binds} to ${subjectKind} ${quote(subjectName + account)}`;
+}
+
+const quote = (text: string): string => JSON.stringify(text);

@@ -1,0 +1,121 @@
+import { limits } from '../../base/limits.ts';
+import { everything, type PolicyRule } from '../../kinds/rbac/policy-rule.ts';
+import { compilePath, type PathPattern } from './compiled-role.ts';
+
+export interface Coverage {
+  /** What is not held, broken down: one verb, one group, one resource and at most one name each, or one verb and one path. */
+  readonly missing: readonly PolicyRule[];
+  /** False where the check was given up, since there were too many permissions: what was not looked at is not held. */
+  readonly complete: boolean;
+}
+
+/**
+ * Which permissions of `wanted` are not held by who has the rules `held` (spec section 5.8). Published servers break the
+ * wanted rules down into single permissions, each of which one rule covers or none; so do we, and give the same answer,
+ * except that a rule that is covered whole is not broken down, and that the effort is bounded: rules of a few kilobytes
+ * can stand for billions of permissions.
+ *
+ * Several rules do not add up to a wildcard: who holds each verb does not hold `*`, which is also of verbs to come.
+ */
+export function covers(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Coverage {
+  const owned = held.map(compileHeld).sort((a, b) => b.breadth - a.breadth);
+  const missing: PolicyRule[] = [];
+  let stepsLeft = limits.rbacCoverStepsMax;
+  const covered = (rule: PolicyRule): boolean =>
+    owned.some((owner) => {
+      stepsLeft -= countValues(rule);
+      return stepsLeft >= 0 && ruleCovers(owner, rule);
+    });
+  for (const rule of wanted) {
+    if (covered(rule)) continue;
+    for (const single of breakDown(rule)) {
+      if (!covered(single)) missing.push(single);
+      if (stepsLeft < 0 || missing.length > limits.rbacMissingRulesShown) {
+        return { missing: missing.slice(0, limits.rbacMissingRulesShown), complete: false };
+      }
+    }
+  }
+  return { missing, complete: true };
+}
+
+interface HeldRule {
+  readonly verbs: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
+  readonly resources: ReadonlySet<string>;
+  /** Undefined where the rule is for objects of any name. */
+  readonly names: ReadonlySet<string> | undefined;
+  readonly paths: ReadonlySet<string>;
+  readonly prefixes: readonly PathPattern[];
+  /** How many wildcards there are: what holds most is asked first. */
+  readonly breadth: number;
+}
+
+function compileHeld({
+  verbs,
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: PolicyRule): HeldRule {
+  return {
+    verbs: new Set(verbs),
+    groups: new Set(apiGroups),
+    resources: new Set(resources),
+    names: resourceNames.length === 0 ? undefined : new Set(resourceNames),
+    paths: new Set(nonResourceURLs),
+    prefixes: nonResourceURLs.map(compilePath).filter(({ type }) => type === 'prefix'),
+    breadth: [verbs, apiGroups, resources, nonResourceURLs].filter((values) => values.includes(everything)).length,
+  };
+}
+
+const countValues = ({
+  verbs,
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: PolicyRule): number =>
+  1 + verbs.length + apiGroups.length + resources.length + resourceNames.length + nonResourceURLs.length;
+
+function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
+  const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  for (const group of apiGroups) {
+    for (const resource of resources) {
+      for (const verb of verbs) {
+        const single = { verbs: [verb], apiGroups: [group], resources: [resource] };
+        if (resourceNames.length === 0) yield single;
+        for (const name of resourceNames) yield { ...single, resourceNames: [name] };
+      }
+    }
+  }
+  for (const path of nonResourceURLs) for (const verb of verbs) yield { verbs: [verb], nonResourceURLs: [path] };
+}
+
+/** True where one held rule covers all of another. */
+function ruleCovers(held: HeldRule, rule: PolicyRule): boolean {
+  const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  return (
+    holdsAll(held.verbs, verbs) &&
+    holdsAll(held.groups, apiGroups) &&
+    resources.every((resource) => holdsResource(held.resources, resource)) &&
+    holdsNames(held.names, resourceNames) &&
+    nonResourceURLs.every((path) => holdsPath(held, path))
+  );
+}
+
+const holdsAll = (held: ReadonlySet<string>, wanted: readonly string[]): boolean =>
+  held.has(everything) || wanted.every((value) => held.has(value));
+
+/** All objects are more than any number of them. */
+const holdsNames = (held: ReadonlySet<string> | undefined, wanted: readonly string[]): boolean =>
+  held === undefined || (wanted.length > 0 && wanted.every((name) => held.has(name)));
+
+function holdsResource(held: ReadonlySet<string>, resource: string): boolean {
+  if (held.has(everything) || held.has(resource)) return true;
+  const slash = resource.indexOf('/');
+  return slash >= 0 && held.has(`${everything}${resource.slice(slash)}`);
+}
+
+/** `/a/*` covers `/a/b` and `/a/b/*`, and so does `/a*`. */
+const holdsPath = ({ paths, prefixes }: HeldRule, path: string): boolean =>
+  paths.has(path) || prefixes.some(({ text }) => path.startsWith(text));

@@ -1,0 +1,190 @@
+import { limits } from '../../base/limits.ts';
+import type { BindingEntry } from './binding-entry.ts';
+import { allowedNames, allowedPaths, type CompiledRole, type ResourceQuestion } from './compiled-role.ts';
+
+/** The role that a binding names, or undefined where there is none. */
+export type RoleOf = (binding: BindingEntry) => CompiledRole | undefined;
+
+/** What is asked about a path. */
+export interface PathQuestion {
+  readonly verb: string;
+  readonly path: string;
+}
+
+/** The answer to a question about a resource, for objects of every name. */
+interface ResourceAnswer {
+  /** Allows it for all objects. */
+  all: BindingEntry | undefined;
+  /** Allows it for one object. */
+  readonly byName: Map<string, BindingEntry>;
+}
+
+/** The answer to a question about a method, for every path. */
+interface PathAnswer {
+  readonly exact: Map<string, BindingEntry>;
+  readonly prefixes: Map<string, BindingEntry>;
+  /** Of the prefixes, each once. */
+  readonly lengths: readonly number[];
+}
+
+/** How many answers all grants of an index keep together. Past the limit all are forgotten, and found again when asked. */
+export class AnswerBudget {
+  #kept = 0;
+  #epoch = 0;
+
+  /** Answers of an earlier epoch are forgotten. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  take(count: number): void {
+    this.#kept += count;
+    if (this.#kept <= limits.rbacAnswersKept) return;
+    this.#kept = 0;
+    this.#epoch++;
+  }
+
+  giveBack(count: number): void {
+    this.#kept -= count;
+  }
+}
+
+/**
+ * The bindings of one subject in one namespace, or of one subject in the cluster. The first question of a kind looks at
+ * all of them; its answer is kept, for every name of an object, until a binding or one of the roles changes. So a
+ * decision takes the same time however many bindings there are, and whether they allow or not.
+ *
+ *     answers: "get  configmaps" -> all: undefined, byName: { a -> binding 1, b -> binding 7 }
+ */
+export class Grants {
+  readonly #bindings = new Set<BindingEntry>();
+  readonly #roleOf: RoleOf;
+  readonly #resources = new Map<string, ResourceAnswer>();
+  readonly #paths = new Map<string, PathAnswer>();
+  #dangling: readonly BindingEntry[] | undefined;
+  readonly #budget: AnswerBudget;
+  #epoch = 0;
+  /** What the answers take of the budget. */
+  #taken = 0;
+
+  constructor(roleOf: RoleOf, budget: AnswerBudget) {
+    this.#roleOf = roleOf;
+    this.#budget = budget;
+  }
+
+  get bindings(): ReadonlySet<BindingEntry> {
+    return this.#bindings;
+  }
+
+  add(binding: BindingEntry): void {
+    this.#bindings.add(binding);
+    this.forget();
+  }
+
+  delete(binding: BindingEntry): void {
+    this.#bindings.delete(binding);
+    this.forget();
+  }
+
+  /** A role of one of the bindings has changed. */
+  forget(): void {
+    this.#dangling = undefined;
+    this.#forgetAnswers();
+  }
+
+  /** The binding that allows it: of several the one whose name comes first. `key` is the question as one text. */
+  allowsResource(question: ResourceQuestion, key: string, name: string): BindingEntry | undefined {
+    this.#followBudget();
+    const answer = this.#resources.get(key) ?? this.#newResourceAnswer(question, key);
+    return answer.all ?? answer.byName.get(name);
+  }
+
+  allowsPath({ verb, path }: PathQuestion): BindingEntry | undefined {
+    this.#followBudget();
+    const answer = this.#paths.get(verb) ?? this.#newPathAnswer(verb);
+    const exact = answer.exact.get(path);
+    if (exact) return exact;
+    for (const length of answer.lengths) {
+      const found = length <= path.length ? answer.prefixes.get(path.slice(0, length)) : undefined;
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** Bindings whose role is not there; of many only the first. */
+  get dangling(): readonly BindingEntry[] {
+    this.#dangling ??= Iterator.from(this.#bindings)
+      .filter((binding) => !this.#roleOf(binding))
+      .take(limits.rbacMissingRolesShown)
+      .toArray();
+    return this.#dangling;
+  }
+
+  #newResourceAnswer(question: ResourceQuestion, key: string): ResourceAnswer {
+    const answer = this.#answerResource(question);
+    this.#keep(this.#resources, key, answer, 1 + answer.byName.size);
+    return answer;
+  }
+
+  #newPathAnswer(verb: string): PathAnswer {
+    const answer = this.#answerPath(verb);
+    this.#keep(this.#paths, verb, answer, 1 + answer.exact.size + answer.prefixes.size);
+    return answer;
+  }
+
+  /** What may be asked is endless, what is kept is not. */
+  #keep<T>(answers: Map<string, T>, key: string, answer: T, weight: number): void {
+    if (key.length > limits.rbacQuestionLengthKept) return;
+    answers.set(key, answer);
+    this.#taken += weight;
+    this.#budget.take(weight);
+  }
+
+  #followBudget(): void {
+    if (this.#epoch === this.#budget.epoch) return;
+    // What was taken was taken of an earlier budget.
+    this.#taken = 0;
+    this.#forgetAnswers();
+    this.#epoch = this.#budget.epoch;
+  }
+
+  #forgetAnswers(): void {
+    if (this.#epoch === this.#budget.epoch) this.#budget.giveBack(this.#taken);
+    this.#taken = 0;
+    this.#resources.clear();
+    this.#paths.clear();
+  }
+
+  #answerResource(question: ResourceQuestion): ResourceAnswer {
+    const answer: ResourceAnswer = { all: undefined, byName: new Map() };
+    for (const binding of this.#bindings) {
+      const role = this.#roleOf(binding);
+      if (!role) continue;
+      const names = allowedNames(role, question);
+      if (names === 'all') answer.all = firstOf(answer.all, binding);
+      else for (const name of names) setFirst(answer.byName, name, binding);
+    }
+    return answer;
+  }
+
+  #answerPath(verb: string): PathAnswer {
+    const exact = new Map<string, BindingEntry>();
+    const prefixes = new Map<string, BindingEntry>();
+    for (const binding of this.#bindings) {
+      const role = this.#roleOf(binding);
+      if (!role) continue;
+      for (const { type, text } of allowedPaths(role, verb)) {
+        setFirst(type === 'exact' ? exact : prefixes, text, binding);
+      }
+    }
+    const lengths = new Set(Iterator.from(prefixes.keys()).map((prefix) => prefix.length));
+    return { exact, prefixes, lengths: [...lengths].sort((a, b) => a - b) };
+  }
+}
+
+const firstOf = (one: BindingEntry | undefined, other: BindingEntry): BindingEntry =>
+  one && one.name <= other.name ? one : other;
+
+function setFirst(map: Map<string, BindingEntry>, key: string, binding: BindingEntry): void {
+  map.set(key, firstOf(map.get(key), binding));
+}

@@ -1,0 +1,295 @@
+import { limits } from '../../base/limits.ts';
+import { asBinding } from '../../kinds/rbac/binding.ts';
+import { asClusterRole } from '../../kinds/rbac/cluster-role.ts';
+import type { PolicyRule } from '../../kinds/rbac/policy-rule.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { UserInfo } from '../../request/user-info.ts';
+import type { Attributes, Authorizer, Decision, PathAttributes, ResourceAttributes } from '../authorizer.ts';
+import type { RuleResolver, UserRules } from '../rule-resolver.ts';
+import { allowedBy, type BindingEntry, makeBindingEntry } from './binding-entry.ts';
+import { type CompiledRole, compileRole } from './compiled-role.ts';
+import { AnswerBudget, Grants } from './grants.ts';
+
+/** The kinds that an index is made of, by their names in `kind`. */
+export type RbacKind = 'Role' | 'ClusterRole' | 'RoleBinding' | 'ClusterRoleBinding';
+
+/** Rules that a user holds, as they were written, and what could not be looked up. */
+export interface HeldRules {
+  readonly rules: readonly PolicyRule[];
+  readonly errors: readonly string[];
+}
+
+/** Which rules a user holds: what the check for escalation asks. */
+export interface RuleHolder {
+  heldRules(user: UserInfo, namespace: string): HeldRules;
+}
+
+/** The bindings of a namespace, or of the cluster, by subject. */
+interface Scope {
+  readonly users: Map<string, Grants>;
+  readonly groups: Map<string, Grants>;
+}
+
+const cluster = '';
+
+/**
+ * Roles and bindings, arranged so that a decision looks only at what concerns the user (spec section 5.8):
+ *
+ *     scopes:  '' -> users: jane -> Grants { binding, ... }      bindings of the cluster
+ *                    groups: dev -> Grants { ... }
+ *              team -> ...                                       bindings of a namespace
+ *     roles:   /view -> rules        a cluster role
+ *              team/own -> rules     a role of the namespace
+ *     boundTo: /view -> bindings that name it, whether it is there or not
+ *
+ * It is kept by the changes that a watch brings, in any order: a binding may come before its role. Nothing here waits, so
+ * that decisions never see half a change.
+ */
+export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
+  readonly #group: string;
+  readonly #roles = new Map<string, CompiledRole>();
+  readonly #bindings = new Map<string, BindingEntry>();
+  readonly #boundTo = new Map<string, Set<BindingEntry>>();
+  readonly #scopes = new Map<string, Scope>();
+  readonly #budget = new AnswerBudget();
+
+  /** `group` is the full name of the group of roles, for messages. */
+  constructor(group: string) {
+    this.#group = group;
+  }
+
+  /**
+   * Takes an object in, or its new state. `object` is decoded, and not changed afterwards. One of a namespaced kind that
+   * has no namespace means nothing: it must not be taken for one of the cluster.
+   */
+  put(kind: RbacKind, object: ApiObject): void {
+    const { namespace = '', name = '' } = object.metadata;
+    if (isNamespaced(kind) !== (namespace !== cluster)) return;
+    const key = keyOf(namespace, name);
+    if (kind === 'Role' || kind === 'ClusterRole') this.#putRole(key, object);
+    else this.#putBinding(kind, key, object);
+  }
+
+  /** Forgets an object; one that is not there is no error. `namespace` is '' for the kinds of the cluster. */
+  remove(kind: RbacKind, namespace: string, name: string): void {
+    if (isNamespaced(kind) !== (namespace !== cluster)) return;
+    const key = keyOf(namespace, name);
+    if (kind === 'RoleBinding' || kind === 'ClusterRoleBinding') this.#removeBinding(key);
+    else if (this.#roles.delete(key)) this.#roleChanged(key);
+  }
+
+  authorize(attributes: Attributes, user: UserInfo): Decision {
+    const binding =
+      attributes.type === 'path' ? this.#findForPath(attributes, user) : this.#findForResource(attributes, user);
+    if (binding) return allowedBy(binding, user);
+    const missing = this.#missingRoles(user, attributes.type === 'path' ? cluster : attributes.namespace);
+    return missing.length === 0 ? noOpinion : { verdict: 'noOpinion', reason: `RBAC: ${joinErrors(missing)}` };
+  }
+
+  rulesFor(user: UserInfo, namespace: string): UserRules {
+    const { rules, errors } = this.heldRules(user, namespace);
+    return {
+      resourceRules: rules
+        .filter(({ resources = [] }) => resources.length > 0)
+        .map(({ verbs, apiGroups = [], resources = [], resourceNames = [] }) => ({
+          verbs,
+          apiGroups,
+          resources,
+          resourceNames,
+        })),
+      pathRules: rules
+        .filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0)
+        .map(({ verbs, nonResourceURLs = [] }) => ({ verbs, nonResourceURLs })),
+      incomplete: false,
+      errors,
+    };
+  }
+
+  /** Each role's rules once, those of the cluster first. */
+  heldRules(user: UserInfo, namespace: string): HeldRules {
+    const roles = new Set<CompiledRole>();
+    for (const grants of this.#grantsOf(user, namespace)) {
+      for (const binding of grants.bindings) {
+        const role = this.#roleOf(binding);
+        if (role) roles.add(role);
+      }
+    }
+    return { rules: [...roles].flatMap(({ rules }) => rules), errors: this.#missingRoles(user, namespace) };
+  }
+
+  /** The rules of a role that a binding in `namespace` names; undefined where there is none. */
+  roleRules(kind: string, name: string, namespace: string): readonly PolicyRule[] | undefined {
+    const key = referredKey(kind, name, namespace);
+    return key === undefined ? undefined : this.#roles.get(key)?.rules;
+  }
+
+  #putRole(key: string, object: ApiObject): void {
+    this.#roles.set(key, compileRole(asClusterRole(object).rules ?? []));
+    this.#roleChanged(key);
+  }
+
+  #roleChanged(key: string): void {
+    for (const binding of this.#boundTo.get(key) ?? [])
+      for (const grants of this.#grantsOfBinding(binding)) grants.forget();
+  }
+
+  #putBinding(kind: BindingEntry['kind'], key: string, object: ApiObject): void {
+    const { namespace = '', name = '' } = object.metadata;
+    const { roleRef, subjects = [] } = asBinding(object);
+    this.#removeBinding(key);
+    const { kind: roleKind = '', name: roleName = '' } = roleRef ?? {};
+    const binding = makeBindingEntry({ kind, namespace, name, roleKind, roleName, subjects });
+    this.#bindings.set(key, binding);
+    const role = referredKey(roleKind, roleName, namespace);
+    if (role !== undefined) addTo(this.#boundTo, role, binding);
+    const scope = this.#makeScope(namespace);
+    for (const user of binding.users.keys()) this.#makeGrants(scope.users, user).add(binding);
+    for (const group of binding.groups.keys()) this.#makeGrants(scope.groups, group).add(binding);
+  }
+
+  #removeBinding(key: string): void {
+    const binding = this.#bindings.get(key);
+    if (!binding) return;
+    this.#bindings.delete(key);
+    const role = referredKey(binding.roleKind, binding.roleName, binding.namespace);
+    if (role !== undefined) deleteFrom(this.#boundTo, role, binding);
+    const scope = this.#makeScope(binding.namespace);
+    for (const user of binding.users.keys()) removeGrant(scope.users, user, binding);
+    for (const group of binding.groups.keys()) removeGrant(scope.groups, group, binding);
+    if (scope.users.size + scope.groups.size === 0) this.#scopes.delete(binding.namespace);
+  }
+
+  #makeScope(namespace: string): Scope {
+    let scope = this.#scopes.get(namespace);
+    if (!scope) {
+      scope = { users: new Map(), groups: new Map() };
+      this.#scopes.set(namespace, scope);
+    }
+    return scope;
+  }
+
+  #makeGrants(of: Map<string, Grants>, subject: string): Grants {
+    let grants = of.get(subject);
+    if (!grants) {
+      grants = new Grants(this.#roleOf, this.#budget);
+      of.set(subject, grants);
+    }
+    return grants;
+  }
+
+  readonly #roleOf = ({ roleKind, roleName, namespace }: BindingEntry): CompiledRole | undefined => {
+    const key = referredKey(roleKind, roleName, namespace);
+    return key === undefined ? undefined : this.#roles.get(key);
+  };
+
+  *#grantsOfBinding({ namespace, users, groups }: BindingEntry): Generator<Grants> {
+    const scope = this.#scopes.get(namespace);
+    if (!scope) return;
+    yield* present(scope.users, users.keys());
+    yield* present(scope.groups, groups.keys());
+  }
+
+  /** What concerns a user, that of the cluster first. */
+  *#grantsOf(user: UserInfo, namespace: string): Generator<Grants> {
+    for (const name of namespace === cluster ? [cluster] : [cluster, namespace]) {
+      const scope = this.#scopes.get(name);
+      if (!scope) continue;
+      yield* present(scope.users, [user.username]);
+      yield* present(scope.groups, user.groups);
+    }
+  }
+
+  #findForResource(attributes: ResourceAttributes, user: UserInfo): BindingEntry | undefined {
+    const { verb, group, resource, subresource, namespace, name } = attributes;
+    // With the lengths in front no two questions have one key, whatever characters are in them.
+    const key = `${verb.length} ${group.length} ${resource.length} ${verb}${group}${resource}${subresource}`;
+    const ask = (grants: Grants): BindingEntry | undefined => grants.allowsResource(attributes, key, name);
+    const found = firstIn(this.#scopes.get(cluster), user, ask);
+    return found ?? (namespace === cluster ? undefined : firstIn(this.#scopes.get(namespace), user, ask));
+  }
+
+  /** Paths lie in no namespace, so what is bound in one says nothing about them. */
+  #findForPath(attributes: PathAttributes, user: UserInfo): BindingEntry | undefined {
+    return firstIn(this.#scopes.get(cluster), user, (grants) => grants.allowsPath(attributes));
+  }
+
+  /** One text for each role that is not there; of many only the first. */
+  #missingRoles(user: UserInfo, namespace: string): readonly string[] {
+    let texts: Set<string> | undefined;
+    for (const { dangling } of this.#grantsOf(user, namespace)) {
+      for (const binding of dangling) {
+        texts ??= new Set();
+        texts.add(this.#describeMissing(binding));
+      }
+    }
+    return texts ? [...texts].slice(0, limits.rbacMissingRolesShown) : none;
+  }
+
+  #describeMissing({ roleKind, roleName }: BindingEntry): string {
+    if (roleKind !== 'Role' && roleKind !== 'ClusterRole') {
+      return `unsupported role reference kind: ${JSON.stringify(roleKind)}`;
+    }
+    return `${roleKind.toLowerCase()}.${this.#group} ${JSON.stringify(roleName)} not found`;
+  }
+}
+
+const noOpinion: Decision = { verdict: 'noOpinion', reason: '' };
+const none: readonly string[] = [];
+
+/** Several errors as one text, as clients know it. */
+export const joinErrors = (errors: readonly string[]): string =>
+  errors.length === 1 ? String(errors[0]) : `[${errors.join(', ')}]`;
+
+const isNamespaced = (kind: RbacKind): boolean => kind === 'Role' || kind === 'RoleBinding';
+
+/** Namespaces hold no slash. */
+const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+
+/** The key of the role that a reference in a namespace means; undefined where it means nothing. */
+function referredKey(kind: string, name: string, namespace: string): string | undefined {
+  if (kind === 'ClusterRole') return keyOf(cluster, name);
+  return kind === 'Role' && namespace !== cluster ? keyOf(namespace, name) : undefined;
+}
+
+function* present(of: ReadonlyMap<string, Grants>, subjects: Iterable<string>): Generator<Grants> {
+  for (const subject of subjects) {
+    const grants = of.get(subject);
+    if (grants) yield grants;
+  }
+}
+
+/** The first binding that allows it: of the user before those of the groups. */
+function firstIn(
+  scope: Scope | undefined,
+  user: UserInfo,
+  ask: (grants: Grants) => BindingEntry | undefined,
+): BindingEntry | undefined {
+  if (!scope) return undefined;
+  const own = scope.users.get(user.username);
+  const found = own && ask(own);
+  if (found) return found;
+  for (const group of user.groups) {
+    const shared = scope.groups.get(group);
+    const foundForGroup = shared && ask(shared);
+    if (foundForGroup) return foundForGroup;
+  }
+  return undefined;
+}
+
+function removeGrant(of: Map<string, Grants>, subject: string, binding: BindingEntry): void {
+  const grants = of.get(subject);
+  if (!grants) return;
+  grants.delete(binding);
+  if (grants.bindings.size === 0) of.delete(subject);
+}
+
+function addTo<T>(sets: Map<string, Set<T>>, key: string, value: T): void {
+  const set = sets.get(key);
+  if (set) set.add(value);
+  else sets.set(key, new Set([value]));
+}
+
+function deleteFrom<T>(sets: Map<string, Set<T>>, key: string, value: T): void {
+  const set = sets.get(key);
+  if (set?.delete(value) && set.size === 0) sets.delete(key);
+}
