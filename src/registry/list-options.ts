@@ -72,7 +72,7 @@ export function getConsistency(query: URLSearchParams): Exclude<Consistency, { r
 
 /** Reads parameter set L of a list, or DC of a delete of a collection (spec section 4.1). */
 export function parseListOptions(query: URLSearchParams, kind: Kind, collectionKey: string): ListOptions {
-  if (query.get('sendInitialEvents')) {
+  if (query.has('sendInitialEvents')) {
     throw badRequest('sendInitialEvents is forbidden: it is only for watches');
   }
   const limit = integerParameter(query, 'limit');
@@ -89,7 +89,10 @@ export function parseListOptions(query: URLSearchParams, kind: Kind, collectionK
 /** The table of spec section 4.5 for lists. */
 function listConsistency(query: URLSearchParams, limited: boolean, continued: ContinueToken | undefined): Consistency {
   const version = query.get('resourceVersion') ?? '';
-  const match = parseMatch(query, version);
+  const match = parseMatch(query);
+  if (match !== '' && version === '') {
+    throw badRequest('resourceVersionMatch is forbidden unless resourceVersion is provided');
+  }
   if (continued !== undefined) {
     if (match !== '') throw badRequest('resourceVersionMatch is forbidden when continue is provided');
     if (version !== '' && parseResourceVersion(version) !== 0) {
@@ -107,7 +110,7 @@ function listConsistency(query: URLSearchParams, limited: boolean, continued: Co
   return { type: exact ? 'exact' : 'notOlderThan', revision };
 }
 
-function parseMatch(query: URLSearchParams, version: string): '' | 'Exact' | 'NotOlderThan' {
+function parseMatch(query: URLSearchParams): '' | 'Exact' | 'NotOlderThan' {
   const match = query.get('resourceVersionMatch') ?? '';
   if (match === '') return '';
   if (match !== 'Exact' && match !== 'NotOlderThan') {
@@ -115,16 +118,13 @@ function parseMatch(query: URLSearchParams, version: string): '' | 'Exact' | 'No
       `invalid resourceVersionMatch ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan"`,
     );
   }
-  if (version === '' && !query.get('watch')) {
-    throw badRequest('resourceVersionMatch is forbidden unless resourceVersion is provided');
-  }
   return match;
 }
 
 /** Reads parameter set L of a watch; its starts are the last sentences of spec section 4.5. */
 export function parseWatchOptions(query: URLSearchParams, kind: Kind): WatchOptions {
   const version = query.get('resourceVersion') ?? '';
-  const match = parseMatch(query, version);
+  const match = parseMatch(query);
   const initialEvents = booleanParameter(query, 'sendInitialEvents');
   const bookmarks = booleanParameter(query, 'allowWatchBookmarks') ?? false;
   if (initialEvents === undefined && match !== '') {
