@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { limits } from '../base/limits.ts';
+import { invalid, required } from './field-error.ts';
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  expired,
+  internalError,
+  invalidObject,
+  methodNotAllowed,
+  noSuchPath,
+  notFound,
+  type Status,
+  StatusError,
+  staleObject,
+  tooLargeResourceVersion,
+} from './status-error.ts';
+
+const configMaps = { group: '', resource: 'configmaps' };
+const leases = { group: 'coordination.orch.io', resource: 'leases' };
+
+/** What each maker gives: the code, the reason, the message and the details. */
+const rows: readonly (readonly [
+  StatusError,
+  code: number,
+  reason: string,
+  message: string,
+  details: Status['details'],
+])[] = [
+  [badRequest('no sense'), 400, 'BadRequest', 'no sense', undefined],
+  [notFound(configMaps, 'a'), 404, 'NotFound', 'configmaps "a" not found', { name: 'a', kind: 'configmaps' }],
+  [
+    notFound(leases, 'a'),
+    404,
+    'NotFound',
+    'leases.coordination.orch.io "a" not found',
+    { name: 'a', group: 'coordination.orch.io', kind: 'leases' },
+  ],
+  [notFound(configMaps, ''), 404, 'NotFound', 'configmaps "" not found', { kind: 'configmaps' }],
+  [noSuchPath(), 404, 'NotFound', 'the server could not find the requested resource', {}],
+  [
+    alreadyExists(leases, 'a'),
+    409,
+    'AlreadyExists',
+    'leases.coordination.orch.io "a" already exists',
+    { name: 'a', group: 'coordination.orch.io', kind: 'leases' },
+  ],
+  [
+    conflict(configMaps, 'a', staleObject),
+    409,
+    'Conflict',
+    'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
+    { name: 'a', kind: 'configmaps' },
+  ],
+  [expired('too old'), 410, 'Expired', 'too old', undefined],
+  [
+    tooLargeResourceVersion(20n, 10),
+    504,
+    'Timeout',
+    'Too large resource version: 20, current: 10',
+    {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  ],
+  [new StatusError('Forbidden', 'no'), 403, 'Forbidden', 'no', undefined],
+  [new StatusError('Forbidden', 'no', { code: 409 }), 409, 'Forbidden', 'no', undefined],
+];
+
+for (const [error, code, reason, message, details] of rows) {
+  test(`${code} ${reason}: ${message}`, () => {
+    assert.ok(error instanceof Error);
+    assert.deepEqual(error.toStatus(), {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      reason,
+      ...(details && { details }),
+      code,
+    });
+  });
+}
+
+test('names are quoted, so that what a client sent cannot look like our own words', () => {
+  assert.equal(notFound(configMaps, 'a" not found\n').message, 'configmaps "a\\" not found\\n" not found');
+});
+
+test('a method that is not allowed says which are', () => {
+  const error = methodNotAllowed('not here', ['GET', 'HEAD']);
+  assert.equal(error.code, 405);
+  assert.deepEqual(error.headers, { allow: 'GET, HEAD' });
+});
+
+test('why the server failed is for the log, not for the client', () => {
+  const cause = new Error('the password is 1234');
+  const error = internalError(cause);
+  assert.equal(error.code, 500);
+  assert.equal(error.cause, cause);
+  assert.doesNotMatch(JSON.stringify(error.toStatus()), /1234/);
+});
+
+test('without a cause there is none, not one that is undefined', () => {
+  assert.equal(Object.hasOwn(badRequest('x'), 'cause'), false);
+});
+
+describe('an object that is invalid', () => {
+  const kind = { group: '', kind: 'ConfigMap' };
+
+  test('with one mistake', () => {
+    const error = invalidObject(kind, 'a', [required('metadata.name')]);
+    assert.equal(error.code, 422);
+    assert.equal(error.reason, 'Invalid');
+    assert.equal(error.message, 'ConfigMap "a" is invalid: metadata.name: Required value');
+    assert.deepEqual(error.details, {
+      name: 'a',
+      kind: 'ConfigMap',
+      causes: [{ reason: 'FieldValueRequired', message: 'Required value', field: 'metadata.name' }],
+    });
+  });
+
+  test('with more: sorted by field, those of one field in the order they came', () => {
+    const errors = [required('b', 'one'), invalid('a', 1, 'two'), required('b', 'three')];
+    const error = invalidObject({ group: 'coordination.orch.io', kind: 'Lease' }, '', errors);
+    assert.equal(
+      error.message,
+      'Lease.coordination.orch.io "" is invalid: ' +
+        '[a: Invalid value: 1: two, b: Required value: one, b: Required value: three]',
+    );
+    assert.deepEqual(
+      error.details?.causes?.map(({ field, message }) => `${field} ${message}`),
+      ['a Invalid value: 1: two', 'b Required value: one', 'b Required value: three'],
+    );
+    assert.deepEqual([error.details?.group, error.details?.name], ['coordination.orch.io', undefined]);
+    assert.deepEqual(
+      errors.map(({ field }) => field),
+      ['b', 'a', 'b'],
+      'what was given stays as it was',
+    );
+  });
+
+  test('with more than anybody reads: the answer is bounded', () => {
+    const errors = Array.from({ length: limits.findingsMax * 2 }, (_, index) => required(`f${index}`));
+    assert.equal(invalidObject(kind, 'a', errors).details?.causes?.length, limits.findingsMax);
+  });
+});
