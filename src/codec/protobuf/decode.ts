@@ -1,0 +1,314 @@
+import { limits } from '../../base/limits.ts';
+import { joinPath } from '../../schema/field-path.ts';
+import { getOwn, isRecord, setOwn } from '../../schema/own-property.ts';
+import { type Schema, type StructSchema, schemaOf } from '../../schema/schema.ts';
+import { parseJson } from '../json.ts';
+import { isWrapped, type Member, membersOf, numbers } from './message.ts';
+import { malformed, WireReader, wireType } from './wire.ts';
+
+export interface DecodedMessage {
+  /** As `parseJson` would have given it: what is not in the message is absent. Not yet checked against the schema. */
+  readonly value: Record<string, unknown>;
+  /**
+   * Fields that the schema does not know, by their numbers: `spec.99`. Not those that hold only zeros: clients write
+   * such fields of newer releases without meaning anything by it.
+   */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Reads the protobuf message of a struct (spec section 4.3). Fields may come in any order; where one that is no list
+ * stands twice, the last one counts, and structs are merged. Throws BadRequest for what is no such message, and for
+ * nesting past `limits.depthMax`.
+ */
+export function decodeMessage(schema: StructSchema, bytes: Uint8Array): DecodedMessage {
+  const context: Context = { depth: 0, path: [], unknown: [] };
+  const value: Record<string, unknown> = {};
+  readFields(new WireReader(bytes), fieldsOf(schema), value, context);
+  return { value, unknown: context.unknown };
+}
+
+interface Context {
+  depth: number;
+  /** Names and positions that lead to what is being read. */
+  readonly path: (string | number)[];
+  readonly unknown: string[];
+}
+
+/** Takes the value of a field that `reader.next` found. */
+type FieldReader = (reader: WireReader, target: Record<string, unknown>, context: Context) => void;
+type FieldReaders = ReadonlyMap<number, FieldReader>;
+
+/** Reads one value of a wire type; a struct is merged into what there is. */
+interface ValueReader {
+  readonly type: number;
+  readonly read: (reader: WireReader, context: Context, existing: unknown) => unknown;
+}
+
+const compiled = new WeakMap<StructSchema, FieldReaders>();
+
+function fieldsOf(struct: StructSchema): FieldReaders {
+  let fields = compiled.get(struct);
+  if (!fields) {
+    fields = compileMembers(membersOf(struct));
+    compiled.set(struct, fields);
+  }
+  return fields;
+}
+
+const compileMembers = (members: readonly Member[]): FieldReaders =>
+  new Map(members.map((member) => [member.number, compileMember(member)]));
+
+function compileMember(member: Member): FieldReader {
+  if (member.type === 'field') return compileField(member.name, schemaOf(member.field));
+  const fields = compileMembers(member.members);
+  return (reader, target, context) => {
+    expectType(reader, wireType.delimited);
+    readNested(reader, context, () => readFields(reader, fields, target, context));
+  };
+}
+
+function compileField(name: string, schema: Schema): FieldReader {
+  switch (schema.type) {
+    case 'list':
+      return compileList(name, schema.items);
+    case 'map':
+      return compileMap(name, schema.values);
+    default: {
+      const value = valueReader(schema);
+      return (reader, target, context) => {
+        expectType(reader, value.type);
+        context.path.push(name);
+        setOwn(target, name, value.read(reader, context, getOwn(target, name)));
+        context.path.pop();
+      };
+    }
+  }
+}
+
+function compileList(name: string, items: Schema): FieldReader {
+  const element = elementReader(items);
+  const mayBePacked = element.type !== wireType.delimited;
+  return (reader, target, context) => {
+    const existing = getOwn(target, name);
+    const list: unknown[] = Array.isArray(existing) ? existing : [];
+    if (list !== existing) setOwn(target, name, list);
+    if (mayBePacked && reader.type === wireType.delimited) {
+      const outer = reader.enter();
+      while (reader.more) list.push(element.read(reader, context, undefined));
+      reader.leave(outer);
+      return;
+    }
+    expectType(reader, element.type);
+    context.path.push(name, list.length);
+    list.push(element.read(reader, context, undefined));
+    context.path.length -= 2;
+  };
+}
+
+function compileMap(name: string, values: Schema): FieldReader {
+  const element = elementReader(values);
+  return (reader, target, context) => {
+    expectType(reader, wireType.delimited);
+    const existing = getOwn(target, name);
+    const map: Record<string, unknown> = isRecord(existing) ? existing : {};
+    if (map !== existing) setOwn(target, name, map);
+    readNested(reader, context, () => readEntry(reader, element, map, name, context));
+  };
+}
+
+/** An entry without a key or a value has that of its type: null, which decoding by the schema makes the zero value. */
+function readEntry(
+  reader: WireReader,
+  element: ValueReader,
+  map: Record<string, unknown>,
+  name: string,
+  context: Context,
+): void {
+  let key = '';
+  let value: unknown = null;
+  while (reader.next()) {
+    if (reader.field === numbers.mapKey) {
+      expectType(reader, wireType.delimited);
+      key = reader.string();
+    } else if (reader.field === numbers.mapValue) {
+      expectType(reader, element.type);
+      context.path.push(name, key);
+      value = element.read(reader, context, value);
+      context.path.length -= 2;
+    } else reader.skip();
+  }
+  setOwn(map, key, value);
+}
+
+/** Elements that are lists or maps are messages of their own. */
+function elementReader(schema: Schema): ValueReader {
+  if (!isWrapped(schema)) return valueReader(schema);
+  const name = 'element';
+  const fields: FieldReaders = new Map([[numbers.wrapped, compileField(name, schema)]]);
+  return {
+    type: wireType.delimited,
+    read: (reader, context) => {
+      const holder: Record<string, unknown> = {};
+      readNested(reader, context, () => readFields(reader, fields, holder, context));
+      return holder[name] ?? null;
+    },
+  };
+}
+
+function valueReader(schema: Schema): ValueReader {
+  switch (schema.type) {
+    case 'string':
+      return { type: wireType.delimited, read: (reader) => reader.string() };
+    case 'boolean':
+      return { type: wireType.varint, read: (reader) => reader.bool() };
+    case 'integer':
+      return {
+        type: wireType.varint,
+        read: schema.format === 'int32' ? (reader) => reader.int32() : (reader) => reader.int64(),
+      };
+    case 'number':
+      return { type: wireType.fixed64, read: (reader) => reader.double() };
+    case 'bytes':
+      return { type: wireType.delimited, read: (reader) => reader.bytes().toString('base64') };
+    case 'time':
+      return { type: wireType.delimited, read: schema.precision === 'micro' ? readMicroTime : readTime };
+    case 'quantity':
+      return { type: wireType.delimited, read: readQuantity };
+    case 'intOrString':
+      return { type: wireType.delimited, read: readIntOrString };
+    case 'any':
+      return { type: wireType.delimited, read: readAny };
+    case 'struct':
+      return structReader(schema);
+    case 'list':
+    case 'map':
+      return elementReader(schema);
+  }
+}
+
+function structReader(schema: StructSchema): ValueReader {
+  // Made on first use, since structs may hold themselves.
+  let fields: FieldReaders | undefined;
+  return {
+    type: wireType.delimited,
+    read: (reader, context, existing) => {
+      fields ??= fieldsOf(schema);
+      const target = isRecord(existing) ? existing : {};
+      const known = fields;
+      readNested(reader, context, () => readFields(reader, known, target, context));
+      return target;
+    },
+  };
+}
+
+function readFields(reader: WireReader, fields: FieldReaders, target: Record<string, unknown>, context: Context): void {
+  while (reader.next()) {
+    const field = fields.get(reader.field);
+    if (field) field(reader, target, context);
+    else {
+      const { field: number } = reader;
+      if (reader.skip()) reportUnknown(context, number);
+    }
+  }
+}
+
+function reportUnknown({ path, unknown }: Context, number: number): void {
+  if (unknown.length >= limits.findingsMax) return;
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : step));
+  unknown.push([...steps, String(number)].reduceRight((rest, step) => joinPath(step, rest)));
+}
+
+function expectType(reader: WireReader, type: number): void {
+  if (reader.type !== type) throw malformed(`field ${reader.field} has wire type ${reader.type}, expected ${type}`);
+}
+
+function readNested(reader: WireReader, context: Context, read: () => void): void {
+  if (++context.depth > limits.depthMax) throw malformed(`nested more than ${limits.depthMax} deep`);
+  const outer = reader.enter();
+  read();
+  reader.leave(outer);
+  context.depth--;
+}
+
+interface Timestamp {
+  readonly seconds: number;
+  readonly nanos: number;
+}
+
+/** Undefined for an empty message, which stands for no time. */
+function readTimestamp(reader: WireReader): Timestamp | undefined {
+  let seconds: number | bigint = 0;
+  let nanos = 0;
+  const outer = reader.enter();
+  const empty = !reader.more;
+  while (reader.next()) {
+    if (reader.field === numbers.seconds && reader.type === wireType.varint) seconds = reader.int64();
+    else if (reader.field === numbers.nanos && reader.type === wireType.varint) nanos = reader.int32();
+    else reader.skip();
+  }
+  reader.leave(outer);
+  if (empty) return undefined;
+  if (typeof seconds === 'bigint' || seconds < secondsMin || seconds > secondsMax || nanos < 0 || nanos > 999_999_999) {
+    throw malformed(`${seconds} seconds and ${nanos} nanoseconds are no time between the years 0 and 9999`);
+  }
+  return { seconds, nanos };
+}
+
+const secondsMin = Date.parse('0000-01-01T00:00:00Z') / 1000;
+const secondsMax = Date.parse('9999-12-31T23:59:59Z') / 1000;
+
+const wholeSeconds = ({ seconds }: Timestamp): string => new Date(seconds * 1000).toISOString().slice(0, 19);
+
+function readTime(reader: WireReader): string | null {
+  const timestamp = readTimestamp(reader);
+  return timestamp ? `${wholeSeconds(timestamp)}Z` : null;
+}
+
+function readMicroTime(reader: WireReader): string | null {
+  const timestamp = readTimestamp(reader);
+  if (!timestamp) return null;
+  const micros = Math.floor(timestamp.nanos / 1000);
+  return `${wholeSeconds(timestamp)}.${String(micros).padStart(6, '0')}Z`;
+}
+
+function readQuantity(reader: WireReader): string {
+  let text = '0';
+  const outer = reader.enter();
+  while (reader.next()) {
+    if (reader.field === numbers.text && reader.type === wireType.delimited) text = reader.string();
+    else reader.skip();
+  }
+  reader.leave(outer);
+  return text;
+}
+
+function readIntOrString(reader: WireReader): number | string {
+  let isString = false;
+  let int = 0;
+  let string = '';
+  const outer = reader.enter();
+  while (reader.next()) {
+    if (reader.field === numbers.intOrString && reader.type === wireType.varint) isString = reader.int64() === 1;
+    else if (reader.field === numbers.int && reader.type === wireType.varint) int = reader.int32();
+    else if (reader.field === numbers.string && reader.type === wireType.delimited) string = reader.string();
+    else reader.skip();
+  }
+  reader.leave(outer);
+  return isString ? string : int;
+}
+
+/** The message holds JSON text. */
+function readAny(reader: WireReader): unknown {
+  let value: unknown = null;
+  const outer = reader.enter();
+  while (reader.next()) {
+    if (reader.field !== numbers.text || reader.type !== wireType.delimited) reader.skip();
+    else {
+      const bytes = reader.bytes();
+      value = bytes.length === 0 ? null : parseJson(bytes).value;
+    }
+  }
+  reader.leave(outer);
+  return value;
+}

@@ -1,0 +1,182 @@
+import { getOwn, isRecord } from '../../schema/own-property.ts';
+import { type Field, type Schema, type StructSchema, schemaOf } from '../../schema/schema.ts';
+import { canonicalTime } from '../../schema/time.ts';
+import { stringifyJson } from '../json.ts';
+import { isWrapped, type Member, membersOf, numbers } from './message.ts';
+import { WireWriter, wireType } from './wire.ts';
+
+/**
+ * The protobuf message of a struct's value, decoded by its schema (spec section 4.3), with the bytes that published
+ * servers write: fields in the order of their numbers, entries of maps in the order of their keys, and those without a
+ * pointer in the published types (presence `implicit` and `always`) also where they hold the zero value of their type.
+ */
+export function encodeMessage(schema: StructSchema, value: Readonly<Record<string, unknown>>): Buffer {
+  const writer = new WireWriter();
+  writeMessage(writer, schema, value);
+  return writer.finish();
+}
+
+/** The same in front of what was written already. */
+export function writeMessage(writer: WireWriter, schema: StructSchema, value: Readonly<Record<string, unknown>>): void {
+  for (const write of fieldsOf(schema)) write(writer, value);
+}
+
+/** Writes a member of a message, from the object that has it. */
+type MemberWriter = (writer: WireWriter, object: Readonly<Record<string, unknown>>) => void;
+
+/** Writes one value, without its tag. A value that is null is the zero value. */
+interface ValueWriter {
+  readonly type: number;
+  readonly write: (writer: WireWriter, value: unknown) => void;
+}
+
+const compiled = new WeakMap<StructSchema, readonly MemberWriter[]>();
+
+/** Last field first. */
+function fieldsOf(struct: StructSchema): readonly MemberWriter[] {
+  let fields = compiled.get(struct);
+  if (!fields) {
+    fields = compileMembers(membersOf(struct));
+    compiled.set(struct, fields);
+  }
+  return fields;
+}
+
+const compileMembers = (members: readonly Member[]): readonly MemberWriter[] => members.map(compileMember).reverse();
+
+function compileMember(member: Member): MemberWriter {
+  const { number } = member;
+  if (member.type === 'field') return compileField(number, member.name, schemaOf(member.field), isAlways(member.field));
+  const members = compileMembers(member.members);
+  return (writer, object) => {
+    const before = writer.length;
+    for (const write of members) write(writer, object);
+    writer.delimit(number, before);
+  };
+}
+
+/** What is no pointer in the published types, and so is written whatever it holds. */
+function isAlways(field: Field): boolean {
+  if (field.required || field.presence === 'always') return true;
+  const { type } = schemaOf(field);
+  return field.presence === 'implicit' && (type === 'string' || type === 'boolean' || isNumeric(type));
+}
+
+const isNumeric = (type: Schema['type']): boolean => type === 'integer' || type === 'number';
+
+function compileField(number: number, name: string, schema: Schema, always: boolean): MemberWriter {
+  switch (schema.type) {
+    case 'list':
+      return compileList(number, name, schema.items);
+    case 'map':
+      return compileMap(number, name, schema.values);
+    default: {
+      const { type, write } = valueWriter(schema);
+      const whenAbsent = always && schema.type !== 'bytes';
+      return (writer, object) => {
+        const value = getOwn(object, name);
+        if ((value === undefined || value === null) && !whenAbsent) return;
+        write(writer, value ?? null);
+        writer.tag(number, type);
+      };
+    }
+  }
+}
+
+function compileList(number: number, name: string, items: Schema): MemberWriter {
+  const { type, write } = elementWriter(items);
+  return (writer, object) => {
+    const list = getOwn(object, name);
+    if (!Array.isArray(list)) return;
+    for (let at = list.length - 1; at >= 0; at--) {
+      write(writer, list[at]);
+      writer.tag(number, type);
+    }
+  };
+}
+
+/** Keys in the order of their UTF-16 units, which for the names that keys are is that of their bytes. */
+function compileMap(number: number, name: string, values: Schema): MemberWriter {
+  const { type, write } = elementWriter(values);
+  return (writer, object) => {
+    const map = getOwn(object, name);
+    if (!isRecord(map)) return;
+    for (const key of Object.keys(map).sort().reverse()) {
+      const before = writer.length;
+      write(writer, map[key]);
+      writer.tag(numbers.mapValue, type);
+      writeText(writer, numbers.mapKey, key);
+      writer.delimit(number, before);
+    }
+  };
+}
+
+/** Elements that are lists or maps are messages of their own. */
+function elementWriter(schema: Schema): ValueWriter {
+  if (!isWrapped(schema)) return valueWriter(schema);
+  const element = compileField(numbers.wrapped, 'element', schema, false);
+  return message((writer, value) => element(writer, { element: value }));
+}
+
+/** A value with its length in front. */
+const message = (write: ValueWriter['write']): ValueWriter => ({
+  type: wireType.delimited,
+  write: (writer, value) => {
+    const before = writer.length;
+    write(writer, value);
+    writer.uint(writer.length - before);
+  },
+});
+
+function valueWriter(schema: Schema): ValueWriter {
+  switch (schema.type) {
+    case 'string':
+      return message((writer, value) => writer.text((value ?? '') as string));
+    case 'boolean':
+      return { type: wireType.varint, write: (writer, value) => writer.uint(value === true ? 1 : 0) };
+    case 'integer':
+      return { type: wireType.varint, write: (writer, value) => writer.int((value ?? 0) as number | bigint) };
+    case 'number':
+      return { type: wireType.fixed64, write: (writer, value) => writer.double(Number(value ?? 0)) };
+    case 'bytes':
+      return message((writer, value) => writer.raw(Buffer.from((value ?? '') as string, 'base64')));
+    case 'time':
+      return message((writer, value) => writeTime(writer, value, schema.precision));
+    case 'quantity':
+      return message((writer, value) => writeText(writer, numbers.text, String(value ?? 0)));
+    case 'intOrString':
+      return message(writeIntOrString);
+    case 'any':
+      return message((writer, value) => writeText(writer, numbers.text, stringifyJson(value)));
+    case 'struct':
+      return message((writer, value) => writeMessage(writer, schema, isRecord(value) ? value : {}));
+    case 'list':
+    case 'map':
+      return elementWriter(schema);
+  }
+}
+
+function writeText(writer: WireWriter, number: number, text: string): void {
+  const before = writer.length;
+  writer.text(text);
+  writer.delimit(number, before);
+}
+
+/** No time is an empty message. */
+function writeTime(writer: WireWriter, value: unknown, precision: 'second' | 'micro'): void {
+  const text = typeof value === 'string' ? canonicalTime(value, precision) : undefined;
+  if (text === undefined) return;
+  writer.uint(precision === 'micro' ? Number(text.slice(20, 26)) * 1000 : 0);
+  writer.tag(numbers.nanos, wireType.varint);
+  writer.int(Date.parse(`${text.slice(0, 19)}Z`) / 1000);
+  writer.tag(numbers.seconds, wireType.varint);
+}
+
+function writeIntOrString(writer: WireWriter, value: unknown): void {
+  const isString = typeof value === 'string';
+  writeText(writer, numbers.string, isString ? value : '');
+  writer.int(isString ? 0 : ((value ?? 0) as number));
+  writer.tag(numbers.int, wireType.varint);
+  writer.uint(isString ? 1 : 0);
+  writer.tag(numbers.intOrString, wireType.varint);
+}
