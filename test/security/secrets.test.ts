@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -166,6 +166,12 @@ describe('answers', () => {
   });
 });
 
+/** Killed when the tests are over, if a test that failed has left them running. */
+const children: ChildProcess[] = [];
+after(() => {
+  for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
+});
+
 const launcher = resolve(import.meta.dirname, '../../bin/orch');
 
 /** Runs a command under a umask that takes no permission away, until it ends or prints what is waited for. */
@@ -173,6 +179,7 @@ async function withoutUmask(args: readonly string[], until?: RegExp): Promise<{ 
   const child = spawn('sh', ['-c', 'umask 000; exec "$0" "$@"', launcher, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  children.push(child);
   const ended = once(child, 'close');
   let output = '';
   const { promise: printed, resolve: found } = Promise.withResolvers<void>();

@@ -63,7 +63,8 @@ export const openDataFile = (file: string): DatabaseSync => {
   return withDatabase(file, (database) => {
     if (isEmpty(database)) createLayout(database);
     else assertOurs(database, file);
-    keepPrivate(file);
+    // Looking at the file made those beside it, with the permissions that it had.
+    for (const suffix of ['', '-wal', '-shm']) keepPrivate(file + suffix);
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages};
       PRAGMA journal_size_limit = ${checkpointPages * pageBytes}; PRAGMA cache_size = -${cacheKibibytes}`);
   });
@@ -92,7 +93,8 @@ const assertUsable = (file: string): void => {
 /** A copy made by hand may have come with wider permissions. Called for files that turned out to be ours. */
 const keepPrivate = (file: string): void => {
   try {
-    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found && (found.mode & 0o077) !== 0) chmodSync(file, 0o600);
   } catch (error) {
     // Some file systems have no permissions to change: that is the choice of whoever put the file there.
     if (!isFileError(error, 'EPERM') && !isFileError(error, 'ENOTSUP')) throw error;
