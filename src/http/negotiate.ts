@@ -1,11 +1,12 @@
 import type { Dialect } from '../dialect/dialect.ts';
+import { dialects } from '../dialect/dialects.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { type MediaRange, parseAccept, parseMediaRange } from './accept.ts';
 import { boundedMemo } from './bounded-memo.ts';
 import type { Exchange } from './exchange.ts';
 
 /** How an object is written. */
-export type Format = 'json' | 'yaml';
+export type Format = 'json' | 'yaml' | 'protobuf';
 
 /** What is made of an object before it is written (spec section 4.3). */
 export type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
@@ -18,6 +19,8 @@ export interface Offer {
   readonly streams: boolean;
   /** Whether tables are. */
   readonly tables: boolean;
+  /** Whether clients are told of it. */
+  readonly told: boolean;
 }
 
 export interface Negotiated {
@@ -38,13 +41,30 @@ export interface NegotiateOptions {
   readonly watch?: boolean;
   /** What the endpoint can make of its objects, beside showing them whole. */
   readonly representations?: readonly Exclude<Representation, 'object'>[];
+  /** What it answers has a protobuf form. */
+  readonly protobuf?: boolean;
 }
 
 /** Best first: what a client gets that takes anything. */
-const offers: readonly Offer[] = [
-  { format: 'json', mediaType: 'application/json', streams: true, tables: true },
-  { format: 'yaml', mediaType: 'application/yaml', streams: false, tables: true },
+const textOffers: readonly Offer[] = [
+  { format: 'json', mediaType: 'application/json', streams: true, tables: true, told: true },
+  { format: 'yaml', mediaType: 'application/yaml', streams: false, tables: true, told: true },
 ];
+
+/** The dialect's own name of protobuf, and those that clients of the other dialects have compiled in. */
+const protobufOffers = ({ protobufMediaType }: Dialect): readonly Offer[] =>
+  [protobufMediaType, ...otherProtobufMediaTypes(protobufMediaType)].map((mediaType) => ({
+    format: 'protobuf',
+    mediaType,
+    streams: true,
+    tables: false,
+    told: mediaType === protobufMediaType,
+  }));
+
+const otherProtobufMediaTypes = (own: string): readonly string[] =>
+  Object.values(dialects)
+    .map(({ protobufMediaType }) => protobufMediaType)
+    .filter((mediaType) => mediaType !== own);
 
 /** Accept headers that are remembered: clients have few, and send them with every request. */
 const remembered = { countMax: 512, lengthMax: 1024 };
@@ -53,40 +73,52 @@ const remembered = { countMax: 512, lengthMax: 1024 };
 export class Negotiator {
   readonly #metaGroups: readonly string[];
   readonly #ranges = boundedMemo(parseAccept, remembered);
-  readonly #formats = boundedMemo(readFormat, remembered);
+  readonly #formats = boundedMemo(readMediaType, remembered);
+  readonly #offers: readonly Offer[];
   /** Choices by header, for each set of options that occurs. */
   readonly #choices = new Map<string, (accept: string) => Negotiated | null>();
 
   constructor(dialect: Dialect) {
     this.#metaGroups = dialect.tableGroups;
+    this.#offers = [...textOffers, ...protobufOffers(dialect)];
   }
 
   /** How to write the answer. Throws NotAcceptable where the client takes nothing that the server has. */
   negotiate(exchange: Exchange, options: NegotiateOptions = {}): Negotiated {
     const chosen = this.#choose(exchange.header('accept') ?? '', options);
-    if (!chosen) throw notAcceptable(options.watch === true);
+    if (!chosen) throw notAcceptable(this.#offersFor(options), options.watch === true);
     const pretty = isPretty(exchange, options.pretty) || chosen.pretty;
     return pretty === chosen.pretty ? chosen : { ...chosen, pretty };
   }
 
   /** How the body of a request is written; JSON where nothing is said. Throws UnsupportedMediaType. */
-  contentType(header: string | undefined): Format {
-    const format = header === undefined || header === '' ? 'json' : this.#formats(header);
-    if (format === null) throw unsupportedMediaType(offers.map(({ mediaType }) => mediaType));
-    return format;
+  contentType(header: string | undefined, options: Pick<NegotiateOptions, 'protobuf'> = {}): Format {
+    if (header === undefined || header === '') return 'json';
+    const offers = this.#offersFor(options);
+    const sent = this.#formats(header);
+    const offer = offers.find(({ mediaType }) => mediaType === sent);
+    if (!offer) throw unsupportedMediaType(told(offers).map(({ mediaType }) => mediaType));
+    return offer.format;
   }
 
-  #choose(accept: string, { watch = false, representations = [] }: NegotiateOptions): Negotiated | null {
-    const key = `${watch} ${representations.join(' ')}`;
+  #offersFor({ protobuf = false }: NegotiateOptions): readonly Offer[] {
+    return protobuf ? this.#offers : textOffers;
+  }
+
+  #choose(accept: string, options: NegotiateOptions): Negotiated | null {
+    const { watch = false, representations = [], protobuf = false } = options;
+    const key = `${watch} ${protobuf} ${representations.join(' ')}`;
     let choose = this.#choices.get(key);
     if (!choose) {
-      choose = boundedMemo((header) => this.#search(header, watch, representations), remembered);
+      choose = boundedMemo((header) => this.#search(header, options), remembered);
       this.#choices.set(key, choose);
     }
     return choose(accept);
   }
 
-  #search(accept: string, watch: boolean, representations: readonly Representation[]): Negotiated | null {
+  #search(accept: string, options: NegotiateOptions): Negotiated | null {
+    const { watch = false, representations = [] } = options;
+    const offers = this.#offersFor(options);
     const ranges = accept === '' ? anything : this.#ranges(accept);
     for (const range of ranges) {
       if (range.quality === 0) break;
@@ -136,10 +168,10 @@ function streamFits({ parameters }: MediaRange, watch: boolean): boolean {
   return stream === '' || (watch && stream === 'watch');
 }
 
-function readFormat(header: string): Format | null {
+/** Without parameters; null where it is none. */
+function readMediaType(header: string): string | null {
   const range = parseMediaRange(header);
-  if (!range) return null;
-  return offers.find(({ mediaType }) => mediaType === `${range.type}/${range.subtype}`)?.format ?? null;
+  return range ? `${range.type}/${range.subtype}` : null;
 }
 
 /** People's tools get indented text unless they say otherwise. */
@@ -151,8 +183,10 @@ function isPretty(exchange: Exchange, parameter: string | null | undefined): boo
 
 const truthy = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
-function notAcceptable(watch: boolean): StatusError {
-  const accepted = offers
+const told = (offers: readonly Offer[]): readonly Offer[] => offers.filter((offer) => offer.told);
+
+function notAcceptable(offers: readonly Offer[], watch: boolean): StatusError {
+  const accepted = told(offers)
     .filter(({ streams }) => streams || !watch)
     .map(({ mediaType }) => (watch ? `${mediaType};stream=watch` : mediaType));
   return new StatusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);

@@ -1,5 +1,7 @@
 import type { Logger } from '../base/logger.ts';
+import { encodeEnvelope } from '../codec/protobuf/envelope.ts';
 import { formatYaml } from '../codec/yaml.ts';
+import { status as statusSchema } from '../kinds/meta/status.ts';
 import { internalError, type Status, StatusError } from '../meta/status-error.ts';
 import { ClientGone } from './base-exchange.ts';
 import type { Exchange } from './exchange.ts';
@@ -11,6 +13,8 @@ export interface StatusOptions {
   readonly logger: Logger;
   /** JSON where it was not negotiated, or could not be. */
   readonly format?: Negotiated['format'];
+  /** With protobuf, which has several names. */
+  readonly mediaType?: string;
   readonly pretty?: boolean;
   readonly warnings?: readonly string[];
 }
@@ -49,8 +53,11 @@ const pathOf = ({ target }: Exchange): string => target.split('?', 1)[0] ?? '';
 /** A Status as it goes to a client. */
 export function encodeStatus(
   status: Status,
-  { format, pretty }: Pick<StatusOptions, 'format' | 'pretty'>,
+  { format, mediaType, pretty }: Pick<StatusOptions, 'format' | 'mediaType' | 'pretty'>,
 ): { readonly contentType: string; readonly body: Buffer } {
+  if (format === 'protobuf' && mediaType !== undefined) {
+    return { contentType: mediaType, body: encodeEnvelope(statusSchema, { ...status }) };
+  }
   if (format === 'yaml') return { contentType: 'application/yaml', body: Buffer.from(formatYaml(status)) };
   return { contentType: 'application/json', body: Buffer.from(`${JSON.stringify(status, null, pretty ? 2 : 0)}\n`) };
 }

@@ -22,7 +22,7 @@ export function decodeBody(
   const { body } = request;
   if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
   return decodeObject(body.value, expected, (fields) =>
-    checkUnknown(request, [...fields, ...duplicateFields(body.duplicates)]),
+    checkUnknown(request, [...fields, ...unknownFields(body.unknown ?? []), ...duplicateFields(body.duplicates)]),
   );
 }
 
@@ -40,10 +40,13 @@ export function decodeObject(
       `${expected.kind} in version "${expected.version}" cannot be handled as a ${expected.kind}: ${errors.join(', ')}`,
     );
   }
-  onUnknown(decoded.unknown.map((path) => `unknown field "${path}"`));
+  onUnknown(unknownFields(decoded.unknown));
   applyDefaults(expected.schema, decoded.value);
   return decoded.value as unknown as ApiObject;
 }
+
+/** What field validation says of fields that the kind does not have. */
+const unknownFields = (paths: readonly string[]): readonly string[] => paths.map((path) => `unknown field "${path}"`);
 
 /** What field validation says of fields that stood twice. */
 export const duplicateFields = (paths: readonly string[]): readonly string[] =>

@@ -31,6 +31,8 @@ export interface RegistryParts {
 export interface RequestBody extends ParsedJson {
   /** With PATCH: what kind of patch the document is, by its media type. */
   readonly patch?: PatchFormat;
+  /** Paths of fields that were dropped already, since the format has no names for them. */
+  readonly unknown?: readonly string[];
 }
 
 /** One request for objects, after authentication and authorization. */

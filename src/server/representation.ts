@@ -4,9 +4,11 @@ import { parseStored, stringifyJson } from '../codec/json.ts';
 import {
   encodeList,
   encodePartialObjectMetadataList,
+  type PartialObjectMetadata,
   partialObjectMetadata,
 } from '../codec/partial-object-metadata.ts';
-import { encodeTable, parseIncludeObject, type TableOptions, tableOf } from '../codec/table.ts';
+import { encodeEnvelope } from '../codec/protobuf/envelope.ts';
+import { encodeTable, parseIncludeObject, type Table, type TableOptions, tableOf } from '../codec/table.ts';
 import { formatYaml } from '../codec/yaml.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ListBody } from '../http/list-stream.ts';
@@ -16,11 +18,14 @@ import type { Kind } from '../kinds/kind.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ListReply } from '../registry/reply.ts';
 import type { ServedResource } from '../registry/resource-registry.ts';
+import { messageSchema } from './message-schema.ts';
 
 /** How one answer is written: the format, and what a table of it shows. */
 export interface Presentation {
   readonly negotiated: Negotiated;
   readonly table: TableOptions;
+  /** Of the resource that was asked. */
+  readonly kind: Kind | undefined;
 }
 
 /** A list as it is sent: items that are joined by commas, or pieces of any kind. */
@@ -45,6 +50,7 @@ export class Representation {
   presentation(negotiated: Negotiated, kind: Kind | undefined, query: URLSearchParams): Presentation {
     return {
       negotiated,
+      kind,
       table: {
         columns: kind?.columns ?? [],
         includeObject:
@@ -55,13 +61,14 @@ export class Representation {
     };
   }
 
-  object(bytes: Buffer, { negotiated, table }: Presentation): Buffer {
+  object(bytes: Buffer, { negotiated, table, kind }: Presentation): Buffer {
     const { as, format, pretty } = negotiated;
     if (as === 'object' && format === 'json' && !pretty) return bytes;
-    return write(this.#shown(bytes, negotiated, table), negotiated);
+    const shown = this.#shown(bytes, negotiated, table);
+    return format === 'protobuf' ? protobuf(shown, kind) : write(shown, negotiated);
   }
 
-  #shown(bytes: Buffer, { as }: Negotiated, table: TableOptions, headers: 'shown' | 'omitted' = 'shown'): unknown {
+  #shown(bytes: Buffer, { as }: Negotiated, table: TableOptions, headers: 'shown' | 'omitted' = 'shown'): Shown {
     const object = parseStored(bytes) as ApiObject;
     switch (as) {
       case 'object':
@@ -122,6 +129,12 @@ export class Representation {
     return Buffer.from(stringifyJson(this.#shown(bytes, negotiated, { ...table, now: this.#clock.now() }, headers)));
   }
 }
+
+/** What is made of an object; each names its kind. */
+type Shown = ApiObject | Table | PartialObjectMetadata;
+
+const protobuf = (shown: Shown, kind: Kind | undefined): Buffer =>
+  encodeEnvelope(messageSchema(shown.kind, kind), { ...shown });
 
 const listHead = ({ served }: ListReply) => ({ kind: served.kind.listKind, apiVersion: served.apiVersion });
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { hasMessage } from '../codec/protobuf/message.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { sendList, sendPieces } from '../http/list-stream.ts';
 import { type Negotiated, type NegotiateOptions, Negotiator } from '../http/negotiate.ts';
@@ -61,9 +62,12 @@ export class Responder {
     sendStatus(exchange, error, { logger, warnings, ...this.#statusFormat(exchange, info.query.get('pretty')) });
   }
 
-  #statusFormat(exchange: Exchange, pretty: string | null): Partial<Pick<Negotiated, 'format' | 'pretty'>> {
+  #statusFormat(
+    exchange: Exchange,
+    pretty: string | null,
+  ): Partial<Pick<Negotiated, 'format' | 'mediaType' | 'pretty'>> {
     try {
-      return this.#negotiator.negotiate(exchange, { pretty, representations: everyRepresentation });
+      return this.#negotiator.negotiate(exchange, { pretty, representations: everyRepresentation, protobuf: true });
     } catch {
       return {};
     }
@@ -85,6 +89,7 @@ export class Responder {
       pretty: info.query.get('pretty'),
       watch: info.verb === 'watch',
       representations: representationsOf(info),
+      protobuf: info.verb !== 'watch' && info.verb !== 'list' && hasMessage(served.kind.schema),
     });
     const presentation = this.#representation.presentation(negotiated, served.kind, info.query);
     const reply = await registry.serve({
@@ -92,7 +97,7 @@ export class Responder {
       served,
       user,
       userAgent: exchange.header('user-agent') ?? '',
-      body: await readBody(exchange, info, this.#negotiator),
+      body: await readBody(exchange, info, served, this.#negotiator),
       get signal() {
         return exchange.signal;
       },

@@ -3,7 +3,7 @@ import { formatYaml } from '../codec/yaml.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { parseAccept } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Negotiator } from '../http/negotiate.ts';
+import type { Format, Negotiator } from '../http/negotiate.ts';
 import { cacheControl, sendBytes } from '../http/respond.ts';
 import { PathRouter } from '../http/router.ts';
 import { noSuchPath } from '../meta/status-error.ts';
@@ -86,7 +86,7 @@ function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer):
   sendBytes(exchange, { status: 200, contentType: mediaType, body: written(json, format, pretty), compress: true });
 }
 
-function written(json: Buffer, format: 'json' | 'yaml', pretty: boolean): Buffer {
+function written(json: Buffer, format: Format, pretty: boolean): Buffer {
   if (format === 'yaml') return Buffer.from(formatYaml(JSON.parse(json.toString())));
   return pretty ? Buffer.from(`${JSON.stringify(JSON.parse(json.toString()), null, 2)}\n`) : json;
 }

@@ -1,0 +1,23 @@
+import type { Kind } from '../kinds/kind.ts';
+import { listSchema } from '../kinds/meta/list-schema.ts';
+import { partialObjectMetadata } from '../kinds/meta/partial-object-metadata.ts';
+import { status } from '../kinds/meta/status.ts';
+import type { StructSchema } from '../schema/schema.ts';
+
+/** The schema of an answer by the `kind` that it names: of the resource's kind, or one that any resource answers with. */
+export function messageSchema(name: string, kind: Kind | undefined): StructSchema {
+  if (name === kind?.kind) return kind.schema;
+  if (name === kind?.listKind) return listSchema(kind.schema);
+  switch (name) {
+    case 'Status':
+      return status;
+    case 'PartialObjectMetadata':
+      return partialObjectMetadata;
+    case 'PartialObjectMetadataList':
+      return listSchema(partialObjectMetadata);
+  }
+  for (const subresource of kind?.subresources ?? []) {
+    if (subresource.type === 'action' && subresource.body.kind === name) return subresource.body.schema;
+  }
+  throw new TypeError(`an answer of kind ${name} has no schema`);
+}
