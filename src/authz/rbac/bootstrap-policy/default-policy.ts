@@ -1,0 +1,22 @@
+import type { Dialect } from '../../../dialect/dialect.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { componentBindings, componentRoles } from './component-roles.ts';
+import { controllerBindings, controllerRoles } from './controller-roles.ts';
+import { namespaceRoles } from './namespace-roles.ts';
+import { clusterBindingObject, clusterRoleObject } from './policy-objects.ts';
+import { userFacingBindings, userFacingRoles } from './user-facing-roles.ts';
+
+/**
+ * The roles and bindings that every server has after its start (spec section 5.8), as published at release 1.32 with what
+ * is enabled there by default; and the roles for ClusterTrustBundles, which are served here. Roles stand before what
+ * binds them.
+ */
+export const defaultPolicy = (dialect: Dialect): readonly ApiObject[] => [
+  ...[...userFacingRoles(dialect), ...componentRoles(dialect), ...controllerRoles(dialect)].map((role) =>
+    clusterRoleObject(dialect, role),
+  ),
+  ...[...userFacingBindings, ...componentBindings(dialect), ...controllerBindings(dialect)].map((binding) =>
+    clusterBindingObject(dialect, binding),
+  ),
+  ...namespaceRoles(dialect),
+];

@@ -1,0 +1,59 @@
+import { components } from '../../../dialect/components.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { controllerPrefix } from './controller-roles.ts';
+import { account, bindingObject, read, recordEvents, roleObject, rule, user } from './policy-objects.ts';
+
+/** Roles in the namespaces that exist after start, and who has them. */
+export const namespaceRoles = (dialect: Dialect): readonly ApiObject[] => {
+  const { system, public: publicNamespace } = dialect.namespaces;
+  const { controllerManager } = dialect;
+  const { scheduler } = components(dialect);
+  const reader = 'extension-apiserver-authentication-reader';
+  return [
+    roleObject(dialect, system, {
+      name: reader,
+      rules: [rule(read, 'configmaps', { names: ['extension-apiserver-authentication'] })],
+    }),
+    bindingObject(dialect, system, {
+      name: `system::${reader}`,
+      role: reader,
+      subjects: [user(`system:${controllerManager}`), user(`system:${scheduler}`)],
+    }),
+    ...[controllerManager, scheduler].flatMap((component) => leaderLocking(dialect, component)),
+    ...forController(dialect, system, 'bootstrap-signer', [rule(read, 'secrets')]),
+    ...forController(dialect, system, 'cloud-provider', [rule(`create ${read}`, 'configmaps')]),
+    ...forController(dialect, system, 'token-cleaner', [rule(`delete ${read}`, 'secrets'), recordEvents(dialect)]),
+    ...forController(dialect, publicNamespace, 'bootstrap-signer', [
+      rule(read, 'configmaps'),
+      rule('update', 'configmaps', { names: ['cluster-info'] }),
+      recordEvents(dialect),
+    ]),
+  ];
+};
+
+/** Holding a lock that is a ConfigMap, as older versions of a component do. */
+function leaderLocking(dialect: Dialect, component: string): readonly ApiObject[] {
+  const { system } = dialect.namespaces;
+  const name = `system::leader-locking-${component}`;
+  return [
+    roleObject(dialect, system, {
+      name,
+      rules: [rule('watch', 'configmaps'), rule('get update', 'configmaps', { names: [component] })],
+    }),
+    bindingObject(dialect, system, { name, subjects: [user(`system:${component}`), account(system, component)] }),
+  ];
+}
+
+function forController(
+  dialect: Dialect,
+  namespace: string,
+  controller: string,
+  rules: Parameters<typeof roleObject>[2]['rules'],
+): readonly ApiObject[] {
+  const name = `${controllerPrefix}${controller}`;
+  return [
+    roleObject(dialect, namespace, { name, rules }),
+    bindingObject(dialect, namespace, { name, subjects: [account(dialect.namespaces.system, controller)] }),
+  ];
+}
