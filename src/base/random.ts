@@ -11,3 +11,11 @@ export const systemRandom: Random = {
   uuid: () => randomUUID(),
   bytes: (count) => randomBytes(count),
 };
+
+const suffixLength = 5;
+/** Neither vowels nor digits that look like letters: no words come of it. */
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** Five characters that make a name of its own out of a prefix. */
+export const nameSuffix = (random: Random): string =>
+  Array.from(random.bytes(suffixLength), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('');

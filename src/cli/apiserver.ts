@@ -22,6 +22,8 @@ export const apiserver = defineCommand({
     const config: ServerConfig = {
       ...readServerOptions(values),
       serving: readServingPair(values) ?? ensureServing(values),
+      // Those are a program of their own: `orch controller-manager`.
+      controllers: { run: [], rootAuthority: '' },
       logger,
     };
     return runServer(config, ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }));

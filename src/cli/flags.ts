@@ -100,6 +100,20 @@ export const list = (described: Described<readonly string[]>): Flag<readonly str
     return [...(before ?? []), ...items];
   });
 
+/** Items of a closed list between commas; a flag given again adds to them. */
+export const choices = <const T extends string>(
+  described: Described<readonly T[]> & { readonly of: readonly T[] },
+): Flag<readonly T[]> => {
+  const texts = list(described);
+  return flag({ ...described }, 'LIST', (value, before) =>
+    texts.parse(value, before).map((item) => {
+      const chosen = described.of.find((each) => each === item);
+      if (chosen === undefined) throw new Error(`${quote(item)} is not one of ${described.of.join(', ')}`);
+      return chosen;
+    }),
+  );
+};
+
 /** `Name=true,Other=false` over known switches; a flag given again adds to it. */
 export const switches = <const Name extends string>(
   described: Described<Readonly<Record<Name, boolean>>>,

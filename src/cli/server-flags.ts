@@ -1,9 +1,11 @@
 import { isIP } from 'node:net';
+import { defaultPlugins, type PluginName, pluginNames } from '../admission/plugins.ts';
 import { dialectNames } from '../dialect/dialects.ts';
 import { defaultFeatures, type Features, featureGates } from '../server/features.ts';
 import {
   boolean,
   choice,
+  choices,
   duration,
   type Flag,
   type FlagValues,
@@ -41,6 +43,16 @@ export const serverFlags = {
     help: 'where the server keeps what no other flag places',
   }),
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
+  'disable-admission-plugins': choices<PluginName>({
+    of: pluginNames,
+    default: [],
+    help: `admission plugins that do not run; these run otherwise: ${defaultPlugins.join(', ')}`,
+  }),
+  'enable-admission-plugins': choices<PluginName>({
+    of: pluginNames,
+    default: [],
+    help: `admission plugins that run too, of ${pluginNames.join(', ')}; their order here means nothing`,
+  }),
   'etcd-cafile': file({ help: "authorities (PEM) for etcd's certificates; otherwise those of the system" }),
   'etcd-certfile': file({ help: 'client certificate (PEM) for etcd' }),
   'etcd-keyfile': file({ help: 'key (PEM) of --etcd-certfile' }),

@@ -42,6 +42,7 @@ it('without flags all is as documented', () => {
     livezGraceMs: 0,
     shutdownDelayMs: 0,
     features: { AllowUnsafeMalformedObjectDeletion: false, APIResponseCompression: true },
+    admissionPlugins: ['NamespaceLifecycle', 'ServiceAccount'],
   });
   assert.equal(statSync(at('data')).mode & 0o777, 0o700);
   assert.equal(readServingPair(flags([])), undefined);
@@ -94,6 +95,15 @@ it('etcd over TLS', () => {
   assert.equal(storage.prefix, '/registry');
 });
 
+it('admission plugins run in an order of their own, whatever the order of the flags', () => {
+  const plugins = (...args: readonly string[]) => read(...args).admissionPlugins;
+  const [lifecycle, account, owners] = ['NamespaceLifecycle', 'ServiceAccount', 'OwnerReferencesPermissionEnforcement'];
+  assert.deepEqual(plugins(`--enable-admission-plugins=${owners},${lifecycle}`), [lifecycle, account, owners]);
+  assert.deepEqual(plugins(`--disable-admission-plugins=${account}`, `--disable-admission-plugins=${owners}`), [
+    lifecycle,
+  ]);
+});
+
 it('a serving pair', () => {
   const pair = readServingPair(flags(['--tls-cert-file=@a.crt', '--tls-private-key-file=@a.key']));
   assert.equal(pair?.certificate, readFileSync(at('a.crt'), 'utf8'));
@@ -122,6 +132,15 @@ describe('flags that do not go together, or name files that do not do', () => {
     [['--etcd-servers=http://e:1', '--etcd-prefix=/'], /^--etcd-prefix: must not be empty$/],
     [['--etcd-servers=http://e:1', '--etcd-certfile=@a.crt'], /^--etcd-certfile needs --etcd-keyfile$/],
     [['--data-dir=@empty'], /^--data-dir: the directory .* cannot be made: there is a file in its place$/],
+    [
+      ['--enable-admission-plugins=Nonsense'],
+      /^--enable-admission-plugins: "Nonsense" is not one of NamespaceLifecycle, ServiceAccount, OwnerRef\w+$/,
+    ],
+    [['--disable-admission-plugins=ServiceAccount,None'], /^--disable-admission-plugins: "None" is not one of /],
+    [
+      ['--enable-admission-plugins=ServiceAccount', '--disable-admission-plugins=NamespaceLifecycle,ServiceAccount'],
+      /^--enable-admission-plugins and --disable-admission-plugins both name ServiceAccount$/,
+    ],
     [
       ['--feature-gates=Nonsense=true'],
       /^--feature-gates: unknown name "Nonsense"; known: AllowUnsafeMalformedObjectDeletion, APIResponseCompression$/,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { enabledPlugins, type PluginName } from '../admission/plugins.ts';
 import { parseTokenFile } from '../authn/static-token.ts';
 import { makePrivateDirectory } from '../base/atomic-file.ts';
 import { systemClock } from '../base/clock.ts';
@@ -24,7 +25,9 @@ export const serverLogger = (values: ServerFlagValues, format: 'json' | 'text', 
   });
 
 /** All of the configuration that follows from flags alone; files that they name are read and checked. */
-export function readServerOptions(values: ServerFlagValues): Omit<ServerConfig, 'serving' | 'logger' | 'beforeReady'> {
+export function readServerOptions(
+  values: ServerFlagValues,
+): Omit<ServerConfig, 'serving' | 'logger' | 'beforeReady' | 'controllers'> {
   return {
     dialect: dialects[values.dialect],
     storage: readStorage(values),
@@ -33,7 +36,17 @@ export function readServerOptions(values: ServerFlagValues): Omit<ServerConfig, 
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],
     features: values['feature-gates'],
+    admissionPlugins: readAdmissionPlugins(values),
   };
+}
+
+function readAdmissionPlugins(values: ServerFlagValues): readonly PluginName[] {
+  const [enable, disable] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
+  const both = enable.filter((name) => disable.includes(name));
+  if (both.length > 0) {
+    throw new UsageError(`--enable-admission-plugins and --disable-admission-plugins both name ${both.join(', ')}`);
+  }
+  return enabledPlugins({ enable, disable });
 }
 
 /** Where the server keeps keys and certificates of its own. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { makePrivateDirectory, replaceFile } from '../base/atomic-file.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
+import { chooseControllers } from '../controllers/controllers.ts';
 import { ensureAuthority, ensureIssued } from '../pki/ca.ts';
 import { ensureKey, type KeyPair, type KeyPairFiles } from '../pki/key-pair-files.ts';
 import { certificatesFromPem } from '../pki/pem.ts';
@@ -11,6 +12,7 @@ import { groupMasters } from '../request/user-info.ts';
 import type { KeyPairPem, ListenAddress, ServerConfig } from '../server/config.ts';
 import { httpsUrl, localAddress, servedHosts } from './addresses.ts';
 import { defineCommand } from './command.ts';
+import { controllersFlag } from './controllers-flag.ts';
 import { adminKubeconfig } from './kubeconfig.ts';
 import { runServer } from './run-server.ts';
 import { type ServerFlagValues, serverFlags } from './server-flags.ts';
@@ -25,7 +27,7 @@ export const up = defineCommand({
     'Makes a private authority, certificates and an administrator under --data-dir on the first start, serves the API\n' +
     'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
     '--client-ca-file are trusted beside its own.',
-  flags: serverFlags,
+  flags: { ...serverFlags, controllers: controllersFlag },
   async run(values, terminal) {
     const options = readServerOptions(values);
     const dataDirectory = values['data-dir'];
@@ -39,6 +41,7 @@ export const up = defineCommand({
         ...options.authentication,
         clientAuthorities: [pki.authority.certificatePem, ...options.authentication.clientAuthorities],
       },
+      controllers: { run: chooseControllers(values.controllers), rootAuthority: authoritiesOf(values, pki) },
       logger: serverLogger(values, 'text', terminal),
       beforeReady: (listening) => replaceFile(kubeconfig, kubeconfigText(values, pki, listening)),
     };
@@ -91,12 +94,15 @@ function kubeconfigText(values: ServerFlagValues, pki: UpPki, listening: ListenA
   const serverName = certificateName(pki.serving, localAddress(values['bind-address']));
   return adminKubeconfig({
     server: localUrl(values, listening),
-    // A certificate that was given is not of our authority: what came with it is all that we know of its own.
-    authorities: [pki.authority.certificatePem, ...(isGiven(values) ? givenChain(pki.serving) : [])].join(''),
+    authorities: authoritiesOf(values, pki),
     ...(serverName !== undefined && { serverName }),
     client: pki.admin,
   });
 }
+
+/** A certificate that was given is not of our authority: what came with it is all that we know of its own. */
+const authoritiesOf = (values: ServerFlagValues, pki: UpPki): string =>
+  [pki.authority.certificatePem, ...(isGiven(values) ? givenChain(pki.serving) : [])].join('');
 
 const isGiven = (values: ServerFlagValues): boolean => values['tls-cert-file'] !== undefined;
 const givenChain = ({ certificate }: KeyPairPem): readonly string[] =>

@@ -19,6 +19,10 @@ export class ApiError extends Error {
 export const hasReason = (error: unknown, reason: Status['reason']): boolean =>
   error instanceof ApiError && error.status.reason === reason;
 
+/** True for an ApiError with that cause among its details. */
+export const hasCause = (error: unknown, reason: string): boolean =>
+  error instanceof ApiError && (error.status.details?.causes ?? []).some((cause) => cause.reason === reason);
+
 export interface ApiList<T = ApiObject> {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
   readonly items: readonly T[];
@@ -36,12 +40,24 @@ export interface ObjectEvent {
   readonly object: ApiObject;
 }
 
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+  /**
+   * Says of an event as it came, one line of JSON, that nobody needs it: reading it costs many times what looking for a
+   * word in it does. Events that are skipped are not told.
+   */
+  readonly skip?: ((line: Buffer) => boolean) | undefined;
+}
+
 /** Speaks JSON with a server. Requests are sent once; who calls decides what to repeat. */
 export class ApiClient {
   readonly #transport: Transport;
+  readonly #userAgent: string;
 
-  constructor(transport: Transport) {
+  /** `userAgent` is also the name under which the server notes who owns the fields that are written. */
+  constructor(transport: Transport, userAgent: string) {
     this.#transport = transport;
+    this.#userAgent = userAgent;
   }
 
   get<T = ApiObject>(target: string, signal?: AbortSignal): Promise<T> {
@@ -69,9 +85,11 @@ export class ApiClient {
   }
 
   /** The events of a watch, until the server ends it or the signal aborts. Throws ApiError when it is refused. */
-  async *watch(target: string, signal: AbortSignal): AsyncIterableIterator<ApiEvent> {
+  async *watch(target: string, { signal, skip }: WatchOptions): AsyncIterableIterator<ApiEvent> {
     const response = await this.#send({ method: 'GET', target, signal });
-    for await (const line of lines(response.body)) yield JSON.parse(line);
+    for await (const chunk of wholeLines(response.body)) {
+      for (const line of linesOf(chunk)) if (!skip?.(line)) yield JSON.parse(line.toString());
+    }
   }
 
   async #request<T>(request: ClientRequest): Promise<T> {
@@ -80,15 +98,17 @@ export class ApiClient {
   }
 
   async #send(request: ClientRequest): Promise<ClientResponse> {
+    // Redirects are not followed: where they lead was not meant to see the credential (CVE-2020-8559).
     const response = await this.#transport.send({
       ...request,
       headers: {
         accept: 'application/json',
+        'user-agent': this.#userAgent,
         ...(request.body !== undefined && { 'content-type': 'application/json' }),
         ...request.headers,
       },
     });
-    if (response.status < 400) return response;
+    if (response.status < 300) return response;
     throw new ApiError(statusOf(await text(response), response.status), response.status);
   }
 }
@@ -119,12 +139,27 @@ async function text({ body }: ClientResponse): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-async function* lines(body: AsyncIterable<Uint8Array>): AsyncIterableIterator<string> {
-  const decoder = new TextDecoder();
-  let rest = '';
+/** The bytes of a body again, cut behind line breaks. What follows the last one is no line, and is left out. */
+async function* wholeLines(body: AsyncIterable<Uint8Array>): AsyncIterableIterator<Buffer> {
+  let rest: Buffer[] = [];
   for await (const chunk of body) {
-    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = parts.pop() ?? '';
-    for (const line of parts) if (line !== '') yield line;
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const end = bytes.lastIndexOf(lineBreak) + 1;
+    if (end === 0) {
+      rest.push(bytes);
+      continue;
+    }
+    yield rest.length === 0 ? bytes.subarray(0, end) : Buffer.concat([...rest, bytes.subarray(0, end)]);
+    rest = end < bytes.length ? [bytes.subarray(end)] : [];
+  }
+}
+
+const lineBreak = 0x0a;
+
+function* linesOf(chunk: Buffer): IterableIterator<Buffer> {
+  for (let start = 0; start < chunk.length; ) {
+    const end = chunk.indexOf(lineBreak, start);
+    if (end > start) yield chunk.subarray(start, end);
+    start = end + 1;
   }
 }

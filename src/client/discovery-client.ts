@@ -16,7 +16,6 @@ interface GroupListDocument {
 }
 
 interface ResourceListDocument {
-  readonly groupVersion: string;
   readonly resources: readonly {
     readonly name: string;
     readonly kind: string;
@@ -25,21 +24,61 @@ interface ResourceListDocument {
   }[];
 }
 
-/** Every resource that is served now, in the preferred version of its group; subresources are left out. */
-export async function discoverResources(
-  client: ApiClient,
-  signal: AbortSignal,
-): Promise<readonly DiscoveredResource[]> {
+/** What could not be read of discovery. */
+export interface DiscoveryFailure {
+  readonly groupVersion: string;
+  /** `unavailable`: it did not answer. `malformed`: it does not call itself a group and a version. */
+  readonly type: 'unavailable' | 'malformed';
+  readonly message: string;
+}
+
+export interface Discovered {
+  readonly resources: readonly DiscoveredResource[];
+  readonly failures: readonly DiscoveryFailure[];
+}
+
+/**
+ * Every resource that is served now, in the preferred version of its group; subresources are left out. A group that
+ * fails does not hide the others. Rejects where not even the groups can be read.
+ */
+export async function discoverResources(client: ApiClient, signal: AbortSignal): Promise<Discovered> {
   const { groups } = await client.get<GroupListDocument>('/apis', signal);
-  const roots = ['/api/v1', ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
-  const found: DiscoveredResource[] = [];
-  for (const root of roots) {
-    const { groupVersion, resources } = await client.get<ResourceListDocument>(root, signal);
-    for (const { name, kind, namespaced, verbs } of resources) {
-      if (!name.includes('/')) found.push({ apiVersion: groupVersion, kind, resource: name, namespaced, verbs, root });
+  const versions = ['v1', ...groups.map(({ preferredVersion }) => preferredVersion.groupVersion)];
+  const resources: DiscoveredResource[] = [];
+  const failures: DiscoveryFailure[] = [];
+  for (const groupVersion of versions) {
+    if (groupVersion.split('/').length > 2 || groupVersion === '') {
+      failures.push({ groupVersion, type: 'malformed', message: `unexpected GroupVersion string: ${groupVersion}` });
+      continue;
+    }
+    try {
+      resources.push(...(await resourcesOf(client, groupVersion, signal)));
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = error instanceof Error ? error.message : String(error);
+      failures.push({ groupVersion, type: 'unavailable', message });
     }
   }
-  return found;
+  return { resources, failures };
+}
+
+async function resourcesOf(
+  client: ApiClient,
+  groupVersion: string,
+  signal: AbortSignal,
+): Promise<readonly DiscoveredResource[]> {
+  const root = groupVersion === 'v1' ? '/api/v1' : `/apis/${groupVersion}`;
+  const { resources } = await client.get<ResourceListDocument>(root, signal);
+  return resources
+    .filter(({ name }) => !name.includes('/'))
+    .map(({ name, kind, namespaced, verbs }) => ({
+      apiVersion: groupVersion,
+      kind,
+      resource: name,
+      namespaced,
+      verbs,
+      root,
+    }));
 }
 
 /** The path of a collection, or of one object of it. */

@@ -1,9 +1,9 @@
 import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import type { ApiClient, ApiList, ObjectEvent } from './api-client.ts';
+import { type ApiClient, ApiError, type ApiList, hasReason, type ObjectEvent } from './api-client.ts';
 
-export interface ReflectorOptions {
+export interface ReflectorOptions<T> {
   readonly client: ApiClient;
   /** Path of the collection, with its selectors as a query. */
   readonly path: string;
@@ -11,56 +11,87 @@ export interface ReflectorOptions {
   readonly logger: Logger;
   /** Ends the reflector. */
   readonly signal: AbortSignal;
+  /** What is needed of a listed object; the rest is not kept while the list is read. */
+  readonly select: (object: ApiObject) => T;
   /** The whole collection, after each list. */
-  readonly listed: (objects: readonly ApiObject[]) => void;
+  readonly listed: (items: readonly T[]) => void;
   readonly changed: (event: ObjectEvent) => void;
+  /** Events that need not be read; see WatchOptions. */
+  readonly skip?: (line: Buffer) => boolean;
 }
 
 /** Waits between attempts, in milliseconds; the last one repeats. */
 const retryMs = [100, 200, 500, 1_000, 2_000, 5_000, 10_000];
+/** Objects of one page of a list: who serves and who reads it does other things between pages. */
+const pageSize = 500;
+/** A watch ends after this many seconds at the latest, so that one whose connection died unseen is replaced. */
+const watchSeconds = 480;
+/** Watches from one version that fail one after the other before the version itself is given up. */
+const failuresMax = 3;
+
+/** History does not reach back to the version to go on from. */
+class ExpiredVersion extends Error {}
 
 /**
- * Follows a collection: lists it, then watches from the list's version. When a watch ends it goes on from the last
- * version it saw; when history does not reach back that far (410) it lists again. Runs until the signal aborts.
+ * Follows a collection: lists it, then watches from the list's version. When a watch ends or breaks it goes on from the
+ * last version it saw; when history does not reach back that far (410) it lists again. Runs until the signal aborts.
  */
-export async function reflect(options: ReflectorOptions): Promise<void> {
-  const { signal, logger, path } = options;
-  let version: string | undefined;
+export async function reflect<T>(options: ReflectorOptions<T>): Promise<void> {
+  const { signal, logger, path, clock } = options;
+  const wait = (failures: number): Promise<void> =>
+    pause(clock, retryMs[Math.min(failures, retryMs.length) - 1] ?? 0, signal);
+  const position: Position = { version: undefined };
   for (let failures = 0; !signal.aborted; ) {
+    const before = position.version;
     try {
-      version ??= await list(options);
-      const next = await follow(options, version);
-      failures = next === version ? failures + 1 : 0;
-      version = next;
+      position.version ??= await list(options);
+      await follow(options, position);
       // A watch that ends at once without an event would otherwise be opened again and again.
-      if (failures > 0) await wait(options, failures);
+      failures = position.version === before ? failures + 1 : 0;
     } catch (error) {
       if (signal.aborted) return;
-      version = undefined;
-      logger.debug('a watch is started again with a list', { path, error });
-      await wait(options, ++failures);
+      failures = position.version === before ? failures + 1 : 1;
+      if (error instanceof ExpiredVersion || failures >= failuresMax) position.version = undefined;
+      logger.debug('a watch is started again', { path, with: position.version ?? 'a list', error });
     }
+    if (failures > 0) await wait(failures);
   }
 }
 
-async function list({ client, path, signal, listed }: ReflectorOptions): Promise<string> {
-  const { items, metadata } = await client.get<ApiList>(path, signal);
-  listed(items);
-  return metadata.resourceVersion;
+/** How far the collection is known. */
+interface Position {
+  version: string | undefined;
 }
 
-/** Gives the version to go on from. Throws where only a list helps. */
-async function follow({ client, path, signal, changed }: ReflectorOptions, from: string): Promise<string> {
-  const separator = path.includes('?') ? '&' : '?';
-  const target = `${path}${separator}watch=true&allowWatchBookmarks=true&resourceVersion=${from}`;
-  let version = from;
-  for await (const event of client.watch(target, signal)) {
-    if (event.type === 'ERROR') throw new Error(event.object.message ?? 'the watch failed');
-    version = event.object.metadata.resourceVersion ?? version;
-    if (event.type !== 'BOOKMARK') changed({ type: event.type, object: event.object });
+/** Reads all pages; they show one version. */
+async function list<T>({ client, path, signal, select, listed }: ReflectorOptions<T>): Promise<string> {
+  const items: T[] = [];
+  for (let token = ''; ; ) {
+    const from = token === '' ? '' : `&continue=${encodeURIComponent(token)}`;
+    const page = await client.get<ApiList>(`${withQuery(path)}limit=${pageSize}${from}`, signal);
+    for (const object of page.items) items.push(select(object));
+    token = page.metadata.continue ?? '';
+    if (token !== '') continue;
+    listed(items);
+    return page.metadata.resourceVersion;
   }
-  return version;
 }
 
-const wait = ({ clock, signal }: ReflectorOptions, failures: number): Promise<void> =>
-  pause(clock, retryMs[Math.min(failures, retryMs.length) - 1] ?? 0, signal);
+const withQuery = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}`;
+
+/** Until the watch ends. Throws where it failed. */
+async function follow<T>(options: ReflectorOptions<T>, position: Position): Promise<void> {
+  const { client, path, signal, changed, skip } = options;
+  const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}`;
+  const target = `${withQuery(path)}${query}&resourceVersion=${position.version}`;
+  try {
+    for await (const event of client.watch(target, { signal, skip })) {
+      if (event.type === 'ERROR') throw new ApiError(event.object, event.object.code ?? 0);
+      position.version = event.object.metadata.resourceVersion ?? position.version;
+      if (event.type !== 'BOOKMARK') changed({ type: event.type, object: event.object });
+    }
+  } catch (error) {
+    const expired = hasReason(error, 'Expired') || hasReason(error, 'Gone');
+    throw expired ? new ExpiredVersion('the version is too old', { cause: error }) : error;
+  }
+}

@@ -1,5 +1,3 @@
-import { admissionChain } from '../admission/chain.ts';
-import { namespaceLifecycle } from '../admission/plugins/namespace-lifecycle.ts';
 import { withAnonymous } from '../authn/anonymous.ts';
 import type { Authenticator } from '../authn/authenticator.ts';
 import { bearerAuthenticator } from '../authn/bearer.ts';
@@ -18,8 +16,7 @@ import { ConsistencyChecker } from '../cache/consistency-checker.ts';
 import { createWatchCache } from '../cache/watch-cache.ts';
 import { ApiClient } from '../client/api-client.ts';
 import { inProcessTransport } from '../client/in-process.ts';
-import { startGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
-import { startNamespaceLifecycle } from '../controllers/namespace-lifecycle/namespace-lifecycle.ts';
+import { startControllers } from '../controllers/controllers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { listen } from '../http/listener.ts';
 import { kinds } from '../kinds/kinds.ts';
@@ -29,7 +26,8 @@ import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { createNamespaces, initialNamespaces, serverUser } from './bootstrap.ts';
+import { composeAdmission } from './admission.ts';
+import { createNamespaces, serverUser } from './bootstrap.ts';
 import { claimStore } from './claim-store.ts';
 import { Compactor } from './compactor.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
@@ -99,13 +97,12 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       logger,
     });
     shutdown.listener = listener;
-    shutdown.endWatches = () => responder.endWatches();
-    await createNamespaces(registry, find(resources, '', 'v1', 'namespaces'), dialect);
-    const client = new ApiClient(inProcessTransport(handle, (exchange) => inProcess.set(exchange, serverUser)));
     const controllers = new ClosableStack();
-    controllers.add(startNamespaceLifecycle({ client, clock, logger, finalizer: dialect.name }));
-    controllers.add(startGarbageCollector({ client, clock, logger }));
-    shutdown.add('controllers', () => controllers.close());
+    shutdown.endWatches = () => {
+      controllers.close();
+      responder.endWatches();
+    };
+    await createNamespaces(registry, find(resources, '', 'v1', 'namespaces'), dialect);
     const mismatches = counter(
       metrics,
       'orch_cache_mismatches_total',
@@ -116,6 +113,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     held.add(checker);
     await config.beforeReady?.(listener);
     health.started();
+    const { run, rootAuthority } = config.controllers;
+    const transport = inProcessTransport(handle, (exchange) => inProcess.set(exchange, serverUser));
+    const client = new ApiClient(transport, dialect.controllerManager);
+    controllers.add(startControllers(run, { client, clock, logger, dialect, rootAuthority }));
     return { address: listener.address, port: listener.port, stop: () => shutdown.stop(), done: shutdown.done };
   } catch (error) {
     await shutdown.stop();
@@ -163,19 +164,13 @@ async function openCache(
 }
 
 function openRegistry(
-  { dialect, logger, features }: ServerConfig,
+  { dialect, logger, features, admissionPlugins }: ServerConfig,
   store: Store,
   cache: WatchCache,
   resources: ResourceRegistry,
   clock: Clock,
 ): Registry {
-  const namespaces = find(resources, '', 'v1', 'namespaces');
-  const admission = admissionChain([
-    namespaceLifecycle({
-      phase: (name) => phaseOf(namespaces, name) ?? cache.fresh().then(() => phaseOf(namespaces, name) ?? 'absent'),
-      immortal: new Set(initialNamespaces(dialect).slice(0, 3)),
-    }),
-  ]);
+  const admission = composeAdmission(admissionPlugins, { dialect, clock, cache, resources, authorizer: ruleOfThumb });
   const requireCreate = async (info: ResourceRequest, user: UserInfo): Promise<void> => {
     const attributes: ResourceRequest = { ...info, verb: 'create' };
     const { verdict, reason } = await ruleOfThumb.authorize(attributes, user);
@@ -193,11 +188,6 @@ function openRegistry(
     random: systemRandom,
     logger,
   });
-}
-
-function phaseOf({ collection, objectKey }: ServedResource, name: string): 'Active' | 'Terminating' | undefined {
-  const entry = collection.get(objectKey('', name));
-  return entry && (entry.field('status.phase') === 'Terminating' ? 'Terminating' : 'Active');
 }
 
 function authenticatorOf(

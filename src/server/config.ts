@@ -1,5 +1,7 @@
+import type { PluginName } from '../admission/plugins.ts';
 import type { StaticToken } from '../authn/static-token.ts';
 import type { Logger } from '../base/logger.ts';
+import type { ControllerName } from '../controllers/controllers.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { Features } from './features.ts';
 
@@ -24,12 +26,22 @@ export interface ServerConfig {
   /** How long requests are still served while `/readyz` already fails, after a stop was asked for. Milliseconds. */
   readonly shutdownDelayMs: number;
   readonly features: Features;
+  /** Admission plugins that run, in their order. */
+  readonly admissionPlugins: readonly PluginName[];
+  readonly controllers: ControllerConfig;
   readonly logger: Logger;
   /**
    * Called once, when the store is open and the listener has its port, and waited for before `/readyz` first answers
    * 200: who sees a ready server finds what this leaves behind. When it fails, so does the start.
    */
   readonly beforeReady?: (listening: ListenAddress) => void | Promise<void>;
+}
+
+/** Controllers that run in the process of the server; none where another program runs them. */
+export interface ControllerConfig {
+  readonly run: readonly ControllerName[];
+  /** PEM of the authorities that clients in the cluster verify this server against. */
+  readonly rootAuthority: string;
 }
 
 /** What a listener listens on, as the system reports it. */

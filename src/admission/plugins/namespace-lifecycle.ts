@@ -1,60 +1,69 @@
-import { notFound, StatusError } from '../../meta/status-error.ts';
+import { notFound } from '../../meta/status-error.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
 import type { AdmissionPlugin } from '../chain.ts';
+import { admissionForbidden } from '../forbidden.ts';
+
+export type NamespacePhase = 'Active' | 'Terminating' | 'absent';
 
 export interface NamespaceLifecycleOptions {
-  /** Not older than any write acknowledged before the call. */
-  readonly phase: (
-    namespace: string,
-  ) => Promise<'Active' | 'Terminating' | 'absent'> | 'Active' | 'Terminating' | 'absent';
+  /** Not older than any write acknowledged before the call, where it says `absent`. */
+  readonly phase: (namespace: string) => Promise<NamespacePhase> | NamespacePhase;
   /** Namespaces that may not be deleted. */
   readonly immortal: ReadonlySet<string>;
+  /** `resource.group` of what may be created in any namespace, so that the answer does not tell which there are. */
+  readonly exempt: ReadonlySet<string>;
 }
 
 /**
  * Objects are created only in namespaces that are there and stay there; the namespaces that the server itself needs are
- * not deleted.
+ * not deleted. Updates and deletions go on in a namespace that is being deleted: it could not be emptied otherwise.
  */
 export function namespaceLifecycle(options: NamespaceLifecycleOptions): AdmissionPlugin {
+  const requireNamespace = (attributes: AdmissionAttributes): Promise<void> | void => {
+    if (attributes.operation === 'create') return requireActive(attributes, options);
+  };
   return {
     name: 'NamespaceLifecycle',
-    validate(attributes) {
-      const { info, operation } = attributes;
-      const isNamespace = info.group === '' && info.resource === 'namespaces';
-      if (isNamespace && operation === 'delete') return refuseImmortal(attributes, options.immortal);
-      if (!isNamespace && operation === 'create' && info.namespace !== '') return requireActive(attributes, options);
-      return undefined;
-    },
+    sideEffects: 'none',
+    concerns: (attributes) => deletesNamespace(attributes) || createsInNamespace(attributes, options),
+    mutate: (attributes) =>
+      deletesNamespace(attributes) ? refuseImmortal(attributes, options) : requireNamespace(attributes),
+    // Asked again right before the write, since other plugins may have waited.
+    validate: requireNamespace,
   };
 }
 
-function refuseImmortal({ name }: AdmissionAttributes, immortal: ReadonlySet<string>): void {
-  if (!immortal.has(name)) return;
-  throw new StatusError(
-    'Forbidden',
-    `namespaces ${JSON.stringify(name)} is forbidden: this namespace may not be deleted`,
-    {
-      details: { name, kind: 'namespaces' },
-    },
-  );
+const isNamespace = ({ info }: AdmissionAttributes): boolean => info.group === '' && info.resource === 'namespaces';
+
+const deletesNamespace = (attributes: AdmissionAttributes): boolean =>
+  isNamespace(attributes) && attributes.operation === 'delete';
+
+function createsInNamespace(attributes: AdmissionAttributes, { exempt }: NamespaceLifecycleOptions): boolean {
+  const { info, operation } = attributes;
+  if (operation !== 'create' || info.namespace === '' || isNamespace(attributes)) return false;
+  return !exempt.has(`${info.resource}.${info.group}`);
 }
 
-async function requireActive({ info, name }: AdmissionAttributes, options: NamespaceLifecycleOptions): Promise<void> {
-  const phase = await options.phase(info.namespace);
-  if (phase === 'absent') throw notFound({ group: '', resource: 'namespaces' }, info.namespace);
+function refuseImmortal(attributes: AdmissionAttributes, { immortal }: NamespaceLifecycleOptions): void {
+  if (immortal.has(attributes.name)) throw admissionForbidden(attributes, 'this namespace may not be deleted');
+}
+
+async function requireActive(
+  attributes: AdmissionAttributes,
+  { phase: phaseOf }: NamespaceLifecycleOptions,
+): Promise<void> {
+  const { namespace } = attributes.info;
+  const found = phaseOf(namespace);
+  // What is known at once is not waited for: other writes would come in between.
+  const phase = found instanceof Promise ? await found : found;
+  if (phase === 'absent') throw notFound({ group: '', resource: 'namespaces' }, namespace);
   if (phase === 'Active') return;
-  const what = info.group === '' ? info.resource : `${info.resource}.${info.group}`;
-  const why = `namespace ${info.namespace} is being terminated`;
-  throw new StatusError(
-    'Forbidden',
-    `${what} ${JSON.stringify(name)} is forbidden: unable to create new content in namespace ${info.namespace} because it is being terminated`,
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  throw admissionForbidden(attributes, why, [
     {
-      details: {
-        name,
-        ...(info.group !== '' && { group: info.group }),
-        kind: info.resource,
-        causes: [{ reason: 'NamespaceTerminating', message: why, field: 'metadata.namespace' }],
-      },
+      reason: 'NamespaceTerminating',
+      message: `namespace ${namespace} is being terminated`,
+      field: 'metadata.namespace',
     },
-  );
+  ]);
 }

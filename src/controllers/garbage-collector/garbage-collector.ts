@@ -1,18 +1,20 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
-import type { Logger } from '../../base/logger.ts';
 import { type ApiClient, hasReason, type ObjectEvent } from '../../client/api-client.ts';
 import { type DiscoveredResource, discoverResources, pathOf } from '../../client/discovery-client.ts';
 import { reflect } from '../../client/reflector.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
-import { foregroundFinalizer, type GraphNode, nodeOf, OwnershipGraph, orphanFinalizer } from './ownership-graph.ts';
+import type { ControllerContext } from '../controller.ts';
+import {
+  foregroundFinalizer,
+  type GraphNode,
+  isKept,
+  nodeOf,
+  OwnershipGraph,
+  orphanFinalizer,
+} from './ownership-graph.ts';
 
-export interface GarbageCollectorOptions {
-  readonly client: ApiClient;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
+export type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock' | 'logger'>;
 
 /** How often discovery is asked for resources that have come or gone. */
 const discoveryMs = 30_000;
@@ -22,6 +24,8 @@ const parallel = 16;
  * from another namespace cannot reach may well be there for those of its own.
  */
 const absentOwnersMax = 1_000;
+/** Owners that were there when they were last asked for, and have not been told of as deleted since. */
+const presentOwnersMax = 20_000;
 
 /** Deletes objects whose owners are gone, and does what deletions with `Foreground` and `Orphan` wait for. */
 export function startGarbageCollector(options: GarbageCollectorOptions): Closable {
@@ -37,6 +41,8 @@ class GarbageCollector implements Closable {
   readonly #toDelete: WorkQueue<string>;
   readonly #toOrphan: WorkQueue<string>;
   readonly #absent = new Set<string>();
+  /** By the owner's uid: the references by which it was found. */
+  readonly #present = new Map<string, Set<string>>();
   readonly #stop = new AbortController();
   /** By root and resource: what is watched, and how to stop watching it. */
   readonly #monitors = new Map<string, { readonly resource: DiscoveredResource; readonly stop: AbortController }>();
@@ -63,13 +69,13 @@ class GarbageCollector implements Closable {
   }
 
   async #discover(): Promise<void> {
+    const { resources, failures } = await discoverResources(this.#client, this.#stop.signal);
     const found = new Map<string, DiscoveredResource>();
-    for (const resource of await discoverResources(this.#client, this.#stop.signal)) {
-      const collected = ['list', 'watch', 'delete'].every((verb) => resource.verbs.includes(verb));
-      if (collected) found.set(pathOf(resource, ''), resource);
-    }
+    for (const resource of resources) if (isCollected(resource)) found.set(pathOf(resource, ''), resource);
+    const unknown = new Set(failures.map(({ groupVersion }) => groupVersion));
     for (const [path, { resource, stop }] of this.#monitors) {
-      if (found.has(path)) continue;
+      // What could not be discovered may still be there.
+      if (found.has(path) || unknown.has(resource.apiVersion)) continue;
       stop.abort(new Error('the resource is no longer served'));
       this.#monitors.delete(path);
       this.#unlisted.delete(path);
@@ -82,23 +88,63 @@ class GarbageCollector implements Closable {
     const stop = new AbortController();
     this.#monitors.set(path, { resource, stop });
     this.#unlisted.add(path);
-    void reflect({
+    void reflect<Listed>({
       ...this.#options,
       path,
       signal: AbortSignal.any([stop.signal, this.#stop.signal]),
-      listed: (objects) => this.#listed(path, resource, objects),
+      select: (object) => {
+        const node = nodeOf(resource, object);
+        return isKept(node) ? node : node.uid;
+      },
+      listed: (items) => this.#listed(path, resource, items),
       changed: (event) => this.#changed(resource, event),
+      skip: (line) => !this.#concerns(resource, line),
     });
   }
 
-  #listed(path: string, resource: DiscoveredResource, objects: readonly ApiObject[]): void {
-    this.#unlisted.delete(path);
-    const gone = new Set(this.#graph.ofResource(resource));
-    for (const object of objects) {
-      gone.delete(object.metadata.uid ?? '');
-      this.#see(nodeOf(resource, object));
+  /**
+   * Most objects own nothing, are owned by nothing and wait for nobody: that they are made is of no interest, and told by
+   * the words that they lack, which is much cheaper than reading them. One that is gone may have owned something; one
+   * that is changed may be one that is kept.
+   */
+  #concerns(resource: DiscoveredResource, line: Buffer): boolean {
+    if (line.includes('"ownerReferences"') || line.includes('"finalizers"')) return true;
+    if (line.includes(addedEvent)) return false;
+    return !line.includes(modifiedEvent) || this.#graph.countOf(resource) > 0;
+  }
+
+  #listed(path: string, resource: DiscoveredResource, items: readonly Listed[]): void {
+    const again = !this.#unlisted.delete(path);
+    const uids = new Set<string>();
+    for (const item of items) {
+      const uid = typeof item === 'string' ? item : item.uid;
+      uids.add(uid);
+      if (typeof item !== 'string') this.#see(item);
+      else if (this.#graph.get(uid)) this.#disconnect(uid);
     }
-    for (const uid of gone) this.#forget(uid, this.#graph.get(uid)?.namespace ?? '');
+    if (again) this.#forgetUnlisted(resource, uids);
+  }
+
+  /** Deletions that no watch told of: objects that are kept, and others that own some. */
+  #forgetUnlisted(resource: DiscoveredResource, listed: ReadonlySet<string>): void {
+    for (const uid of [...this.#graph.ofResource(resource)]) {
+      if (!listed.has(uid)) this.#forget(uid, this.#graph.get(uid)?.namespace ?? '');
+    }
+    const isOfResource = ({ apiVersion, kind }: OwnerReference): boolean =>
+      kind === resource.kind && groupOf(apiVersion) === groupOf(resource.apiVersion);
+    for (const node of this.#graph.nodes()) {
+      for (const owner of node.owners) {
+        if (!isOfResource(owner) || listed.has(owner.uid)) continue;
+        this.#present.delete(owner.uid);
+        this.#toDelete.add(node.uid);
+      }
+    }
+  }
+
+  /** An object that was kept has neither owners nor anything to wait for any more. */
+  #disconnect(uid: string): void {
+    const before = this.#graph.forget(uid);
+    this.#lookAtWaiting(before?.owners ?? []);
   }
 
   #changed(resource: DiscoveredResource, { type, object }: ObjectEvent): void {
@@ -113,10 +159,14 @@ class GarbageCollector implements Closable {
     if (node.owners.length > 0 && !sameOwners(before?.owners, node.owners)) this.#toDelete.add(node.uid);
     this.#lookAtWaiting(before?.owners ?? []);
     for (const { uid } of node.owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(node.uid);
+    if (node.waitsForDependents && !before?.waitsForDependents) {
+      for (const dependent of this.#graph.dependentsOf(node.uid)) this.#toDelete.add(dependent.uid);
+    }
   }
 
   #forget(uid: string, namespace: string): void {
     if (uid === '') return;
+    this.#present.delete(uid);
     this.#rememberAbsent(uid, namespace);
     const before = this.#graph.forget(uid);
     for (const dependent of this.#graph.dependentsOf(uid)) this.#toDelete.add(dependent.uid);
@@ -135,10 +185,28 @@ class GarbageCollector implements Closable {
     if (oldest !== undefined) this.#absent.delete(oldest);
   }
 
+  #rememberPresent(uid: string, reference: string): void {
+    const references = this.#present.get(uid) ?? new Set();
+    this.#present.set(uid, references.add(reference));
+    if (this.#present.size <= presentOwnersMax) return;
+    const [oldest] = this.#present.keys();
+    if (oldest !== undefined) this.#present.delete(oldest);
+  }
+
+  /** All owners are known to be there, and none waits for its dependents: nobody need be asked. */
+  #isSettled(node: GraphNode): boolean {
+    return node.owners.every(
+      (owner) =>
+        this.#present.get(owner.uid)?.has(referenceText(node, owner)) &&
+        !this.#graph.get(owner.uid)?.waitsForDependents,
+    );
+  }
+
   async #attemptToDelete(uid: string): Promise<void> {
     const node = this.#graph.get(uid);
     if (!node || (node.deleting && !node.waitsForDependents)) return;
-    if (this.#unlisted.size > 0) throw new Error('not all resources have been listed yet');
+    if (!node.waitsForDependents && this.#isSettled(node)) return;
+    if (node.waitsForDependents) this.#requireWholeGraph();
     const live = await this.#live(node);
     if (!live) return;
     if (node.waitsForDependents) return this.#finishForeground(node, live);
@@ -148,6 +216,12 @@ class GarbageCollector implements Closable {
     if (owners.waiting.length > 0 && this.#graph.dependentsOf(uid).length > 0)
       return this.#deleteInForeground(node, live);
     await this.#delete(node, live, policyOf(live));
+  }
+
+  /** Whether an owner is there is asked of the server; what it owns is known only from lists. */
+  #requireWholeGraph(): void {
+    const [missing] = this.#unlisted;
+    if (missing !== undefined) throw new Error(`not all resources have been listed yet: ${missing}`);
   }
 
   /** The object as it is now; undefined where it, or the one of this uid, is gone. */
@@ -180,8 +254,12 @@ class GarbageCollector implements Closable {
       this.#rememberAbsent(reference.uid, namespace);
       return 'gone';
     }
-    const waits = nodeOf(resource, owner).waitsForDependents && reference.blockOwnerDeletion === true;
-    return waits ? 'waiting' : 'there';
+    if (nodeOf(resource, owner).waitsForDependents) return 'waiting';
+    // It may have been deleted, and told of, while the answer was on its way.
+    if (!this.#absent.has(`${namespace}/${reference.uid}`)) {
+      this.#rememberPresent(reference.uid, referenceText(node, reference));
+    }
+    return 'there';
   }
 
   async #owner(path: string): Promise<ApiObject | undefined> {
@@ -234,7 +312,7 @@ class GarbageCollector implements Closable {
   async #attemptToOrphan(uid: string): Promise<void> {
     const node = this.#graph.get(uid);
     if (!node?.orphansDependents) return;
-    if (this.#unlisted.size > 0) throw new Error('not all resources have been listed yet');
+    this.#requireWholeGraph();
     for (const dependent of this.#graph.dependentsOf(uid)) await this.#disown(dependent, uid);
     const live = await this.#live(node);
     if (live) await this.#removeFinalizer(node, live, orphanFinalizer);
@@ -282,6 +360,21 @@ class GarbageCollector implements Closable {
     this.#toOrphan.close();
   }
 }
+
+/** Of a listed object: what is kept of it, or its uid. */
+type Listed = GraphNode | string;
+
+const addedEvent = '{"type":"ADDED"';
+const modifiedEvent = '{"type":"MODIFIED"';
+
+/** Events come and go by themselves, and in numbers. */
+function isCollected({ resource, verbs }: DiscoveredResource): boolean {
+  return resource !== 'events' && ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb));
+}
+
+/** The same for references that are answered alike. */
+const referenceText = ({ namespace }: GraphNode, { apiVersion, kind, name, uid }: OwnerReference): string =>
+  JSON.stringify([namespace, apiVersion, kind, name, uid]);
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
 

@@ -1,4 +1,4 @@
-import type { DiscoveredResource } from '../../client/discovery-client.ts';
+import { type DiscoveredResource, pathOf } from '../../client/discovery-client.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
 
 /** Finalizers by which a deletion waits for the collector. */
@@ -34,6 +34,10 @@ export const nodeOf = (resource: DiscoveredResource, { metadata }: ApiObject): G
   };
 };
 
+/** Objects that neither are owned nor wait for the collector are not kept. */
+export const isKept = ({ owners, waitsForDependents, orphansDependents }: GraphNode): boolean =>
+  owners.length > 0 || waitsForDependents || orphansDependents;
+
 /**
  * Who owns whom, by uid. Objects that neither are owned nor wait for the collector are not kept: whether such an owner is
  * there is asked of the server.
@@ -45,6 +49,8 @@ export const nodeOf = (resource: DiscoveredResource, { metadata }: ApiObject): G
 export class OwnershipGraph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<string>>();
+  /** Kept objects by the path of their collection. */
+  readonly #counts = new Map<string, number>();
 
   get(uid: string): GraphNode | undefined {
     return this.#nodes.get(uid);
@@ -63,13 +69,11 @@ export class OwnershipGraph {
 
   /** Takes in the newest state of an object; gives the one before, if it was kept. */
   see(node: GraphNode): GraphNode | undefined {
-    const before = this.#nodes.get(node.uid);
-    if (before) this.#unlink(before);
-    if (node.owners.length === 0 && !node.waitsForDependents && !node.orphansDependents) {
-      this.#nodes.delete(node.uid);
-      return before;
-    }
+    const before = this.forget(node.uid);
+    if (!isKept(node)) return before;
     this.#nodes.set(node.uid, node);
+    const path = pathOf(node.resource, '');
+    this.#counts.set(path, (this.#counts.get(path) ?? 0) + 1);
     for (const { uid } of node.owners) {
       const dependents = this.#dependents.get(uid);
       if (dependents) dependents.add(node.uid);
@@ -81,17 +85,29 @@ export class OwnershipGraph {
   /** The object is gone. */
   forget(uid: string): GraphNode | undefined {
     const before = this.#nodes.get(uid);
-    if (before) this.#unlink(before);
-    this.#nodes.delete(uid);
+    if (before) this.#remove(before);
     return before;
   }
 
-  #unlink({ uid, owners }: GraphNode): void {
+  #remove({ uid, owners, resource }: GraphNode): void {
+    this.#nodes.delete(uid);
+    const path = pathOf(resource, '');
+    this.#counts.set(path, (this.#counts.get(path) ?? 0) - 1);
     for (const owner of owners) {
       const dependents = this.#dependents.get(owner.uid);
       dependents?.delete(uid);
       if (dependents?.size === 0) this.#dependents.delete(owner.uid);
     }
+  }
+
+  /** All that are kept. */
+  nodes(): IterableIterator<GraphNode> {
+    return this.#nodes.values();
+  }
+
+  /** How many objects of a resource are kept. */
+  countOf(resource: DiscoveredResource): number {
+    return this.#counts.get(pathOf(resource, '')) ?? 0;
   }
 
   /** Uids of kept objects of a resource; to find those that a list no longer shows. */

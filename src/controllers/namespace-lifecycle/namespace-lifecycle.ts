@@ -1,100 +1,133 @@
-import { type Clock, pause } from '../../base/clock.ts';
-import type { Closable } from '../../base/disposable.ts';
-import type { Logger } from '../../base/logger.ts';
-import { type ApiClient, type ApiList, hasReason } from '../../client/api-client.ts';
-import { discoverResources, pathOf } from '../../client/discovery-client.ts';
-import { reflect } from '../../client/reflector.ts';
+import { pause } from '../../base/clock.ts';
+import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import { hasReason } from '../../client/api-client.ts';
+import { Informer } from '../../client/informer.ts';
+import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-
-export interface NamespaceLifecycleOptions {
-  readonly client: ApiClient;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** The entry of `spec.finalizers` that stands for this controller's work. */
-  readonly finalizer: string;
-}
+import type { ControllerContext } from '../controller.ts';
+import { conditionsAfter, type NamespaceCondition } from './conditions.ts';
+import { type Attempt, emptyNamespace, type Remainder } from './empty-namespace.ts';
 
 interface Namespace extends ApiObject {
   spec: { finalizers?: string[] };
+  status?: { conditions?: NamespaceCondition[] };
 }
 
-/** How long content that waits for others (finalizers, grace periods) is left alone before it is looked at again. */
-const recheckMs = 500;
+const parallel = 10;
+/**
+ * Pauses between attempts while content waits for others, in milliseconds; the last one repeats. A watch of what is left
+ * ends a pause early, so that they matter only where that fails.
+ */
+const pausesMs = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
+
+/** From the first object that went to the next attempt, in milliseconds. */
+const settleMs = 50;
 
 /**
- * Deletes the content of namespaces that are being deleted, then lets them go (spec section 4.3). Every kind that
- * discovery names is emptied; the namespace's own finalizer is removed when nothing is left.
+ * Deletes the content of namespaces that are being deleted, then lets them go (spec section 3.2). What is in the way
+ * stands in the namespace's status.
  */
-export function startNamespaceLifecycle(options: NamespaceLifecycleOptions): Closable {
-  const controller = new AbortController();
-  const emptier = new Emptier(options, controller.signal);
-  void reflect({
-    ...options,
-    path: '/api/v1/namespaces',
-    signal: controller.signal,
-    listed: (namespaces) => {
-      for (const namespace of namespaces) emptier.see(namespace as Namespace);
-    },
-    changed: ({ type, object }) => {
-      if (type !== 'DELETED') emptier.see(object as Namespace);
-    },
-  });
-  return { close: () => controller.abort(new Error('the controller was stopped')) };
-}
+export const startNamespaceLifecycle = (context: ControllerContext): Closable => new NamespaceLifecycle(context);
 
-class Emptier {
-  readonly #options: NamespaceLifecycleOptions;
-  readonly #signal: AbortSignal;
-  /** Names of namespaces that are being emptied. */
-  readonly #busy = new Set<string>();
+class NamespaceLifecycle implements Closable {
+  readonly #context: ControllerContext;
+  readonly #held = new ClosableStack();
+  readonly #stop = new AbortController();
+  readonly #queue: WorkQueue<string>;
+  /** By namespace: how often it was not empty yet, and what ends the watches of what was left. */
+  readonly #waiting = new Map<string, { readonly attempts: number; readonly stop: AbortController }>();
 
-  constructor(options: NamespaceLifecycleOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#signal = signal;
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
+    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (name) => this.#work(name) }));
+    this.#held.add(
+      new Informer({
+        ...context,
+        path: '/api/v1/namespaces',
+        select: ({ metadata }) => metadata.deletionTimestamp !== undefined,
+        changed: (key, terminating) => this.#see(key.slice(1), terminating),
+      }),
+    );
   }
 
-  see({ metadata }: Namespace): void {
-    const { name = '' } = metadata;
-    if (metadata.deletionTimestamp === undefined || this.#busy.has(name)) return;
-    this.#busy.add(name);
-    void this.#empty(name).finally(() => this.#busy.delete(name));
+  #see(name: string, terminating: boolean | undefined): void {
+    // Our own changes of the status come back here: whoever waits already is woken by what it waits for.
+    if (terminating && !this.#waiting.has(name)) this.#queue.add(name);
+    if (terminating === undefined) this.#forget(name);
   }
 
-  /** Until the namespace is gone; errors are waited out. */
-  async #empty(name: string): Promise<void> {
-    const { logger } = this.#options;
-    while (!this.#signal.aborted) {
-      try {
-        if (await this.#attempt(name)) return;
-      } catch (error) {
-        if (this.#signal.aborted || hasReason(error, 'NotFound')) return;
-        logger.warn('a namespace could not be emptied; it is tried again', { namespace: name, error });
+  #forget(name: string): void {
+    this.#waiting.get(name)?.stop.abort(new Error('the namespace is gone'));
+    this.#waiting.delete(name);
+  }
+
+  async #work(name: string): Promise<void> {
+    try {
+      await this.#attempt(name);
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      if (!hasReason(error, 'NotFound')) throw error;
+      this.#forget(name);
+    }
+  }
+
+  async #attempt(name: string): Promise<void> {
+    const { client, dialect } = this.#context;
+    const path = `/api/v1/namespaces/${encodeURIComponent(name)}`;
+    const namespace = await client.get<Namespace>(path, this.#stop.signal);
+    const finalizers = namespace.spec.finalizers ?? [];
+    if (namespace.metadata.deletionTimestamp === undefined || !finalizers.includes(dialect.name)) {
+      return this.#forget(name);
+    }
+    const attempt = await emptyNamespace(client, name, this.#stop.signal);
+    const latest = await this.#report(path, namespace, attempt);
+    if (!attempt.empty) return this.#wait(name, attempt);
+    const others = finalizers.filter((other) => other !== dialect.name);
+    await client.update(`${path}/finalize`, { ...latest, spec: { finalizers: others } }, this.#stop.signal);
+    this.#forget(name);
+  }
+
+  /** Gives the namespace with its conditions as they are now. */
+  async #report(path: string, namespace: Namespace, { findings }: Attempt): Promise<Namespace> {
+    const { client, clock } = this.#context;
+    const conditions = conditionsAfter(namespace.status?.conditions ?? [], findings, clock.now());
+    if (!conditions) return namespace;
+    const changed = { ...namespace, status: { ...namespace.status, conditions } };
+    return client.update<Namespace>(`${path}/status`, changed, this.#stop.signal);
+  }
+
+  /** Until something of what is left has gone; at most for a pause, which grows. */
+  #wait(name: string, { remainders, findings }: Attempt): void {
+    const before = this.#waiting.get(name);
+    before?.stop.abort(new Error('another attempt was made'));
+    const attempts = (before?.attempts ?? 0) + 1;
+    const stop = new AbortController();
+    this.#waiting.set(name, { attempts, stop });
+    for (const each of remainders) void this.#watch(name, each, AbortSignal.any([stop.signal, this.#stop.signal]));
+    const pauseMs = pausesMs[Math.min(attempts, pausesMs.length) - 1] ?? 0;
+    this.#queue.addAfter(name, pauseMs);
+    const { logger } = this.#context;
+    logger.debug('a namespace is not empty yet', { namespace: name, pauseMs, failures: findings.deletionFailures });
+  }
+
+  async #watch(name: string, { path, resourceVersion }: Remainder, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const { type } of this.#context.client.watch(`${path}?watch=true&resourceVersion=${resourceVersion}`, {
+        signal,
+      })) {
+        if (type !== 'DELETED') continue;
+        // What goes seldom goes alone.
+        await pause(this.#context.clock, settleMs, signal);
+        if (!signal.aborted) this.#queue.add(name);
+        return;
       }
-      await pause(this.#options.clock, recheckMs, this.#signal);
+    } catch {
+      // The pause ends the wait all the same.
     }
   }
 
-  /** True when nothing is left to do. */
-  async #attempt(name: string): Promise<boolean> {
-    const { client, finalizer } = this.#options;
-    const collections = await namespacedCollections(client, name, this.#signal);
-    for (const path of collections) await client.delete(path, {}, this.#signal);
-    for (const path of collections) {
-      const { items } = await client.get<ApiList>(`${path}?limit=1`, this.#signal);
-      if (items.length > 0) return false;
-    }
-    const namespace = await client.get<Namespace>(`/api/v1/namespaces/${name}`, this.#signal);
-    if (namespace.metadata.deletionTimestamp === undefined) return true;
-    const finalizers = (namespace.spec.finalizers ?? []).filter((other) => other !== finalizer);
-    await client.update(`/api/v1/namespaces/${name}/finalize`, { ...namespace, spec: { finalizers } }, this.#signal);
-    return true;
+  close(): void {
+    this.#held.close();
   }
-}
-
-/** The path of every collection of a namespace that can be emptied, by what discovery says now. */
-async function namespacedCollections(client: ApiClient, name: string, signal: AbortSignal): Promise<readonly string[]> {
-  const resources = await discoverResources(client, signal);
-  return resources
-    .filter(({ namespaced, verbs }) => namespaced && verbs.includes('deletecollection'))
-    .map((resource) => pathOf(resource, name));
 }

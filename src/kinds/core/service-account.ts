@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { boolean, list, optional } from '../../schema/schema.ts';
+import { boolean, type Infer, list, optional } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -25,6 +25,11 @@ const schema = kindSchema('api.core.v1.ServiceAccount', 'An identity for program
     { presence: 'explicit' },
   ),
 });
+
+export type ServiceAccount = Infer<typeof schema>;
+
+/** A decoded account by its static type. */
+export const asServiceAccount = (object: ApiObject): ServiceAccount => typed(schema, object);
 
 /** Secrets are named in the same namespace, so nothing but the name is kept. */
 function keepNames(object: ApiObject): void {

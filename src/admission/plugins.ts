@@ -1,0 +1,28 @@
+/**
+ * The plugins by their published names, in the order in which they run, and whether they are on unless a flag says
+ * otherwise. The order of the flags means nothing.
+ */
+const defaults = {
+  NamespaceLifecycle: true,
+  ServiceAccount: true,
+  OwnerReferencesPermissionEnforcement: false,
+} as const;
+
+export type PluginName = keyof typeof defaults;
+
+/** In the order in which they run. */
+export const pluginNames = Object.keys(defaults) as PluginName[];
+
+export const defaultPlugins: readonly PluginName[] = pluginNames.filter((name) => defaults[name]);
+
+export const isPluginName = (name: string): name is PluginName => Object.hasOwn(defaults, name);
+
+/** Which plugins run, in their order. Nothing is both enabled and disabled: callers check that. */
+export const enabledPlugins = ({
+  enable,
+  disable,
+}: {
+  readonly enable: readonly PluginName[];
+  readonly disable: readonly PluginName[];
+}): readonly PluginName[] =>
+  pluginNames.filter((name) => (defaults[name] && !disable.includes(name)) || enable.includes(name));

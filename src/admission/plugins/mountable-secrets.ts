@@ -1,0 +1,96 @@
+import type { Container } from '../../kinds/core/pod/container.ts';
+import type { EphemeralContainer } from '../../kinds/core/pod/ephemeral-container.ts';
+import type { PodSpec } from '../../kinds/core/pod/pod-spec.ts';
+import type { Volume } from '../../kinds/core/pod/volume.ts';
+import type { ServiceAccount } from '../../kinds/core/service-account.ts';
+
+type AnyContainer = Container | EphemeralContainer;
+
+const namesOf = (references: readonly { readonly name?: string }[] | undefined): ReadonlySet<string> =>
+  new Set((references ?? []).map(({ name = '' }) => name));
+
+/**
+ * Why a pod may not use a secret that it refers to: its account lists those that it may use (spec section 2.2). Undefined
+ * where all is well. Checked are volumes of type secret, environment variables and pull secrets, as published; secrets
+ * in projected volumes and of storage drivers are not.
+ */
+export function limitSecrets(spec: PodSpec, account: ServiceAccount): string | undefined {
+  const allowed = namesOf(account.secrets);
+  return (
+    volumeProblem(spec.volumes ?? [], allowed, account) ??
+    containerProblem('init container', spec.initContainers ?? [], allowed, account) ??
+    containerProblem('container', spec.containers, allowed, account) ??
+    pullSecretProblem(spec, account)
+  );
+}
+
+/** The same for containers that are added to a running pod (CVE-2023-2728), `envFrom` included (CVE-2024-3177). */
+export const limitEphemeralSecrets = (spec: PodSpec, account: ServiceAccount): string | undefined =>
+  containerProblem('ephemeral container', spec.ephemeralContainers ?? [], namesOf(account.secrets), account);
+
+const unreferenced = ({ metadata }: ServiceAccount, what = 'secret'): string =>
+  `is not allowed because service account ${metadata?.name} does not reference that ${what}`;
+
+function volumeProblem(
+  volumes: readonly Volume[],
+  allowed: ReadonlySet<string>,
+  account: ServiceAccount,
+): string | undefined {
+  const found = volumes.find(({ secret }) => secret && !allowed.has(secret.secretName ?? ''));
+  return found && `volume with secret.secretName="${found.secret?.secretName ?? ''}" ${unreferenced(account)}`;
+}
+
+function containerProblem(
+  what: string,
+  containers: readonly AnyContainer[],
+  allowed: ReadonlySet<string>,
+  account: ServiceAccount,
+): string | undefined {
+  for (const container of containers) {
+    const found = secretsOf(container).find(({ secret }) => !allowed.has(secret));
+    if (!found) continue;
+    const { by, secret } = found;
+    return `${what} ${container.name} with ${by} referencing secret.secretName="${secret}" ${unreferenced(account)}`;
+  }
+  return undefined;
+}
+
+/** The secrets that a container takes environment variables from. */
+function secretsOf({
+  env = [],
+  envFrom = [],
+}: AnyContainer): readonly { readonly by: string; readonly secret: string }[] {
+  return [
+    ...env.flatMap(({ name, valueFrom }) =>
+      valueFrom?.secretKeyRef ? [{ by: `envVar ${name}`, secret: valueFrom.secretKeyRef.name ?? '' }] : [],
+    ),
+    ...envFrom.flatMap(({ secretRef }) => (secretRef ? [{ by: 'envFrom', secret: secretRef.name ?? '' }] : [])),
+  ];
+}
+
+function pullSecretProblem({ imagePullSecrets = [] }: PodSpec, account: ServiceAccount): string | undefined {
+  const allowed = namesOf(account.imagePullSecrets);
+  const at = imagePullSecrets.findIndex(({ name = '' }) => !allowed.has(name));
+  if (at < 0) return undefined;
+  const name = imagePullSecrets[at]?.name ?? '';
+  return `imagePullSecrets[${at}].name="${name}" ${unreferenced(account, 'imagePullSecret')}`;
+}
+
+/** Whether a pod takes anything from a secret, in whatever way. */
+export function refersToSecrets(spec: PodSpec): boolean {
+  const { containers, initContainers = [], ephemeralContainers = [], imagePullSecrets = [], volumes = [] } = spec;
+  const all: readonly AnyContainer[] = [...containers, ...initContainers, ...ephemeralContainers];
+  return (
+    imagePullSecrets.length > 0 || volumes.some(volumeRefersToSecret) || all.some((each) => secretsOf(each).length > 0)
+  );
+}
+
+const volumeRefersToSecret = (volume: Volume): boolean =>
+  volume.secret !== undefined ||
+  Object.values(volume).some((source) => typeof source === 'object' && source !== null && namesSecret(source)) ||
+  (volume.projected?.sources ?? []).some(({ secret }) => secret !== undefined);
+
+/** Storage drivers have their secrets under one of these names. */
+const secretFields = ['secretRef', 'nodePublishSecretRef', 'secretName'];
+const namesSecret = (source: object): boolean =>
+  secretFields.some((field) => (source as Readonly<Record<string, unknown>>)[field] !== undefined);

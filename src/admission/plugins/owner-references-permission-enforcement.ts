@@ -1,0 +1,118 @@
+import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
+import type { ResourceName } from '../../meta/status-error.ts';
+import type { AdmissionAttributes } from '../../request/admission.ts';
+import type { UserInfo } from '../../request/user-info.ts';
+import type { AdmissionPlugin } from '../chain.ts';
+import { admissionForbidden } from '../forbidden.ts';
+
+/** What is asked of the authorizer. */
+export interface PermissionQuestion extends ResourceName {
+  readonly verb: 'delete' | 'update';
+  readonly version: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A resource that an owner reference may mean. */
+export interface OwnerResource extends ResourceName {
+  readonly version: string;
+  readonly namespaced: boolean;
+}
+
+export interface OwnerReferencesOptions {
+  readonly authorize: (question: PermissionQuestion, user: UserInfo) => Promise<PermissionAnswer> | PermissionAnswer;
+  /** The resources of a kind in a version; empty where none is served. */
+  readonly resourcesOf: (apiVersion: string, kind: string) => readonly OwnerResource[];
+}
+
+export interface PermissionAnswer {
+  readonly allowed: boolean;
+  /** For the client. May be ''. */
+  readonly reason: string;
+}
+
+/**
+ * Who names owners of an object has it deleted with them, so that only those may who may delete the object; and who lets
+ * it hold up its owner's deletion needs to be allowed to change the owner's finalizers.
+ */
+export function ownerReferencesPermissionEnforcement(options: OwnerReferencesOptions): AdmissionPlugin {
+  return {
+    name: 'OwnerReferencesPermissionEnforcement',
+    sideEffects: 'none',
+    concerns: (attributes) => !isPodStatus(attributes) && changesOwners(attributes),
+    async validate(attributes) {
+      await requireDelete(attributes, options);
+      for (const reference of newlyBlocking(attributes)) await requireFinalizers(attributes, reference, options);
+    },
+  };
+}
+
+/** The status of pods leaves owners as they are, whatever is sent. */
+const isPodStatus = ({ info: { group, resource, subresource } }: AdmissionAttributes): boolean =>
+  group === '' && resource === 'pods' && subresource === 'status';
+
+const ownersOf = (object: ApiObject | undefined): readonly OwnerReference[] => object?.metadata.ownerReferences ?? [];
+
+function changesOwners({ operation, object, old }: AdmissionAttributes): boolean {
+  if (!object || operation === 'delete') return false;
+  const [before, after] = [ownersOf(old), ownersOf(object)];
+  return before.length !== after.length || after.some((reference, at) => !isSame(reference, before[at]));
+}
+
+const isSame = (a: OwnerReference, b: OwnerReference | undefined): boolean =>
+  b !== undefined &&
+  a.uid === b.uid &&
+  a.name === b.name &&
+  a.kind === b.kind &&
+  a.apiVersion === b.apiVersion &&
+  a.controller === b.controller &&
+  a.blockOwnerDeletion === b.blockOwnerDeletion;
+
+async function requireDelete(attributes: AdmissionAttributes, { authorize }: OwnerReferencesOptions): Promise<void> {
+  const { info, name, user } = attributes;
+  const { group, version, resource, subresource, namespace } = info;
+  const answer = await authorize({ verb: 'delete', group, version, resource, subresource, namespace, name }, user);
+  if (answer.allowed) return;
+  throw admissionForbidden(
+    attributes,
+    `cannot set an ownerRef on a resource you can't delete: ${answer.reason}, <nil>`,
+  );
+}
+
+/** References that hold up their owner's deletion and did not before. */
+function newlyBlocking({ object, old }: AdmissionAttributes): readonly OwnerReference[] {
+  const blocking = new Set(
+    ownersOf(old)
+      .filter(({ blockOwnerDeletion }) => blockOwnerDeletion)
+      .map(({ uid }) => uid),
+  );
+  return ownersOf(object).filter(({ uid, blockOwnerDeletion }) => blockOwnerDeletion && !blocking.has(uid));
+}
+
+async function requireFinalizers(
+  attributes: AdmissionAttributes,
+  { apiVersion, kind, name }: OwnerReference,
+  { authorize, resourcesOf }: OwnerReferencesOptions,
+): Promise<void> {
+  const resources = resourcesOf(apiVersion, kind);
+  if (resources.length === 0) {
+    throw admissionForbidden(
+      attributes,
+      `cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion ${apiVersion} Kind ${kind}`,
+    );
+  }
+  for (const { group, version, resource, namespaced } of resources) {
+    // A reference cannot leave the namespace of the object that it stands in.
+    const namespace = namespaced ? attributes.info.namespace : '';
+    const answer = await authorize(
+      { verb: 'update', group, version, resource, subresource: 'finalizers', namespace, name },
+      attributes.user,
+    );
+    if (answer.allowed) continue;
+    throw admissionForbidden(
+      attributes,
+      `cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: ${answer.reason}, <nil>`,
+    );
+  }
+}

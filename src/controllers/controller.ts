@@ -1,0 +1,14 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { ApiClient } from '../client/api-client.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+
+/** What every controller works with. */
+export interface ControllerContext {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly dialect: Dialect;
+  /** PEM of what programs in the cluster verify the API server against. */
+  readonly rootAuthority: string;
+}

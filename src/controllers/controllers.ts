@@ -1,0 +1,72 @@
+import { type Closable, ClosableStack } from '../base/disposable.ts';
+import type { ControllerContext } from './controller.ts';
+import { startGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { startRootCaPublisher } from './namespace-content/root-ca-publisher.ts';
+import { startServiceAccountController } from './namespace-content/service-account.ts';
+import { startNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
+
+/** One controller by its published name. */
+interface ControllerEntry {
+  /** Names by which it was known before; flags take them too. */
+  readonly aliases: readonly string[];
+  readonly help: string;
+  readonly start: (context: ControllerContext) => Closable;
+}
+
+const entries = {
+  'garbage-collector-controller': {
+    aliases: ['garbagecollector', 'garbage-collector'],
+    help: 'deletes objects whose owners are gone',
+    start: startGarbageCollector,
+  },
+  'namespace-controller': {
+    aliases: ['namespace'],
+    help: 'empties namespaces that are being deleted',
+    start: startNamespaceLifecycle,
+  },
+  'serviceaccount-controller': {
+    aliases: ['serviceaccount'],
+    help: 'makes the default service account of every namespace',
+    start: startServiceAccountController,
+  },
+  'root-ca-certificate-publisher-controller': {
+    aliases: ['root-ca-cert-publisher'],
+    help: 'gives every namespace a config map with the authority of the API server',
+    start: startRootCaPublisher,
+  },
+} as const satisfies Readonly<Record<string, ControllerEntry>>;
+
+export type ControllerName = keyof typeof entries;
+
+export const controllerNames = Object.keys(entries) as ControllerName[];
+
+/** What a controller does, in a few words. */
+export const describeController = (name: ControllerName): string => entries[name].help;
+
+/**
+ * Which controllers a list chooses: `name`, `-name`, and `*` for all that are not named. What stands first counts.
+ * Throws an Error that says which item names none.
+ */
+export function chooseControllers(items: readonly string[]): readonly ControllerName[] {
+  const chosen = new Map<ControllerName, boolean>();
+  for (const item of items) {
+    if (item === '*') continue;
+    const name = nameOf(item.replace(/^-/, ''));
+    if (!name) throw new Error(`${JSON.stringify(item)} is no controller; there are ${controllerNames.join(', ')}`);
+    if (!chosen.has(name)) chosen.set(name, !item.startsWith('-'));
+  }
+  return controllerNames.filter((name) => chosen.get(name) ?? items.includes('*'));
+}
+
+const nameOf = (text: string): ControllerName | undefined =>
+  controllerNames.find((name) => {
+    const aliases: readonly string[] = entries[name].aliases;
+    return name === text || aliases.includes(text);
+  });
+
+/** Starts controllers; closing the result ends them, and the requests that they have under way. */
+export function startControllers(names: readonly ControllerName[], context: ControllerContext): Closable {
+  const running = new ClosableStack();
+  for (const name of names) running.add(entries[name].start(context));
+  return running;
+}

@@ -1,0 +1,92 @@
+import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import { hasCause, hasReason } from '../../client/api-client.ts';
+import { Informer } from '../../client/informer.ts';
+import { WorkQueue } from '../../client/work-queue.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
+import type { ControllerContext } from '../controller.ts';
+
+/** An object that every namespace has. */
+export interface KeptObject {
+  /** The path segment: `serviceaccounts`. Of the core group. */
+  readonly resource: string;
+  readonly name: string;
+  /** As it is created; its metadata has no namespace. */
+  readonly object: Omit<ApiObject, 'metadata'> & { readonly metadata: ObjectMeta };
+  /** Makes of one that is there what it should be; undefined where it is that. Absent: whatever is there will do. */
+  readonly mend?: (found: ApiObject) => ApiObject | undefined;
+}
+
+const parallel = 8;
+
+/** Has the object in every active namespace, and makes it again when somebody deletes or, with `mend`, changes it. */
+export const keepInNamespaces = (context: ControllerContext, kept: KeptObject): Closable => new Keeper(context, kept);
+
+class Keeper implements Closable {
+  readonly #context: ControllerContext;
+  readonly #kept: KeptObject;
+  readonly #held = new ClosableStack();
+  readonly #stop = new AbortController();
+  readonly #queue: WorkQueue<string>;
+  /** Whether each namespace is active. */
+  readonly #namespaces: Informer<boolean>;
+  /** The objects of that name, or, of those that nobody mends, that there is one. */
+  readonly #objects: Informer<ApiObject | true>;
+
+  constructor(context: ControllerContext, kept: KeptObject) {
+    this.#context = context;
+    this.#kept = kept;
+    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
+    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (name) => this.#keep(name) }));
+    this.#objects = this.#held.add(
+      new Informer({
+        ...context,
+        path: `/api/v1/${kept.resource}?fieldSelector=metadata.name%3D${encodeURIComponent(kept.name)}`,
+        select: (object) => (kept.mend ? object : true),
+        changed: (key) => this.#queue.add(key.slice(0, key.indexOf('/'))),
+        // Namespaces that were known before could not be judged.
+        synced: () => {
+          for (const key of this.#namespaces.keys()) this.#queue.add(key.slice(1));
+        },
+      }),
+    );
+    this.#namespaces = this.#held.add(
+      new Informer({
+        ...context,
+        path: '/api/v1/namespaces',
+        select: ({ metadata }) => metadata.deletionTimestamp === undefined,
+        changed: (key, active) => {
+          if (active) this.#queue.add(key.slice(1));
+        },
+      }),
+    );
+  }
+
+  async #keep(namespace: string): Promise<void> {
+    if (!this.#objects.synced || !this.#namespaces.get(`/${namespace}`)) return;
+    const found = this.#objects.get(`${namespace}/${this.#kept.name}`);
+    if (found === undefined) return this.#create(namespace);
+    const mended = found === true ? undefined : this.#kept.mend?.(found);
+    if (mended) await this.#context.client.update(this.#path(namespace, this.#kept.name), mended, this.#stop.signal);
+  }
+
+  async #create(namespace: string): Promise<void> {
+    const { client } = this.#context;
+    try {
+      await client.create(this.#path(namespace), this.#kept.object, this.#stop.signal);
+    } catch (error) {
+      // The namespace goes, or somebody was first: both are told of by a watch.
+      const settled =
+        hasReason(error, 'AlreadyExists') || hasReason(error, 'NotFound') || hasCause(error, 'NamespaceTerminating');
+      if (!settled) throw error;
+    }
+  }
+
+  #path(namespace: string, name?: string): string {
+    const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/${this.#kept.resource}`;
+    return name === undefined ? collection : `${collection}/${encodeURIComponent(name)}`;
+  }
+
+  close(): void {
+    this.#held.close();
+  }
+}

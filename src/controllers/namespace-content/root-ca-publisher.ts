@@ -1,0 +1,29 @@
+import type { Closable } from '../../base/disposable.ts';
+import type { ControllerContext } from '../controller.ts';
+import { keepInNamespaces } from './keep-in-namespaces.ts';
+
+/** Where pods find what to verify the API server against; mounted beside their token. */
+const key = 'ca.crt';
+
+/** Every active namespace has a config map with the authority of the API server, whatever others make of it. */
+export function startRootCaPublisher(context: ControllerContext): Closable {
+  const { dialect, rootAuthority } = context;
+  const name = dialect.rootCaConfigMap;
+  const data = { [key]: rootAuthority };
+  const annotations = {
+    [`${dialect.domain}/description`]:
+      'The certificate authority of the API server, for clients that reach it from inside the cluster. It is not promised to be good for anything else.',
+  };
+  return keepInNamespaces(context, {
+    resource: 'configmaps',
+    name,
+    object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, annotations }, data },
+    mend: (found) => (isAsWanted(found['data'], data) ? undefined : { ...found, data }),
+  });
+}
+
+const isAsWanted = (found: unknown, wanted: Readonly<Record<string, string>>): boolean =>
+  typeof found === 'object' &&
+  found !== null &&
+  Object.keys(found).length === 1 &&
+  (found as Readonly<Record<string, unknown>>)[key] === wanted[key];

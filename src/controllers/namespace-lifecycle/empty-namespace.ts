@@ -1,0 +1,140 @@
+import { type ApiClient, type ApiList, hasReason } from '../../client/api-client.ts';
+import { type DiscoveredResource, discoverResources, pathOf } from '../../client/discovery-client.ts';
+import type { Findings } from './conditions.ts';
+
+/** A collection of the namespace that is not empty yet. */
+export interface Remainder {
+  readonly path: string;
+  /** What was found belongs to this version: a watch from here on misses nothing. */
+  readonly resourceVersion: string;
+}
+
+export interface Attempt {
+  readonly findings: Findings;
+  readonly remainders: readonly Remainder[];
+  /** Nothing is left, and nothing could hide. */
+  readonly empty: boolean;
+}
+
+/** Objects of one page when what is left is counted. */
+const pageSize = 500;
+
+/**
+ * Deletes what is in a namespace, once. Pods go first, and nothing else before the last of them is gone: what protects
+ * or restricts them must not go while they run (CVE-2024-7598, KEP-5080). One kind that fails does not keep the others.
+ */
+export async function emptyNamespace(client: ApiClient, namespace: string, signal: AbortSignal): Promise<Attempt> {
+  const deletion = new Deletion(client, namespace, signal);
+  const resources = await deletion.discover();
+  const pods = resources.filter(isPods);
+  for (const resource of pods) await deletion.deleteAll(resource);
+  if (!deletion.foundAny) for (const each of resources) if (!isPods(each)) await deletion.deleteAll(each);
+  return deletion.attempt();
+}
+
+const isPods = ({ root, resource }: DiscoveredResource): boolean => root === '/api/v1' && resource === 'pods';
+
+class Deletion {
+  readonly #client: ApiClient;
+  readonly #namespace: string;
+  readonly #signal: AbortSignal;
+  readonly #discoveryFailures: string[] = [];
+  readonly #malformedGroups: string[] = [];
+  readonly #deletionFailures: string[] = [];
+  readonly #remaining = new Map<string, number>();
+  readonly #finalizers = new Map<string, number>();
+  readonly #remainders: Remainder[] = [];
+
+  constructor(client: ApiClient, namespace: string, signal: AbortSignal) {
+    this.#client = client;
+    this.#namespace = namespace;
+    this.#signal = signal;
+  }
+
+  /** Some of what was looked at is left, or could not be looked at. */
+  get foundAny(): boolean {
+    return this.#remainders.length > 0 || this.#deletionFailures.length > 0;
+  }
+
+  /** The kinds that a namespace may hold and that can be deleted. */
+  async discover(): Promise<readonly DiscoveredResource[]> {
+    try {
+      const { resources, failures } = await discoverResources(this.#client, this.#signal);
+      for (const { type, groupVersion, message } of failures) {
+        if (type === 'malformed') this.#malformedGroups.push(message);
+        else this.#discoveryFailures.push(`${groupVersion}: ${message}`);
+      }
+      return resources.filter(({ namespaced, verbs }) => namespaced && verbs.includes('delete'));
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      this.#discoveryFailures.push(messageOf(error));
+      return [];
+    }
+  }
+
+  async deleteAll(resource: DiscoveredResource): Promise<void> {
+    try {
+      const path = pathOf(resource, this.#namespace);
+      if (resource.verbs.includes('deletecollection')) await this.#client.delete(path, background, this.#signal);
+      if (!resource.verbs.includes('list')) return;
+      await this.#lookAtRest(resource, path);
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      // The kind is no longer served: then it has nothing here.
+      if (hasReason(error, 'NotFound')) return;
+      this.#deletionFailures.push(`${qualified(resource)}: ${messageOf(error)}`);
+    }
+  }
+
+  /** Counts what is left; where there is no deletion of collections, deletes one by one. */
+  async #lookAtRest(resource: DiscoveredResource, path: string): Promise<void> {
+    const together = resource.verbs.includes('deletecollection');
+    for (let token = ''; ; ) {
+      const from = token === '' ? '' : `&continue=${encodeURIComponent(token)}`;
+      const { items, metadata } = await this.#client.get<ApiList>(`${path}?limit=${pageSize}${from}`, this.#signal);
+      for (const { metadata: object } of items) {
+        if (!together && object.deletionTimestamp === undefined) await this.#deleteOne(resource, object.name ?? '');
+        for (const finalizer of object.finalizers ?? []) count(this.#finalizers, finalizer, 1);
+      }
+      if (items.length > 0) count(this.#remaining, qualified(resource), items.length);
+      token = metadata.continue ?? '';
+      if (token !== '') continue;
+      if (this.#remaining.has(qualified(resource))) {
+        this.#remainders.push({ path, resourceVersion: metadata.resourceVersion });
+      }
+      return;
+    }
+  }
+
+  async #deleteOne(resource: DiscoveredResource, name: string): Promise<void> {
+    try {
+      await this.#client.delete(pathOf(resource, this.#namespace, name), background, this.#signal);
+    } catch (error) {
+      if (!hasReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  attempt(): Attempt {
+    const findings = {
+      discoveryFailures: this.#discoveryFailures,
+      malformedGroups: this.#malformedGroups,
+      deletionFailures: this.#deletionFailures,
+      remaining: this.#remaining,
+      finalizers: this.#finalizers,
+    };
+    const failures = [findings.discoveryFailures, findings.malformedGroups, findings.deletionFailures].flat();
+    return { findings, remainders: this.#remainders, empty: failures.length === 0 && this.#remainders.length === 0 };
+  }
+}
+
+/** Nothing is orphaned: what the objects own is in the namespace too, and goes with it. */
+const background = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' };
+
+const qualified = ({ root, resource }: DiscoveredResource): string =>
+  root === '/api/v1' ? `${resource}.` : `${resource}.${root.split('/')[2]}`;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const count = (counts: Map<string, number>, name: string, by: number): void => {
+  counts.set(name, (counts.get(name) ?? 0) + by);
+};
