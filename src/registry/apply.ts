@@ -10,7 +10,6 @@ import type { ObjectWriter, UpdateView, WriteContext } from './object-writer.ts'
 import { writeSource } from './ownership.ts';
 import type { Reply } from './reply.ts';
 import type { Stored } from './stored-object.ts';
-import { checkName } from './update.ts';
 import type { RequestBody, VerbRequest } from './verb.ts';
 
 /**
@@ -66,6 +65,7 @@ function readConfiguration(request: VerbRequest, { value }: RequestBody): Config
     throw badRequest(`the name of the object (${metadata['name']}) does not match the name on the URL (${info.name})`);
   }
   metadata['name'] = info.name;
+  placeInNamespace({ metadata }, request);
   return { ...config, metadata };
 }
 
@@ -98,7 +98,7 @@ function applied(
   context: WriteContext,
   { config, force, stored }: Application,
 ) {
-  const { served, info, body } = request;
+  const { served, body } = request;
   const { commandLineClient: manager, lastAppliedAnnotation: annotation } = writer.dialect;
   const result = applyConfiguration({
     ...writeSource(context, writer.now()),
@@ -111,8 +111,6 @@ function applied(
   checkUnknown(request, [...duplicateFields(body?.duplicates ?? []), ...unknown]);
   if (result.type === 'conflicts') throw applyConflict(result.conflicts);
   const object = decodeObject(structuredClone(result.object), served.kind, () => {});
-  placeInNamespace(object, request);
-  checkName(object, info.name);
   delete object.metadata.resourceVersion;
   return object;
 }

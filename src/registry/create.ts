@@ -37,17 +37,16 @@ export function writeContext(
 }
 
 /** The namespace of the path is the object's; an object that names another one is refused (CVE-2019-11247). */
-export function placeInNamespace(object: ApiObject, { info, served }: VerbRequest): void {
+export function placeInNamespace({ metadata }: Pick<ApiObject, 'metadata'>, { info, served }: VerbRequest): void {
+  const named = metadata.namespace ?? '';
   if (served.kind.scope === 'Cluster') {
-    if (object.metadata.namespace !== undefined) {
-      throw badRequest('namespace is not allowed on this type: it is cluster-scoped');
-    }
+    if (named !== '') throw badRequest('namespace is not allowed on this type: it is cluster-scoped');
     return;
   }
-  if (object.metadata.namespace !== undefined && object.metadata.namespace !== info.namespace) {
+  if (named !== '' && named !== info.namespace) {
     throw badRequest(
-      `the namespace of the provided object does not match the namespace sent on the request (${JSON.stringify(object.metadata.namespace)}, ${JSON.stringify(info.namespace)})`,
+      `the namespace of the provided object does not match the namespace sent on the request (${JSON.stringify(named)}, ${JSON.stringify(info.namespace)})`,
     );
   }
-  object.metadata.namespace = info.namespace;
+  metadata.namespace = info.namespace;
 }

@@ -11,7 +11,7 @@ import type { AdmissionAttributes } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
-import { isStoreError } from '../store/store.ts';
+import { isStoreError, StoreError } from '../store/store.ts';
 import { trackOwners } from './ownership.ts';
 import type { ServedResource } from './resource-registry.ts';
 import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata } from './server-metadata.ts';
@@ -176,23 +176,40 @@ export class ObjectWriter {
   }
 
   async #commit(context: WriteContext, key: string, stored: Stored, step: Step): Promise<Written> {
+    const { store } = this.#parts;
     switch (step.type) {
       case 'keep':
+        await this.#requireCurrent(context, key, stored);
         return { type: 'stored', bytes: stored.bytes, object: stored.object };
       case 'remove':
-        if (!context.dryRun) await this.#parts.store.delete(key, stored.revision);
+        if (context.dryRun) await this.#requireCurrent(context, key, stored);
+        else await store.delete(key, stored.revision);
         return { type: 'removed', ...shownRemoved(step, stored) };
       case 'put': {
         const { object } = step;
         const encoded = encodeObject(object);
         // A write that changes nothing makes no new revision.
-        if (isStored(object, encoded, stored)) return { type: 'stored', bytes: stored.bytes, object: stored.object };
+        const unchanged = isStored(object, encoded, stored);
+        if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
+        if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
-        const { revision } = await this.#parts.store.update(key, encoded, stored.revision);
+        const { revision } = await store.update(key, encoded, stored.revision);
         object.metadata.resourceVersion = String(revision);
         return { type: 'stored', bytes: insertResourceVersion(encoded, revision), object };
       }
     }
+  }
+
+  /**
+   * What writes nothing is not checked by the store: that nothing is to be done must be said of the newest state, or a
+   * write would be acknowledged that another one, acknowledged before, contradicts.
+   */
+  async #requireCurrent({ served }: WriteContext, key: string, stored: Stored): Promise<void> {
+    await this.#parts.cache.fresh();
+    const newest = served.collection.get(key)?.revision;
+    if (newest !== undefined && newest > stored.revision)
+      throw new StoreError('conflict', 'a newer state is there', { key });
+    if (newest === undefined) throw new StoreError('notFound', 'it was removed meanwhile', { key });
   }
 
   /**

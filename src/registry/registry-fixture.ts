@@ -17,6 +17,15 @@ import type { PatchFormat } from './patch-formats.ts';
 import { Registry } from './registry.ts';
 import type { ListMetadata, Reply } from './reply.ts';
 import { keyPrefix, ResourceRegistry, type ServedResource } from './resource-registry.ts';
+import type { RegistryParts } from './verb.ts';
+
+interface FixtureOptions {
+  readonly store?: Store;
+  readonly clock?: Clock;
+  readonly admission?: Admission;
+  readonly requireCreate?: RegistryParts['requireCreate'];
+  readonly unsafeDeletion?: boolean;
+}
 
 /** For tests: a registry over a store, without HTTP. */
 export class RegistryFixture implements AsyncDisposable {
@@ -33,7 +42,7 @@ export class RegistryFixture implements AsyncDisposable {
     store: Store,
     clock: Clock,
     admission: Admission,
-    options: { readonly unsafeDeletion?: boolean },
+    options: Pick<FixtureOptions, 'unsafeDeletion' | 'requireCreate'>,
   ) {
     this.store = store;
     const all = kinds(orch);
@@ -53,7 +62,7 @@ export class RegistryFixture implements AsyncDisposable {
       store,
       cache: this.cache,
       admission,
-      requireCreate() {},
+      requireCreate: options.requireCreate ?? (() => {}),
       unsafeDeletion: options.unsafeDeletion ?? false,
       dialect: orch,
       clock,
@@ -62,14 +71,7 @@ export class RegistryFixture implements AsyncDisposable {
     });
   }
 
-  static async open(
-    options: {
-      readonly store?: Store;
-      readonly clock?: Clock;
-      readonly admission?: Admission;
-      readonly unsafeDeletion?: boolean;
-    } = {},
-  ): Promise<RegistryFixture> {
+  static async open(options: FixtureOptions = {}): Promise<RegistryFixture> {
     const admission = options.admission ?? { mutate() {}, validate() {} };
     const fixture = new RegistryFixture(
       options.store ?? openMemoryStore(),
