@@ -53,6 +53,8 @@ export const limits = {
   lingerBytesMax: 1024 * 1024,
   /** Objects that are often read compressed, with their compressed forms. */
   gzipKeptBytesMax: 8 * 1024 * 1024,
+  /** Longer lists in protobuf are encoded twice instead of being kept while they are sent. */
+  protobufListKeptBytes: 4 * 1024 * 1024,
   /** Buffers of 256 KiB that are kept to be filled with the next lists. */
   listChunksKept: 16,
   headerBytesMax: 64 * 1024,
@@ -146,6 +148,8 @@ export const limits = {
   etcdWriteMsMax: 10_000,
   /** How long a read that fails for a passing reason is tried again, at every endpoint. */
   etcdRetryMsMax: 15_000,
+  /** How long a server may be silent towards our own client; watches get a bookmark every minute. */
+  clientSilenceMsMax: 180_000,
   /** Pauses between attempts grow to this. */
   etcdBackoffMsMax: 2_000,
   /** How long a broken change feed tries to reconnect before its reader is told. */

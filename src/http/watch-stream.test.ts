@@ -7,6 +7,7 @@ import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../cache/cache.ts';
 import { expired } from '../meta/status-error.ts';
+import { jsonLines } from './event-framing.ts';
 import type { Exchange } from './exchange.ts';
 import { fetch2, readAll, type Started, start, until } from './listener-harness.ts';
 import { sendStatus } from './status-response.ts';
@@ -17,7 +18,9 @@ const json: WatchEncoding = {
   name: 'json',
   differsFirst: false,
   object: (entry) => entry.bytes,
-  bookmark: (revision, initialEventsEnd) => JSON.stringify({ revision, initialEventsEnd }),
+  framing: jsonLines,
+  bookmark: (revision, initialEventsEnd) => Buffer.from(JSON.stringify({ revision, initialEventsEnd })),
+  status: (status) => Buffer.from(JSON.stringify(status)),
 };
 
 const entry = (name: string): CacheEntry =>

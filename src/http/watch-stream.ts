@@ -3,10 +3,11 @@ import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../cache/cache.ts';
-import { expired, internalError, StatusError } from '../meta/status-error.ts';
+import { expired, internalError, type Status, StatusError } from '../meta/status-error.ts';
 import type { Revision } from '../store/store.ts';
+import type { EventFraming } from './event-framing.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
-import { gatherList, type ItemBytes } from './gather.ts';
+import type { ItemBytes } from './gather.ts';
 import { cacheControl } from './respond.ts';
 
 /** What a watch shows (spec sections 4.4 and 6). */
@@ -32,10 +33,13 @@ export interface WatchEncoding {
   readonly name: string;
   /** The first event's object is written differently: a table tells its columns only there. */
   readonly differsFirst: boolean;
-  /** JSON of the object of an event, in one line. */
+  readonly framing: EventFraming;
+  /** The object of an event, as the framing takes it. */
   object(entry: CacheEntry, first: boolean): Uint8Array;
-  /** JSON of the object of a bookmark, in one line; with `initialEventsEnd` it carries the annotation that says so. */
-  bookmark(revision: Revision, initialEventsEnd: boolean): string;
+  /** The object of a bookmark; with `initialEventsEnd` it carries the annotation that says so. */
+  bookmark(revision: Revision, initialEventsEnd: boolean): Uint8Array;
+  /** The object of an ERROR event. */
+  status(status: Status): Uint8Array;
 }
 
 /** Precision of timeouts and bookmarks: one timer for all watches, however many there are. */
@@ -63,8 +67,8 @@ export class WatchStreams implements Closable {
   }
 
   /**
-   * Answers an exchange with a watch: one JSON document for each event, each on a line. Throws, with nothing sent, where
-   * the watch cannot be opened; what fails later is an ERROR event with a Status, after which the stream ends.
+   * Answers an exchange with a watch. Throws, with nothing sent, where the watch cannot be opened; what fails later is an
+   * ERROR event with a Status, after which the stream ends.
    */
   serve(exchange: Exchange, source: WatchSource, encoding: WatchEncoding): void {
     if (this.#closed) {
@@ -143,7 +147,7 @@ class WatchStream implements WatchSink {
 
   async #sendInitial(writer: BodyWriter, first: CacheEntry, rest: Iterator<CacheEntry>): Promise<void> {
     try {
-      for (const chunk of gatherList(initialFraming, this.#objects(first, rest))) {
+      for (const chunk of this.#encoding.framing.added(this.#objects(first, rest))) {
         if (!writer.write(chunk.bytes, chunk.sent)) await writer.drained();
         if (this.#ended) return;
       }
@@ -184,26 +188,30 @@ class WatchStream implements WatchSink {
   closed(reason: 'slow' | 'compacted' | 'closed'): void {
     if (this.#ended) return;
     if (reason === 'compacted') {
-      this.#send(errorFrame(expired('The resourceVersion for the provided watch is too old.')));
+      this.#sendError(expired('The resourceVersion for the provided watch is too old.'));
     }
     this.end();
   }
 
-  /** The line of an event, made once for all watches that write it alike. */
+  /** The frame of an event, made once for all watches that write it alike. */
   #frame({ type, entry, encodings }: CacheEvent): Uint8Array {
-    if (this.#first && this.#encoding.differsFirst) return line(type, this.#object(entry));
+    const { framing, differsFirst, name } = this.#encoding;
+    if (this.#first && differsFirst) return framing.frame(type, this.#object(entry));
     this.#first = false;
-    const { name } = this.#encoding;
     let frame = encodings.get(name);
     if (!frame) {
-      frame = line(type, this.#encoding.object(entry, false));
+      frame = framing.frame(type, this.#encoding.object(entry, false));
       encodings.set(name, frame);
     }
     return frame;
   }
 
   #bookmark(revision: Revision, initialEventsEnd: boolean): Uint8Array {
-    return Buffer.from(`{"type":"BOOKMARK","object":${this.#encoding.bookmark(revision, initialEventsEnd)}}\n`);
+    return this.#encoding.framing.frame('BOOKMARK', this.#encoding.bookmark(revision, initialEventsEnd));
+  }
+
+  #sendError(error: StatusError): void {
+    this.#send(this.#encoding.framing.frame('ERROR', this.#encoding.status(error.toStatus())));
   }
 
   #send(frame: Uint8Array): void {
@@ -247,7 +255,7 @@ class WatchStream implements WatchSink {
     if (this.#ended) return;
     const known = error instanceof StatusError ? error : internalError(error);
     if (known.reason === 'InternalError') this.#all.logger.error('a watch failed', { error: known.cause ?? error });
-    this.#send(errorFrame(known));
+    this.#sendError(known);
     this.end();
   }
 
@@ -266,24 +274,3 @@ class WatchStream implements WatchSink {
     this.#watcher = undefined;
   }
 }
-
-const prefixes = {
-  ADDED: Buffer.from('{"type":"ADDED","object":'),
-  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
-  DELETED: Buffer.from('{"type":"DELETED","object":'),
-} as const;
-const suffix = Buffer.from('}\n');
-
-const initialFraming = { head: `${prefixes.ADDED}`, separator: `${suffix}${prefixes.ADDED}`, tail: `${suffix}` };
-
-function line(type: CacheEvent['type'], object: Uint8Array): Buffer {
-  const prefix = prefixes[type];
-  const frame = Buffer.allocUnsafe(prefix.length + object.length + suffix.length);
-  frame.set(prefix, 0);
-  frame.set(object, prefix.length);
-  frame.set(suffix, prefix.length + object.length);
-  return frame;
-}
-
-const errorFrame = (error: StatusError): Buffer =>
-  Buffer.from(`{"type":"ERROR","object":${JSON.stringify(error.toStatus())}}\n`);

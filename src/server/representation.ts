@@ -8,14 +8,17 @@ import {
   partialObjectMetadata,
 } from '../codec/partial-object-metadata.ts';
 import { encodeEnvelope } from '../codec/protobuf/envelope.ts';
+import { encodeList as encodeProtobufList } from '../codec/protobuf/list.ts';
 import { encodeTable, parseIncludeObject, type Table, type TableOptions, tableOf } from '../codec/table.ts';
 import { formatYaml } from '../codec/yaml.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import { jsonLines, protobufFrames } from '../http/event-framing.ts';
 import type { ListBody } from '../http/list-stream.ts';
 import type { Negotiated } from '../http/negotiate.ts';
 import type { WatchEncoding } from '../http/watch-stream.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ApiObject } from '../meta/api-object.ts';
+import type { Status } from '../meta/status-error.ts';
 import type { ListReply } from '../registry/reply.ts';
 import type { ServedResource } from '../registry/resource-registry.ts';
 import { messageSchema } from './message-schema.ts';
@@ -81,9 +84,18 @@ export class Representation {
     }
   }
 
-  /** A list: streamed in JSON on one line, made as a whole for formats that people read. */
-  list(reply: ListReply, { negotiated, table }: Presentation): ListRepresentation {
+  /**
+   * A list: streamed in JSON on one line, measured and then streamed in protobuf, made as a whole for formats that people
+   * read. The signal aborts when nobody waits for it any more.
+   */
+  list(
+    reply: ListReply,
+    presentation: Presentation,
+    client: { readonly signal: AbortSignal },
+  ): ListRepresentation | Promise<ListRepresentation> {
+    const { negotiated, table } = presentation;
     const { as, format, pretty } = negotiated;
+    if (format === 'protobuf') return protobufList(reply, presentation, client.signal);
     const whole = format !== 'json' || pretty;
     if (as === 'object' && !whole) return { type: 'items', ...listBody(reply) };
     const pieces = this.#listPieces(reply, as, table);
@@ -108,32 +120,57 @@ export class Representation {
 
   /** How the events of a watch are written. */
   watchEncoding({ kind, apiVersion }: ServedResource, presentation: Presentation): WatchEncoding {
-    const { as, mediaType } = presentation.negotiated;
+    const { as, format, mediaType } = presentation.negotiated;
     const { table } = presentation;
+    const inProtobuf = format === 'protobuf';
     return {
-      contentType: mediaType,
-      name: as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`,
+      contentType: inProtobuf ? `${mediaType};stream=watch` : mediaType,
+      name: `${format} ${as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`}`,
       differsFirst: as === 'Table',
+      framing: inProtobuf ? protobufFrames : jsonLines,
       object: ({ bytes }, first) => this.#eventObject(bytes, presentation, first ? 'shown' : 'omitted'),
       bookmark: (revision, initialEventsEnd) => {
         const annotations = initialEventsEnd && { annotations: { [this.#initialEventsEnd]: 'true' } };
         const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...annotations };
         const bookmark = Buffer.from(JSON.stringify({ kind: kind.kind, apiVersion, metadata }));
-        return this.#eventObject(bookmark, presentation, 'omitted').toString();
+        return this.#eventObject(bookmark, presentation, 'omitted');
       },
+      status: (status) => (inProtobuf ? protobuf(status, kind) : Buffer.from(JSON.stringify(status))),
     };
   }
 
-  #eventObject(bytes: Buffer, { negotiated, table }: Presentation, headers: 'shown' | 'omitted'): Buffer {
-    if (negotiated.as === 'object') return bytes;
-    return Buffer.from(stringifyJson(this.#shown(bytes, negotiated, { ...table, now: this.#clock.now() }, headers)));
+  #eventObject(bytes: Buffer, { negotiated, table, kind }: Presentation, headers: 'shown' | 'omitted'): Buffer {
+    const { as, format } = negotiated;
+    if (as === 'object' && format === 'json') return bytes;
+    const shown = this.#shown(bytes, negotiated, { ...table, now: this.#clock.now() }, headers);
+    return format === 'protobuf' ? protobuf(shown, kind) : Buffer.from(stringifyJson(shown));
   }
 }
 
 /** What is made of an object; each names its kind. */
 type Shown = ApiObject | Table | PartialObjectMetadata;
 
-const protobuf = (shown: Shown, kind: Kind | undefined): Buffer =>
+async function protobufList(
+  reply: ListReply,
+  { negotiated, table, kind }: Presentation,
+  signal: AbortSignal,
+): Promise<ListRepresentation> {
+  const [item, list] =
+    negotiated.as === 'object'
+      ? [reply.served.kind.kind, listHead(reply)]
+      : ['PartialObjectMetadata', { kind: 'PartialObjectMetadataList', apiVersion: table.metaVersion }];
+  const pieces = await encodeProtobufList({
+    listSchema: messageSchema(list.kind, kind),
+    itemSchema: messageSchema(item, kind),
+    head: { ...list, metadata: reply.metadata },
+    items: reply.items,
+    object: ({ bytes }) => parseStored(bytes) as ApiObject,
+    signal,
+  });
+  return { type: 'pieces', pieces };
+}
+
+const protobuf = (shown: Shown | Status, kind: Kind | undefined): Buffer =>
   encodeEnvelope(messageSchema(shown.kind, kind), { ...shown });
 
 const listHead = ({ served }: ListReply) => ({ kind: served.kind.listKind, apiVersion: served.apiVersion });

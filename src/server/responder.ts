@@ -16,7 +16,7 @@ import type { ResourceRequest } from '../request/request-info.ts';
 import type { ServerConfig } from './config.ts';
 import { ApiDocuments } from './documents.ts';
 import type { Health } from './health.ts';
-import { type Presentation, Representation } from './representation.ts';
+import { type ListRepresentation, type Presentation, Representation } from './representation.ts';
 import { readBody } from './request-body.ts';
 import type { RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
@@ -89,7 +89,7 @@ export class Responder {
       pretty: info.query.get('pretty'),
       watch: info.verb === 'watch',
       representations: representationsOf(info),
-      protobuf: info.verb !== 'watch' && info.verb !== 'list' && hasMessage(served.kind.schema),
+      protobuf: hasMessage(served.kind.schema),
     });
     const presentation = this.#representation.presentation(negotiated, served.kind, info.query);
     const reply = await registry.serve({
@@ -139,8 +139,11 @@ export class Responder {
   ): void | Promise<void> {
     const { mediaType } = presentation.negotiated;
     const options = { status: 200, contentType: mediaType, warnings, compress: this.#compresses };
-    const list = this.#representation.list(reply, presentation);
-    return list.type === 'items' ? sendList(exchange, list, options) : sendPieces(exchange, list.pieces, options);
+    const send = (list: ListRepresentation): void | Promise<void> =>
+      list.type === 'items' ? sendList(exchange, list, options) : sendPieces(exchange, list.pieces, options);
+    const list = this.#representation.list(reply, presentation, exchange);
+    if (!(list instanceof Promise)) return send(list);
+    return list.then((made) => (exchange.responded ? undefined : send(made)));
   }
 
   #sendWatch({ exchange }: RequestContext, reply: WatchReply, presentation: Presentation): void {

@@ -1,0 +1,44 @@
+import { watchFrame } from '../codec/protobuf/watch-frame.ts';
+import { type Chunk, gatherList, gatherPieces, type ItemBytes } from './gather.ts';
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+/** How the events of a watch stand one after the other (spec section 4.4). */
+export interface EventFraming {
+  /** An event, around its object as the framing's format has it. */
+  frame(type: EventType, object: Uint8Array): Buffer;
+  /** ADDED events of many objects. */
+  added(objects: Iterable<ItemBytes>): Generator<Chunk, void>;
+}
+
+const prefixOf = (type: EventType): Buffer => Buffer.from(`{"type":"${type}","object":`);
+
+const prefixes: Readonly<Record<EventType, Buffer>> = {
+  ADDED: prefixOf('ADDED'),
+  MODIFIED: prefixOf('MODIFIED'),
+  DELETED: prefixOf('DELETED'),
+  BOOKMARK: prefixOf('BOOKMARK'),
+  ERROR: prefixOf('ERROR'),
+};
+const suffix = Buffer.from('}\n');
+
+const addedFraming = { head: `${prefixes.ADDED}`, separator: `${suffix}${prefixes.ADDED}`, tail: `${suffix}` };
+
+/** A JSON document for each event, each on a line; objects are JSON in one line. */
+export const jsonLines: EventFraming = {
+  frame(type, object) {
+    const prefix = prefixes[type];
+    const frame = Buffer.allocUnsafe(prefix.length + object.length + suffix.length);
+    frame.set(prefix, 0);
+    frame.set(object, prefix.length);
+    frame.set(suffix, prefix.length + object.length);
+    return frame;
+  },
+  added: (objects) => gatherList(addedFraming, objects),
+};
+
+/** A protobuf message for each event, each with its length in front; objects are in their envelopes. */
+export const protobufFrames: EventFraming = {
+  frame: watchFrame,
+  added: (objects) => gatherPieces(Iterator.from(objects).map(({ bytes }) => watchFrame('ADDED', bytes))),
+};
