@@ -119,11 +119,11 @@ function formV3(dialect: Dialect): Form {
       parameters: operation.parameters.map(parameter),
       ...(operation.body && {
         requestBody: {
-          content: content(operation.body.schema, operation.body.mediaTypes),
+          content: content(operation.body.schema, consumed(operation, dialect)),
           ...(operation.body.required && { required: true }),
         },
       }),
-      responses: responses(operation, (schema) => ({ content: content(schema, produced(operation)) })),
+      responses: responses(operation, (schema) => ({ content: content(schema, produced(operation, dialect)) })),
     }),
   };
 }
@@ -144,8 +144,8 @@ function formV2(dialect: Dialect): Form {
     ref,
     parameter,
     operation: (operation) => ({
-      consumes: operation.body?.mediaTypes ?? ['*/*'],
-      produces: produced(operation),
+      consumes: operation.body ? consumed(operation, dialect) : ['*/*'],
+      produces: produced(operation, dialect),
       schemes: ['https'],
       parameters: [
         ...operation.parameters.map(parameter),
@@ -158,11 +158,16 @@ function formV2(dialect: Dialect): Form {
   };
 }
 
-const produced = ({ streams }: Operation): readonly string[] => [
-  'application/json',
-  'application/yaml',
-  ...(streams ? ['application/json;stream=watch'] : []),
+const consumed = ({ body, method, protobuf }: Operation, { protobufMediaType }: Dialect): readonly string[] => [
+  ...(body?.mediaTypes ?? []),
+  ...(protobuf && method !== 'patch' ? [protobufMediaType] : []),
 ];
+
+function produced({ streams, protobuf }: Operation, { protobufMediaType }: Dialect): readonly string[] {
+  const binary = protobuf ? [protobufMediaType] : [];
+  const streamed = ['application/json', ...binary].map((mediaType) => `${mediaType};stream=watch`);
+  return ['application/json', 'application/yaml', ...binary, ...(streams ? streamed : [])];
+}
 
 const reasons: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
 

@@ -1,3 +1,4 @@
+import { hasMessage } from '../codec/protobuf/message.ts';
 import type { GroupVersionKind, Kind, Subresource } from '../kinds/kind.ts';
 import { type Parameter, parameterSets, pathParameters } from './parameters.ts';
 import { patchMediaTypes } from './patch-formats.ts';
@@ -22,6 +23,8 @@ export interface Operation {
     | undefined;
   readonly responses: Readonly<Record<string, SchemaRef>>;
   readonly streams: boolean;
+  /** Its objects have a protobuf form, in which they are sent and taken beside the text formats. Patches have none. */
+  readonly protobuf: boolean;
 }
 
 /** The schemas that operations need beside their kinds. */
@@ -77,6 +80,7 @@ function operation({ kind }: ServedResource, draft: Draft): Operation {
     body: draft.body,
     responses: draft.responses,
     streams: draft.streams ?? false,
+    protobuf: hasMessage(kind.schema),
   };
 }
 
