@@ -4,6 +4,7 @@ import type { CommandLoaders } from './help.ts';
 export const commands: CommandLoaders = {
   up: async () => (await import('./up.ts')).up,
   apiserver: async () => (await import('./apiserver.ts')).apiserver,
+  'controller-manager': async () => (await import('./controller-manager.ts')).controllerManager,
   backup: async () => (await import('./backup.ts')).backup,
   restore: async () => (await import('./restore.ts')).restore,
   version: async () => (await import('./version.ts')).version,

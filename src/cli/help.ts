@@ -18,7 +18,7 @@ export const helpOf = (commands: CommandLoaders): Command =>
 
 async function overview(commands: CommandLoaders): Promise<string> {
   const rows = await Promise.all(
-    Object.entries(commands).map(async ([name, load]) => `  ${name.padEnd(11)}${(await load()).summary}\n`),
+    Object.entries(commands).map(async ([name, load]) => `  ${name.padEnd(20)}${(await load()).summary}\n`),
   );
   return `A cluster control plane without a cluster.\n\nUsage: orch COMMAND [FLAGS]\n\n${rows.join('')}`;
 }

@@ -1,39 +1,19 @@
 import type { RunningServer, ServerConfig } from '../server/config.ts';
+import { untilStopped } from './until-stopped.ts';
 import { UsageError } from './usage-error.ts';
 
-/**
- * Starts a server and keeps it until a signal ends it. SIGTERM and SIGINT stop it in order; a second signal ends the
- * process where it stands, which costs nothing that was acknowledged. Resolves to the exit code.
- */
+/** Starts a server and keeps it until a signal ends it, in order. Resolves to the exit code. */
 export async function runServer(config: ServerConfig, started: (server: RunningServer) => void): Promise<number> {
   const { startServer } = await import('../server/compose.ts');
-  const { logger } = config;
-  const stopAsked = Promise.withResolvers<void>();
-  let signals = 0;
-  const onSignal = (signal: NodeJS.Signals): void => {
-    signals += 1;
-    if (signals > 1) process.exit(1);
-    logger.info('stopping', { signal });
-    stopAsked.resolve();
-  };
-  const onUncaught = (error: unknown): void => {
-    logger.error('the process ends: an error that nobody handled', { error });
-    process.exit(1);
-  };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('uncaughtException', onUncaught);
-  try {
+  return untilStopped(config.logger, async (stopped) => {
     const server = await startServer(config).catch((error: unknown) => {
       throw explainListenError(error, config);
     });
     started(server);
-    await Promise.race([stopAsked.promise, server.done]);
+    await Promise.race([stopped, server.done]);
     await server.stop();
     await server.done;
-    logger.info('stopped');
-    return 0;
-  } finally {
-    process.off('SIGTERM', onSignal).off('SIGINT', onSignal).off('uncaughtException', onUncaught);
-  }
+  });
 }
 
 /** The operating system's refusals to listen, in the words of the flags that caused them. */

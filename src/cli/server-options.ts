@@ -130,8 +130,8 @@ function readPair(
   return { certificate: pair.certificatePem, key: pair.keyPem };
 }
 
-/** A file of certificates, each of them checked. */
-function readBundle(flag: string, file: string): string {
+/** The certificates in the file of a flag, each of them checked, as PEM. */
+export function readBundle(flag: string, file: string): string {
   return named(flag, () =>
     readCertificates(file)
       .map((certificate) => certificate.toString())

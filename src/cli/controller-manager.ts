@@ -1,0 +1,181 @@
+import { hostname } from 'node:os';
+import { pause, systemClock } from '../base/clock.ts';
+import { createLogger } from '../base/logger.ts';
+import { systemRandom } from '../base/random.ts';
+import { ApiClient } from '../client/api-client.ts';
+import { httpTransport } from '../client/http-transport.ts';
+import { readKubeconfig } from '../client/kubeconfig.ts';
+import { defaultTiming, type ElectionTiming, leadOnce } from '../client/leader-election.ts';
+import type { ControllerContext } from '../controllers/controller.ts';
+import { type ControllerName, chooseControllers, startControllers } from '../controllers/controllers.ts';
+import { dialectNames, dialects } from '../dialect/dialects.ts';
+import { defineCommand } from './command.ts';
+import { controllersFlag } from './controllers-flag.ts';
+import { boolean, choice, duration, type FlagValues, file, integer, optionalText } from './flags.ts';
+import { readBundle } from './server-options.ts';
+import { untilStopped } from './until-stopped.ts';
+import { UsageError } from './usage-error.ts';
+import { productVersion } from './version.ts';
+
+const flags = {
+  controllers: controllersFlag,
+  dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
+  kubeconfig: file({ help: 'connection file that says where the API server is, and who we are' }),
+  'leader-elect': boolean({ default: true, help: 'run the controllers only while no other program does' }),
+  'leader-elect-lease-duration': duration({
+    default: defaultTiming.leaseMs,
+    defaultText: '15s',
+    help: 'how long others wait after the last renewal before they take over',
+  }),
+  'leader-elect-renew-deadline': duration({
+    default: defaultTiming.renewMs,
+    defaultText: '10s',
+    help: 'how long the leader tries to renew before it stops leading; less than the lease duration',
+  }),
+  'leader-elect-resource-name': optionalText({
+    placeholder: 'NAME',
+    help: 'the lease that is competed for',
+    defaultText: "the name of this program in the dialect's words",
+  }),
+  'leader-elect-resource-namespace': optionalText({
+    placeholder: 'NAMESPACE',
+    help: 'where that lease is',
+    defaultText: 'the system namespace',
+  }),
+  'leader-elect-retry-period': duration({
+    default: defaultTiming.retryMs,
+    defaultText: '2s',
+    help: 'between attempts to take or renew the lease; less than the renew deadline',
+  }),
+  'root-ca-file': file({
+    help: 'authorities (PEM) that are published in every namespace',
+    defaultText: 'those of the connection file',
+  }),
+  v: integer({ min: 0, max: 10, default: 0, help: 'detail of the log; from 4 on for finding errors' }),
+} as const;
+
+type Values = FlagValues<typeof flags>;
+
+export const controllerManager = defineCommand({
+  summary: 'The controllers, as a client of an API server',
+  description:
+    'Runs the controllers against the API server of a connection file. Of several programs one runs them, the others wait\n' +
+    'until it ends or loses its lease. The log goes to standard error, a JSON object a line.',
+  flags,
+  async run(values, terminal) {
+    const { kubeconfig } = values;
+    if (kubeconfig === undefined) throw new UsageError('--kubeconfig is missing: --kubeconfig=FILE');
+    const timing = readTiming(values);
+    const { authorities, ...connection } = readKubeconfig(kubeconfig);
+    const caFile = values['root-ca-file'];
+    const rootAuthority = (caFile === undefined ? authorities : readBundle('root-ca-file', caFile)) ?? '';
+    const clock = systemClock;
+    const level = values.v >= debugVerbosity ? 'debug' : 'info';
+    const logger = createLogger({ level, format: 'json', clock, write: terminal.err });
+    const dialect = dialects[values.dialect];
+    const transport = httpTransport({ ...connection, authorities, clock });
+    const client = new ApiClient(transport, `${dialect.controllerManager}/${productVersion}`);
+    try {
+      return await untilStopped(logger, (_stopped, signal) =>
+        manage(values, timing, { client, clock, logger, dialect, rootAuthority }, signal),
+      );
+    } finally {
+      transport.close();
+    }
+  },
+});
+
+/** From here on the log tells every step. */
+const debugVerbosity = 4;
+
+function readTiming(values: Values): ElectionTiming {
+  const timing = {
+    leaseMs: values['leader-elect-lease-duration'],
+    renewMs: values['leader-elect-renew-deadline'],
+    retryMs: values['leader-elect-retry-period'],
+  };
+  if (timing.renewMs >= timing.leaseMs) {
+    throw new UsageError('--leader-elect-renew-deadline: must be less than --leader-elect-lease-duration');
+  }
+  if (timing.retryMs <= 0 || timing.retryMs >= timing.renewMs) {
+    throw new UsageError(
+      '--leader-elect-retry-period: must be more than 0 and less than --leader-elect-renew-deadline',
+    );
+  }
+  return timing;
+}
+
+/** Until a signal; fails when the leadership is lost, so that whoever supervises the program starts it anew. */
+async function manage(
+  values: Values,
+  timing: ElectionTiming,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock, logger, dialect } = context;
+  await requireDialect(context, signal);
+  const names = chooseControllers(values.controllers).filter((name) => isPossible(name, context));
+  if (!values['leader-elect']) return runControllers(names, context, signal);
+  const namespace = values['leader-elect-resource-namespace'] ?? dialect.namespaces.system;
+  const apiVersion = `${dialect.group('coordination')}/v1`;
+  await leadOnce(
+    {
+      client,
+      clock,
+      logger,
+      timing,
+      signal,
+      apiVersion,
+      leases: `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/leases`,
+      name: values['leader-elect-resource-name'] ?? dialect.controllerManager,
+      identity: `${hostname()}_${systemRandom.uuid()}`,
+    },
+    (term) => runControllers(names, context, term),
+  );
+  if (!signal.aborted) throw new Error('the lease was lost; the controllers have stopped');
+}
+
+async function runControllers(
+  names: readonly ControllerName[],
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const running = startControllers(names, context);
+  context.logger.info('controllers run', { controllers: names });
+  await aborted(signal);
+  running.close();
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** Without an authority there is nothing to publish; such a server is verified by what every system trusts. */
+function isPossible(name: ControllerName, { rootAuthority, logger }: ControllerContext): boolean {
+  if (name !== 'root-ca-certificate-publisher-controller' || rootAuthority !== '') return true;
+  logger.warn('nothing to publish: neither --root-ca-file nor the connection file names an authority');
+  return false;
+}
+
+/** Between attempts to reach a server that is not there yet. Milliseconds. */
+const reachMs = 1_000;
+
+/** Waits for the server. One that speaks another dialect would be asked for what it does not have, again and again. */
+async function requireDialect(
+  { client, clock, logger, dialect }: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const { groups } = await client.get<{ groups: readonly { name: string }[] }>('/apis', signal);
+      if (groups.some(({ name }) => name === dialect.group('coordination'))) return;
+      throw new UsageError(`--dialect: the server does not speak the dialect ${dialect.name}`);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      if (!signal.aborted) logger.warn('the server cannot be reached yet', { error });
+    }
+    await pause(clock, reachMs, signal);
+  }
+}
