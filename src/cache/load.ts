@@ -11,12 +11,13 @@ export async function* readPages(
   at: Revision,
 ): AsyncGenerator<readonly StoreRecord[], void> {
   const limit = limits.cacheLoadPageMax;
-  let next: Promise<Page> | undefined = store.list(prefix, { at, limit });
+  const remaining = 'whether';
+  let next: Promise<Page> | undefined = store.list(prefix, { at, limit, remaining });
   while (next) {
     const page: Page = await next;
     const { records } = page;
     const after: string | undefined = records.at(-1)?.key;
-    next = page.remaining > 0 && after !== undefined ? store.list(prefix, { at, limit, after }) : undefined;
+    next = page.remaining > 0 && after !== undefined ? store.list(prefix, { at, limit, after, remaining }) : undefined;
     // Its failure shows when it is awaited, which may be later than now.
     next?.catch(() => {});
     yield records;

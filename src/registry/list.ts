@@ -89,10 +89,17 @@ function take(
 async function fromStore(scope: Scope, store: Store, at: Revision): Promise<ListReply> {
   const { served, prefix, options } = scope;
   const wanted = options.limit ?? Number.POSITIVE_INFINITY;
+  // Only a page that is cut, and without a selector, says how many follow.
+  const remaining = options.limit === undefined || options.selection.matches ? 'whether' : 'exact';
   const items: CacheEntry[] = [];
   let after = options.after === undefined ? undefined : prefix + options.after;
   for (;;) {
-    const page = await store.list(prefix, { at, limit: limits.storePageMax, ...(after !== undefined && { after }) });
+    const page = await store.list(prefix, {
+      at,
+      limit: limits.storePageMax,
+      remaining,
+      ...(after !== undefined && { after }),
+    });
     for (const [index, record] of page.records.entries()) {
       const entry = served.collection.decode(record);
       if (options.selection.matches && !options.selection.matches(entry)) continue;

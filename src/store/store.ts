@@ -28,15 +28,21 @@ export interface ListOptions {
   readonly at?: Revision;
   /** Only keys that sort after this one. Keys sort by their UTF-8 bytes. */
   readonly after?: string;
-  /** At most this many records. Absent: all. */
+  /** At most this many records. Absent: all. 0: only what remains is asked for. */
   readonly limit?: number;
+  /**
+   * How well `Page.remaining` must be known. `exact`, which is what is done where this is absent: the number; costs up to
+   * O(keys that follow). `whether`: at least 1 where a key follows, else 0, in O(log n) where the driver can; it may give
+   * the number.
+   */
+  readonly remaining?: 'exact' | 'whether';
 }
 
 export interface Page {
   readonly records: readonly StoreRecord[];
   /** The revision that the page shows: `at`, or the head when `at` was absent. */
   readonly revision: Revision;
-  /** How many keys of the prefix follow the last record of this page. */
+  /** How many keys of the prefix follow the last record of this page; no more than whether any do, if that was asked. */
   readonly remaining: number;
 }
 

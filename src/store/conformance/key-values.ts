@@ -209,6 +209,41 @@ export const listGuarantees = (guarantee: Guarantee): void => {
     }
   });
 
+  guarantee('pages follow each other when only asked whether there are more', async ({ store }) => {
+    const all: StoreRecord[] = [];
+    for (let index = 10; index < 35; index++) all.push(await written(store, `/page/${index}`, `value ${index}`));
+    await written(store, '/pagf', 'outside');
+    const gone = await written(store, '/page/99', 'deleted');
+    await store.delete(gone.key, gone.revision);
+    for (const limit of [1, 7, 24, 25, 26]) {
+      const seen: StoreRecord[] = [];
+      let page = await store.list('/page/', { limit, remaining: 'whether' });
+      for (;;) {
+        seen.push(...page.records);
+        const following = all.length - seen.length;
+        assert.equal(page.remaining > 0, following > 0, `limit ${limit}`);
+        assert.ok(page.remaining <= following, `limit ${limit}`);
+        if (page.remaining === 0) break;
+        const after = seen.at(-1)?.key ?? '';
+        page = await store.list('/page/', { limit, at: page.revision, after, remaining: 'whether' });
+      }
+      assertSameRecords(seen, all);
+    }
+  });
+
+  guarantee('a page of no records says what remains', async ({ store }) => {
+    for (const name of ['b', 'd', 'f']) await written(store, `/p/${name}`, name);
+    for (const [after, expected] of Object.entries({ '': 3, '/p/b': 2, '/p/c': 2, '/p/f': 0, '/z': 0 })) {
+      for (const how of [{}, { remaining: 'exact' }] as const) {
+        const page = await store.list('/p/', { after, limit: 0, ...how });
+        assert.deepEqual(page.records, []);
+        assert.equal(page.remaining, expected, `after ${after}`);
+      }
+      const asked = await store.list('/p/', { after, limit: 0, remaining: 'whether' });
+      assert.equal(asked.remaining > 0, expected > 0, `after ${after}`);
+    }
+  });
+
   guarantee('a page may start after any key', async ({ store }) => {
     const all: StoreRecord[] = [];
     for (const name of ['b', 'd', 'f']) all.push(await written(store, `/p/${name}`, name));

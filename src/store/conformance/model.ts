@@ -39,6 +39,7 @@ type Operation =
       readonly prefix: string;
       readonly after: string | undefined;
       readonly limit: number | undefined;
+      readonly remaining: 'exact' | 'whether' | undefined;
       readonly back: number | undefined;
     }
   | { readonly verb: 'compact'; readonly back: number };
@@ -60,7 +61,8 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
       verb: fc.constant('list'),
       prefix: fc.constantFrom('', 'a', 'a/', 'b', 'é', '😀', 'none'),
       after: fc.option(keys, { nil: undefined }),
-      limit: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
+      limit: fc.option(fc.integer({ min: 0, max: 5 }), { nil: undefined }),
+      remaining: fc.constantFrom(undefined, 'exact', 'whether'),
       back,
     }),
   },
@@ -140,11 +142,12 @@ const compareLists = async (
 ): Promise<void> => {
   const at = model.revisionBack(operation.back);
   const after = operation.after === undefined ? undefined : prefix + operation.after;
-  const { limit } = operation;
+  const { limit, remaining } = operation;
   const read = store.list(prefix + operation.prefix, {
     ...(at === undefined ? {} : { at }),
     ...(after === undefined ? {} : { after }),
     ...(limit === undefined ? {} : { limit }),
+    ...(remaining === undefined ? {} : { remaining }),
   });
   if (model.forgot(at)) {
     await outcome(read, 'compacted');
@@ -153,7 +156,9 @@ const compareLists = async (
   const all = model.list(prefix + operation.prefix, after, at);
   const page = await read;
   assertSameRecords(page.records, all.slice(0, limit));
-  assert.equal(page.remaining, all.length - page.records.length);
+  const following = all.length - page.records.length;
+  if (remaining !== 'whether') assert.equal(page.remaining, following);
+  else assert.ok(page.remaining > 0 === following > 0 && page.remaining <= following, `${page.remaining} remain`);
   if (at !== undefined) assert.equal(page.revision, at);
   else assert.ok(page.revision >= model.latest);
 };

@@ -74,7 +74,7 @@ class MemoryStore implements Store {
       const record = this.#recordAt(versions, revision);
       if (!record) continue;
       if (records.length < limit) records.push(record);
-      else remaining++;
+      else if (remaining++ === 0 && options.remaining === 'whether') break;
     }
     return { records, revision, remaining };
   }

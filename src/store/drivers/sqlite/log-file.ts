@@ -20,8 +20,8 @@ export interface LogFile {
   get(key: string, at: Revision | undefined): ArrayBuffer;
   /** Packed records in order of key: a slice, which may end early. Empty only where nothing follows. */
   scan(range: KeyRange, limit: number): ArrayBuffer;
-  /** Counts keys: a slice, which ends at `last`. Absent where nothing follows. */
-  count(range: KeyRange): { readonly count: number; readonly last: string | undefined };
+  /** Counts keys, at most `max`: a slice, which ends at `last`. Absent where nothing follows. */
+  count(range: KeyRange, max: number): { readonly count: number; readonly last: string | undefined };
   /** Packed changes after a revision: a slice, which may end early. Empty only where nothing follows. */
   history(after: Revision): ArrayBuffer;
   /** Makes it durable that history before `upTo` is forgotten. */
@@ -55,8 +55,6 @@ export interface KeyRange {
 /** Bytes after which a slice of records or changes ends. Milliseconds of work: what a write may have to wait for. */
 const sliceBytesMax = 512 * 1024;
 const sliceRowsMax = 1_000;
-/** Keys in a slice of a count, which reads the index only. */
-const countRowsMax = 10_000;
 /** Rows looked at, and pages moved, in one transaction of compaction. */
 const sweepRowsMax = 500;
 const giveBackPagesMax = 128;
@@ -137,13 +135,10 @@ export class SqliteLogFile implements LogFile {
     });
   }
 
-  count(range: KeyRange): { readonly count: number; readonly last: string | undefined } {
+  count(range: KeyRange, max: number): { readonly count: number; readonly last: string | undefined } {
     return this.#reading(({ statements }) => {
       const [from, until] = boundsOf(range);
-      const row = statements.count.get(from, until, range.at, countRowsMax) as unknown as readonly [
-        number,
-        Uint8Array | null,
-      ];
+      const row = statements.count.get(from, until, range.at, max) as unknown as readonly [number, Uint8Array | null];
       return { count: row[0], last: row[1] === null ? undefined : Buffer.from(row[1]).toString() };
     });
   }
