@@ -98,3 +98,24 @@ test('ranges and ranks agree with comparing every key', () => {
     }),
   );
 });
+
+test('keys of any kind find their place among keys that sort natively, and may join them', () => {
+  const plain = fc.nat(300).map((number) => `/ns/${number}`);
+  const others = fc.string({ unit: 'binary', maxLength: 3 }).filter((key) => key.isWellFormed());
+  fc.assert(
+    fc.property(fc.uniqueArray(plain, { minLength: 80 }), fc.array(others, { minLength: 1 }), (initial, joining) => {
+      const model = new Map(initial.map((key, value) => [key, { key, value }]));
+      const entries = SortedEntries.fromSorted(inOrder(model.values()));
+      const before = { snapshot: entries.snapshot(), items: inOrder(model.values()) };
+      for (const [value, key] of joining.map((end) => `/ns/1${end}`).entries()) {
+        assert.equal(entries.rank(key), [...model.keys()].filter((held) => compareKeys(held, key) < 0).length);
+        entries.set({ key, value });
+        model.set(key, { key, value });
+        assert.deepEqual(entries.get(key), { key, value });
+      }
+      assert.deepEqual(all(entries), inOrder(model.values()));
+      assert.deepEqual(all(before.snapshot), before.items);
+    }),
+    { numRuns: 100 },
+  );
+});

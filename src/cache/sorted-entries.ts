@@ -1,4 +1,4 @@
-import { compareKeys } from '../store/key-order.ts';
+import { compareKeys, sortsNatively } from '../store/key-order.ts';
 
 /** What the collection sorts by. */
 export interface Keyed {
@@ -24,6 +24,9 @@ class Leaf<T extends Keyed> {
     return this.items.length;
   }
 }
+
+/** How keys are compared: 'native' while every key that was ever put in sorts natively, which most do and is faster. */
+type KeyOrder = 'native' | 'bytes';
 
 class Branch<T extends Keyed> {
   readonly owner: object;
@@ -62,18 +65,21 @@ export type ReadonlySortedEntries<T extends Keyed> = Pick<SortedEntries<T>, 'siz
 export class SortedEntries<T extends Keyed> {
   #owner: object = {};
   #root: Node<T>;
+  #order: KeyOrder;
 
-  private constructor(root: Node<T>) {
+  private constructor(root: Node<T>, order: KeyOrder) {
     this.#root = root;
+    this.#order = order;
   }
 
   static empty<T extends Keyed>(): SortedEntries<T> {
-    return new SortedEntries<T>(new Leaf<T>({}, []));
+    return new SortedEntries<T>(new Leaf<T>({}, []), 'native');
   }
 
   /** Builds the tree of items that are in order already, without two of the same key. O(n). */
   static fromSorted<T extends Keyed>(items: readonly T[]): SortedEntries<T> {
     const owner = {};
+    const order = items.every(({ key }) => sortsNatively(key)) ? 'native' : 'bytes';
     // Not filled up, so that the first writes to a node don't split it at once.
     const perNode = (nodeItemsMax * 3) / 4;
     let level: Node<T>[] = [];
@@ -93,7 +99,7 @@ export class SortedEntries<T extends Keyed> {
       level = above;
       lows = lowsAbove;
     }
-    return new SortedEntries<T>(level[0] ?? new Leaf<T>(owner, []));
+    return new SortedEntries<T>(level[0] ?? new Leaf<T>(owner, []), order);
   }
 
   get size(): number {
@@ -102,13 +108,14 @@ export class SortedEntries<T extends Keyed> {
 
   get(key: string): T | undefined {
     let node = this.#root;
-    while (node instanceof Branch) node = childAt(node, childIndex(node.lows, key));
-    const item = node.items[firstNotBelow(node.items, key)];
+    while (node instanceof Branch) node = childAt(node, childIndex(this.#order, node.lows, key));
+    const item = node.items[firstNotBelow(this.#order, node.items, key)];
     return item?.key === key ? item : undefined;
   }
 
   /** Puts the item in, in place of the one with its key, which is returned. */
   set(item: T): T | undefined {
+    if (this.#order === 'native' && !sortsNatively(item.key)) this.#order = 'bytes';
     const { node, split, replaced } = this.#set(this.#root, item);
     this.#root = split
       ? new Branch(this.#owner, [node, split.node], ['', split.low], node.size + split.node.size)
@@ -129,7 +136,7 @@ export class SortedEntries<T extends Keyed> {
   /** The same items, in a tree of their own. O(1): writes to either copy what they change. */
   snapshot(): SortedEntries<T> {
     this.#owner = {};
-    return new SortedEntries<T>(this.#root);
+    return new SortedEntries<T>(this.#root, this.#order);
   }
 
   /** How many keys sort before `key`. */
@@ -137,11 +144,11 @@ export class SortedEntries<T extends Keyed> {
     let rank = 0;
     let node = this.#root;
     while (node instanceof Branch) {
-      const index = childIndex(node.lows, key);
+      const index = childIndex(this.#order, node.lows, key);
       for (let before = 0; before < index; before++) rank += childAt(node, before).size;
       node = childAt(node, index);
     }
-    return rank + firstNotBelow(node.items, key);
+    return rank + firstNotBelow(this.#order, node.items, key);
   }
 
   /** Items in order, from `start` up to but without `end` (undefined: to the last). The tree must not change meanwhile. */
@@ -149,17 +156,17 @@ export class SortedEntries<T extends Keyed> {
     const path: { readonly branch: Branch<T>; index: number }[] = [];
     let node = this.#root;
     while (node instanceof Branch) {
-      const index = childIndex(node.lows, start.key);
+      const index = childIndex(this.#order, node.lows, start.key);
       path.push({ branch: node, index });
       node = childAt(node, index);
     }
-    let at = firstNotBelow(node.items, start.key);
+    let at = firstNotBelow(this.#order, node.items, start.key);
     if (start.exclusive && node.items[at]?.key === start.key) at++;
     for (let leaf: Leaf<T> | undefined = node; leaf; leaf = nextLeaf(path), at = 0) {
       const { items } = leaf;
       const last = items.at(-1);
       const inside = last === undefined || end === undefined || compareKeys(last.key, end) < 0;
-      const stop = inside ? items.length : firstNotBelow(items, end);
+      const stop = inside ? items.length : firstNotBelow(this.#order, items, end);
       for (; at < stop; at++) yield items[at] as T;
       if (!inside) return;
     }
@@ -168,7 +175,7 @@ export class SortedEntries<T extends Keyed> {
   #set(node: Node<T>, item: T): { node: Node<T>; split?: { low: string; node: Node<T> }; replaced?: T } {
     if (node instanceof Leaf) return this.#setInLeaf(node, item);
     const branch = this.#ownedBranch(node);
-    const index = childIndex(branch.lows, item.key);
+    const index = childIndex(this.#order, branch.lows, item.key);
     const { node: child, split, replaced } = this.#set(childAt(branch, index), item);
     branch.children[index] = child;
     if (!replaced) branch.size++;
@@ -182,7 +189,7 @@ export class SortedEntries<T extends Keyed> {
 
   #setInLeaf(node: Leaf<T>, item: T): { node: Node<T>; split?: { low: string; node: Node<T> }; replaced?: T } {
     const leaf = this.#ownedLeaf(node);
-    const at = firstNotBelow(leaf.items, item.key);
+    const at = firstNotBelow(this.#order, leaf.items, item.key);
     const there = leaf.items[at];
     if (there?.key === item.key) {
       leaf.items[at] = item;
@@ -209,11 +216,11 @@ export class SortedEntries<T extends Keyed> {
   #delete(node: Node<T>, key: string): Node<T> {
     if (node instanceof Leaf) {
       const leaf = this.#ownedLeaf(node);
-      leaf.items.splice(firstNotBelow(leaf.items, key), 1);
+      leaf.items.splice(firstNotBelow(this.#order, leaf.items, key), 1);
       return leaf;
     }
     const branch = this.#ownedBranch(node);
-    const index = childIndex(branch.lows, key);
+    const index = childIndex(this.#order, branch.lows, key);
     branch.children[index] = this.#delete(childAt(branch, index), key);
     branch.size--;
     this.#mergeSmall(branch, index);
@@ -279,25 +286,29 @@ const nodeWidth = <T extends Keyed>(node: Node<T>): number =>
 const totalSize = <T extends Keyed>(nodes: readonly Node<T>[]): number =>
   nodes.reduce((total, node) => total + node.size, 0);
 
+/** One of the two is, or was, a key of the tree. */
+const isBelow = (order: KeyOrder, a: string, b: string): boolean =>
+  order === 'native' ? a < b : compareKeys(a, b) < 0;
+
 /** The child that holds `key`, or would: the last one whose low is not above it. */
-function childIndex(lows: readonly string[], key: string): number {
+function childIndex(order: KeyOrder, lows: readonly string[], key: string): number {
   let low = 0;
   let high = lows.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >>> 1;
-    if (compareKeys(lows[middle] as string, key) <= 0) low = middle;
-    else high = middle - 1;
+    if (isBelow(order, key, lows[middle] as string)) high = middle - 1;
+    else low = middle;
   }
   return low;
 }
 
 /** Index of the first item whose key is not below `key`. */
-function firstNotBelow<T extends Keyed>(items: readonly T[], key: string): number {
+function firstNotBelow<T extends Keyed>(order: KeyOrder, items: readonly T[], key: string): number {
   let low = 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareKeys((items[middle] as T).key, key) < 0) low = middle + 1;
+    if (isBelow(order, (items[middle] as T).key, key)) low = middle + 1;
     else high = middle;
   }
   return low;

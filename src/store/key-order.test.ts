@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compareKeys } from './key-order.ts';
+import { compareKeys, sortsNatively } from './key-order.ts';
 
 test('keys compare as their UTF-8 bytes do', () => {
   const keys = fc.string({ unit: 'binary', maxLength: 6 });
@@ -20,4 +20,17 @@ test('code points above the surrogates sort after all others', () => {
   assert.ok(compareKeys('\u{10FFFF}', '\u{10000}') > 0);
   assert.ok(compareKeys('a', 'aa') < 0);
   assert.equal(compareKeys('é', 'é'), 0);
+});
+
+test('a key that sorts natively compares with any key as by its units', () => {
+  const keys = fc.string({ unit: 'binary', maxLength: 6 });
+  fc.assert(
+    fc.property(keys.filter(sortsNatively), keys, (native, any) => {
+      assert.equal(compareKeys(native, any) < 0, native < any);
+      assert.equal(compareKeys(any, native) < 0, any < native);
+    }),
+    { numRuns: 500 },
+  );
+  assert.ok(sortsNatively('/core/configmaps/ns/é\uD7FF'));
+  for (const key of ['\u{1F600}', '\uE000', '\uFFFD']) assert.equal(sortsNatively(`/a/${key}`), false);
 });

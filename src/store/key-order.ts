@@ -19,3 +19,11 @@ const codePointRank = (unit: number): number => {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 };
+
+/**
+ * True of a key that compares with every key, by `compareKeys`, as it does by JavaScript's own `<`, which is several times
+ * faster: it has no unit from U+D800 on, and where two keys differ, one unit below that is enough for both orders to agree.
+ */
+export const sortsNatively = (key: string): boolean => !unitFromSurrogates.test(key);
+
+const unitFromSurrogates = /[\ud800-\uffff]/;
