@@ -51,7 +51,10 @@ export class Shutdown {
   }
 
   stop(): Promise<void> {
-    this.#stopping ??= this.#run().then(this.#done.resolve, this.#done.reject);
+    // Begun when this is set: a part that stops the server while it closes must find that somebody does already.
+    this.#stopping ??= Promise.resolve()
+      .then(() => this.#run())
+      .then(this.#done.resolve, this.#done.reject);
     return this.#stopping;
   }
 
@@ -64,7 +67,7 @@ export class Shutdown {
       await this.listener.drain(drainMs);
     }
     const failures: unknown[] = [];
-    for (const { name, close } of this.#parts.reverse()) {
+    for (const { name, close } of this.#parts.toReversed()) {
       try {
         await close();
       } catch (error) {
