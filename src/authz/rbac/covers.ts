@@ -20,22 +20,23 @@ export interface Coverage {
 export function covers(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Coverage {
   const owned = held.map(compileHeld).sort((a, b) => b.breadth - a.breadth);
   const missing: PolicyRule[] = [];
-  let stepsLeft = limits.rbacCoverStepsMax;
-  const covered = (rule: PolicyRule): boolean =>
-    owned.some((owner) => {
-      stepsLeft -= countValues(rule);
-      return stepsLeft >= 0 && ruleCovers(owner, rule);
-    });
+  const effort: Effort = { left: limits.rbacCoverStepsMax };
+  const covered = (rule: PolicyRule): boolean => owned.some((owner) => ruleCovers(owner, rule, effort));
   for (const rule of wanted) {
     if (covered(rule)) continue;
     for (const single of breakDown(rule)) {
       if (!covered(single)) missing.push(single);
-      if (stepsLeft < 0 || missing.length > limits.rbacMissingRulesShown) {
+      if (effort.left < 0 || missing.length > limits.rbacMissingRulesShown) {
         return { missing: missing.slice(0, limits.rbacMissingRulesShown), complete: false };
       }
     }
   }
   return { missing, complete: true };
+}
+
+/** What may still be compared. Once nothing is left, nothing more is found to be held. */
+interface Effort {
+  left: number;
 }
 
 interface HeldRule {
@@ -68,15 +69,6 @@ function compileHeld({
   };
 }
 
-const countValues = ({
-  verbs,
-  apiGroups = [],
-  resources = [],
-  resourceNames = [],
-  nonResourceURLs = [],
-}: PolicyRule): number =>
-  1 + verbs.length + apiGroups.length + resources.length + resourceNames.length + nonResourceURLs.length;
-
 function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   for (const group of apiGroups) {
@@ -92,30 +84,41 @@ function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
 }
 
 /** True where one held rule covers all of another. */
-function ruleCovers(held: HeldRule, rule: PolicyRule): boolean {
+function ruleCovers(held: HeldRule, rule: PolicyRule, effort: Effort): boolean {
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  effort.left--;
   return (
-    holdsAll(held.verbs, verbs) &&
-    holdsAll(held.groups, apiGroups) &&
-    resources.every((resource) => holdsResource(held.resources, resource)) &&
-    holdsNames(held.names, resourceNames) &&
-    nonResourceURLs.every((path) => holdsPath(held, path))
+    all(verbs, (verb) => holds(held.verbs, verb), effort) &&
+    all(apiGroups, (group) => holds(held.groups, group), effort) &&
+    all(resources, (resource) => holdsResource(held.resources, resource), effort) &&
+    holdsNames(held.names, resourceNames, effort) &&
+    all(nonResourceURLs, (path) => holdsPath(held, path, effort), effort)
   );
 }
 
-const holdsAll = (held: ReadonlySet<string>, wanted: readonly string[]): boolean =>
-  held.has(everything) || wanted.every((value) => held.has(value));
+function all(values: readonly string[], isHeld: (value: string) => boolean, effort: Effort): boolean {
+  for (const value of values) {
+    effort.left--;
+    if (effort.left < 0 || !isHeld(value)) return false;
+  }
+  return true;
+}
+
+const holds = (held: ReadonlySet<string>, value: string): boolean => held.has(everything) || held.has(value);
 
 /** All objects are more than any number of them. */
-const holdsNames = (held: ReadonlySet<string> | undefined, wanted: readonly string[]): boolean =>
-  held === undefined || (wanted.length > 0 && wanted.every((name) => held.has(name)));
+const holdsNames = (held: ReadonlySet<string> | undefined, wanted: readonly string[], effort: Effort): boolean =>
+  held === undefined || (wanted.length > 0 && all(wanted, (name) => held.has(name), effort));
 
 function holdsResource(held: ReadonlySet<string>, resource: string): boolean {
-  if (held.has(everything) || held.has(resource)) return true;
+  if (holds(held, resource)) return true;
   const slash = resource.indexOf('/');
   return slash >= 0 && held.has(`${everything}${resource.slice(slash)}`);
 }
 
 /** `/a/*` covers `/a/b` and `/a/b/*`, and so does `/a*`. */
-const holdsPath = ({ paths, prefixes }: HeldRule, path: string): boolean =>
-  paths.has(path) || prefixes.some(({ text }) => path.startsWith(text));
+function holdsPath({ paths, prefixes }: HeldRule, path: string, effort: Effort): boolean {
+  if (paths.has(path)) return true;
+  effort.left -= prefixes.length;
+  return prefixes.some(({ text }) => path.startsWith(text));
+}
