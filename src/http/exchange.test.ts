@@ -106,6 +106,28 @@ for (const [protocol, client] of [
       assert.equal(seen.signal.aborted, false, 'a response that arrived aborts nothing');
     });
 
+    it('is complete once a request with a body is answered, and aborts nothing', async () => {
+      const answers: Readonly<Record<string, (exchange: Exchange, body: Buffer) => void>> = {
+        small: (exchange, body) => exchange.respond(201, {}, body),
+        empty: (exchange) => exchange.respond(204, {}),
+        large: (exchange) => exchange.respond(200, {}, Buffer.alloc(1024 * 1024)),
+        stream: (exchange) => {
+          const writer = exchange.stream(200, {});
+          writer.write(Buffer.alloc(1024 * 1024));
+          writer.end('the end');
+        },
+      };
+      for (const [name, answer] of Object.entries(answers)) {
+        const ended = Promise.withResolvers<Exchange>();
+        handle = async (exchange) => {
+          exchange.onEnd(() => ended.resolve(exchange));
+          answer(exchange, await exchange.body(1_000));
+        };
+        await client.send('/', { method: 'POST', body: 'an object' });
+        assert.equal((await ended.promise).signal.aborted, false, name);
+      }
+    });
+
     it('sends a response whole', async () => {
       handle = (exchange) => {
         exchange.setHeader('x-added', ['1', '2']);

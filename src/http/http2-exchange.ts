@@ -29,7 +29,7 @@ export class Http2Exchange extends BaseExchange {
     this.#lines = request.lines;
     // An error is always followed by 'close', which says all that matters.
     request.stream.on('error', ignore);
-    request.stream.on('close', () => this.end(this.answered && request.stream.writableFinished));
+    request.stream.on('close', () => this.end(this.answered && isSent(request.stream)));
   }
 
   header(name: string): string | undefined {
@@ -123,6 +123,13 @@ export class Http2Exchange extends BaseExchange {
     this.#bodyOpen = true;
   }
 }
+
+/**
+ * True of a closed stream whose response the client was sent whole. Where the request had a body Node closes the stream
+ * with the last frame, before the writable side has heard that it is finished.
+ */
+const isSent = (stream: ServerHttp2Stream): boolean =>
+  stream.writableFinished || (stream.rstCode === constants.NGHTTP2_NO_ERROR && stream.writableLength === 0);
 
 /** `close` would end the body first, and a response without a length would look complete. */
 function cut(stream: ServerHttp2Stream): void {
