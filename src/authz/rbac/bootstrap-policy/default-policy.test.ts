@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Dialect } from '../../../dialect/dialect.ts';
+import { kubernetes } from '../../../dialect/kubernetes.ts';
+import { orch } from '../../../dialect/orch.ts';
+import { asBinding } from '../../../kinds/rbac/binding.ts';
+import { clusterRole } from '../../../kinds/rbac/cluster-role.ts';
+import { clusterRoleBinding } from '../../../kinds/rbac/cluster-role-binding.ts';
+import { asRole, role } from '../../../kinds/rbac/role.ts';
+import { roleBinding } from '../../../kinds/rbac/role-binding.ts';
+import { create } from '../../../kinds/strategy-harness.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { defaultPolicy } from './default-policy.ts';
+
+const names = (dialect: Dialect, kind: string): string[] =>
+  defaultPolicy(dialect)
+    .filter((object) => object.kind === kind)
+    .map(({ metadata }) => (metadata.namespace ? `${metadata.namespace}/${metadata.name}` : String(metadata.name)))
+    .sort();
+
+const find = (dialect: Dialect, kind: string, name: string): ApiObject => {
+  const found = defaultPolicy(dialect).find((object) => object.kind === kind && object.metadata.name === name);
+  assert.ok(found, `${kind} ${name}`);
+  return found;
+};
+
+const controllers = [
+  'attachdetach-controller',
+  'certificate-controller',
+  'clusterrole-aggregation-controller',
+  'cronjob-controller',
+  'daemon-set-controller',
+  'deployment-controller',
+  'disruption-controller',
+  'endpoint-controller',
+  'endpointslice-controller',
+  'endpointslicemirroring-controller',
+  'ephemeral-volume-controller',
+  'expand-controller',
+  'generic-garbage-collector',
+  'horizontal-pod-autoscaler',
+  'job-controller',
+  'legacy-service-account-token-cleaner',
+  'namespace-controller',
+  'node-controller',
+  'persistent-volume-binder',
+  'pod-garbage-collector',
+  'pv-protection-controller',
+  'pvc-protection-controller',
+  'replicaset-controller',
+  'replication-controller',
+  'resourcequota-controller',
+  'root-ca-cert-publisher',
+  'route-controller',
+  'service-account-controller',
+  'service-controller',
+  'statefulset-controller',
+  'ttl-after-finished-controller',
+  'ttl-controller',
+  'validatingadmissionpolicy-status-controller',
+].map((each) => `system:controller:${each}`);
+
+describe('the default policy', () => {
+  test('cluster roles have the published names', () => {
+    const certificates = 'system:certificates.k8s.io';
+    assert.deepEqual(
+      names(kubernetes, 'ClusterRole'),
+      [
+        ...['admin', 'cluster-admin', 'edit', 'view'],
+        ...['admin', 'edit', 'view'].map((to) => `system:aggregate-to-${to}`),
+        ...['system:auth-delegator', 'system:basic-user', 'system:discovery', 'system:heapster', 'system:monitoring'],
+        ...[
+          `${certificates}:certificatesigningrequests:nodeclient`,
+          `${certificates}:certificatesigningrequests:selfnodeclient`,
+        ],
+        ...['kube-apiserver-client', 'kube-apiserver-client-kubelet', 'kubelet-serving', 'legacy-unknown'].map(
+          (signer) => `${certificates}:${signer}-approver`,
+        ),
+        ...['kube-aggregator', 'kube-controller-manager', 'kube-dns', 'kube-scheduler'].map((each) => `system:${each}`),
+        ...['system:kubelet-api-admin', 'system:node', 'system:node-bootstrapper', 'system:node-problem-detector'],
+        ...['system:node-proxier', 'system:persistent-volume-provisioner', 'system:public-info-viewer'],
+        ...[
+          'system:service-account-issuer-discovery',
+          'system:volume-scheduler',
+          'system:cluster-trust-bundle-discovery',
+        ],
+        ...controllers,
+      ].sort(),
+    );
+  });
+
+  test('cluster role bindings have the published names and subjects', () => {
+    const bindings: Readonly<Record<string, string>> = {
+      'cluster-admin': 'Group system:masters',
+      'system:basic-user': 'Group system:authenticated',
+      'system:discovery': 'Group system:authenticated',
+      'system:public-info-viewer': 'Group system:authenticated, Group system:unauthenticated',
+      'system:monitoring': 'Group system:monitoring',
+      'system:node': '',
+      'system:node-proxier': 'User system:kube-proxy',
+      'system:kube-controller-manager': 'User system:kube-controller-manager',
+      'system:kube-scheduler': 'User system:kube-scheduler',
+      'system:volume-scheduler': 'User system:kube-scheduler',
+      'system:kube-dns': 'ServiceAccount kube-system/kube-dns',
+      'system:service-account-issuer-discovery': 'Group system:serviceaccounts',
+      'system:cluster-trust-bundle-discovery': 'Group system:serviceaccounts',
+      ...Object.fromEntries(
+        controllers.map((name) => [name, `ServiceAccount kube-system/${name.replace('system:controller:', '')}`]),
+      ),
+    };
+    assert.deepEqual(names(kubernetes, 'ClusterRoleBinding'), Object.keys(bindings).sort());
+    for (const [name, subjects] of Object.entries(bindings)) {
+      const binding = asBinding(find(kubernetes, 'ClusterRoleBinding', name));
+      const texts = (binding.subjects ?? []).map(
+        ({ kind, name: subject, namespace }) => `${kind} ${namespace ? `${namespace}/` : ''}${subject}`,
+      );
+      assert.equal(texts.join(', '), subjects, name);
+      assert.equal(binding.roleRef.name, name);
+    }
+  });
+
+  test('roles and bindings of namespaces have the published names', () => {
+    const shared = [
+      ...['bootstrap-signer', 'cloud-provider', 'token-cleaner'].map((each) => `kube-system/system:controller:${each}`),
+      ...['kube-controller-manager', 'kube-scheduler'].map((each) => `kube-system/system::leader-locking-${each}`),
+      'kube-public/system:controller:bootstrap-signer',
+    ];
+    const reader = 'extension-apiserver-authentication-reader';
+    assert.deepEqual(names(kubernetes, 'Role'), [...shared, `kube-system/${reader}`].sort());
+    assert.deepEqual(names(kubernetes, 'RoleBinding'), [...shared, `kube-system/system::${reader}`].sort());
+  });
+
+  test('names of the other product stand nowhere in the default dialect', () => {
+    const text = JSON.stringify(defaultPolicy(orch));
+    assert.deepEqual(text.match(/[\w:./-]*(?:kube|k8s)[\w:./-]*/g), null);
+  });
+
+  for (const dialect of [orch, kubernetes]) {
+    test(`${dialect.name}: marked, and updated at each start`, () => {
+      for (const { metadata } of defaultPolicy(dialect)) {
+        assert.equal(
+          metadata.annotations?.[`rbac.authorization.${dialect.domain}/autoupdate`],
+          'true',
+          String(metadata.name),
+        );
+        assert.equal(metadata.labels?.[`${dialect.domain}/bootstrapping`], 'rbac-defaults', String(metadata.name));
+      }
+    });
+
+    test(`${dialect.name}: each names a role that is there`, () => {
+      const policy = defaultPolicy(dialect);
+      for (const binding of policy.filter(({ kind }) => kind.endsWith('Binding'))) {
+        const { kind, name } = asBinding(binding).roleRef;
+        const namespace = kind === 'Role' ? binding.metadata.namespace : undefined;
+        const found = policy.some(
+          (each) => each.kind === kind && each.metadata.name === name && each.metadata.namespace === namespace,
+        );
+        assert.ok(found, String(binding.metadata.name));
+      }
+    });
+
+    test(`${dialect.name}: admin, edit and view are sums of each other`, () => {
+      const prefix = `${dialect.group('rbac.authorization')}/aggregate-to-`;
+      for (const [name, into] of [
+        ['admin', undefined],
+        ['edit', 'admin'],
+        ['view', 'edit'],
+      ] as const) {
+        const { metadata, aggregationRule } = find(dialect, 'ClusterRole', name);
+        assert.deepEqual(aggregationRule, {
+          clusterRoleSelectors: [{ matchLabels: { [`${prefix}${name}`]: 'true' } }],
+        });
+        assert.equal(metadata.labels?.[`${prefix}${into}`], into && 'true');
+        assert.equal(
+          find(dialect, 'ClusterRole', `system:aggregate-to-${name}`).metadata.labels?.[`${prefix}${name}`],
+          'true',
+        );
+      }
+    });
+  }
+
+  test('no object stands in it twice', () => {
+    const keys = defaultPolicy(orch).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+    assert.equal(new Set(keys).size, keys.length);
+  });
+
+  test('all of it is valid', () => {
+    const kinds = [role, clusterRole, roleBinding, clusterRoleBinding].map((make) => make(orch));
+    for (const object of defaultPolicy(orch)) {
+      const kind = kinds.find((each) => each.kind === object.kind);
+      assert.ok(kind);
+      const made = create(kind, structuredClone(object) as unknown as Record<string, unknown>);
+      assert.deepEqual(made.errors, [], String(object.metadata.name));
+      // Nothing is left to default, so that what is stored is what is compared at the next start.
+      delete made.object.metadata.creationTimestamp;
+      assert.deepEqual(made.object, object);
+    }
+  });
+
+  test('the words of the rules are sorted, and there are no two alike in a rule', () => {
+    for (const object of defaultPolicy(orch)) {
+      for (const each of asRole(object).rules ?? []) {
+        for (const values of Object.values(each)) assert.deepEqual([...new Set(values)].sort(), values);
+      }
+    }
+  });
+});

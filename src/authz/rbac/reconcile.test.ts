@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { orch } from '../../dialect/orch.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { defaultPolicy } from './bootstrap-policy/default-policy.ts';
+import { autoupdateAnnotation, group, rule, user } from './bootstrap-policy/policy-objects.ts';
+import { makeBinding, makeRole } from './rbac-objects.ts';
+import { reconcile } from './reconcile.ts';
+
+const autoupdate = autoupdateAnnotation(orch);
+
+const withMetadata = (object: ApiObject, metadata: Partial<ApiObject['metadata']>): ApiObject => ({
+  ...object,
+  metadata: { ...object.metadata, ...metadata },
+});
+const stored = (object: ApiObject, metadata: Partial<ApiObject['metadata']> = {}): ApiObject =>
+  withMetadata(object, { uid: 'u1', resourceVersion: '7', ...metadata });
+
+const expected = withMetadata(makeRole('', 'r', rule('get list', 'pods'), rule('get', 'nodes')), {
+  labels: { boot: 'yes' },
+  annotations: { [autoupdate]: 'true' },
+});
+const selectors = (...values: readonly string[]) => ({
+  aggregationRule: { clusterRoleSelectors: values.map((to) => ({ matchLabels: { to } })) },
+});
+const binding = makeBinding(
+  '',
+  'b',
+  'ClusterRole/r',
+  { ...group('dev'), apiGroup: 'g' },
+  { ...user('jane'), apiGroup: 'g' },
+);
+
+/** What becomes of it: `keep`, or what changed. */
+const rows: [
+  why: string,
+  expected: ApiObject,
+  existing: ApiObject | undefined,
+  outcome: ReturnType<typeof reconcile>,
+][] = [
+  ['absent', expected, undefined, { type: 'create', object: expected }],
+  ['the same', expected, stored(expected), { type: 'keep' }],
+  [
+    'rules that are missing are added, broken down; others stay',
+    expected,
+    stored({ ...expected, rules: [rule('get', 'pods'), rule('*', 'secrets')] }),
+    {
+      type: 'update',
+      object: stored({
+        ...expected,
+        rules: [rule('get', 'pods'), rule('*', 'secrets'), rule('list', 'pods'), rule('get', 'nodes')],
+      }),
+    },
+  ],
+  [
+    'rules in another form are not missing',
+    expected,
+    stored({ ...expected, rules: [rule('*', '*')] }),
+    { type: 'keep' },
+  ],
+  [
+    'no rules at all',
+    expected,
+    stored({ ...expected, rules: [] }),
+    {
+      type: 'update',
+      object: stored({ ...expected, rules: [rule('get', 'pods'), rule('list', 'pods'), rule('get', 'nodes')] }),
+    },
+  ],
+  [
+    'protected',
+    expected,
+    stored({ ...expected, rules: [] }, { annotations: { [autoupdate]: 'false' } }),
+    { type: 'keep' },
+  ],
+  [
+    'labels and annotations that are missing are added, others and other values stay',
+    expected,
+    stored(expected, { labels: { boot: 'no', mine: 'x' }, annotations: { mine: 'y' } }),
+    {
+      type: 'update',
+      object: stored(expected, { labels: { boot: 'no', mine: 'x' }, annotations: { [autoupdate]: 'true', mine: 'y' } }),
+    },
+  ],
+  [
+    'an annotation that says anything else protects nothing',
+    expected,
+    stored({ ...expected, rules: [] }, { annotations: { [autoupdate]: 'no' } }),
+    {
+      type: 'update',
+      object: stored(
+        { ...expected, rules: [rule('get', 'pods'), rule('list', 'pods'), rule('get', 'nodes')] },
+        { annotations: { [autoupdate]: 'no' } },
+      ),
+    },
+  ],
+  [
+    'selectors that are missing are added',
+    { ...expected, ...selectors('x', 'y') },
+    stored({ ...expected, ...selectors('y', 'z') }),
+    { type: 'update', object: stored({ ...expected, ...selectors('y', 'z', 'x') }) },
+  ],
+  [
+    'a sum that was none before',
+    { ...expected, ...selectors('x') },
+    stored(expected),
+    { type: 'update', object: stored({ ...expected, ...selectors('x') }) },
+  ],
+  [
+    'a sum that should be none',
+    expected,
+    stored({ ...expected, ...selectors('x') }),
+    { type: 'update', object: stored(expected) },
+  ],
+  [
+    'the rules of a sum stay',
+    { ...expected, rules: [], ...selectors('x') },
+    stored({ ...expected, ...selectors('x') }),
+    { type: 'keep' },
+  ],
+  ['a binding that is absent', binding, undefined, { type: 'create', object: binding }],
+  ['a binding that is the same', binding, stored(binding), { type: 'keep' }],
+  [
+    'subjects that are missing are added, others stay',
+    binding,
+    stored({
+      ...binding,
+      subjects: [
+        { ...user('joe'), apiGroup: 'g' },
+        { ...user('jane'), apiGroup: 'g' },
+      ],
+    }),
+    {
+      type: 'update',
+      object: stored({
+        ...binding,
+        subjects: [
+          { ...user('joe'), apiGroup: 'g' },
+          { ...user('jane'), apiGroup: 'g' },
+          { ...group('dev'), apiGroup: 'g' },
+        ],
+      }),
+    },
+  ],
+  [
+    'a binding of another role is made anew, without what was added to it',
+    binding,
+    stored(makeBinding('', 'b', 'ClusterRole/other', user('joe')), { labels: { mine: 'x' } }),
+    { type: 'recreate', object: binding, uid: 'u1' },
+  ],
+  [
+    'a protected binding of another role',
+    binding,
+    stored(makeBinding('', 'b', 'ClusterRole/other'), { annotations: { [autoupdate]: 'false' } }),
+    { type: 'keep' },
+  ],
+  [
+    'a binding of nobody gets nobody',
+    makeBinding('', 'b', 'ClusterRole/r'),
+    stored(makeBinding('', 'b', 'ClusterRole/r', user('joe'))),
+    { type: 'keep' },
+  ],
+];
+
+describe('reconcile', () => {
+  for (const [why, wanted, existing, outcome] of rows) {
+    test(why, () => {
+      const before = JSON.stringify([wanted, existing]);
+      assert.deepEqual(reconcile(wanted, existing, autoupdate), outcome);
+      assert.equal(JSON.stringify([wanted, existing]), before, 'neither object is changed');
+    });
+  }
+
+  test('what was reconciled is kept', () => {
+    for (const [, wanted, existing] of rows) {
+      const outcome = reconcile(wanted, existing, autoupdate);
+      if (outcome.type !== 'keep') assert.deepEqual(reconcile(wanted, outcome.object, autoupdate), { type: 'keep' });
+    }
+  });
+
+  test('the default policy is kept once it is there', () => {
+    for (const object of defaultPolicy(orch))
+      assert.deepEqual(reconcile(object, stored(object), autoupdate), { type: 'keep' });
+  });
+});
