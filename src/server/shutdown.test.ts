@@ -61,6 +61,7 @@ test('not ready at once, then the delay, then the rest', async () => {
   const shutdown = shutdownWith({ delayMs: 5_000 });
   const stopped = shutdown.stop();
   assert.equal(shutdown.stopping, true);
+  await new Promise((resolve) => setImmediate(resolve));
   clock.advance(4_999);
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(steps, [], 'requests are still served');
