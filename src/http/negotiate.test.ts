@@ -110,6 +110,33 @@ describe('Accept', () => {
     assert.equal(refused.message, 'only the following media types are accepted: application/json;stream=watch');
   });
 
+  it('has protobuf where the endpoint has, under the names of both dialects', () => {
+    const either = { ...everything, protobuf: true };
+    const own = 'application/vnd.orch.protobuf';
+    const other = 'application/vnd.kubernetes.protobuf';
+    const partial = `${other};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1`;
+    for (const [accept, expected] of [
+      [own, 'protobuf'],
+      [`${other},application/json`, 'protobuf'],
+      [`application/json,${own}`, 'json'],
+      [`${own};q=0.5,application/json`, 'json'],
+      [`application/yaml;q=0.5,${own};q=0.6`, 'protobuf'],
+      [`${own};q=0,*/*`, 'json'],
+      ['*/*', 'json'],
+      ['application/*', 'json'],
+      [`${own};as=Table;g=meta.orch.io;v=v1,application/json;as=Table;g=meta.orch.io;v=v1`, 'json Table'],
+      [`${own};as=Table;g=meta.orch.io;v=v1`, '406 NotAcceptable'],
+      [partial, 'protobuf PartialObjectMetadataList'],
+    ] as const) {
+      assert.equal(chosen(accept, either), expected, accept);
+    }
+    assert.equal(chosen(own), '406 NotAcceptable', 'choices of other endpoints are not mixed up with it');
+    assert.equal(chosen(`${own};stream=watch`, { ...either, watch: true }), 'protobuf');
+    assert.equal(negotiator.negotiate(withHeaders({ accept: other }), either).mediaType, other);
+    const refused = refusal(() => negotiator.negotiate(withHeaders({ accept: 'text/html' }), either));
+    assert.match(refused.message, /: application\/json, application\/yaml, application\/vnd\.orch\.protobuf$/);
+  });
+
   it('says what there is', () => {
     const refused = refusal(() => negotiator.negotiate(withHeaders({ accept: 'text/html' })));
     assert.equal(refused.message, 'only the following media types are accepted: application/json, application/yaml');
@@ -173,6 +200,13 @@ describe('Content-Type', () => {
   ];
   for (const [header, format] of rows) {
     it(`${JSON.stringify(header)} is ${format}`, () => assert.equal(negotiator.contentType(header), format));
+  }
+  for (const header of ['application/vnd.orch.protobuf', 'Application/vnd.Kubernetes.protobuf; a=b']) {
+    it(`${JSON.stringify(header)} is protobuf where that is read`, () => {
+      assert.equal(negotiator.contentType(header, { protobuf: true }), 'protobuf');
+      const refused = refusal(() => negotiator.contentType('text/plain', { protobuf: true }));
+      assert.match(refused.message, /application\/yaml, application\/vnd\.orch\.protobuf$/);
+    });
   }
   for (const header of [
     'text/plain',

@@ -11,6 +11,7 @@ const launcher = new URL('../../bin/orch', import.meta.url).pathname;
 export interface Answer<T = Record<string, unknown>> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly bytes: Buffer;
   readonly text: string;
   /** The body as JSON; undefined where it is none. */
   readonly json: T;
@@ -136,8 +137,10 @@ export class OrchProcess implements AsyncDisposable {
           response.on('data', (chunk) => chunks.push(chunk));
           response.on('error', reject);
           response.on('end', () => {
-            const text = Buffer.concat(chunks).toString();
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: tryParse(text) as T });
+            const bytes = Buffer.concat(chunks);
+            const text = bytes.toString();
+            const { statusCode: status = 0, headers } = response;
+            resolve({ status, headers, bytes, text, json: tryParse(text) as T });
           });
         },
       );

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { StatusError } from '../../meta/status-error.ts';
+import { WireReader, WireWriter, wireType } from './wire.ts';
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+const written = (write: (writer: WireWriter) => void): string => {
+  const writer = new WireWriter();
+  write(writer);
+  return hex(writer.finish());
+};
+/** Reads the first field of a message. */
+const first = <T>(bytes: string, read: (reader: WireReader) => T): T => {
+  const reader = new WireReader(Buffer.from(bytes, 'hex'));
+  assert.ok(reader.next());
+  return read(reader);
+};
+
+const integers: readonly (readonly [value: number | bigint, bytes: string])[] = [
+  [0, '00'],
+  [1, '01'],
+  [127, '7f'],
+  [128, '8001'],
+  [300, 'ac02'],
+  [2 ** 28, '8080808001'],
+  [2 ** 31 - 1, 'ffffffff07'],
+  [2 ** 32, '8080808010'],
+  [2 ** 35, '808080808001'],
+  [Number.MAX_SAFE_INTEGER, 'ffffffffffffff0f'],
+  [2n ** 53n, '8080808080808010'],
+  [2n ** 63n - 1n, 'ffffffffffffffff7f'],
+  [-1, 'ffffffffffffffffff01'],
+  [-(2 ** 31), '80808080f8ffffffff01'],
+  [-(2n ** 63n), '80808080808080808001'],
+];
+for (const [value, bytes] of integers) {
+  test(`the integer ${value}`, () => {
+    assert.equal(
+      written((writer) => writer.int(value)),
+      bytes,
+    );
+    assert.equal(
+      first(`08${bytes}`, (reader) => reader.int64()),
+      value,
+    );
+  });
+}
+
+test('all integers of 64 bits come back', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
+      const number = Number(value);
+      const exact = Number.isSafeInteger(number) ? number : value;
+      const bytes = written((writer) => writer.int(exact));
+      assert.equal(
+        first(`08${bytes}`, (reader) => reader.int64()),
+        exact,
+      );
+    }),
+  );
+});
+
+test('integers of 32 bits are cut, and varints may be longer than they need to be', () => {
+  assert.equal(
+    first('08ffffffffffffffffff01', (reader) => reader.int32()),
+    -1,
+  );
+  assert.equal(
+    first('088180808010', (reader) => reader.int32()),
+    1,
+  );
+  assert.equal(
+    first('08818000', (reader) => reader.int64()),
+    1,
+  );
+  assert.equal(
+    first('0880808080808080808002', (reader) => reader.int64()),
+    0,
+    'what is beyond 64 bits is dropped',
+  );
+});
+
+test('tags, text, lengths: written from the end', () => {
+  const bytes = written((writer) => {
+    writer.uint(3);
+    writer.tag(16, wireType.varint);
+    const before = writer.length;
+    writer.text('ä');
+    writer.delimit(1, before);
+  });
+  assert.equal(bytes, '0a02c3a4800103');
+});
+
+test('what is written may be long', () => {
+  const text = 'x'.repeat(100_000);
+  const bytes = written((writer) => {
+    writer.text(text);
+    writer.delimit(1, 0);
+  });
+  assert.equal(bytes, `0aa08d06${'78'.repeat(100_000)}`);
+  assert.equal(
+    first(bytes, (reader) => reader.string()),
+    text,
+  );
+});
+
+test('doubles', () => {
+  assert.equal(
+    written((writer) => writer.double(0.5)),
+    '000000000000e03f',
+  );
+  assert.equal(
+    first('09000000000000e03f', (reader) => reader.double()),
+    0.5,
+  );
+});
+
+test('a replacement character is text like another', () => {
+  assert.equal(
+    first('0a03efbfbd', (reader) => reader.string()),
+    '\ufffd',
+  );
+});
+
+const hostile: readonly (readonly [why: string, bytes: string, message: RegExp])[] = [
+  ['a tag that is cut off', '80', /cut off/],
+  ['a varint that is cut off', '0880', /cut off/],
+  ['a varint of eleven bytes', '08ffffffffffffffffffff01', /more than ten bytes/],
+  ['a varint without an end', `08${'80'.repeat(1000)}`, /more than ten bytes/],
+  ['a length without bytes', '0a05', /cut off/],
+  ['a length past the end', '0a0561', /cut off/],
+  ['a length of 2^63', '0a8080808080808080800161', /cut off/],
+  ['a length of 2^64 - 1', '0affffffffffffffffff0161', /cut off/],
+  ['a field with the number 0', '0000', /number 0/],
+  ['a field past the last number', '80808080800100', /no field has the number/],
+  ['a group', '0b0c', /wire type 3/],
+  ['the end of a group', '0c', /wire type 4/],
+  ['wire type 6', '0e', /wire type 6/],
+  ['wire type 7', '0f', /wire type 7/],
+  ['64 bits that are cut off', '0900', /cut off/],
+  ['32 bits that are cut off', '0d00', /cut off/],
+];
+for (const [why, bytes, message] of hostile) {
+  test(`refused: ${why}`, () => {
+    const reader = new WireReader(Buffer.from(bytes, 'hex'));
+    const walk = (): void => {
+      while (reader.next()) reader.skip();
+    };
+    assert.throws(walk, (error) => error instanceof StatusError && error.code === 400 && message.test(error.message));
+  });
+}
+
+test('refused: text that is not UTF-8', () => {
+  assert.throws(() => first('0a01ff', (reader) => reader.string()), /field 1 is not UTF-8/);
+});
+
+test('a part does not read past its end', () => {
+  const reader = new WireReader(Buffer.from('0a01801001', 'hex'));
+  reader.next();
+  reader.enter();
+  assert.throws(() => reader.next(), /cut off/);
+});
+
+const skipped: readonly (readonly [why: string, bytes: string, says: boolean])[] = [
+  ['zero', '0800', false],
+  ['one', '0801', true],
+  ['a great number', '08808080808010', true],
+  ['no text', '0a00', false],
+  ['text', '0a0161', true],
+  ['a message of zeros', '0a0408001200', false],
+  ['a message of zeros in one', '0a060a0408001200', false],
+  ['a message that says something', '0a0408011200', true],
+  ['64 zeros', '090000000000000000', false],
+  ['a double', '09000000000000e03f', true],
+  ['32 zeros', '0d00000000', false],
+  ['32 bits', '0d00000001', true],
+  ['messages in messages without end', `0a${'7f'}${'0a'.repeat(127)}`, true],
+];
+for (const [why, bytes, says] of skipped) {
+  test(`skipped: ${why} says ${says ? 'something' : 'nothing'}`, () => {
+    const reader = new WireReader(Buffer.from(bytes, 'hex'));
+    reader.next();
+    assert.equal(reader.skip(), says);
+    assert.equal(reader.next(), false);
+  });
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import https from 'node:https';
+import { after, before, describe, test } from 'node:test';
+import { decodeMessage } from '../../src/codec/protobuf/decode.ts';
+import { encodeEnvelope, openEnvelope } from '../../src/codec/protobuf/envelope.ts';
+import { dialects } from '../../src/dialect/dialects.ts';
+import { kinds } from '../../src/kinds/kinds.ts';
+import { deleteOptions } from '../../src/kinds/meta/delete-options.ts';
+import { listSchema } from '../../src/kinds/meta/list-schema.ts';
+import { partialObjectMetadata } from '../../src/kinds/meta/partial-object-metadata.ts';
+import { status } from '../../src/kinds/meta/status.ts';
+import { bytes as bytesSchema, optional, type StructSchema, string, struct } from '../../src/schema/schema.ts';
+import { type Answer, OrchProcess } from '../support/orch-process.ts';
+
+const path = '/api/v1/namespaces/default/configmaps';
+const [own, other] = ['application/vnd.orch.protobuf', 'application/vnd.kubernetes.protobuf'];
+const asProtobuf = { accept: own, 'content-type': own };
+
+const schemaOf = (name: string): StructSchema => {
+  const found = kinds(dialects.orch).find(({ kind }) => kind === name);
+  assert.ok(found);
+  return found.schema;
+};
+const configMap = schemaOf('ConfigMap');
+
+const typed = (name: string, fields: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  ...fields,
+});
+const encoded = (object: ReturnType<typeof typed>): Buffer => encodeEnvelope(configMap, object);
+
+interface Opened {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly metadata: Record<string, unknown>;
+  readonly [field: string]: unknown;
+}
+
+function open(schema: StructSchema, bytes: Uint8Array): Opened {
+  const { apiVersion, kind, raw } = openEnvelope(bytes);
+  const { value, unknown } = decodeMessage(schema, raw);
+  assert.deepEqual(unknown, []);
+  return { kind, apiVersion, metadata: {}, ...value };
+}
+
+/** The Status of a refusal. */
+const refusal = (answer: Answer): readonly [code: number, reason: unknown, message: string] => {
+  const { kind, reason, message } = open(status, answer.bytes);
+  assert.equal(kind, 'Status');
+  return [answer.status, reason, String(message)];
+};
+
+/** A protobuf watch until `count` events have come. */
+async function watchEvents(server: OrchProcess, query: string, count: number): Promise<Opened[]> {
+  const options = { host: '127.0.0.1', port: server.port, agent: false as const, ...server.credentials };
+  const request = https.get({ ...options, path: `${path}?watch=1&${query}`, headers: { accept: own } });
+  try {
+    const [response] = await once(request, 'response');
+    assert.equal(response.headers['content-type'], `${own};stream=watch`);
+    const events: Opened[] = [];
+    let rest = Buffer.alloc(0);
+    for await (const chunk of response) {
+      rest = Buffer.concat([rest, chunk]);
+      while (rest.length >= 4 && rest.length >= 4 + rest.readUInt32BE()) {
+        const end = 4 + rest.readUInt32BE();
+        events.push(openEvent(rest.subarray(4, end)));
+        rest = rest.subarray(end);
+      }
+      if (events.length >= count) break;
+    }
+    return events;
+  } finally {
+    request.destroy();
+  }
+}
+
+const rawExtension = struct('test.v1.Raw', 'Raw.', { raw: optional(1, bytesSchema(), 'Raw.') });
+const watchEvent = struct('test.v1.WatchEvent', 'An event.', {
+  type: optional(1, string(), 'Type.'),
+  object: optional(2, rawExtension, 'Object.'),
+});
+
+function openEvent(bytes: Buffer): Opened {
+  const { type, object } = decodeMessage(watchEvent, bytes).value as { type: string; object: { raw: string } };
+  return { ...open(configMap, Buffer.from(object.raw, 'base64')), type };
+}
+
+describe('protobuf', () => {
+  let server: OrchProcess;
+  before(async () => {
+    server = await OrchProcess.start();
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  test('an object is created, read, replaced and deleted', async () => {
+    const created = await server.post(path, encoded(typed('one', { data: { a: 'b' } })), { headers: asProtobuf });
+    assert.equal(created.status, 201, created.text);
+    assert.equal(created.headers['content-type'], own);
+    const stored = open(configMap, created.bytes);
+    assert.deepEqual([stored.kind, stored.apiVersion, stored['data']], ['ConfigMap', 'v1', { a: 'b' }]);
+    const read = await server.get(`${path}/one`, { headers: { accept: other } });
+    assert.equal(read.headers['content-type'], other);
+    assert.deepEqual(open(configMap, read.bytes), stored);
+    const { json } = await server.get(`${path}/one`);
+    assert.equal((json['metadata'] as { uid: string }).uid, stored.metadata['uid']);
+
+    const changed = encodeEnvelope(configMap, { ...stored, data: { a: 'c' } });
+    const replaced = await server.put(`${path}/one`, changed, { headers: { 'content-type': other } });
+    assert.deepEqual([replaced.status, replaced.json['data']], [200, { a: 'c' }]);
+    const options = encodeEnvelope(deleteOptions, {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      preconditions: { uid: 'not this one' },
+    });
+    const kept = await server.request('DELETE', `${path}/one`, { body: options, headers: asProtobuf });
+    assert.deepEqual(refusal(kept).slice(0, 2), [409, 'Conflict']);
+    const gone = await server.delete(`${path}/one`, { headers: { accept: own } });
+    assert.equal(open(status, gone.bytes)['status'], 'Success');
+  });
+
+  test('a list, whole and in part, and metadata only', async () => {
+    const names = ['l1', 'l2', 'l3'];
+    for (const name of names) {
+      await server.post(path, { metadata: { name, labels: { list: 'this' } }, data: { name } });
+    }
+    const query = 'labelSelector=list%3Dthis';
+    const listed = await server.get(`${path}?${query}`, { headers: { accept: `${own},application/json` } });
+    const { json } = await server.get<{ metadata: object }>(`${path}?${query}`);
+    const { kind, metadata, items } = open(listSchema(configMap), listed.bytes);
+    assert.equal(kind, 'ConfigMapList');
+    assert.deepEqual(metadata, { selfLink: '', continue: '', ...json.metadata });
+    assert.deepEqual(
+      (items as { data: object }[]).map(({ data }) => data),
+      names.map((name) => ({ name })),
+    );
+    const page = open(
+      listSchema(configMap),
+      (await server.get(`${path}?${query}&limit=2`, { headers: { accept: own } })).bytes,
+    );
+    assert.equal((page['items'] as unknown[]).length, 2);
+    assert.equal(page.metadata['remainingItemCount'], undefined, 'it is not known with selectors');
+    assert.notEqual(page.metadata['continue'], '');
+
+    const accept = `${own};as=PartialObjectMetadataList;g=meta.orch.io;v=v1`;
+    const partial = await server.get(`${path}?${query}`, { headers: { accept } });
+    const opened = open(listSchema(partialObjectMetadata), partial.bytes);
+    assert.deepEqual([opened.kind, opened.apiVersion], ['PartialObjectMetadataList', 'meta.orch.io/v1']);
+    assert.equal((opened['items'] as unknown[]).length, 3);
+  });
+
+  test('a watch: initial events, bookmark, changes', async () => {
+    await server.post(path, { metadata: { name: 'w1', labels: { watch: 'this' } } });
+    const start = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+    const events = await watchEvents(server, `labelSelector=watch%3Dthis&${start}`, 2);
+    assert.deepEqual(
+      events.map(({ type, kind, metadata }) => [type, kind, metadata['name']]),
+      [
+        ['ADDED', 'ConfigMap', 'w1'],
+        ['BOOKMARK', 'ConfigMap', ''],
+      ],
+    );
+    const [, bookmark] = events;
+    assert.deepEqual(bookmark?.metadata['annotations'], { 'orch.io/initial-events-end': 'true' });
+    await server.post(path, { metadata: { name: 'w2', labels: { watch: 'this' } } });
+    await server.delete(`${path}/w2`);
+    const since = `resourceVersion=${bookmark?.metadata['resourceVersion']}`;
+    const later = await watchEvents(server, `labelSelector=watch%3Dthis&${since}`, 2);
+    assert.deepEqual(
+      later.map(({ type, metadata }) => [type, metadata['name']]),
+      [
+        ['ADDED', 'w2'],
+        ['DELETED', 'w2'],
+      ],
+    );
+  });
+
+  test('tables are not in protobuf: the next type that the client takes', async () => {
+    const accept = `${own};as=Table;g=meta.orch.io;v=v1,application/json;as=Table;g=meta.orch.io;v=v1`;
+    const { json } = await server.get(path, { headers: { accept } });
+    assert.equal(json['kind'], 'Table');
+  });
+
+  test('a field that the kind does not have is told, unless it is zero', async () => {
+    const extra = struct('test.v1.Extra', 'Extra.', {
+      ...configMap.fields,
+      extra: optional(99, string(), 'Extra.', { presence: 'always' }),
+    });
+    const send = (name: string, value: string, mode: string) =>
+      server.post(`${path}?fieldValidation=${mode}`, encodeEnvelope(extra, typed(name, { extra: value })), {
+        headers: asProtobuf,
+      });
+    const strict = await send('extra', 'x', 'Strict');
+    assert.deepEqual(refusal(strict), [400, 'BadRequest', 'strict decoding error: unknown field "99"']);
+    const warned = await send('warned', 'x', 'Warn');
+    assert.deepEqual([warned.status, warned.headers['warning']], [201, '299 - "unknown field \\"99\\""']);
+    assert.equal((await send('zero', '', 'Strict')).status, 201);
+  });
+
+  const valid = encoded(typed('bad'));
+  const rows: readonly (readonly [why: string, body: Buffer, message: RegExp])[] = [
+    ['JSON', Buffer.from('{"kind":"ConfigMap"}'), /must begin with the bytes 6b 38 73 00/],
+    ['a cut off body', valid.subarray(0, -10), /cut off/],
+    [
+      'another kind',
+      encodeEnvelope(schemaOf('Secret'), { ...typed('bad'), kind: 'Secret' }),
+      /the kind in the data \("Secret"\)/,
+    ],
+    [
+      'another version',
+      encodeEnvelope(configMap, { ...typed('bad'), apiVersion: 'v2' }),
+      /API version in the data \("v2"\)/,
+    ],
+    [
+      'a message of another kind',
+      encodeEnvelope(status, { ...typed('bad'), reason: 'x', code: 7 }),
+      /error decoding protobuf/,
+    ],
+    ['no name', encoded(typed('')), /name or generateName is required/],
+  ];
+  for (const [why, body, message] of rows) {
+    test(`refused, with a Status in protobuf: ${why}`, async () => {
+      const [code, , text] = refusal(await server.post(path, body, { headers: asProtobuf }));
+      assert.ok(code === 400 || code === 422, String(code));
+      assert.match(text, message);
+    });
+  }
+
+  test('documents are not in protobuf, and patches neither', async () => {
+    assert.equal((await server.get('/api/v1', { headers: { accept: own } })).status, 406);
+    const patch = await server.request('PATCH', `${path}/x`, { body: valid, headers: { 'content-type': own } });
+    assert.equal(patch.status, 415);
+  });
+});
