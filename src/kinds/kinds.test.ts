@@ -48,6 +48,10 @@ test('kinds: what registries and clients go by', () => {
     ['ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', '', '1110'],
     ['Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['Lease', 'leases', '', 'Namespaced', '', '1000'],
+    ['Role', 'roles', '', 'Namespaced', '', '1100'],
+    ['RoleBinding', 'rolebindings', '', 'Namespaced', '', '1100'],
+    ['ClusterRole', 'clusterroles', '', 'Cluster', '', '1100'],
+    ['ClusterRoleBinding', 'clusterrolebindings', '', 'Cluster', '', '1100'],
   ]);
 });
 
@@ -118,6 +122,11 @@ const numbers: readonly (readonly [string, Readonly<Record<string, number>>])[] 
   ['NodeSpec', { podCIDR: 1, externalID: 2, providerID: 3, unschedulable: 4, taints: 5, configSource: 6, podCIDRs: 7 }],
   ['NamespaceCondition', { type: 1, status: 2, lastTransitionTime: 4, reason: 5, message: 6 }],
   ['Event', { involvedObject: 2, source: 5, type: 9, eventTime: 10, series: 11, reportingInstance: 15 }],
+  ['PolicyRule', { verbs: 1, apiGroups: 2, resources: 3, resourceNames: 4, nonResourceURLs: 5 }],
+  ['Subject', { kind: 1, apiGroup: 2, name: 3, namespace: 4 }],
+  ['RoleRef', { apiGroup: 1, kind: 2, name: 3 }],
+  ['ClusterRole', { metadata: 1, rules: 2, aggregationRule: 3 }],
+  ['RoleBinding', { metadata: 1, subjects: 2, roleRef: 3 }],
   ['LeaseSpec', { holderIdentity: 1, renewTime: 4, leaseTransitions: 5, preferredHolder: 7 }],
 ];
 
@@ -130,11 +139,12 @@ for (const [name, expected] of numbers) {
   });
 }
 
-test('core kinds: finalizers in the metadata have a domain', () => {
+test('core kinds and roles: finalizers in the metadata have a domain', () => {
   const sent = { metadata: { finalizers: ['x.io/a', 'orphan', 'orch', 'mine'] } };
   const error =
     'metadata.finalizers[3]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified';
   assert.deepEqual(create(kindOf('ConfigMap'), sent).errors, [error]);
   assert.deepEqual(create(kindOf('ServiceAccount'), sent).errors, [error]);
+  assert.deepEqual(create(kindOf('Role'), sent).errors, [error]);
   assert.deepEqual(create(kindOf('Lease'), sent).errors, []);
 });

@@ -9,10 +9,15 @@ import { pod } from './core/pod/pod.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import type { Kind } from './kind.ts';
+import { clusterRole } from './rbac/cluster-role.ts';
+import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
+import { role } from './rbac/role.ts';
+import { roleBinding } from './rbac/role-binding.ts';
 
 /** All kinds that are built in, under the names of a dialect. */
 export const kinds = (dialect: Dialect): readonly Kind[] => [
   ...[configMap, namespace, node, pod, secret, serviceAccount].map((make) => withFinalizerRule(make(dialect))),
   event(dialect),
   lease(dialect),
+  ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
 ];

@@ -71,8 +71,10 @@ export function allowedNames(role: CompiledRole, question: ResourceQuestion): 'a
     if (!rule.names) return 'all';
     found.push(rule.names);
   }
-  return found.flat();
+  return found.length > 1 ? found.flat() : (found[0] ?? none);
 }
+
+const none: readonly string[] = [];
 
 /** `pods` is no `pods/log`, and `pods/*` means nothing; a star before the slash stands for every resource. */
 function matchesResource({ resources }: CompiledRule, { resource, subresource }: ResourceQuestion): boolean {

@@ -22,8 +22,8 @@ const validateDomain = (name: string, dialect: Dialect, field: string): FieldErr
     : [invalid(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
 
 /**
- * A core kind with the rule that the finalizers in its metadata have a domain. Kinds of other groups take any qualified
- * name, and so do Events, as published. What is a qualified name is checked for every kind alike.
+ * A kind with the rule that the finalizers in its metadata have a domain: core kinds but Events, roles and bindings. Kinds
+ * of other groups take any qualified name, as published. What is a qualified name is checked for every kind alike.
  */
 export function withFinalizerRule(kind: Kind): Kind {
   const check = (object: ApiObject, { dialect }: StrategyContext): FieldError[] =>
