@@ -120,6 +120,28 @@ test('4.7 the entry of a write through a subresource says which', async () => {
   );
 });
 
+test('4.7 nobody comes to own what a subresource does not change', async () => {
+  await using managers = await Managers.open();
+  const made = await managers.create('m', pod, { spec: containers('c:1') });
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' };
+  const ephemeral = { name: 'e', image: 'e:1', terminationMessagePolicy: 'File' };
+  await managers.update('u', `${pod}/ephemeralcontainers`, {
+    ...made,
+    metadata: { ...made.metadata, labels: { x: 'y' }, ownerReferences: [owner] },
+    spec: { ...(made['spec'] as object), ephemeralContainers: [ephemeral] },
+  });
+  const both = { metadata: { ownerReferences: [owner] }, spec: { hostname: 'h' }, status: { message: 'm' } };
+  const object = await managers.merge('s', `${pod}/status`, both);
+  const { 'm/Update': _, ...owners } = ownersOf(object);
+  assert.deepEqual(
+    Object.entries(owners).map(([name, fields]) => [name, Object.keys(fields as Fields)]),
+    [
+      ['s/Update/status', ['f:status']],
+      ['u/Update/ephemeralcontainers', ['f:spec']],
+    ],
+  );
+});
+
 test('4.6 apply creates the object where it is absent, and patches it where it is not', async () => {
   await using managers = await Managers.open();
   managers.fixture.patchType = 'apply';

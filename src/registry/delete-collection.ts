@@ -24,7 +24,7 @@ export async function deleteCollection(
   asksUnsafeDelete(parts, request);
   const options = parseDeleteOptions(request, parts.dialect.group('meta'));
   const listOptions = parseListOptions(info.query, served.kind, served.collectionKey(info.namespace));
-  const list = await readList(parts, served, info.namespace, listOptions, signal);
+  const list = await readList(parts, served, info.namespace, listOptions, request);
   const context = writeContext(request, parts.dialect, options.dryRun);
   const removeEntry = async (entry: CacheEntry): Promise<void> => {
     try {

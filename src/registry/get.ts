@@ -6,14 +6,20 @@ import { toStatusError } from './store-errors.ts';
 import { refuseUnreadable } from './unreadable.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 
-/** Reads one object, or a view of it: the answer is the bytes that the cache holds. */
-export async function get(parts: RegistryParts, request: VerbRequest): Promise<Reply> {
+/** Reads one object, or a view of it: the answer is the bytes that the cache holds. At once where nothing is waited for. */
+export function get(parts: RegistryParts, request: VerbRequest): Reply | Promise<Reply> {
   const { served, info } = request;
-  try {
-    await awaitConsistency(parts.cache, getConsistency(info.query), request.signal);
-  } catch (error) {
-    throw toStatusError(error, served.name, info.name);
-  }
+  const waiting = awaitConsistency(parts.cache, getConsistency(info.query), request);
+  if (!waiting) return read(request);
+  return waiting.then(
+    () => read(request),
+    (error) => {
+      throw toStatusError(error, served.name, info.name);
+    },
+  );
+}
+
+function read({ served, info }: VerbRequest): Reply {
   const key = served.objectKey(info.namespace, info.name);
   const entry = served.collection.get(key);
   if (entry) return { type: 'object', status: 200, served, bytes: entry.bytes };

@@ -14,7 +14,7 @@ import type { RegistryParts, VerbRequest } from './verb.ts';
 export async function list(parts: RegistryParts, request: VerbRequest): Promise<ListReply> {
   const { served, info } = request;
   const options = parseListOptions(info.query, served.kind, served.collectionKey(info.namespace));
-  return readList(parts, served, info.namespace, options, request.signal);
+  return readList(parts, served, info.namespace, options, request);
 }
 
 /** The list that the options ask for. */
@@ -23,12 +23,12 @@ export async function readList(
   served: ServedResource,
   namespace: string,
   options: ListOptions,
-  signal: AbortSignal,
+  client: Pick<VerbRequest, 'signal'>,
 ): Promise<ListReply> {
   const { consistency } = options;
   const scope = { served, prefix: served.collectionKey(namespace), options };
   try {
-    await awaitConsistency(parts.cache, consistency, signal);
+    await awaitConsistency(parts.cache, consistency, client);
     if (consistency.type !== 'exact') return fromSnapshot(scope, served.collection.snapshot());
     const snapshot = served.collection.snapshotAt(consistency.revision);
     return snapshot ? fromSnapshot(scope, snapshot) : await fromStore(scope, parts.store, consistency.revision);

@@ -222,9 +222,14 @@ export class ObjectWriter {
     const strategyContext = this.strategyContext(context.user);
     kind.strategy.default?.(object, strategyContext);
     keepServerMetadata(object, old);
+    const isMain = view === kind.strategy;
+    // What a subresource does not change is put back first, so that its writer does not come to own it.
+    if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
     if (context.ownership === 'tracked') trackOwners(context, object, old, strategyContext.now);
-    if (view === kind.strategy) keepStatus(kind, object, old);
-    view.prepareForUpdate?.(object, old, strategyContext);
+    if (isMain) {
+      keepStatus(kind, object, old);
+      kind.strategy.prepareForUpdate?.(object, old, strategyContext);
+    }
     countGeneration(kind, object, old);
     const attributes = this.#attributes(context, 'update', object, old);
     await this.#parts.admission.mutate(attributes);

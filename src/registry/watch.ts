@@ -47,12 +47,13 @@ interface StartingPoint {
 
 async function startingPoint(
   parts: RegistryParts,
-  { served, info, signal }: VerbRequest,
+  request: VerbRequest,
   { start, selection }: WatchOptions,
 ): Promise<StartingPoint> {
+  const { served, info } = request;
   if (start.type === 'after') return { initial: [], revision: start.revision };
   try {
-    await awaitConsistency(parts.cache, start.consistency, signal);
+    await awaitConsistency(parts.cache, start.consistency, request);
   } catch (error) {
     throw toStatusError(error, served.name, '');
   }

@@ -15,13 +15,13 @@ export const kubectlMissing: string | undefined =
 export function kubectl(
   server: OrchProcess,
   args: readonly string[],
-  options: { readonly input?: string } = {},
+  options: { readonly input?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<KubectlResult> {
   return new Promise((resolve) => {
     const child = execFile(
       'kubectl',
       ['--kubeconfig', server.kubeconfig, ...args],
-      { timeout: 60_000, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, HOME: server.dataDir } },
+      { timeout: 60_000, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, HOME: server.dataDir, ...options.env } },
       (error, out, err) => resolve({ code: error ? Number(error.code ?? 1) : 0, out, err }),
     );
     child.stdin?.on('error', () => {}); // the client may end before it has read everything
