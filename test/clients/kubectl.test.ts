@@ -131,11 +131,10 @@ for (const [dialect, domain] of [
             await kubectl(server, ['get', resource, name, ...scope, '-o', 'yaml']),
             new RegExp(`^kind: ${kind}$`, 'm'),
           );
-          const columns =
-            kind === 'Event' && dialect === 'kubernetes' ? /LAST SEEN +TYPE +REASON/ : new RegExp(`^${name} `, 'm');
+          const columns = kind === 'Event' ? /LAST SEEN +TYPE +REASON/ : new RegExp(`^${name} `, 'm');
           succeeds(await kubectl(server, ['get', resource, ...scope]), columns);
           succeeds(await kubectl(server, ['describe', resource, name, ...scope]), described);
-          const shown = kind === 'Event' && dialect === 'kubernetes' ? 'Tested' : name;
+          const shown = kind === 'Event' ? 'Tested' : name;
           await watch.until(new RegExp(`ADDED .*${shown}`));
           succeeds(await kubectl(server, ['delete', resource, name, ...scope]), / deleted/);
           await watch.until(new RegExp(`DELETED .*${shown}`));

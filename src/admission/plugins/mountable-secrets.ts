@@ -19,7 +19,7 @@ export function limitSecrets(spec: PodSpec, account: ServiceAccount): string | u
   return (
     volumeProblem(spec.volumes ?? [], allowed, account) ??
     containerProblem('init container', spec.initContainers ?? [], allowed, account) ??
-    containerProblem('container', spec.containers, allowed, account) ??
+    containerProblem('container', spec.containers ?? [], allowed, account) ??
     pullSecretProblem(spec, account)
   );
 }
@@ -78,7 +78,7 @@ function pullSecretProblem({ imagePullSecrets = [] }: PodSpec, account: ServiceA
 
 /** Whether a pod takes anything from a secret, in whatever way. */
 export function refersToSecrets(spec: PodSpec): boolean {
-  const { containers, initContainers = [], ephemeralContainers = [], imagePullSecrets = [], volumes = [] } = spec;
+  const { containers = [], initContainers = [], ephemeralContainers = [], imagePullSecrets = [], volumes = [] } = spec;
   const all: readonly AnyContainer[] = [...containers, ...initContainers, ...ephemeralContainers];
   return (
     imagePullSecrets.length > 0 || volumes.some(volumeRefersToSecret) || all.some((each) => secretsOf(each).length > 0)

@@ -104,7 +104,8 @@ function mountToken(spec: PodSpec, { dialect, random }: ServiceAccountOptions): 
   const existing = spec.volumes?.find(({ name }) => name.startsWith(prefix));
   const name = existing?.name ?? `${prefix}${nameSuffix(random)}`;
   let mounted = false;
-  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+  // Admission comes before validation: what is required may still be missing.
+  for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
     if (container.volumeMounts?.some((mount) => mount.mountPath === mountPath)) continue;
     container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }];
     mounted = true;
