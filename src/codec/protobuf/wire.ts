@@ -78,18 +78,21 @@ export class WireReader {
 
   /** A view of the message's bytes. */
   bytes(): Buffer {
-    const start = this.enter();
+    const outer = this.enter();
     const view = this.#bytes.subarray(this.#at, this.#end);
-    this.#at = this.#end;
-    this.leave(start);
+    this.leave(outer);
     return view;
   }
 
   string(): string {
-    const bytes = this.bytes();
-    const text = bytes.toString();
+    const outer = this.enter();
+    const [start, end] = [this.#at, this.#end];
+    this.leave(outer);
+    const text = this.#bytes.toString('utf8', start, end);
     // What is not UTF-8 is replaced by this character, which text may also have of its own.
-    if (text.includes('\ufffd') && !isUtf8(bytes)) throw malformed(`field ${this.field} is not UTF-8`);
+    if (text.includes('\ufffd') && !isUtf8(this.#bytes.subarray(start, end))) {
+      throw malformed(`field ${this.field} is not UTF-8`);
+    }
     return text;
   }
 
@@ -184,16 +187,30 @@ function isZeroMessage(bytes: Buffer, depth = 1): boolean {
   }
 }
 
-const firstBytes = 512;
+const nothing = Buffer.alloc(0);
+const firstBytes = 4 * 1024;
+const spareBytesMax = 64 * 1024;
+const shortText = 48;
+
+/** A buffer that no writer uses now. Messages are written one after the other, so one is enough. */
+let spare: Buffer | undefined;
+
+/** The bytes of one varint, on their way into a buffer. */
+const varint = new Uint8Array(10);
 
 /**
  * Writes a message from its end to its beginning, so that the length of a part is known when it is written in front of
  * it: the last field first, and for each field its value before `tag`.
  */
 export class WireWriter {
-  #buffer = Buffer.allocUnsafe(firstBytes);
-  #start = firstBytes;
-  readonly #varint = new Uint8Array(10);
+  #buffer: Buffer;
+  #start: number;
+
+  constructor() {
+    this.#buffer = spare ?? Buffer.allocUnsafeSlow(firstBytes);
+    this.#start = this.#buffer.length;
+    spare = undefined;
+  }
 
   /** Bytes written so far. */
   get length(): number {
@@ -233,23 +250,43 @@ export class WireWriter {
   }
 
   text(value: string): void {
+    if (value.length <= shortText && this.#ascii(value)) return;
     this.#reserve(Buffer.byteLength(value)).write(value, this.#start);
   }
 
-  /** A copy of what was written. */
+  /** Most texts are short and plain, and written sooner than a call into the engine is made. False where it is not. */
+  #ascii(value: string): boolean {
+    const buffer = this.#reserve(value.length);
+    for (let i = 0; i < value.length; i++) {
+      const char = value.charCodeAt(i);
+      if (char > 0x7f) {
+        this.#start += value.length;
+        return false;
+      }
+      buffer[this.#start + i] = char;
+    }
+    return true;
+  }
+
+  /** What was written. The writer is of no use afterwards. */
   finish(): Buffer {
-    return Buffer.from(this.#buffer.subarray(this.#start));
+    const written = Buffer.from(this.#buffer.subarray(this.#start));
+    if (this.#buffer.length <= spareBytesMax) spare = this.#buffer;
+    this.#buffer = nothing;
+    this.#start = 0;
+    return written;
   }
 
   #halves(low: number, high: number): void {
     let count = 0;
     for (; high > 0 || low >= 0x80; count++) {
-      this.#varint[count] = (low & 0x7f) | 0x80;
+      varint[count] = (low & 0x7f) | 0x80;
       low = ((low >>> 7) | (high << 25)) >>> 0;
       high >>>= 7;
     }
-    this.#varint[count++] = low;
-    this.raw(this.#varint.subarray(0, count));
+    varint[count++] = low;
+    const buffer = this.#reserve(count);
+    for (let i = 0; i < count; i++) buffer[this.#start + i] = varint[i] as number;
   }
 
   /** Makes room in front of what was written. */
