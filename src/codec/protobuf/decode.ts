@@ -19,10 +19,10 @@ export interface DecodedMessage {
 /**
  * Reads the protobuf message of a struct (spec section 4.3). Fields may come in any order; where one that is no list
  * stands twice, the last one counts, and structs are merged. Throws BadRequest for what is no such message, and for
- * nesting past `limits.depthMax`.
+ * nesting past `limits.depthMax` or more elements than `limits.protobufElementsMax`.
  */
 export function decodeMessage(schema: StructSchema, bytes: Uint8Array): DecodedMessage {
-  const context: Context = { depth: 0, path: [], unknown: [] };
+  const context: Context = { depth: 0, elements: 0, path: [], unknown: [] };
   const value: Record<string, unknown> = {};
   readFields(new WireReader(bytes), fieldsOf(schema), value, context);
   return { value, unknown: context.unknown };
@@ -30,6 +30,8 @@ export function decodeMessage(schema: StructSchema, bytes: Uint8Array): DecodedM
 
 interface Context {
   depth: number;
+  /** Of lists and maps, so far. */
+  elements: number;
   /** Names and positions that lead to what is being read. */
   readonly path: (string | number)[];
   readonly unknown: string[];
@@ -95,11 +97,15 @@ function compileList(name: string, items: Schema): FieldReader {
     if (list !== existing) setOwn(target, name, list);
     if (mayBePacked && reader.type === wireType.delimited) {
       const outer = reader.enter();
-      while (reader.more) list.push(element.read(reader, context, undefined));
+      while (reader.more) {
+        countElement(context);
+        list.push(element.read(reader, context, undefined));
+      }
       reader.leave(outer);
       return;
     }
     expectType(reader, element.type);
+    countElement(context);
     context.path.push(name, list.length);
     list.push(element.read(reader, context, undefined));
     context.path.length -= 2;
@@ -110,6 +116,7 @@ function compileMap(name: string, values: Schema): FieldReader {
   const element = elementReader(values);
   return (reader, target, context) => {
     expectType(reader, wireType.delimited);
+    countElement(context);
     const existing = getOwn(target, name);
     const map: Record<string, unknown> = isRecord(existing) ? existing : {};
     if (map !== existing) setOwn(target, name, map);
@@ -221,6 +228,12 @@ function reportUnknown({ path, unknown }: Context, number: number): void {
 
 function expectType(reader: WireReader, type: number): void {
   if (reader.type !== type) throw malformed(`field ${reader.field} has wire type ${reader.type}, expected ${type}`);
+}
+
+function countElement(context: Context): void {
+  if (++context.elements > limits.protobufElementsMax) {
+    throw malformed(`more than ${limits.protobufElementsMax} elements in lists and maps`);
+  }
 }
 
 function readNested(reader: WireReader, context: Context, read: () => void): void {

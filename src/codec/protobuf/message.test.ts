@@ -182,6 +182,19 @@ test('nesting is bounded', () => {
   assert.throws(() => decodeMessage(node, nested(4_000)), /nested more than/);
 });
 
+test('elements are counted', () => {
+  const refused = /more than \d+ elements/;
+  const bytesOf = (element: string, count: number) => Buffer.alloc((element.length / 2) * count, element, 'hex');
+  const packed = (count: number) => Buffer.concat([Buffer.from('0a91a10f', 'hex'), bytesOf('01', count)]);
+  const max = limits.protobufElementsMax;
+  const packedBytes = 250_001; // the length in front of `packed`
+  assert.equal(max, packedBytes - 1);
+  assert.doesNotThrow(() => decodeMessage(of(list(leaf)), bytesOf('0a00', max)));
+  assert.throws(() => decodeMessage(of(list(leaf)), bytesOf('0a00', max + 1)), refused);
+  assert.throws(() => decodeMessage(of(map(string())), bytesOf('0a00', max + 1)), refused);
+  assert.throws(() => decodeMessage(of(list(int32())), packed(packedBytes)), refused);
+});
+
 const hostile: readonly (readonly [why: string, schema: StructSchema, bytes: string])[] = [
   ['a number where text is expected', of(string()), '0801'],
   ['text where a number is expected', of(int32()), '0a0161'],
