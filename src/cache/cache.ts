@@ -127,6 +127,8 @@ export interface WatchCache {
   collections(): readonly Collection[];
   /** Resolves when `revision` is reached; false after `waitMs` or when the signal aborts. */
   waitFor(revision: Revision, waitMs: number, signal?: AbortSignal): Promise<boolean>;
+  /** True where the cache shows all writes acknowledged before the call, and knows that without asking the store. */
+  isFresh(): boolean;
   /**
    * Waits until the cache shows all writes acknowledged before the call. Calls that wait together share one round trip.
    * Rejects with the signal's reason, and with StoreError `unavailable` when the store does not answer for too long.

@@ -206,6 +206,24 @@ test('fresh shows every write acknowledged before the call, and shares round tri
   assert.equal(await cache.fresh(), await store.head());
 });
 
+test('a cache is fresh at once where the store knows its head, and the cache is there', async (context) => {
+  const { store, cache } = await openCache(context);
+  assert.equal(cache.isFresh(), true);
+  for (const name of ['a', 'b', 'c']) {
+    const revision = await put(store, name, '');
+    // Whatever it says right after a write: never that it is fresh without showing that write.
+    assert.equal(cache.isFresh(), cache.revision >= revision);
+    await cache.fresh();
+    assert.equal(cache.isFresh(), true);
+  }
+});
+
+test('a cache whose store must be asked for its head does not know whether it is fresh', async (context) => {
+  const { cache } = await openCache(context, { store: new FaultyStore() });
+  await cache.fresh();
+  assert.equal(cache.isFresh(), false);
+});
+
 test('fresh ends with its signal, and when the cache does not get there', async (context) => {
   const store = new FaultyStore();
   const { cache, clock } = await openCache(context, { store });

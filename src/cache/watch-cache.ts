@@ -123,6 +123,11 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     return this.#waiters.wait(revision, waitMs, signal);
   }
 
+  isFresh(): boolean {
+    const head = this.#store.knownHead;
+    return head !== undefined && head <= this.#revision;
+  }
+
   fresh(signal?: AbortSignal): Promise<Revision> {
     return awaitFresh(this.#heads, this.#waiters, signal);
   }

@@ -11,7 +11,8 @@ import { WatchStreams } from '../http/watch-stream.ts';
 import { noSuchPath } from '../meta/status-error.ts';
 import { checkRequest, type Registry } from '../registry/registry.ts';
 import type { ListReply, Reply, WatchReply } from '../registry/reply.ts';
-import type { ResourceRegistry } from '../registry/resource-registry.ts';
+import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
+import type { RequestBody } from '../registry/verb.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { ServerConfig } from './config.ts';
 import { ApiDocuments } from './documents.ts';
@@ -79,10 +80,10 @@ export class Responder {
     return this.#answerResource(context, info);
   }
 
-  async #answerResource(context: RequestContext, info: ResourceRequest): Promise<void> {
-    const { exchange, user, warnings } = context;
-    const { registry, resources } = this.#parts;
-    const served = resources.find(info.group, info.version, info.resource);
+  /** Without a promise where nothing is waited for, as with most reads. */
+  #answerResource(context: RequestContext, info: ResourceRequest): void | Promise<void> {
+    const { exchange } = context;
+    const served = this.#parts.resources.find(info.group, info.version, info.resource);
     if (!served) throw noSuchPath();
     checkRequest({ info, served });
     const negotiated = this.#negotiator.negotiate(exchange, {
@@ -92,19 +93,34 @@ export class Responder {
       protobuf: hasMessage(served.kind.schema),
     });
     const presentation = this.#representation.presentation(negotiated, served.kind, info.query);
-    const reply = await registry.serve({
+    const body = readBody(exchange, info, served, this.#negotiator);
+    const reply = body
+      ? body.then((read) => this.#serve(context, info, served, read))
+      : this.#serve(context, info, served, undefined);
+    if (!(reply instanceof Promise)) return this.#send(context, reply, presentation);
+    return reply.then((made) => {
+      if (exchange.responded) return; // the deadline passed meanwhile
+      return this.#send(context, made, presentation);
+    });
+  }
+
+  #serve(
+    { exchange, user, warnings }: RequestContext,
+    info: ResourceRequest,
+    served: ServedResource,
+    body: RequestBody | undefined,
+  ): Reply | Promise<Reply> {
+    return this.#parts.registry.serve({
       info,
       served,
       user,
       userAgent: exchange.header('user-agent') ?? '',
-      body: await readBody(exchange, info, served, this.#negotiator),
+      body,
       get signal() {
         return exchange.signal;
       },
       warn: (text) => warnings.push(text),
     });
-    if (exchange.responded) return; // the deadline passed meanwhile
-    await this.#send(context, reply, presentation);
   }
 
   #send(context: RequestContext, reply: Reply, presentation: Presentation): void | Promise<void> {

@@ -73,6 +73,12 @@ export interface Store {
   /** The revision of the last durable write, linearizable: not older than any write acknowledged before the call. */
   head(): Promise<Revision>;
 
+  /**
+   * What `head` would answer, where that is known without asking anyone: in a store that makes all writes itself, while it
+   * is open. Otherwise undefined (etcd, where others write too).
+   */
+  readonly knownHead?: Revision | undefined;
+
   /** The record of a key, or undefined where there is none (also where it was deleted). `at` as in ListOptions. */
   get(key: string, at?: Revision): Promise<StoreRecord | undefined>;
 

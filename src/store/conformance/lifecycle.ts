@@ -25,6 +25,21 @@ export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCap
     await store.close();
   });
 
+  guarantee('a head that is known at once is the head', async ({ store }) => {
+    const known = store.knownHead !== undefined;
+    assert.equal(store.knownHead, known ? await store.head() : undefined);
+    const { revision } = await written(store, '/a', 'one');
+    assert.equal(store.knownHead, known ? revision : undefined);
+    const racing = Array.from({ length: 5 }, async (_, index) => {
+      const written = await store.create(`/b/${index}`, bytes('two'));
+      if (known) assert.ok((store.knownHead ?? 0) >= written.revision);
+    });
+    await Promise.all(racing);
+    assert.equal(store.knownHead, known ? await store.head() : undefined);
+    await store.close();
+    assert.equal(store.knownHead, undefined);
+  });
+
   guarantee('closing ends feeds with unavailable', async ({ store }) => {
     const from = await store.head();
     await written(store, '/a', 'one');

@@ -56,6 +56,10 @@ class MemoryStore implements Store {
     return this.#head;
   }
 
+  get knownHead(): Revision | undefined {
+    return this.#closed ? undefined : this.#head;
+  }
+
   async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
     this.#assertOpen();
     return this.#recordAt(this.#versions.get(key) ?? [], this.#readable(at));

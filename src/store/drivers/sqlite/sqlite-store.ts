@@ -99,6 +99,10 @@ class SqliteStore implements Store {
     return this.#head;
   }
 
+  get knownHead(): Revision | undefined {
+    return this.#unavailable ? undefined : this.#head;
+  }
+
   async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
     this.#assertOpen();
     if (at !== undefined) this.#assertReadable(at);
