@@ -304,7 +304,10 @@ class GarbageCollector implements Closable {
 
   /** An object that waits for its dependents: it goes when none is left that holds it. */
   async #finishForeground(node: GraphNode, live: ApiObject): Promise<void> {
-    const blocking = this.#graph.dependentsOf(node.uid).filter(({ owners }) => blocks(owners, node.uid));
+    // An object that owns itself does not wait for itself.
+    const blocking = this.#graph
+      .dependentsOf(node.uid)
+      .filter((each) => each !== node && blocks(each.owners, node.uid));
     if (blocking.length === 0) return this.#removeFinalizer(node, live, foregroundFinalizer);
     for (const dependent of blocking) if (!dependent.waitsForDependents) this.#toDelete.add(dependent.uid);
   }

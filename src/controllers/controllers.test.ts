@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { chooseControllers, controllerNames } from './controllers.ts';
+
+const [collector, namespace, account, publisher] = controllerNames;
+
+describe('which controllers a list chooses', () => {
+  for (const [items, expected] of [
+    [['*'], controllerNames],
+    [[], []],
+    [['namespace'], [namespace]],
+    [
+      ['namespace-controller', 'garbagecollector'],
+      [collector, namespace],
+    ],
+    [
+      ['*', '-garbagecollector'],
+      [namespace, account, publisher],
+    ],
+    [
+      ['-garbage-collector-controller', '*'],
+      [namespace, account, publisher],
+    ],
+    [['-garbagecollector'], []],
+    [['*', 'namespace'], controllerNames],
+    // What stands first counts.
+    [['namespace', '-namespace'], [namespace]],
+    [['-namespace', 'namespace-controller'], []],
+  ] as const) {
+    it(JSON.stringify(items), () => assert.deepEqual(chooseControllers(items), expected));
+  }
+
+  for (const item of ['nonsense', '-nonsense', '', '-', '--namespace', '**']) {
+    it(`${JSON.stringify(item)} is refused`, () =>
+      assert.throws(
+        () => chooseControllers(['*', item]),
+        /is no controller; there are garbage-collector-controller, /,
+      ));
+  }
+});

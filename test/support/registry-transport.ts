@@ -1,0 +1,122 @@
+import type { ClientRequest, ClientResponse, Transport } from '../../src/client/transport.ts';
+import { StatusError } from '../../src/meta/status-error.ts';
+import { allowedVerbs } from '../../src/registry/registry.ts';
+import type { RegistryFixture } from '../../src/registry/registry-fixture.ts';
+import type { ListReply, Reply, WatchReply } from '../../src/registry/reply.ts';
+
+/** Requests of a client to a registry, without HTTP, with discovery, and with failures where a test wants them. */
+export class RegistryTransport implements Transport {
+  readonly #fixture: RegistryFixture;
+  /** All requests that came, `METHOD target`. */
+  readonly requests: string[] = [];
+  /** Thrown instead of an answer. */
+  failure: (request: ClientRequest) => Error | undefined = () => undefined;
+
+  constructor(fixture: RegistryFixture) {
+    this.#fixture = fixture;
+  }
+
+  async send(request: ClientRequest): Promise<ClientResponse> {
+    request.signal?.throwIfAborted();
+    this.requests.push(`${request.method} ${request.target}`);
+    try {
+      const failure = this.failure(request);
+      if (failure) throw failure;
+      return this.#discovery(request.target) ?? (await this.#serve(request));
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      return document(error.code, error.toStatus());
+    }
+  }
+
+  #discovery(target: string): ClientResponse | undefined {
+    const all = [...this.#fixture.resources.all()];
+    if (target === '/apis') {
+      const versions = new Set(all.filter(({ name }) => name.group !== '').map(({ apiVersion }) => apiVersion));
+      return document(200, {
+        groups: [...versions].map((groupVersion) => ({
+          name: groupVersion.split('/')[0],
+          preferredVersion: { groupVersion },
+        })),
+      });
+    }
+    const [, core, named] = /^\/(?:api\/(v1)|apis\/([^/]+\/[^/?]+))$/.exec(target) ?? [];
+    const groupVersion = core ?? named;
+    if (groupVersion === undefined) return undefined;
+    const resources = all
+      .filter(({ apiVersion }) => apiVersion === groupVersion)
+      .map((served) => ({
+        name: served.kind.resource,
+        kind: served.kind.kind,
+        namespaced: served.kind.scope === 'Namespaced',
+        verbs: [...new Set([...allowedVerbs(served, '', true), ...allowedVerbs(served, '', false)])],
+      }));
+    return document(200, { groupVersion, resources });
+  }
+
+  async #serve({ method, target, body, signal }: ClientRequest): Promise<ClientResponse> {
+    const value = body === undefined ? undefined : JSON.parse(Buffer.from(body).toString());
+    const reply = await this.#fixture.call(method, target, value, signal);
+    return responseTo(reply, signal);
+  }
+}
+
+function responseTo(reply: Reply, signal: AbortSignal | undefined): ClientResponse {
+  switch (reply.type) {
+    case 'object':
+      return { status: reply.status, body: once(reply.bytes) };
+    case 'status':
+      return document(reply.status, reply.body);
+    case 'list':
+      return document(200, listOf(reply));
+    case 'watch':
+      return { status: 200, body: watchBody(reply, signal) };
+  }
+}
+
+const document = (status: number, value: unknown): ClientResponse => ({
+  status,
+  body: once(Buffer.from(JSON.stringify(value))),
+});
+
+async function* once(bytes: Uint8Array): AsyncIterableIterator<Uint8Array> {
+  yield bytes;
+}
+
+const listOf = ({ metadata, items }: ListReply) => ({
+  metadata,
+  items: Array.from(items, ({ bytes }) => JSON.parse(bytes.toString())),
+});
+
+function watchBody(reply: WatchReply, signal = new AbortController().signal): AsyncIterable<Uint8Array> {
+  const waiting: Buffer[] = [];
+  let wake = (): void => {};
+  let ended = false;
+  const watcher = reply.start({
+    event: ({ type, entry }) => {
+      waiting.push(Buffer.from(`{"type":"${type}","object":${entry.bytes}}\n`));
+      wake();
+      return true;
+    },
+    closed: () => {
+      ended = true;
+      wake();
+    },
+  });
+  const abort = (): void => wake();
+  signal.addEventListener('abort', abort, { once: true });
+  return (async function* () {
+    try {
+      for (;;) {
+        for (const line of waiting.splice(0)) yield line;
+        if (ended || signal.aborted) return;
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        if (waiting.length === 0) await promise;
+      }
+    } finally {
+      signal.removeEventListener('abort', abort);
+      watcher.close();
+    }
+  })();
+}
