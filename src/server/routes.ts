@@ -136,10 +136,9 @@ function prefersAggregated(accept: string, group: string): boolean {
 
 /** A document whose hash is in its address never changes there. */
 function sendOpenapi(parts: RouteParts, exchange: Exchange, path: string): void {
-  const segments = path.slice('/openapi/v3/'.length).split('/');
-  const [group, version] = segments[0] === 'api' ? ['', segments[1]] : [segments[1] ?? '', segments[2]];
-  const expected = group === '' ? 2 : 3;
-  const found =
-    segments.length === expected && version !== undefined ? parts.documents.openapi(group, version) : undefined;
+  const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');
+  const [group, version] = root === 'api' ? ['', rest[0]] : [rest[0] ?? '', rest[1]];
+  const isPlace = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;
+  const found = isPlace && version !== undefined ? parts.documents.openapi(group, version) : undefined;
   sendDocument(parts, exchange, found);
 }

@@ -1,0 +1,85 @@
+import { gunzipSync } from 'node:zlib';
+import type { BodyWriter, Exchange, Headers, Peer } from '../http/exchange.ts';
+
+/** For tests: a request without a connection, and what was answered to it. */
+export class ExchangeFixture implements Exchange {
+  readonly protocol = 'HTTP/2.0';
+  readonly peer: Peer = { address: '192.0.2.1', port: 40_000, certificate: undefined, certificateError: undefined };
+  readonly method: string;
+  readonly target: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #body: Uint8Array | string;
+  readonly #controller = new AbortController();
+  readonly #ends: (() => void)[] = [];
+  #added: Record<string, string | readonly string[]> = {};
+  responded = false;
+  status = 0;
+  headers: Headers = {};
+  /** The body that was sent, decompressed. */
+  text = '';
+  /** How large a body was asked for. */
+  bodyBytesMax: number | undefined;
+
+  constructor(
+    method: string,
+    target: string,
+    options: { readonly headers?: Readonly<Record<string, string>>; readonly body?: Uint8Array | string } = {},
+  ) {
+    this.method = method;
+    this.target = target;
+    this.#headers = options.headers ?? {};
+    this.#body = options.body ?? '';
+  }
+
+  header(name: string): string | undefined {
+    return this.#headers[name];
+  }
+
+  headerLines(name: string): readonly string[] {
+    const value = this.#headers[name];
+    return value === undefined ? [] : [value];
+  }
+
+  headerNames(): readonly string[] {
+    return Object.keys(this.#headers);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#controller.abort(reason);
+  }
+
+  async body(bytesMax: number): Promise<Buffer> {
+    this.bodyBytesMax = bytesMax;
+    return Buffer.from(this.#body as string);
+  }
+
+  setHeader(name: string, value: string | readonly string[]): void {
+    this.#added = { ...this.#added, [name]: value };
+  }
+
+  respond(status: number, headers: Headers, body: Uint8Array | string = ''): void {
+    if (this.responded) throw new Error('a second response');
+    this.responded = true;
+    this.status = status;
+    this.headers = { ...headers, ...this.#added };
+    const bytes = Buffer.from(body as string);
+    this.text = (this.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString();
+  }
+
+  stream(): BodyWriter {
+    throw new Error('nothing is streamed here');
+  }
+
+  onEnd(callback: () => void): void {
+    this.#ends.push(callback);
+  }
+
+  /** The response was sent, or the client is gone. */
+  end(): void {
+    for (const callback of this.#ends.splice(0)) callback();
+  }
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { ManualClock } from '../base/clock.ts';
+import { silentLogger } from '../base/logger.ts';
+import { Metrics } from '../base/metrics.ts';
+import { orch } from '../dialect/orch.ts';
+import { Negotiator } from '../http/negotiate.ts';
+import { kinds } from '../kinds/kinds.ts';
+import { StatusError } from '../meta/status-error.ts';
+import { withoutObjects } from '../registry/registry-fixture.ts';
+import { ApiDocuments } from './documents.ts';
+import { ExchangeFixture } from './exchange-fixture.ts';
+import { Health } from './health.ts';
+import { routes } from './routes.ts';
+
+const metrics = new Metrics();
+metrics.counter({ name: 'test_total', help: 'A count.', labels: [] }).add({});
+const health = new Health({
+  clock: new ManualClock(),
+  logger: silentLogger,
+  livezGraceMs: 0,
+  stopping: () => false,
+  cacheInStep: () => true,
+  storeTrouble: () => undefined,
+});
+health.started();
+const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => '');
+const router = routes({ dialect: orch, documents, health, metrics, negotiator: new Negotiator(orch) });
+
+async function get(
+  target: string,
+  headers: Readonly<Record<string, string>> = {},
+  method = 'GET',
+): Promise<ExchangeFixture> {
+  const exchange = new ExchangeFixture(method, target, { headers });
+  const path = target.split('?', 1)[0] ?? '';
+  await router.find(method, path)(exchange, path);
+  return exchange;
+}
+
+const rejected = (target: string, code: number, method = 'GET'): Promise<void> =>
+  assert.rejects(
+    get(target, {}, method),
+    (error) => error instanceof StatusError && error.code === code,
+    `${method} ${target}`,
+  );
+
+describe('what is served', () => {
+  for (const [target, type, text] of [
+    ['/', 'application/json', /"paths":\["\/","\/api","\/apis"/],
+    ['/version', 'application/json', /"major":"1","minor":"32","gitVersion":"v1\.32\.0\+orch"/],
+    ['/metrics', 'text/plain; version=0.0.4; charset=utf-8', /^test_total 1$/m],
+    ['/healthz', 'text/plain; charset=utf-8', /^ok$/],
+    ['/livez/ping', 'text/plain; charset=utf-8', /^ok$/],
+    ['/readyz?verbose', 'text/plain; charset=utf-8', /^\[\+\]store ok$/m],
+    ['/readyz?verbose&exclude=store', 'text/plain; charset=utf-8', /^\[\+\]store excluded: ok$/m],
+    ['/api', 'application/json', /"kind":"APIVersions"/],
+    ['/api/v1', 'application/json', /"kind":"APIResourceList"/],
+    ['/api/v1/', 'application/json', /"kind":"APIResourceList"/],
+    ['/apis', 'application/json', /"kind":"APIGroupList"/],
+    ['/apis/coordination.orch.io', 'application/json', /"kind":"APIGroup"/],
+    ['/apis/coordination.orch.io/v1', 'application/json', /"groupVersion":"coordination\.orch\.io\/v1"/],
+    ['/openapi/v2', 'application/json', /"swagger":"2\.0"/],
+    ['/openapi/v3', 'application/json', /"\/openapi\/v3\/api\/v1\?hash=/],
+    ['/openapi/v3/api/v1?hash=whatever', 'application/json', /"openapi":"3\.0\.0"/],
+    ['/openapi/v3/apis/coordination.orch.io/v1', 'application/json', /"openapi":"3\.0\.0"/],
+  ] as const) {
+    test(target, async () => {
+      const { status, headers, text: body } = await get(target);
+      assert.equal(status, 200);
+      assert.equal(headers['content-type'], type);
+      assert.match(body, text);
+    });
+  }
+
+  for (const target of [
+    '/nosuch',
+    '/healthzz',
+    '/livez/nosuch',
+    '/api/v2',
+    '/api/v1/nosuch/x',
+    '/apis/nosuch',
+    '/apis//',
+    '/apis//v1',
+    '/apis/coordination.orch.io/v2',
+    '/apis/coordination.orch.io/v1/x/y',
+    '/openapi',
+    '/openapi/v3/api',
+    '/openapi/v3/api/v2',
+    '/openapi/v3/api/v1/x',
+    '/openapi/v3/apis/coordination.orch.io',
+    '/openapi/v3/apis//v1',
+    '/openapi/v3/nosuch/coordination.orch.io/v1',
+    '/openapi/v3/__proto__/v1',
+  ]) {
+    test(`not ${target}`, () => rejected(target, 404));
+  }
+
+  test('for reading only', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      for (const target of ['/', '/version', '/readyz', '/api', '/api/v1', '/openapi/v3/api/v1']) {
+        await rejected(target, 405, method);
+      }
+    }
+    assert.equal((await get('/version', {}, 'HEAD')).status, 200);
+  });
+});
+
+test('health is no page for a browser to guess at', async () => {
+  assert.equal((await get('/readyz')).headers['x-content-type-options'], 'nosniff');
+});
+
+describe('a document', () => {
+  test('comes in YAML, and for people, where that is asked for', async () => {
+    const json = JSON.parse((await get('/api/v1')).text);
+    const yaml = await get('/api/v1', { accept: 'application/yaml' });
+    assert.equal(yaml.headers['content-type'], 'application/yaml');
+    assert.deepEqual(parse(yaml.text), json);
+    const pretty = await get('/api/v1', { 'user-agent': 'curl/8' });
+    assert.ok(pretty.text.split('\n').length > 10);
+    assert.deepEqual(JSON.parse(pretty.text), json);
+  });
+
+  test('is compressed for who takes it', async () => {
+    const plain = await get('/openapi/v3/api/v1');
+    const small = await get('/api', { 'accept-encoding': 'gzip' });
+    assert.equal(plain.headers['content-encoding'], undefined);
+    assert.equal(small.headers['content-encoding'], 'gzip');
+    assert.equal(small.text, (await get('/api')).text);
+  });
+
+  test('in no format that there is is a 406', async () => {
+    await assert.rejects(
+      get('/api', { accept: 'image/png' }),
+      (error) => error instanceof StatusError && error.code === 406,
+    );
+  });
+
+  for (const target of ['/api', '/apis', '/api/v1', '/apis/coordination.orch.io', '/openapi/v2', '/openapi/v3']) {
+    test(`is sent once to who keeps it: ${target}`, async () => {
+      const first = await get(target);
+      const etag = String(first.headers['etag']);
+      assert.match(etag, /^"[0-9A-F]{128}"$/);
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`]) {
+        const again = await get(target, { 'if-none-match': known });
+        assert.deepEqual([again.status, again.text, again.headers['etag']], [304, '', etag], known);
+      }
+      for (const other of ['"other"', etag.replaceAll('"', ''), '']) {
+        assert.equal((await get(target, { 'if-none-match': other })).status, 200, other);
+      }
+    });
+  }
+});
+
+describe('the aggregated form', () => {
+  const aggregated = 'application/json;g=apidiscovery.orch.io;v=v2;as=APIGroupDiscoveryList';
+  const beta = aggregated.replace('v=v2', 'v=v2beta1');
+
+  for (const [accept, expected] of [
+    [aggregated, true],
+    [`${aggregated},application/json`, true],
+    [`${beta},${aggregated},application/json`, true],
+    [`application/json,${aggregated}`, false],
+    [`application/json;q=0.5,${aggregated}`, true],
+    [`application/json,${aggregated};q=0.5`, false],
+    [`*/*,${aggregated}`, true],
+    [`image/png,${aggregated}`, true],
+    [`${aggregated};q=0,application/json`, false],
+    [`${beta},application/json`, false],
+    [aggregated.replace('orch.io', 'other.io'), undefined],
+    ['application/json', false],
+    ['', false],
+  ] as const) {
+    test(`${accept || 'no Accept'}: ${expected ?? 'none that there is'}`, async () => {
+      for (const target of ['/api', '/apis']) {
+        const asked = get(target, accept === '' ? {} : { accept });
+        if (expected === undefined) {
+          await assert.rejects(asked, (error) => error instanceof StatusError && error.code === 406);
+          continue;
+        }
+        const { text, headers } = await asked;
+        assert.equal(JSON.parse(text).kind === 'APIGroupDiscoveryList', expected, target);
+        assert.equal(headers['content-type'], expected ? aggregated : 'application/json');
+        assert.equal(headers['vary'], 'accept');
+      }
+    });
+  }
+
+  test('has an entity tag of its own', async () => {
+    const plain = await get('/apis');
+    const whole = await get('/apis', { accept: aggregated });
+    assert.notEqual(whole.headers['etag'], plain.headers['etag']);
+    const again = await get('/apis', { accept: aggregated, 'if-none-match': String(whole.headers['etag']) });
+    assert.equal(again.status, 304);
+    const other = await get('/apis', { accept: aggregated, 'if-none-match': String(plain.headers['etag']) });
+    assert.equal(other.status, 200);
+  });
+});
