@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Collection, WatchCache } from '../cache/cache.ts';
 import { orch } from '../dialect/orch.ts';
 import { configMap } from '../kinds/core/config-map.ts';
 import { namespace } from '../kinds/core/namespace.ts';
 import { pod } from '../kinds/core/pod/pod.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { aggregated, coreVersions, groupDocument, groupList, groupResources, resourceList } from './discovery.ts';
-import { ResourceRegistry, type ServedResource } from './resource-registry.ts';
+import { withoutObjects } from './registry-fixture.ts';
+import type { ServedResource } from './resource-registry.ts';
 
 /** A kind of no group that exists. */
 const other = (group: string, version: string, kind: string): Kind => ({
@@ -21,21 +21,17 @@ const other = (group: string, version: string, kind: string): Kind => ({
   shortNames: [],
 });
 
-/** Served kinds, without objects. */
-function serve(...kinds: readonly Kind[]): readonly ServedResource[] {
-  const cache: Pick<WatchCache, 'collection'> = { collection: (prefix) => ({ prefix }) as Collection };
-  return [...new ResourceRegistry(kinds, cache as WatchCache).all()];
-}
-
-const all = serve(
-  other('zoo.orch.io', 'v1', 'Cat'),
-  pod(orch),
-  other('farm.orch.io', 'v1', 'Cow'),
-  configMap(orch),
-  other('farm.orch.io', 'v1beta1', 'Cow'),
-  other('farm.orch.io', 'v1', 'Ant'),
-  namespace(orch),
-);
+const all = [
+  ...withoutObjects([
+    other('zoo.orch.io', 'v1', 'Cat'),
+    pod(orch),
+    other('farm.orch.io', 'v1', 'Cow'),
+    configMap(orch),
+    other('farm.orch.io', 'v1beta1', 'Cow'),
+    other('farm.orch.io', 'v1', 'Ant'),
+    namespace(orch),
+  ]).all(),
+];
 const groups = groupResources(all);
 
 test('groups by name, core first; versions in the order in which they were added; resources by name', () => {

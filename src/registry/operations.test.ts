@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Collection, WatchCache } from '../cache/cache.ts';
 import { kubernetes } from '../dialect/kubernetes.ts';
 import { orch } from '../dialect/orch.ts';
 import { kinds } from '../kinds/kinds.ts';
@@ -8,14 +7,10 @@ import { parseRequestInfo } from '../request/request-info.ts';
 import { type Operation, operations } from './operations.ts';
 import { parameterSets } from './parameters.ts';
 import { allowedVerbs, checkRequest } from './registry.ts';
-import { ResourceRegistry, type ServedResource } from './resource-registry.ts';
+import { withoutObjects } from './registry-fixture.ts';
+import type { ServedResource } from './resource-registry.ts';
 
-function serve(dialect: typeof orch): ResourceRegistry {
-  const cache: Pick<WatchCache, 'collection'> = { collection: (prefix) => ({ prefix }) as Collection };
-  return new ResourceRegistry(kinds(dialect), cache as WatchCache);
-}
-
-const served = serve(orch);
+const served = withoutObjects(kinds(orch));
 const of = (resource: string): readonly Operation[] => {
   const found = [...served.all()].find(({ kind }) => kind.resource === resource);
   assert.ok(found, resource);
@@ -148,7 +143,7 @@ const requestOf = ({ method, path }: Operation) =>
 
 for (const dialect of [orch, kubernetes]) {
   describe(`the documents and the server agree (${dialect.name})`, () => {
-    const registry = serve(dialect);
+    const registry = withoutObjects(kinds(dialect));
     const all = [...registry.all()];
 
     test('every operation is served, as what it is called', () => {

@@ -1,10 +1,12 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
+import type { Collection, WatchCache } from '../cache/cache.ts';
 import { createWatchCache } from '../cache/watch-cache.ts';
 import { type ParsedJson, parseJson } from '../codec/json.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { orch } from '../dialect/orch.ts';
+import type { Kind } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { StatusError } from '../meta/status-error.ts';
@@ -143,3 +145,9 @@ const parsed = (body: unknown): ParsedJson => {
 };
 
 const admin: UserInfo = { username: 'admin', uid: '', groups: [groupMasters], extra: {} };
+
+/** Served kinds, for tests that need no objects of them. */
+export function withoutObjects(served: readonly Kind[]): ResourceRegistry {
+  const cache: Pick<WatchCache, 'collection'> = { collection: (prefix) => ({ prefix }) as Collection };
+  return new ResourceRegistry(served, cache as WatchCache);
+}

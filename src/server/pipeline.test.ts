@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { ManualClock } from '../base/clock.ts';
+import { ClosableStack } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import { StatusError } from '../meta/status-error.ts';
+import { parseRequestInfo } from '../request/request-info.ts';
+import { anonymousUser, type UserInfo } from '../request/user-info.ts';
+import { ExchangeFixture } from './exchange-fixture.ts';
+import { servePipeline, stages } from './pipeline.ts';
+import type { RequestContext, Stage } from './request-context.ts';
+import { deadline } from './stages/deadline.ts';
+import { limitInFlight } from './stages/limit-in-flight.ts';
+import type { PipelineParts } from './stages/parts.ts';
+
+const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {} };
+
+let clock: ManualClock;
+let resources: ClosableStack;
+let refused: unknown[];
+beforeEach(() => {
+  clock = new ManualClock();
+  resources = new ClosableStack();
+  refused = [];
+});
+
+const refuse = (context: RequestContext, error: unknown): void => {
+  refused.push(error);
+  context.exchange.respond(error instanceof StatusError ? error.code : 500, {});
+};
+
+const parts = (more: Partial<PipelineParts> = {}): PipelineParts => ({
+  clock,
+  resources,
+  authenticator: { authenticate: () => jane },
+  authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
+  inFlightMax: { reads: 2, writes: 1 },
+  refuse,
+  answer: ({ exchange }) => exchange.respond(200, {}),
+  ...more,
+});
+
+const context = (method: string, target: string): RequestContext & { readonly exchange: ExchangeFixture } => ({
+  exchange: new ExchangeFixture(method, target),
+  info: parseRequestInfo(method, target),
+  user: anonymousUser,
+  warnings: [],
+});
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('the pipeline', () => {
+  const recorded = (seen: string[], name: string, run: Stage['run'] = () => {}): Stage => ({
+    name,
+    run(each) {
+      seen.push(name);
+      return run(each);
+    },
+  });
+
+  test('has its stages in the order of the design (section 4)', () => {
+    assert.deepEqual(
+      stages(parts()).map(({ name }) => name),
+      ['requestInfo', 'deadline', 'authenticate', 'impersonate', 'limitInFlight', 'authorize', 'dispatch'],
+    );
+  });
+
+  test('runs through in one go where no stage waits', () => {
+    const seen: string[] = [];
+    servePipeline([recorded(seen, 'a'), recorded(seen, 'b')], refuse)(new ExchangeFixture('GET', '/'));
+    assert.deepEqual(seen, ['a', 'b']);
+  });
+
+  test('waits for a stage that waits, and then goes on behind it', async () => {
+    const seen: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const list = [recorded(seen, 'a'), recorded(seen, 'b', () => gate.promise), recorded(seen, 'c')];
+    servePipeline(list, refuse)(new ExchangeFixture('GET', '/'));
+    await settle();
+    assert.deepEqual(seen, ['a', 'b']);
+    gate.resolve();
+    await settle();
+    assert.deepEqual(seen, ['a', 'b', 'c']);
+  });
+
+  for (const [how, fail] of [
+    [
+      'throws',
+      () => {
+        throw new StatusError('Forbidden', 'no');
+      },
+    ],
+    ['rejects', () => Promise.reject(new StatusError('Forbidden', 'no'))],
+    [
+      'throws behind one that waited',
+      async () => {
+        await settle();
+        throw new StatusError('Forbidden', 'no');
+      },
+    ],
+  ] as const) {
+    test(`a stage that ${how} is the answer, and the last`, async () => {
+      const seen: string[] = [];
+      const exchange = new ExchangeFixture('GET', '/');
+      servePipeline([recorded(seen, 'a', fail), recorded(seen, 'b')], refuse)(exchange);
+      await settle();
+      await settle();
+      assert.deepEqual(seen, ['a']);
+      assert.equal(exchange.status, 403);
+      assert.equal(refused.length, 1);
+    });
+  }
+
+  test('a request that cannot be read is refused with no more known of it', () => {
+    const exchange = new ExchangeFixture('GET', '/api/%zz');
+    servePipeline(stages(parts()), refuse)(exchange);
+    assert.equal(exchange.status, 400);
+  });
+
+  test('who asks is known before it is asked whether they may', async () => {
+    const asked: unknown[] = [];
+    const authenticate = async (): Promise<UserInfo> => jane;
+    const authorizer: PipelineParts['authorizer'] = {
+      async authorize(attributes, user) {
+        asked.push([attributes.type, attributes.verb, user.username]);
+        return { verdict: 'noOpinion', reason: 'nobody says so' };
+      },
+    };
+    const exchange = new ExchangeFixture('DELETE', '/api/v1/nodes/a');
+    servePipeline(stages(parts({ authenticator: { authenticate }, authorizer })), refuse)(exchange);
+    await settle();
+    assert.deepEqual(asked, [['resource', 'delete', 'jane']]);
+    assert.equal(exchange.status, 403);
+    assert.match(String(refused[0]), /User "jane" cannot delete resource "nodes".*nobody says so/);
+  });
+
+  for (const name of ['impersonate-user', 'impersonate-group', 'impersonate-uid']) {
+    test(`${name} is refused, not ignored`, () => {
+      const exchange = new ExchangeFixture('GET', '/version', { headers: { [name]: '' } });
+      servePipeline(stages(parts()), refuse)(exchange);
+      assert.equal(exchange.status, 403);
+    });
+  }
+});
+
+describe('the limit of requests in flight', () => {
+  const target = { read: '/api/v1/nodes', write: '/api/v1/nodes' };
+  const run = (stage: Stage, method: string, path: string): ExchangeFixture => {
+    const one = context(method, path);
+    void stage.run(one);
+    return one.exchange;
+  };
+  const tooMany = (error: unknown): boolean =>
+    error instanceof StatusError && error.code === 429 && error.details?.retryAfterSeconds === 1;
+
+  test('counts reads and writes apart', () => {
+    const stage = limitInFlight(parts());
+    run(stage, 'GET', target.read);
+    run(stage, 'HEAD', `${target.read}/a`);
+    assert.throws(() => run(stage, 'GET', target.read), tooMany);
+    run(stage, 'POST', target.write);
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      assert.throws(() => run(stage, method, `${target.write}${method === 'POST' ? '' : '/a'}`), tooMany, method);
+    }
+  });
+
+  test('has room again when one ends, and not when one was refused', () => {
+    const stage = limitInFlight(parts());
+    const first = run(stage, 'POST', target.write);
+    const refusedOne = context('POST', target.write);
+    assert.throws(() => stage.run(refusedOne), tooMany);
+    refusedOne.exchange.end();
+    assert.throws(() => run(stage, 'POST', target.write), tooMany);
+    first.end();
+    first.end();
+    run(stage, 'POST', target.write);
+    assert.throws(() => run(stage, 'POST', target.write), tooMany);
+  });
+
+  test('lets pass watches and paths that are no objects, however many', () => {
+    const stage = limitInFlight(parts({ inFlightMax: { reads: 0, writes: 0 } }));
+    for (const path of ['/api/v1/nodes?watch=1', '/readyz', '/apis', '/openapi/v2']) run(stage, 'GET', path);
+    assert.throws(() => run(stage, 'GET', target.read), tooMany);
+  });
+});
+
+describe('the deadline of a request', () => {
+  test('ends it with 504, and whatever it waits for', () => {
+    const stage = deadline(parts());
+    const one = context('POST', '/api/v1/nodes');
+    void stage.run(one);
+    clock.advance(limits.requestMsMax - 1_000);
+    assert.equal(one.exchange.signal.aborted, false);
+    clock.advance(2_000);
+    assert.equal(one.exchange.status, 504);
+    assert.ok(one.exchange.signal.reason instanceof StatusError);
+    assert.match(String(refused[0]), /did not complete within 60 s/);
+  });
+
+  test('cuts off what is being answered, without a second answer', () => {
+    const stage = deadline(parts());
+    const one = context('GET', '/api/v1/nodes');
+    void stage.run(one);
+    one.exchange.respond(200, {});
+    clock.advance(limits.requestMsMax + 1_000);
+    assert.equal(one.exchange.signal.aborted, true);
+    assert.deepEqual(refused, []);
+  });
+
+  test('is not that of a request that has ended', () => {
+    const stage = deadline(parts());
+    const one = context('GET', '/api/v1/nodes');
+    void stage.run(one);
+    one.exchange.end();
+    clock.advance(limits.requestMsMax + 1_000);
+    assert.equal(one.exchange.signal.aborted, false);
+    assert.equal(clock.pending, 0);
+  });
+
+  test('watches have none', () => {
+    const stage = deadline(parts());
+    const one = context('GET', '/api/v1/nodes?watch=true');
+    void stage.run(one);
+    assert.equal(clock.pending, 0);
+  });
+
+  test('ends with the server', () => {
+    const stage = deadline(parts());
+    void stage.run(context('GET', '/api/v1/nodes'));
+    resources.close();
+    assert.equal(clock.pending, 0);
+  });
+});
