@@ -110,7 +110,7 @@ function applied(
   const unknown = result.unknown.map((path) => `unknown field "${path}"`);
   checkUnknown(request, [...duplicateFields(body?.duplicates ?? []), ...unknown]);
   if (result.type === 'conflicts') throw applyConflict(result.conflicts);
-  const object = decodeObject(structuredClone(result.object), served.kind, () => {});
+  const object = decodeObject(result.object, served.kind, () => {});
   delete object.metadata.resourceVersion;
   return object;
 }
