@@ -15,8 +15,6 @@ export const pluginNames = Object.keys(defaults) as PluginName[];
 
 export const defaultPlugins: readonly PluginName[] = pluginNames.filter((name) => defaults[name]);
 
-export const isPluginName = (name: string): name is PluginName => Object.hasOwn(defaults, name);
-
 /** Which plugins run, in their order. Nothing is both enabled and disabled: callers check that. */
 export const enabledPlugins = ({
   enable,

@@ -1,0 +1,34 @@
+import type { ApiObject } from '../meta/api-object.ts';
+import type { AdmissionAttributes } from '../request/admission.ts';
+import { groupMasters } from '../request/user-info.ts';
+
+interface Write {
+  readonly operation?: AdmissionAttributes['operation'];
+  /** `resource`, `resource/subresource`. */
+  readonly resource?: string;
+  readonly group?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly object?: object;
+  readonly old?: object;
+  readonly dryRun?: boolean;
+}
+
+/** For tests: a write as plugins see it. */
+export function attributesOf(write: Write = {}): AdmissionAttributes {
+  const { group = '', namespace = '', name = 'x', resource: path = 'configmaps', operation = 'create' } = write;
+  const [resource = '', subresource = ''] = path.split('/');
+  const objectOf = (fields: object | undefined): ApiObject | undefined =>
+    fields && ({ apiVersion: 'v1', kind: 'Any', metadata: { name }, ...fields } as ApiObject);
+  return {
+    operation,
+    info: { group, version: 'v1', resource, subresource, namespace },
+    name,
+    kind: { group, version: 'v1', kind: 'Any' },
+    object: operation === 'delete' ? undefined : objectOf(write.object ?? {}),
+    old: objectOf(write.old),
+    user: { username: 'jane', uid: '', groups: [groupMasters], extra: {} },
+    dryRun: write.dryRun ?? false,
+    warn() {},
+  };
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { badRequest, StatusError } from '../meta/status-error.ts';
+import { attributesOf } from './attributes-harness.ts';
+import { type AdmissionPlugin, admissionChain } from './chain.ts';
+
+const log: string[] = [];
+const plugin = (name: string, more: Partial<AdmissionPlugin> = {}): AdmissionPlugin => ({
+  name,
+  sideEffects: 'none',
+  concerns: () => true,
+  mutate: () => void log.push(`${name} mutates`),
+  validate: () => void log.push(`${name} validates`),
+  ...more,
+});
+
+async function admit(plugins: readonly AdmissionPlugin[], dryRun = false): Promise<StatusError | undefined> {
+  log.length = 0;
+  const chain = admissionChain(plugins);
+  const attributes = attributesOf({ dryRun });
+  try {
+    await chain.mutate(attributes);
+    await chain.validate(attributes);
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof StatusError);
+    return error;
+  }
+}
+
+describe('the chain', () => {
+  it('has all plugins mutate before any validates, in their order', async () => {
+    assert.equal(await admit([plugin('a'), plugin('b')]), undefined);
+    assert.deepEqual(log, ['a mutates', 'b mutates', 'a validates', 'b validates']);
+  });
+
+  it('leaves out those whom the write does not concern', async () => {
+    await admit([plugin('a', { concerns: () => false }), plugin('b')]);
+    assert.deepEqual(log, ['b mutates', 'b validates']);
+  });
+
+  it('ends with the first refusal', async () => {
+    const refuse = () => {
+      throw badRequest('no');
+    };
+    assert.equal((await admit([plugin('a'), plugin('b', { mutate: refuse }), plugin('c')]))?.message, 'no');
+    assert.deepEqual(log, ['a mutates']);
+    assert.equal((await admit([plugin('a', { validate: refuse }), plugin('b')]))?.message, 'no');
+    assert.deepEqual(log, ['a mutates', 'b mutates']);
+  });
+});
+
+describe('a dry run (spec section 4.6)', () => {
+  for (const [sideEffects, concerned, refused] of [
+    ['none', true, false],
+    ['noneOnDryRun', true, false],
+    ['some', true, true],
+    ['some', false, false],
+  ] as const) {
+    it(`side effects: ${sideEffects}, concerned: ${concerned}`, async () => {
+      const plugins = [plugin('a', { sideEffects, concerns: () => concerned })];
+      assert.equal(await admit(plugins, false), undefined);
+      const error = await admit(plugins, true);
+      assert.equal(error?.message, refused ? 'admission plugin "a" does not support dry run' : undefined);
+      if (refused) assert.deepEqual([error?.code, log], [400, []]);
+    });
+  }
+
+  it('is refused too where only the changes of others make a plugin concerned', async () => {
+    let changed = false;
+    const plugins = [
+      plugin('late', { sideEffects: 'some', concerns: () => changed }),
+      plugin('changer', {
+        mutate: () => {
+          changed = true;
+        },
+      }),
+    ];
+    assert.equal((await admit(plugins, true))?.code, 400);
+    assert.deepEqual(log, []);
+  });
+});

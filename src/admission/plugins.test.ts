@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { defaultPlugins, enabledPlugins, type PluginName, pluginNames } from './plugins.ts';
+
+const lifecycle = 'NamespaceLifecycle';
+const account = 'ServiceAccount';
+const owners = 'OwnerReferencesPermissionEnforcement';
+
+it('the published names, in the published order, and those that are on by default', () => {
+  assert.deepEqual(pluginNames, ['NamespaceLifecycle', 'ServiceAccount', 'OwnerReferencesPermissionEnforcement']);
+  assert.deepEqual(defaultPlugins, ['NamespaceLifecycle', 'ServiceAccount']);
+});
+
+const cases: readonly (readonly [enable: PluginName[], disable: PluginName[], expected: PluginName[]])[] = [
+  [[], [], [lifecycle, account]],
+  [[owners], [], [lifecycle, account, owners]],
+  [[owners, lifecycle], [], [lifecycle, account, owners]],
+  [[], [account], [lifecycle]],
+  [[owners], [lifecycle, account], [owners]],
+  [[], [owners], [lifecycle, account]],
+];
+for (const [enable, disable, expected] of cases) {
+  it(`+${enable} -${disable}`, () => assert.deepEqual(enabledPlugins({ enable, disable }), expected));
+}
