@@ -12,10 +12,11 @@ export const systemRandom: Random = {
   bytes: (count) => randomBytes(count),
 };
 
-const suffixLength = 5;
+/** Characters of `nameSuffix`. */
+export const nameSuffixLength = 5;
 /** Neither vowels nor digits that look like letters: no words come of it. */
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** Five characters that make a name of its own out of a prefix. */
 export const nameSuffix = (random: Random): string =>
-  Array.from(random.bytes(suffixLength), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('');
+  Array.from(random.bytes(nameSuffixLength), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('');

@@ -1,7 +1,7 @@
 import { equalValues } from '../apply/equal-values.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import type { Random } from '../base/random.ts';
+import { nameSuffix, nameSuffixLength, type Random } from '../base/random.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';
 import { formatTime } from '../schema/time.ts';
@@ -9,7 +9,7 @@ import { formatTime } from '../schema/time.ts';
 /** Sets the fields of a new object that are the server's to set (spec section 2.1), its generated name among them. */
 export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Random): void {
   if (metadata.name === undefined && metadata.generateName !== undefined) {
-    metadata.name = `${metadata.generateName.slice(0, limits.labelLengthMax - suffixLength)}${suffix(random)}`;
+    metadata.name = `${metadata.generateName.slice(0, limits.labelLengthMax - nameSuffixLength)}${nameSuffix(random)}`;
   }
   metadata.uid = random.uuid();
   metadata.creationTimestamp = formatTime(clock.now());
@@ -19,14 +19,6 @@ export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Ra
   delete metadata.resourceVersion;
   delete metadata.generation;
 }
-
-const suffixLength = 5;
-
-/** Letters and digits that spell no words. */
-const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
-
-const suffix = (random: Random): string =>
-  Array.from(random.bytes(suffixLength), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('');
 
 /**
  * Puts back what no client changes by an update. One that leaves out `uid` or what a deletion set keeps it; to set these is
