@@ -166,6 +166,12 @@ describe('covers', () => {
     }
   });
 
+  test('what holds most is asked first', () => {
+    const small = Array.from({ length: 2_000 }, (_, i) => rule('get', `r${i}`));
+    const wanted = Array.from({ length: 2_000 }, (_, i) => rule('get list', `s${i}`));
+    assert.deepEqual(covers([...small, rule('*', '*', { groups: ['*'] })], wanted), { missing: [], complete: true });
+  });
+
   test('a rule that is given up on does not make the next ones held', () => {
     const words = Array.from({ length: 200 }, (_, i) => `w${i}`).join(' ');
     const held = Array.from({ length: 200 }, (_, i) => rule(`w${i}`, '*', { groups: ['*'] }));

@@ -87,6 +87,7 @@ function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
 function ruleCovers(held: HeldRule, rule: PolicyRule, effort: Effort): boolean {
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   effort.left--;
+  if (effort.left < 0) return false;
   return (
     all(verbs, (verb) => holds(held.verbs, verb), effort) &&
     all(apiGroups, (group) => holds(held.groups, group), effort) &&

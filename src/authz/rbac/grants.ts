@@ -27,24 +27,26 @@ interface PathAnswer {
   readonly lengths: readonly number[];
 }
 
-/** How many answers all grants of an index keep together. Past the limit all are forgotten, and found again when asked. */
+/**
+ * How many answers all grants of an index keep together. Past the limit all are forgotten, and found again when asked: what
+ * may be asked is endless, what is kept is not.
+ */
 export class AnswerBudget {
+  readonly #holders = new Set<Grants>();
   #kept = 0;
-  #epoch = 0;
 
-  /** Answers of an earlier epoch are forgotten. */
-  get epoch(): number {
-    return this.#epoch;
+  get kept(): number {
+    return this.#kept;
   }
 
-  take(count: number): void {
+  take(holder: Grants, count: number): void {
+    this.#holders.add(holder);
     this.#kept += count;
-    if (this.#kept <= limits.rbacAnswersKept) return;
-    this.#kept = 0;
-    this.#epoch++;
+    if (this.#kept > limits.rbacAnswersKept) for (const each of this.#holders) each.forgetAnswers();
   }
 
-  giveBack(count: number): void {
+  giveBack(holder: Grants, count: number): void {
+    this.#holders.delete(holder);
     this.#kept -= count;
   }
 }
@@ -63,7 +65,6 @@ export class Grants {
   readonly #paths = new Map<string, PathAnswer>();
   #dangling: readonly BindingEntry[] | undefined;
   readonly #budget: AnswerBudget;
-  #epoch = 0;
   /** What the answers take of the budget. */
   #taken = 0;
 
@@ -89,18 +90,25 @@ export class Grants {
   /** A role of one of the bindings has changed. */
   forget(): void {
     this.#dangling = undefined;
-    this.#forgetAnswers();
+    this.forgetAnswers();
+  }
+
+  /** Finds them again when asked. */
+  forgetAnswers(): void {
+    if (this.#taken === 0) return;
+    this.#budget.giveBack(this, this.#taken);
+    this.#taken = 0;
+    this.#resources.clear();
+    this.#paths.clear();
   }
 
   /** The binding that allows it: of several the one whose name comes first. `key` is the question as one text. */
   allowsResource(question: ResourceQuestion, key: string, name: string): BindingEntry | undefined {
-    this.#followBudget();
     const answer = this.#resources.get(key) ?? this.#newResourceAnswer(question, key);
     return answer.all ?? answer.byName.get(name);
   }
 
   allowsPath({ verb, path }: PathQuestion): BindingEntry | undefined {
-    this.#followBudget();
     const answer = this.#paths.get(verb) ?? this.#newPathAnswer(verb);
     const exact = answer.exact.get(path);
     if (exact) return exact;
@@ -132,27 +140,11 @@ export class Grants {
     return answer;
   }
 
-  /** What may be asked is endless, what is kept is not. */
   #keep<T>(answers: Map<string, T>, key: string, answer: T, weight: number): void {
     if (key.length > limits.rbacQuestionLengthKept) return;
     answers.set(key, answer);
     this.#taken += weight;
-    this.#budget.take(weight);
-  }
-
-  #followBudget(): void {
-    if (this.#epoch === this.#budget.epoch) return;
-    // What was taken was taken of an earlier budget.
-    this.#taken = 0;
-    this.#forgetAnswers();
-    this.#epoch = this.#budget.epoch;
-  }
-
-  #forgetAnswers(): void {
-    if (this.#epoch === this.#budget.epoch) this.#budget.giveBack(this.#taken);
-    this.#taken = 0;
-    this.#resources.clear();
-    this.#paths.clear();
+    this.#budget.take(this, weight);
   }
 
   #answerResource(question: ResourceQuestion): ResourceAnswer {
