@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { ManualClock } from '../base/clock.ts';
+import { silentLogger } from '../base/logger.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** A queue whose work ends when the test says so. */
+class Workshop {
+  readonly clock = new ManualClock();
+  readonly started: string[] = [];
+  readonly #running = new Map<string, PromiseWithResolvers<void>>();
+  readonly queue: WorkQueue<string>;
+
+  constructor(parallel = 10) {
+    this.queue = new WorkQueue({
+      clock: this.clock,
+      logger: silentLogger,
+      parallel,
+      work: (item) => {
+        assert.ok(!this.#running.has(item), `${item} is worked on twice at once`);
+        this.started.push(item);
+        const running = Promise.withResolvers<void>();
+        this.#running.set(item, running);
+        return running.promise;
+      },
+    });
+  }
+
+  async end(item: string, how: 'done' | 'failed' = 'done'): Promise<void> {
+    const running = this.#running.get(item);
+    assert.ok(running, `${item} is worked on`);
+    this.#running.delete(item);
+    if (how === 'done') running.resolve();
+    else running.reject(new Error('failed'));
+    await turn();
+  }
+}
+
+describe('the work queue', () => {
+  it('works on items in their order, so many at once', async () => {
+    const shop = new Workshop(2);
+    for (const item of ['a', 'b', 'c', 'd']) shop.queue.add(item);
+    assert.deepEqual(shop.started, ['a', 'b']);
+    await shop.end('b');
+    assert.deepEqual(shop.started, ['a', 'b', 'c']);
+    await shop.end('a');
+    assert.deepEqual(shop.started, ['a', 'b', 'c', 'd']);
+    assert.equal(shop.queue.size, 2);
+  });
+
+  it('works once on what is added again while it waits', async () => {
+    const shop = new Workshop(1);
+    for (const item of ['a', 'b', 'b', 'b']) shop.queue.add(item);
+    await shop.end('a');
+    await shop.end('b');
+    assert.deepEqual(shop.started, ['a', 'b']);
+    assert.equal(shop.queue.size, 0);
+  });
+
+  it('works once more on what is added while it is worked on, however often', async () => {
+    const shop = new Workshop();
+    for (let times = 0; times < 3; times++) shop.queue.add('a');
+    await shop.end('a');
+    assert.deepEqual(shop.started, ['a', 'a']);
+    await shop.end('a');
+    assert.deepEqual(shop.started, ['a', 'a']);
+  });
+
+  it('repeats failures with pauses that double, up to a minute', async () => {
+    const shop = new Workshop();
+    shop.queue.add('a');
+    const pauses: number[] = [];
+    for (let failures = 1; failures <= 16; failures++) {
+      const before = shop.clock.now();
+      await shop.end('a', 'failed');
+      while (shop.started.length === failures) shop.clock.advance(5);
+      pauses.push(shop.clock.now() - before);
+    }
+    assert.deepEqual(pauses.slice(0, 5), [5, 10, 20, 40, 80]);
+    assert.deepEqual(pauses.slice(-3), [40_960, 60_000, 60_000]);
+  });
+
+  it('begins anew with short pauses after a success', async () => {
+    const shop = new Workshop();
+    shop.queue.add('a');
+    for (const pause of [5, 10]) {
+      await shop.end('a', 'failed');
+      shop.clock.advance(pause);
+    }
+    await shop.end('a');
+    shop.queue.add('a');
+    await shop.end('a', 'failed');
+    shop.clock.advance(5);
+    assert.equal(shop.started.length, 5);
+  });
+
+  it('does not let one that fails hold up the others', async () => {
+    const shop = new Workshop(1);
+    for (const item of ['a', 'b']) shop.queue.add(item);
+    await shop.end('a', 'failed');
+    assert.deepEqual(shop.started, ['a', 'b']);
+  });
+
+  it('adds later what is asked for later, once', () => {
+    const shop = new Workshop();
+    shop.queue.addAfter('a', 100);
+    shop.queue.addAfter('a', 50);
+    shop.clock.advance(99);
+    assert.deepEqual(shop.started, []);
+    shop.clock.advance(1);
+    assert.deepEqual(shop.started, ['a']);
+    assert.equal(shop.clock.pending, 0);
+  });
+
+  it('starts nothing after its end, and leaves no timer', async () => {
+    const shop = new Workshop(1);
+    for (const item of ['a', 'b']) shop.queue.add(item);
+    shop.queue.add('a');
+    shop.queue.addAfter('c', 10);
+    shop.queue.close();
+    shop.queue.close();
+    assert.equal(shop.clock.pending, 0);
+    await shop.end('a', 'failed');
+    shop.queue.add('d');
+    shop.queue.addAfter('d', 1);
+    assert.equal(shop.clock.pending, 0);
+    assert.deepEqual(shop.started, ['a']);
+  });
+});
