@@ -226,6 +226,8 @@ export class WatchClient {
   readonly events: WatchEvent[] = [];
   status = 0;
   ended = false;
+  /** The server ended it in order: it was not cut off. */
+  complete = false;
   readonly #request: ReturnType<typeof https.request>;
   #rest = '';
   #wake: (() => void)[] = [];
@@ -238,6 +240,9 @@ export class WatchClient {
         response.setEncoding('utf8');
         response.on('data', (chunk: string) => this.#take(chunk));
         response.on('error', () => this.#end());
+        response.on('end', () => {
+          this.complete = true;
+        });
         response.on('close', () => this.#end());
         this.#notify();
       },

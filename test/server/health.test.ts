@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { createPublicKey } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { orch } from '../../src/dialect/orch.ts';
+import { issueSelfSigned } from '../../src/pki/certificate.ts';
+import { generateKey, keyToPem } from '../../src/pki/keys.ts';
+import { startServer } from '../../src/server/compose.ts';
+import type { ListenAddress } from '../../src/server/config.ts';
+import { defaultFeatures } from '../../src/server/features.ts';
+import { getStatus } from '../support/command.ts';
+import { OrchProcess } from '../support/orch-process.ts';
+import { until } from '../support/until.ts';
+
+/** The health endpoints (spec section 4.2) of a server that runs, that stops and that starts. */
+
+const endpoints = ['/healthz', '/livez', '/readyz'] as const;
+
+describe('a server that runs', () => {
+  let server: OrchProcess;
+  before(async () => {
+    server = await OrchProcess.start();
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  for (const path of [
+    ...endpoints,
+    '/livez/',
+    '/livez/ping',
+    '/readyz/store',
+    '/readyz/cache-sync',
+    '/readyz/shutdown',
+  ]) {
+    test(`${path} is ok, for anyone`, async () => {
+      const answer = await server.get(path, { as: 'anonymous' });
+      assert.deepEqual([answer.status, answer.text], [200, 'ok']);
+      assert.match(String(answer.headers['content-type']), /^text\/plain/);
+      assert.equal(answer.headers['cache-control'], 'no-cache, private');
+    });
+  }
+
+  for (const path of endpoints) {
+    test(`${path}?verbose shows each check, and each can be asked for alone`, async () => {
+      const lines = (await server.get(`${path}?verbose`)).text.split('\n');
+      assert.deepEqual(lines.slice(-2), ['healthz check passed', '']);
+      const names = lines.slice(0, -2).map((line) => /^\[\+\](\S+) ok$/.exec(line)?.[1] ?? assert.fail(line));
+      assert.ok(names.includes('ping'));
+      for (const name of names) {
+        assert.deepEqual((await server.get(`${path}/${name}`)).text, 'ok', name);
+        const { text } = await server.get(`${path}?verbose&exclude=${name}`);
+        assert.deepEqual(
+          text.split('\n').filter((line) => line.includes(name)),
+          [`[+]${name} excluded: ok`],
+        );
+      }
+      const all = names.map((name) => `exclude=${name}`).join('&');
+      assert.equal((await server.get(`${path}?${all}`)).text, 'ok');
+    });
+  }
+
+  test('what is asked for in another format, or compressed, is plain text all the same', async () => {
+    const headers = { accept: 'application/yaml', 'accept-encoding': 'gzip' };
+    assert.deepEqual((await server.get('/readyz', { headers })).text, 'ok');
+  });
+
+  test('HEAD has the status and no body', async () => {
+    const answer = await server.request('HEAD', '/readyz?verbose');
+    assert.deepEqual([answer.status, answer.text], [200, '']);
+  });
+
+  for (const [method, path, code] of [
+    ['GET', '/livez/nosuch', 404],
+    ['GET', '/livez/shutdown', 404],
+    ['GET', '/livezz', 404],
+    ['POST', '/livez', 405],
+  ] as const) {
+    test(`${method} ${path} is ${code}`, async () => {
+      const answer = await server.request<{ code: number }>(method, path);
+      assert.deepEqual([answer.status, answer.json.code], [code, code]);
+    });
+  }
+});
+
+describe('a server that is asked to stop', () => {
+  const configMaps = '/api/v1/namespaces/default/configmaps';
+
+  test('is alive and not ready while --shutdown-delay-duration lasts, and serves on', async () => {
+    await using server = await OrchProcess.start({ flags: ['--shutdown-delay-duration=1h'] });
+    const watch = server.watch(`${configMaps}?watch=1`);
+    process.kill(server.pid, 'SIGTERM');
+    await until(async () => (await server.get('/readyz')).status === 500, 'ready although it stops');
+    const { text } = await server.get('/readyz');
+    assert.match(text, /^\[-\]shutdown failed: reason withheld$/m);
+    assert.match(text, /^healthz check failed$/m);
+    assert.equal((await server.get('/readyz/shutdown')).status, 500);
+    for (const path of ['/livez', '/healthz', '/readyz?exclude=shutdown', '/readyz/store']) {
+      assert.equal((await server.get(path)).status, 200, path);
+    }
+    const body = { metadata: { name: 'late' } };
+    assert.equal((await server.post(configMaps, body)).status, 201);
+    await watch.until(({ events }) => events.some(({ object }) => object.metadata.name === 'late'));
+    assert.equal(await getStatus(`${server.url}/livez`, { ca: server.credentials.ca }), 200, 'a new connection');
+    watch.close();
+  });
+
+  test('ends when the delay is over: watches end in order, and the exit is clean', async () => {
+    const delayMs = 300;
+    await using server = await OrchProcess.start({ flags: [`--shutdown-delay-duration=${delayMs}ms`] });
+    const watch = server.watch('/api/v1/secrets?watch=1');
+    await watch.until(({ status }) => status === 200);
+    const stoppedAt = performance.now();
+    process.kill(server.pid, 'SIGTERM');
+    await until(() => watch.ended, 'the watch did not end');
+    assert.ok(performance.now() - stoppedAt >= delayMs, 'the delay was not waited for');
+    assert.deepEqual([watch.complete, watch.events], [true, []]);
+    assert.equal(await server.stop(), 0);
+    await assert.rejects(getStatus(`${server.url}/livez`, { rejectUnauthorized: false }));
+  });
+});
+
+/** How a server answers while its start has not finished. */
+async function whileStarting(livezGraceMs: number, look: (url: string) => Promise<void>): Promise<void> {
+  const key = generateKey();
+  const validity = { notBefore: systemClock.now() - 60_000, notAfter: systemClock.now() + 3600_000 };
+  const subject = { subject: { commonName: 'server' }, publicKey: createPublicKey(key), ...validity };
+  const certificate = issueSelfSigned({ ...subject, uses: ['serverAuth'], hosts: ['127.0.0.1'] }, key, systemRandom);
+  const listening = Promise.withResolvers<ListenAddress>();
+  const finish = Promise.withResolvers<void>();
+  const starting = startServer({
+    dialect: orch,
+    storage: { backend: 'memory' },
+    listen: { address: '127.0.0.1', port: 0 },
+    serving: { certificate: certificate.toString(), key: keyToPem(key) },
+    authentication: { clientAuthorities: [], staticTokens: [], anonymous: true },
+    livezGraceMs,
+    shutdownDelayMs: 0,
+    features: defaultFeatures,
+    admissionPlugins: [],
+    controllers: { run: [], rootAuthority: '' },
+    logger: silentLogger,
+    beforeReady: (address) => {
+      listening.resolve(address);
+      return finish.promise;
+    },
+  });
+  try {
+    const { port } = await Promise.race([listening.promise, starting]);
+    const url = `https://127.0.0.1:${port}`;
+    await look(url);
+    finish.resolve();
+    await starting;
+    for (const path of endpoints) assert.equal(await status(url, path), 200, `${path} after the start`);
+  } finally {
+    finish.resolve();
+    await (await starting).stop();
+  }
+}
+
+const status = (url: string, path: string): Promise<number> => getStatus(url + path, { rejectUnauthorized: false });
+
+describe('a server that starts', () => {
+  test('is not ready, and alive within --livez-grace-period', async () => {
+    await whileStarting(3600_000, async (url) => {
+      for (const [path, expected] of [
+        ['/readyz', 500],
+        ['/healthz', 500],
+        ['/livez', 200],
+        ['/readyz/poststarthook/start-server', 500],
+        ['/readyz?exclude=poststarthook/start-server', 200],
+        ['/readyz/ping', 200],
+      ] as const) {
+        assert.equal(await status(url, path), expected, path);
+      }
+    });
+  });
+
+  test('is not alive once that period is over', async () => {
+    await whileStarting(0, async (url) => {
+      assert.equal(await status(url, '/livez'), 500);
+      assert.equal(await status(url, '/livez/ping'), 200);
+      assert.equal(await status(url, '/livez/poststarthook/start-server'), 500);
+    });
+  });
+});
