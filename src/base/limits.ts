@@ -53,8 +53,8 @@ export const limits = {
   lingerBytesMax: 1024 * 1024,
   /** Objects that are often read compressed, with their compressed forms. */
   gzipKeptBytesMax: 8 * 1024 * 1024,
-  /** Elements of all lists and entries of all maps of an object in protobuf, where the smallest take two bytes. */
-  protobufElementsMax: 250_000,
+  /** Elements of all lists and objects of a body in JSON or protobuf, where the smallest take two bytes and cost hundreds. */
+  elementsMax: 250_000,
   /** Longer lists in protobuf are encoded twice instead of being kept while they are sent. */
   protobufListKeptBytes: 4 * 1024 * 1024,
   /** Buffers of 256 KiB that are kept to be filled with the next lists. */

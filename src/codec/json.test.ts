@@ -246,3 +246,10 @@ test('a value that holds itself is refused, not read forever', () => {
   loop['self'] = loop;
   assert.throws(() => stringifyJson(loop), TypeError);
 });
+
+test('the elements of a document are bounded: each costs more in memory than on the wire', () => {
+  const many = (count: number) => Buffer.from(`{"a":[${Array.from({ length: count }, () => '1').join(',')}]}`);
+  assert.equal((parseJson(many(limits.elementsMax - 2)).value as { a: unknown[] }).a.length, limits.elementsMax - 2);
+  assert.throws(() => parseJson(many(limits.elementsMax + 1)), /more than \d+ elements/);
+  assert.throws(() => parseJson(Buffer.from(`[${'{},'.repeat(limits.elementsMax)}{}]`)), /more than \d+ elements/);
+});

@@ -1,6 +1,7 @@
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
+import { badRequest } from '../meta/status-error.ts';
 import { type ParsedJson, readJson } from './json-reader.ts';
 import { asBuffer, decodeUtf8 } from './utf8.ts';
 
@@ -17,7 +18,9 @@ export type { ParsedJson } from './json-reader.ts';
  */
 export function parseJson(bytes: Uint8Array): ParsedJson {
   const text = decodeUtf8(bytes, 'JSON');
-  const { depth, fields, longNumbers } = scanJson(text);
+  const { depth, fields, elements, longNumbers } = scanJson(text);
+  if (depth <= limits.depthMax && elements > limits.elementsMax)
+    throw badRequest(`error decoding JSON: more than ${limits.elementsMax} elements in lists and objects`);
   if (depth <= limits.depthMax && !longNumbers) {
     const value = tryParse(text);
     if (value !== undefined && countPlainFields(value) === fields) return { value, duplicates: [] };
@@ -51,11 +54,14 @@ interface Scan {
   readonly depth: number;
   /** Fields of all objects, each time they stand there. */
   readonly fields: number;
+  /** Elements of lists and objects: what a comma follows, and the last ones. */
+  readonly elements: number;
   /** There are numbers that may not be exact or finite: 16 digits and more, or an exponent. */
   readonly longNumbers: boolean;
 }
 
 const quote = 34;
+const comma = 44;
 const colon = 58;
 const backslash = 92;
 const openBracket = 91;
@@ -64,20 +70,23 @@ const openBrace = 123;
 const closeBrace = 125;
 
 function scanJson(text: string): Scan {
-  let [depth, depthMax, fields, longNumbers] = [0, 0, 0, false];
+  let [depth, depthMax, fields, elements, longNumbers] = [0, 0, 0, 0, false];
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
     if (char === quote) at = endOfString(text, at);
     else if (char === colon) fields++;
-    else if (char === openBrace || char === openBracket) depthMax = Math.max(depthMax, ++depth);
-    else if (char === closeBrace || char === closeBracket) depth--;
+    else if (char === comma) elements++;
+    else if (char === openBrace || char === openBracket) {
+      elements++;
+      depthMax = Math.max(depthMax, ++depth);
+    } else if (char === closeBrace || char === closeBracket) depth--;
     else if (isDigit(char)) {
       const end = endOfDigits(text, at);
       longNumbers ||= end - at >= 16 || isExponentMark(text.charCodeAt(end));
       at = end - 1;
     }
   }
-  return { depth: depthMax, fields, longNumbers };
+  return { depth: depthMax, fields, elements, longNumbers };
 }
 
 const isDigit = (char: number): boolean => char >= 48 && char <= 57;

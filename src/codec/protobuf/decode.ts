@@ -19,7 +19,7 @@ export interface DecodedMessage {
 /**
  * Reads the protobuf message of a struct (spec section 4.3). Fields may come in any order; where one that is no list
  * stands twice, the last one counts, and structs are merged. Throws BadRequest for what is no such message, and for
- * nesting past `limits.depthMax` or more elements than `limits.protobufElementsMax`.
+ * nesting past `limits.depthMax` or more elements than `limits.elementsMax`.
  */
 export function decodeMessage(schema: StructSchema, bytes: Uint8Array): DecodedMessage {
   const context: Context = { depth: 0, elements: 0, path: [], unknown: [] };
@@ -231,8 +231,8 @@ function expectType(reader: WireReader, type: number): void {
 }
 
 function countElement(context: Context): void {
-  if (++context.elements > limits.protobufElementsMax) {
-    throw malformed(`more than ${limits.protobufElementsMax} elements in lists and maps`);
+  if (++context.elements > limits.elementsMax) {
+    throw malformed(`more than ${limits.elementsMax} elements in lists and maps`);
   }
 }
 

@@ -186,7 +186,7 @@ test('elements are counted', () => {
   const refused = /more than \d+ elements/;
   const bytesOf = (element: string, count: number) => Buffer.alloc((element.length / 2) * count, element, 'hex');
   const packed = (count: number) => Buffer.concat([Buffer.from('0a91a10f', 'hex'), bytesOf('01', count)]);
-  const max = limits.protobufElementsMax;
+  const max = limits.elementsMax;
   const packedBytes = 250_001; // the length in front of `packed`
   assert.equal(max, packedBytes - 1);
   assert.doesNotThrow(() => decodeMessage(of(list(leaf)), bytesOf('0a00', max)));
