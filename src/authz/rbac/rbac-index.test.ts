@@ -132,6 +132,25 @@ describe('reasons', () => {
     test(why, () => assert.equal(ask(indexOf(objects), question, who), said));
   }
 
+  test('a subject that stands there twice is the first', () => {
+    const robot = 'system:serviceaccount:team:robot';
+    for (const [first, second, said] of [
+      [user(robot), account('team', 'robot'), `User "${robot}"`],
+      [account('team', 'robot'), user(robot), 'ServiceAccount "robot/team"'],
+    ] as const) {
+      const index = indexOf([makeRole('', 'y', reads), makeBinding('', 'x', 'ClusterRole/y', first, second)]);
+      assert.ok(ask(index, 'get configmaps', makeUser(robot)).endsWith(` to ${said}`));
+    }
+  });
+
+  test('an account of no namespace is nobody, whatever somebody calls himself', () => {
+    const index = indexOf([
+      makeRole('', 'y', reads),
+      makeBinding('', 'x', 'ClusterRole/y', { kind: 'ServiceAccount', name: 'robot' }),
+    ]);
+    assert.equal(yes(index, 'get configmaps', makeUser('system:serviceaccount::robot')), false);
+  });
+
   test('of many roles that are not there only some are named', () => {
     const index = indexOf(
       Array.from({ length: 5_000 }, (_, i) => makeBinding('', `b${i}`, `ClusterRole/r${i}`, user('jane'))),
