@@ -153,7 +153,9 @@ describe('reasons', () => {
 
   test('of many roles that are not there only some are named', () => {
     const index = indexOf(
-      Array.from({ length: 5_000 }, (_, i) => makeBinding('', `b${i}`, `ClusterRole/r${i}`, user('jane'))),
+      Array.from({ length: 5_000 }, (_, i) =>
+        makeBinding('', `b${i}`, `ClusterRole/r${i}`, i % 2 === 0 ? user('jane') : group('dev')),
+      ),
     );
     assert.equal(ask(index, 'get configmaps').split(' not found').length - 1, limits.rbacMissingRolesShown);
   });
