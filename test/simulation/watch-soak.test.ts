@@ -95,7 +95,10 @@ test(`watch soak: ${watchers} watchers, ${events} events`, { timeout: 15 * 60_00
   const ended = Promise.withResolvers<void>();
   const path = `/api/v1/configmaps?watch=true&resourceVersion=${resourceVersion}`;
   // The server ends the watch when its buffer is full, and the connection when nothing is taken from it for a minute.
-  stalled.send(new PreparedRequest({ method: 'GET', path }), { end: () => ended.resolve(), failed: () => ended.resolve() });
+  stalled.send(new PreparedRequest({ method: 'GET', path }), {
+    end: () => ended.resolve(),
+    failed: () => ended.resolve(),
+  });
   await server.get('/readyz'); // the watches were asked for before this
   stalled.pause();
   const before = residentBytes(server.pid);
