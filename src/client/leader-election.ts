@@ -124,9 +124,13 @@ class Candidate {
   }
 
   /** Takes or renews the lease, if that may be done now. True where it was done. Never rejects. */
-  async #attempt(signal: AbortSignal): Promise<boolean> {
-    const { clock, logger, name } = this.#options;
+  async #attempt(ended: AbortSignal): Promise<boolean> {
+    const { clock, logger, name, timing } = this.#options;
     const began = clock.monotonic();
+    const patience = new AbortController();
+    // A request that gets lost leaves time for another. One that arrives late all the same changes only what it has read.
+    const timer = clock.after(timing.renewMs / 2, () => patience.abort(new Error('the server did not answer in time')));
+    const signal = AbortSignal.any([ended, patience.signal]);
     try {
       const lease = await this.#read(signal);
       // A lease that somebody deleted was not given back: its holder, if we know of one, may still lead.
@@ -137,10 +141,12 @@ class Candidate {
       this.#renewedAt = began;
       return true;
     } catch (error) {
-      if (!signal.aborted && !hasReason(error, 'Conflict') && !hasReason(error, 'AlreadyExists')) {
+      if (!ended.aborted && !hasReason(error, 'Conflict') && !hasReason(error, 'AlreadyExists')) {
         logger.warn('the lease could not be taken or renewed', { lease: name, error });
       }
       return false;
+    } finally {
+      timer.close();
     }
   }
 

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { ManualClock } from '../base/clock.ts';
+import { silentLogger } from '../base/logger.ts';
+import { parseTime } from '../schema/time.ts';
+import { ApiClient } from './api-client.ts';
+import { defaultTiming, leadOnce } from './leader-election.ts';
+import type { ClientRequest, ClientResponse, Transport } from './transport.ts';
+
+interface Lease {
+  metadata: { name: string; resourceVersion: string };
+  spec: { holderIdentity: string; leaseTransitions: number; acquireTime: string; renewTime: string };
+}
+
+/** One lease, with the rules of a server for concurrent writes. */
+class LeaseServer {
+  lease: Lease | undefined;
+  #version = 0;
+
+  handle({ method, body }: ClientRequest): { readonly status: number; readonly value: unknown } {
+    const refuse = (code: number, reason: string) => ({
+      status: code,
+      value: { kind: 'Status', status: 'Failure', code, reason, message: reason },
+    });
+    if (method === 'GET') return this.lease ? this.#show() : refuse(404, 'NotFound');
+    const sent: Lease = JSON.parse(String(body));
+    if (method === 'POST' && this.lease) return refuse(409, 'AlreadyExists');
+    if (method === 'PUT' && !this.lease) return refuse(404, 'NotFound');
+    if (method === 'PUT' && sent.metadata.resourceVersion !== this.lease?.metadata.resourceVersion) {
+      return refuse(409, 'Conflict');
+    }
+    this.lease = { ...sent, metadata: { ...sent.metadata, resourceVersion: String(++this.#version) } };
+    return this.#show();
+  }
+
+  #show() {
+    return { status: 200, value: structuredClone(this.lease) };
+  }
+}
+
+/** What happens to one request on its way. */
+interface Fate {
+  /** Milliseconds to the server, and back. */
+  readonly there: number;
+  readonly back: number;
+  readonly lost: 'no' | 'request' | 'answer';
+}
+
+/** A network between a candidate and the server. */
+class Network implements Transport {
+  readonly #server: LeaseServer;
+  readonly #clock: ManualClock;
+  fate: () => Fate = () => ({ there: 0, back: 0, lost: 'no' });
+
+  constructor(server: LeaseServer, clock: ManualClock) {
+    this.#server = server;
+    this.#clock = clock;
+  }
+
+  send(request: ClientRequest): Promise<ClientResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<ClientResponse>();
+    const { there, back, lost } = this.fate();
+    const { signal } = request;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    if (lost !== 'request') {
+      // A request that was given up may arrive all the same.
+      this.#clock.after(there, () => {
+        const { status, value } = this.#server.handle(request);
+        if (lost === 'answer') return;
+        this.#clock.after(back, () => resolve({ status, body: text(JSON.stringify(value)) }));
+      });
+    }
+    return promise;
+  }
+}
+
+async function* text(value: string): AsyncIterableIterator<Uint8Array> {
+  yield Buffer.from(value);
+}
+
+/** Candidates that stand for election again and again. */
+class Election {
+  readonly clock = new ManualClock();
+  readonly server = new LeaseServer();
+  readonly leaders = new Set<string>();
+  /** Every change of leadership: `+a`, `-a`. */
+  readonly log: string[] = [];
+  readonly #running: Promise<void>[] = [];
+  readonly #stops = new Map<string, AbortController>();
+
+  stand(identity: string): Network {
+    const network = new Network(this.server, this.clock);
+    const stop = new AbortController();
+    this.#stops.set(identity, stop);
+    const options = {
+      client: new ApiClient(network, identity),
+      clock: this.clock,
+      logger: silentLogger,
+      leases: '/leases',
+      apiVersion: 'coordination.example.com/v1',
+      name: 'manager',
+      identity,
+      timing: defaultTiming,
+      signal: stop.signal,
+    };
+    const run = async (): Promise<void> => {
+      while (!stop.signal.aborted) await leadOnce(options, (term) => this.#lead(identity, term));
+    };
+    this.#running.push(run());
+    return network;
+  }
+
+  #lead(identity: string, term: AbortSignal): Promise<void> {
+    this.leaders.add(identity);
+    this.log.push(`+${identity}`);
+    assert.equal(this.leaders.size, 1, `two lead: ${[...this.leaders]}`);
+    return new Promise((resolve) => {
+      const over = (): void => {
+        this.leaders.delete(identity);
+        this.log.push(`-${identity}`);
+        resolve();
+      };
+      if (term.aborted) over();
+      else term.addEventListener('abort', over, { once: true });
+    });
+  }
+
+  stop(identity: string): void {
+    this.#stops.get(identity)?.abort(new Error('stopped'));
+  }
+
+  async pass(ms: number, stepMs = 50): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      this.clock.advance(stepMs);
+      await turn();
+      await turn();
+    }
+  }
+
+  async end(): Promise<void> {
+    for (const identity of this.#stops.keys()) this.stop(identity);
+    await this.pass(5_000);
+    await Promise.all(this.#running);
+    assert.equal(this.leaders.size, 0);
+  }
+}
+
+const unreachable = (): Fate => ({ there: 0, back: 0, lost: 'request' });
+
+describe('leader election', () => {
+  it('the first takes the lease at once, the second stands by', async () => {
+    const election = new Election();
+    election.stand('a');
+    await election.pass(100);
+    election.stand('b');
+    await election.pass(60_000);
+    assert.deepEqual(election.log, ['+a']);
+    const { spec } = election.server.lease ?? assert.fail('there is a lease');
+    assert.deepEqual([spec.holderIdentity, spec.leaseTransitions], ['a', 0]);
+    assert.ok((parseTime(spec.renewTime) ?? 0) - (parseTime(spec.acquireTime) ?? 0) > 55_000);
+    await election.end();
+  });
+
+  it('a leader that stops gives the lease back', async () => {
+    const election = new Election();
+    election.stand('a');
+    await election.pass(100);
+    election.stand('b');
+    await election.pass(5_000);
+    election.stop('a');
+    await election.pass(2_500);
+    assert.deepEqual(election.log, ['+a', '-a', '+b']);
+    assert.equal(election.server.lease?.spec.leaseTransitions, 1);
+    await election.end();
+  });
+
+  it('a leader that cannot renew stops after ten seconds, and another follows after fifteen', async () => {
+    const election = new Election();
+    const network = election.stand('a');
+    await election.pass(100);
+    election.stand('b');
+    await election.pass(10_000);
+    network.fate = unreachable;
+    await election.pass(7_500);
+    assert.deepEqual(election.log, ['+a']);
+    await election.pass(2_600);
+    assert.deepEqual(election.log, ['+a', '-a']);
+    await election.pass(3_000);
+    assert.deepEqual(election.log, ['+a', '-a']);
+    await election.pass(6_000);
+    assert.deepEqual(election.log, ['+a', '-a', '+b']);
+    await election.end();
+  });
+
+  it('a leader goes on although requests get lost for a while', async () => {
+    const election = new Election();
+    const network = election.stand('a');
+    await election.pass(1_000);
+    network.fate = unreachable;
+    await election.pass(4_000);
+    network.fate = () => ({ there: 100, back: 100, lost: 'no' });
+    await election.pass(30_000);
+    assert.deepEqual(election.log, ['+a']);
+    await election.end();
+  });
+
+  it('a candidate whose request gets lost asks again', async () => {
+    const election = new Election();
+    const network = election.stand('a');
+    network.fate = unreachable;
+    await election.pass(1_000);
+    network.fate = () => ({ there: 0, back: 0, lost: 'no' });
+    await election.pass(10_000);
+    assert.deepEqual(election.log, ['+a']);
+    await election.end();
+  });
+
+  it('a lease that somebody takes ends the leadership at the next renewal', async () => {
+    const election = new Election();
+    election.stand('a');
+    await election.pass(1_000);
+    const { lease } = election.server;
+    assert.ok(lease);
+    election.server.lease = {
+      metadata: { ...lease.metadata, resourceVersion: '99' },
+      spec: { ...lease.spec, holderIdentity: 'thief' },
+    };
+    await election.pass(2_500);
+    assert.deepEqual(election.log, ['+a', '-a']);
+    await election.end();
+  });
+
+  it('a lease that is deleted is not taken by who saw that it was held', async () => {
+    const election = new Election();
+    const network = election.stand('a');
+    await election.pass(100);
+    election.stand('b');
+    await election.pass(5_000);
+    network.fate = unreachable;
+    election.server.lease = undefined;
+    await election.pass(5_000);
+    assert.deepEqual(election.log, ['+a']);
+    await election.pass(20_000);
+    assert.deepEqual(election.log, ['+a', '-a', '+b']);
+    await election.end();
+  });
+
+  it('a candidate that is stopped before it leads never leads', async () => {
+    const election = new Election();
+    election.stand('a').fate = unreachable;
+    await election.pass(5_000);
+    await election.end();
+    assert.deepEqual(election.log, []);
+  });
+
+  it('never two lead, whatever the network does', async () => {
+    const delay = fc.oneof(fc.nat(100), fc.nat(3_000), fc.nat(20_000));
+    const lost = fc.constantFrom('no', 'no', 'no', 'request', 'answer' as const);
+    const fates: fc.Arbitrary<readonly Fate[]> = fc.array(
+      fc.record({ there: delay, back: delay, lost: lost as fc.Arbitrary<Fate['lost']> }),
+      { minLength: 1, maxLength: 12 },
+    );
+    let terms = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fates, { minLength: 2, maxLength: 3 }), fc.nat(60), async (networks, stopAfter) => {
+        const election = new Election();
+        for (const [index, all] of networks.entries()) {
+          let next = 0;
+          election.stand(`c${index}`).fate = () => all[next++ % all.length] ?? unreachable();
+        }
+        await election.pass(stopAfter * 1_000, 500);
+        election.stop('c0');
+        await election.pass(60_000, 500);
+        terms += election.log.filter((change) => change.startsWith('+')).length;
+        await election.end();
+      }),
+      { numRuns: 60 },
+    );
+    assert.ok(terms > 30, `only ${terms} terms: the property says nothing`);
+  });
+});
