@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import type { OrchProcess } from './orch-process.ts';
 
@@ -70,4 +76,16 @@ export async function http2Status(session: ClientHttp2Session, headers: Outgoing
   });
   await once(stream, 'close').catch(() => {}); // a reset is an answer too
   return status;
+}
+
+/** The whole answer to a request on an HTTP/2 connection. Rejects where its stream is reset. */
+export async function http2Answer(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+): Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }> {
+  const stream = session.request({ ':method': 'GET', ...headers });
+  const [answered] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return { status: Number(answered[':status']), headers: answered, bytes: Buffer.concat(chunks) };
 }
