@@ -5,7 +5,7 @@ import { configMapBody } from '../objects.ts';
 import type { Product } from '../product.ts';
 import { sampled } from '../reads.ts';
 import { type Row, shortNumber } from '../report.ts';
-import { type Compared, compare } from '../rounds.ts';
+import { type Compared, compare, type Sample } from '../rounds.ts';
 import { sizes } from '../scale.ts';
 import type { BenchContext, Scenario } from '../scenario.ts';
 import { percentile, statsOf } from '../stats.ts';
@@ -13,7 +13,21 @@ import { percentile, statsOf } from '../stats.ts';
 const namespace = 'default';
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
 const json = { accept: 'application/json', 'content-type': 'application/json' };
-const mergePatch = { accept: 'application/json', 'content-type': 'application/merge-patch+json' };
+/** Ways to change the same field of an object that is there: media type, and the body that gives it a value. */
+const patches = {
+  'merge patch': {
+    type: 'application/merge-patch+json',
+    body: (version: string): unknown => ({ data: { version } }),
+  },
+  'strategic merge patch': {
+    type: 'application/strategic-merge-patch+json',
+    body: (version: string): unknown => ({ data: { version } }),
+  },
+  'JSON patch': {
+    type: 'application/json-patch+json',
+    body: (version: string): unknown => [{ op: 'replace', path: '/data/version', value: version }],
+  },
+} as const;
 /** Different bodies for one object, so that every write changes it; also different from what it is created with. */
 const versions = ['b', 'c'];
 
@@ -32,7 +46,11 @@ export const write: Scenario = {
       { ...separate, reach: { of: 'measured', atLeast: 8_000 } },
       await bench.creates(shared),
       await bench.updates(),
-      await bench.patches(),
+      await bench.patches('merge patch'),
+      await bench.patches('strategic merge patch'),
+      await bench.patches('JSON patch'),
+      await bench.applies(),
+      { ...(await bench.appliesUnchanged()), reach: { of: 'measured', atLeast: 5_000 } },
     ];
   },
 };
@@ -82,15 +100,54 @@ class WriteBench {
     return this.#counted(what, requests);
   }
 
-  async patches(): Promise<Row> {
+  async patches(name: keyof typeof patches): Promise<Row> {
+    const { type, body } = patches[name];
     const requests = this.#perWriter((writer, version) => ({
       method: 'PATCH',
       path: `${collection}/written-${writer}`,
-      headers: mergePatch,
-      body: Buffer.from(JSON.stringify({ data: { version: `patched-${version}` } })),
+      headers: { ...json, 'content-type': type },
+      body: Buffer.from(JSON.stringify(body(`${name} ${version}`))),
     }));
-    const what = `merge patch, ${sizes.writers} clients on ${shared} connections`;
+    const what = `${name}, ${sizes.writers} clients on ${shared} connections`;
     return this.#counted(what, requests);
+  }
+
+  /** Server-side apply of a whole object that differs in one field from what is there. */
+  async applies(): Promise<Row> {
+    await this.#applyTargets();
+    const what = `server-side apply of a changed object, ${sizes.writers} clients on ${shared} connections`;
+    return this.#counted(what, this.#perWriter(application));
+  }
+
+  /** Server-side apply of what is there: an answer without a write, so that no commit is its ceiling. */
+  async appliesUnchanged(): Promise<Row> {
+    const what = `server-side apply of an unchanged object, ${sizes.writers} clients on ${shared} connections`;
+    const [version = ''] = versions;
+    await this.#applyTargets(version);
+    const requests = this.#perWriter((writer) => application(writer, version));
+    const before = await this.#revision();
+    const samples = await this.#rounds(what, requests);
+    const used = (await this.#revision()) - before;
+    if (used !== 0) throw new Error(`${what}: ${used} writes of what was there`);
+    const cpu = statsOf(samples.map(({ cpuMicros = 0 }) => cpuMicros)).median;
+    const p99 = statsOf(samples.map(({ latencyMs }) => percentile(latencyMs, 99))).median;
+    const notes = [`no revision written; latency p99 ${shortNumber(p99)} ms; CPU per request ${shortNumber(cpu)} µs`];
+    return { what, unit: '/s', measured: statsOf(samples.map(({ rate }) => rate)), notes };
+  }
+
+  /** Rounds of the product alone, after one that does not count. */
+  async #rounds(what: string, requests: readonly PreparedRequest[]): Promise<readonly (Sample & LoadResult)[]> {
+    const { scale, progress } = this.#context;
+    progress(what);
+    const clients = await this.#product.http2(shared);
+    try {
+      const samples: (Sample & LoadResult)[] = [];
+      for (let round = 0; round <= scale.rounds; round++)
+        samples.push(await sampled(this.#product, () => this.#load(clients, requests, 200)));
+      return samples.slice(1);
+    } finally {
+      for (const client of clients) client.close();
+    }
   }
 
   /** Measures writes to objects that are there, and compares the revisions that they used with their number. */
@@ -190,24 +247,41 @@ class WriteBench {
     }
   }
 
+  /** Makes the objects that are applied, or gives them that version. */
+  async #applyTargets(version = 'a'): Promise<void> {
+    for (let writer = 0; writer < sizes.writers; writer++) {
+      const { path, ...request } = application(writer, version);
+      const { status } = await this.#product.api.send(path, request);
+      if (status !== 200 && status !== 201) throw new Error(`apply at ${path} was answered with ${status}`);
+    }
+  }
+
+  /** Objects that writers created; the product's own controllers have theirs beside them. */
   async #count(): Promise<number> {
-    const { items, metadata } = await this.#firstItem();
-    return items.length + (metadata.remainingItemCount ?? 0);
+    const { items } = await this.#list('');
+    return items.filter(({ metadata }) => metadata.name.startsWith('created-')).length;
   }
 
   async #revision(): Promise<number> {
-    return Number((await this.#firstItem()).metadata.resourceVersion);
+    return Number((await this.#list('?limit=1')).metadata.resourceVersion);
   }
 
-  async #firstItem(): Promise<ListOfOne> {
-    const { body } = await this.#product.api.expect(200, `${collection}?limit=1`);
+  async #list(query: string): Promise<List> {
+    const { body } = await this.#product.api.expect(200, `${collection}${query}`);
     return JSON.parse(body.toString());
   }
 }
 
-interface ListOfOne {
-  readonly items: readonly unknown[];
-  readonly metadata: { readonly remainingItemCount?: number; readonly resourceVersion: string };
+const application = (writer: number, version: string): RequestOptions & { readonly body: Buffer } => ({
+  method: 'PATCH',
+  path: `${collection}/applied-${writer}?fieldManager=bench`,
+  headers: { ...json, 'content-type': 'application/apply-patch+yaml' },
+  body: configMapBody({ name: `applied-${writer}`, namespace, version }),
+});
+
+interface List {
+  readonly items: readonly { readonly metadata: { readonly name: string } }[];
+  readonly metadata: { readonly resourceVersion: string };
 }
 
 function writeRow(what: string, compared: Compared, p50: readonly number[], p99: readonly number[]): Row {
