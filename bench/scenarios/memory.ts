@@ -67,6 +67,7 @@ async function averageWireBytes(product: Product): Promise<number> {
   const answer: { readonly items: readonly unknown[]; readonly metadata: { readonly remainingItemCount?: number } } =
     JSON.parse(body.toString());
   const objects = answer.items.length + (answer.metadata.remainingItemCount ?? 0);
-  if (objects !== sizes.filledObjects) throw new Error(`${objects} objects instead of ${sizes.filledObjects}`);
+  // The product's own controllers add a few.
+  if (objects < sizes.filledObjects) throw new Error(`${objects} objects instead of ${sizes.filledObjects}`);
   return Buffer.byteLength(JSON.stringify(answer.items)) / answer.items.length;
 }
