@@ -36,6 +36,12 @@ export const systemClock: Clock = {
   },
 };
 
+/** Keeps the process alive until it is closed; no timer of a clock does. */
+export function keepAlive(): Closable {
+  const timer = setInterval(() => {}, 2 ** 31 - 1);
+  return { close: () => clearInterval(timer) };
+}
+
 /** A clock that stands still until `advance` is called. */
 export class ManualClock implements Clock {
   #now: number;

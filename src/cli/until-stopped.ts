@@ -1,3 +1,4 @@
+import { keepAlive } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
@@ -23,12 +24,15 @@ export async function untilStopped(
     logger.error('the process ends: an error that nobody handled', { error });
     process.exit(1);
   };
+  // What runs may wait for nothing but time: for a server that is not there yet.
+  const alive = keepAlive();
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('uncaughtException', onUncaught);
   try {
     await run(stopAsked.promise, controller.signal);
     logger.info('stopped');
     return 0;
   } finally {
+    alive.close();
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal).off('uncaughtException', onUncaught);
   }
 }

@@ -52,7 +52,7 @@ interface Fate {
 class Network implements Transport {
   readonly #server: LeaseServer;
   readonly #clock: ManualClock;
-  fate: () => Fate = () => ({ there: 0, back: 0, lost: 'no' });
+  fate: () => Fate = () => untroubled;
 
   constructor(server: LeaseServer, clock: ManualClock) {
     this.#server = server;
@@ -88,6 +88,7 @@ class Election {
   readonly leaders = new Set<string>();
   /** Every change of leadership: `+a`, `-a`. */
   readonly log: string[] = [];
+  readonly #violations: string[] = [];
   readonly #running: Promise<void>[] = [];
   readonly #stops = new Map<string, AbortController>();
 
@@ -116,7 +117,7 @@ class Election {
   #lead(identity: string, term: AbortSignal): Promise<void> {
     this.leaders.add(identity);
     this.log.push(`+${identity}`);
-    assert.equal(this.leaders.size, 1, `two lead: ${[...this.leaders]}`);
+    if (this.leaders.size > 1) this.#violations.push([...this.leaders].join(' and '));
     return new Promise((resolve) => {
       const over = (): void => {
         this.leaders.delete(identity);
@@ -145,9 +146,11 @@ class Election {
     await this.pass(5_000);
     await Promise.all(this.#running);
     assert.equal(this.leaders.size, 0);
+    assert.deepEqual(this.#violations, [], 'two lead');
   }
 }
 
+const untroubled: Fate = { there: 0, back: 0, lost: 'no' };
 const unreachable = (): Fate => ({ there: 0, back: 0, lost: 'request' });
 
 describe('leader election', () => {
@@ -212,7 +215,7 @@ describe('leader election', () => {
     const network = election.stand('a');
     network.fate = unreachable;
     await election.pass(1_000);
-    network.fate = () => ({ there: 0, back: 0, lost: 'no' });
+    network.fate = () => untroubled;
     await election.pass(10_000);
     assert.deepEqual(election.log, ['+a']);
     await election.end();
@@ -258,11 +261,18 @@ describe('leader election', () => {
 
   it('never two lead, whatever the network does', async () => {
     const delay = fc.oneof(fc.nat(100), fc.nat(3_000), fc.nat(20_000));
-    const lost = fc.constantFrom('no', 'no', 'no', 'request', 'answer' as const);
-    const fates: fc.Arbitrary<readonly Fate[]> = fc.array(
-      fc.record({ there: delay, back: delay, lost: lost as fc.Arbitrary<Fate['lost']> }),
-      { minLength: 1, maxLength: 12 },
+    const fate: fc.Arbitrary<Fate> = fc.record({
+      there: delay,
+      back: delay,
+      lost: fc.constantFrom<Fate['lost']>('no', 'no', 'request', 'answer'),
+    });
+    // Times without any trouble, and times when nothing gets through, last longer.
+    const phase = fc.oneof(
+      fate.map((each): readonly Fate[] => [each]),
+      fc.integer({ min: 2, max: 12 }).map((count): readonly Fate[] => Array(count).fill(untroubled)),
+      fc.integer({ min: 2, max: 6 }).map((count): readonly Fate[] => Array(count).fill(unreachable())),
     );
+    const fates = fc.array(phase, { minLength: 2, maxLength: 8 }).map((phases) => phases.flat());
     let terms = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fates, { minLength: 2, maxLength: 3 }), fc.nat(60), async (networks, stopAfter) => {
@@ -277,7 +287,7 @@ describe('leader election', () => {
         terms += election.log.filter((change) => change.startsWith('+')).length;
         await election.end();
       }),
-      { numRuns: 60 },
+      { numRuns: 200 },
     );
     assert.ok(terms > 30, `only ${terms} terms: the property says nothing`);
   });

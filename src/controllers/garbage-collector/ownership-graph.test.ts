@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { DiscoveredResource } from '../../client/discovery-client.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
+import { isKept, nodeOf, OwnershipGraph } from './ownership-graph.ts';
+
+const resourceOf = (resource: string): DiscoveredResource => ({
+  apiVersion: 'v1',
+  kind: 'Any',
+  resource,
+  namespaced: true,
+  verbs: [],
+  root: '/api/v1',
+});
+const things = resourceOf('things');
+const others = resourceOf('others');
+
+const object = (uid: string, owners: readonly string[], more: ObjectMeta = {}): ApiObject => ({
+  apiVersion: 'v1',
+  kind: 'Any',
+  metadata: {
+    uid,
+    name: `name-${uid}`,
+    namespace: 'ns',
+    ownerReferences: owners.map((owner) => ({ apiVersion: 'v1', kind: 'Any', name: `name-${owner}`, uid: owner })),
+    ...more,
+  },
+});
+const node = (uid: string, owners: readonly string[] = [], resource = things) => nodeOf(resource, object(uid, owners));
+const uids = (nodes: Iterable<{ readonly uid: string }>): readonly string[] =>
+  Array.from(nodes, ({ uid }) => uid).sort();
+
+describe('what is kept of an object', () => {
+  for (const [metadata, kept, waits, orphans] of [
+    [{}, false, false, false],
+    [{ finalizers: ['foregroundDeletion', 'orphan'] }, false, false, false],
+    [{ deletionTimestamp: 't' }, false, false, false],
+    [{ deletionTimestamp: 't', finalizers: ['example.com/x'] }, false, false, false],
+    [{ deletionTimestamp: 't', finalizers: ['foregroundDeletion'] }, true, true, false],
+    [{ deletionTimestamp: 't', finalizers: ['x/y', 'orphan'] }, true, false, true],
+  ] as const) {
+    it(JSON.stringify(metadata), () => {
+      const found = nodeOf(things, object('a', [], metadata as ObjectMeta));
+      assert.deepEqual([isKept(found), found.waitsForDependents, found.orphansDependents], [kept, waits, orphans]);
+      assert.ok(isKept(nodeOf(things, object('a', ['b'], metadata as ObjectMeta))));
+    });
+  }
+});
+
+describe('the graph', () => {
+  it('knows what an owner owns, whether it knows the owner or not', () => {
+    const graph = new OwnershipGraph();
+    for (const each of [node('a', ['o']), node('b', ['o', 'a']), node('c')]) graph.see(each);
+    assert.deepEqual(uids(graph.dependentsOf('o')), ['a', 'b']);
+    assert.deepEqual(uids(graph.dependentsOf('a')), ['b']);
+    assert.deepEqual(graph.dependentsOf('c'), []);
+    assert.deepEqual(uids(graph.nodes()), ['a', 'b']);
+  });
+
+  it('follows changes of owners, and tells what was before', () => {
+    const graph = new OwnershipGraph();
+    const first = node('a', ['o', 'p']);
+    assert.equal(graph.see(first), undefined);
+    assert.equal(graph.see(node('a', ['p', 'q'])), first);
+    assert.deepEqual(
+      ['o', 'p', 'q'].map((owner) => graph.dependentsOf(owner).length),
+      [0, 1, 1],
+    );
+    graph.see(node('a'));
+    assert.equal(graph.get('a'), undefined);
+    assert.deepEqual([graph.size, graph.countOf(things)], [0, 0]);
+  });
+
+  it('forgets an object, not what it owned', () => {
+    const graph = new OwnershipGraph();
+    const [a, b] = [node('a', ['o']), node('b', ['a'])];
+    for (const each of [a, b]) graph.see(each);
+    assert.equal(graph.forget('a'), a);
+    assert.equal(graph.forget('a'), undefined);
+    assert.deepEqual(uids(graph.dependentsOf('a')), ['b']);
+    assert.deepEqual(graph.dependentsOf('o'), []);
+  });
+
+  it('counts and lists by resource', () => {
+    const graph = new OwnershipGraph();
+    for (const each of [node('a', ['o']), node('b', ['o'], others), node('c', ['o'], others), node('d', [], others)]) {
+      graph.see(each);
+    }
+    graph.see(node('b', ['p'], others));
+    assert.deepEqual([graph.countOf(things), graph.countOf(others), graph.countOf(resourceOf('none'))], [1, 2, 0]);
+    assert.deepEqual([...graph.ofResource(others)].sort(), ['b', 'c']);
+  });
+
+  it('takes an object that owns itself', () => {
+    const graph = new OwnershipGraph();
+    graph.see(node('a', ['a']));
+    assert.deepEqual(uids(graph.dependentsOf('a')), ['a']);
+    graph.forget('a');
+    assert.deepEqual([graph.size, graph.dependentsOf('a').length], [0, 0]);
+  });
+});
