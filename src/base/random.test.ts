@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemRandom } from './random.ts';
+import { nameSuffix, systemRandom } from './random.ts';
 
 test('UUIDs are of version 4, in lower case, and all different (RFC 9562 section 5.4)', () => {
   const made = Array.from({ length: 100 }, () => systemRandom.uuid());
@@ -11,4 +11,12 @@ test('UUIDs are of version 4, in lower case, and all different (RFC 9562 section
 test('as many bytes as are asked for, other ones each time', () => {
   for (const count of [0, 1, 16, 1_000]) assert.equal(systemRandom.bytes(count).length, count);
   assert.notDeepEqual(systemRandom.bytes(32), systemRandom.bytes(32));
+});
+
+test('a suffix of a name is five characters that make no words, one for each byte', () => {
+  const of = (...bytes: readonly number[]): string =>
+    nameSuffix({ uuid: () => '', bytes: (count) => Uint8Array.from(bytes.slice(0, count)) });
+  assert.equal(of(0, 1, 2, 3, 4), 'bcdfg');
+  assert.equal(of(26, 27, 255, 0, 0), '9bqbb');
+  for (let made = 0; made < 100; made++) assert.match(nameSuffix(systemRandom), /^[bcdfghjklmnpqrstvwxz2456789]{5}$/);
 });
