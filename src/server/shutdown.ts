@@ -59,22 +59,26 @@ export class Shutdown {
   }
 
   async #run(): Promise<void> {
-    const { clock, delayMs, drainMs } = this.#options;
-    if (this.listener) {
-      if (delayMs > 0) await pause(clock, delayMs);
-      this.listener.stopAccepting();
-      this.endWatches();
-      await this.listener.drain(drainMs);
-    }
     const failures: unknown[] = [];
-    for (const { name, close } of this.#parts.toReversed()) {
+    const attempt = async (part: string, close: () => void | Promise<void>): Promise<void> => {
       try {
         await close();
       } catch (error) {
-        this.#options.logger.error('a part could not be closed', { part: name, error });
+        this.#options.logger.error('a part could not be closed', { part, error });
         failures.push(error);
       }
-    }
+    };
+    const { listener } = this;
+    if (listener) await attempt('listener', () => this.#stopServing(listener));
+    for (const { name, close } of this.#parts.toReversed()) await attempt(name, close);
     if (failures.length > 0) throw failures[0];
+  }
+
+  async #stopServing(listener: Listener): Promise<void> {
+    const { clock, delayMs, drainMs } = this.#options;
+    if (delayMs > 0) await pause(clock, delayMs);
+    listener.stopAccepting();
+    this.endWatches();
+    await listener.drain(drainMs);
   }
 }
