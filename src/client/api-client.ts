@@ -1,3 +1,4 @@
+import { parseStored } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Status } from '../meta/status-error.ts';
 import type { ClientRequest, ClientResponse, Transport } from './transport.ts';
@@ -88,13 +89,14 @@ export class ApiClient {
   async *watch(target: string, { signal, skip }: WatchOptions): AsyncIterableIterator<ApiEvent> {
     const response = await this.#send({ method: 'GET', target, signal });
     for await (const chunk of wholeLines(response.body)) {
-      for (const line of linesOf(chunk)) if (!skip?.(line)) yield JSON.parse(line.toString());
+      for (const line of linesOf(chunk)) if (!skip?.(line)) yield parseStored(line) as ApiEvent;
     }
   }
 
   async #request<T>(request: ClientRequest): Promise<T> {
     const response = await this.#send(request);
-    return JSON.parse(await text(response)) as T;
+    // Not by the engine alone: what is read here may be written back whole (see codec/json.ts).
+    return parseStored(await bytesOf(response)) as T;
   }
 
   async #send(request: ClientRequest): Promise<ClientResponse> {
@@ -109,7 +111,7 @@ export class ApiClient {
       },
     });
     if (response.status < 300) return response;
-    throw new ApiError(statusOf(await text(response), response.status), response.status);
+    throw new ApiError(statusOf((await bytesOf(response)).toString(), response.status), response.status);
   }
 }
 
@@ -133,10 +135,10 @@ function statusOf(body: string, code: number): Status {
   };
 }
 
-async function text({ body }: ClientResponse): Promise<string> {
+async function bytesOf({ body }: ClientResponse): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
 }
 
 /** The bytes of a body again, cut behind line breaks. What follows the last one is no line, and is left out. */

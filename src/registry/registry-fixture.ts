@@ -16,7 +16,7 @@ import { groupMasters, type UserInfo } from '../request/user-info.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Store } from '../store/store.ts';
 import type { PatchFormat } from './patch-formats.ts';
-import { Registry } from './registry.ts';
+import { checkRequest, Registry } from './registry.ts';
 import type { ListMetadata, Reply } from './reply.ts';
 import { keyPrefix, ResourceRegistry, type ServedResource } from './resource-registry.ts';
 import type { RegistryParts } from './verb.ts';
@@ -96,9 +96,11 @@ export class RegistryFixture implements AsyncDisposable {
   async call(method: string, target: string, body?: unknown, signal = new AbortController().signal): Promise<Reply> {
     const info = parseRequestInfo(method, target);
     if (info.type !== 'resource') throw new Error(`${target} is no resource`);
+    const served = this.served(target);
+    checkRequest({ info, served });
     return this.registry.serve({
       info,
-      served: this.served(target),
+      served,
       user: admin,
       userAgent: this.userAgent,
       body: body === undefined ? undefined : { ...parsed(body), ...(method === 'PATCH' && { patch: this.patchType }) },

@@ -28,7 +28,6 @@ export class Registry {
 
   /** Serves a request that `checkRequest` lets pass. Answers, or throws, at once where it waits for nothing. */
   serve(request: VerbRequest): Reply | Promise<Reply> {
-    checkRequest(request);
     return request.info.subresource === '' ? this.#serveObject(request) : this.#serveSubresource(request);
   }
 
