@@ -1,3 +1,14 @@
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+} from '../codec/json-characters.ts';
+
 /**
  * Finds the labels in the bytes of a stored object without parsing it: several times faster than JSON.parse, which the
  * start with many objects and every write would pay for.
@@ -6,15 +17,6 @@
  * structure of all bytes, so that a record that was cut off or overwritten is found; it does not check numbers, literals
  * and escapes, which cannot be wrong without the writer being wrong.
  */
-
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
 
 /** Bytes from `start` up to `end`. */
 export interface ByteRange {

@@ -2,6 +2,7 @@ import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { badRequest } from '../meta/status-error.ts';
+import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-characters.ts';
 import { type ParsedJson, readJson } from './json-reader.ts';
 import { asBuffer, decodeUtf8 } from './utf8.ts';
 
@@ -59,15 +60,6 @@ interface Scan {
   /** There are numbers that may not be exact or finite: 16 digits and more, or an exponent. */
   readonly longNumbers: boolean;
 }
-
-const quote = 34;
-const comma = 44;
-const colon = 58;
-const backslash = 92;
-const openBracket = 91;
-const closeBracket = 93;
-const openBrace = 123;
-const closeBrace = 125;
 
 function scanJson(text: string): Scan {
   let [depth, depthMax, fields, elements, longNumbers] = [0, 0, 0, 0, false];

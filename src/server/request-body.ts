@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts';
 import { type ParsedJson, parseJson } from '../codec/json.ts';
+import { openBrace } from '../codec/json-characters.ts';
 import { decodeMessage } from '../codec/protobuf/decode.ts';
 import { openEnvelope } from '../codec/protobuf/envelope.ts';
 import { hasMessage } from '../codec/protobuf/message.ts';
@@ -85,10 +86,8 @@ async function parsedPatch(exchange: Exchange, patch: PatchFormat): Promise<Requ
   return body && { ...body, patch };
 }
 
-const brace = 0x7b;
-
 function parseJsonOrYaml(bytes: Uint8Array): ParsedJson {
-  return bytes[0] === brace ? parseJson(bytes) : parseYaml(bytes);
+  return bytes[0] === openBrace ? parseJson(bytes) : parseYaml(bytes);
 }
 
 async function parsed(exchange: Exchange, parse: Parser): Promise<RequestBody | undefined> {
