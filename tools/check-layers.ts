@@ -24,6 +24,7 @@ export const rooms: readonly string[] = [
   'codec',
   'schema',
   'pki',
+  'cel',
   'request',
   'meta',
   'dialect',

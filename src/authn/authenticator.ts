@@ -23,10 +23,27 @@ export interface Authenticator {
   authenticate(credentials: Credentials): UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
+/** Whose a token is. */
+export interface TokenIdentity {
+  readonly user: UserInfo;
+  /**
+   * Which of the audiences that were asked for the token is meant for. Absent where tokens of this kind have no
+   * audience: they are for the API server itself.
+   */
+  readonly audiences?: readonly string[];
+}
+
 /** Tells whose a bearer token is. */
 export interface TokenAuthenticator {
-  /** Undefined where the token is not of this kind. Throws where it is, and does not hold. */
-  authenticateToken(token: string): UserInfo | undefined | Promise<UserInfo | undefined>;
+  /**
+   * Undefined where the token is not of this kind. Throws, or rejects, where it is and does not hold; the error tells why
+   * and never contains the token. `audiences`: the recipients on whose behalf is asked, of which one must be meant; for
+   * requests those of the API server (`--api-audiences`), for a TokenReview those it names.
+   */
+  authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): TokenIdentity | undefined | Promise<TokenIdentity | undefined>;
 }
 
 /**

@@ -10,12 +10,13 @@ import { type CertificateRequest, issueSelfSigned } from '../pki/certificate.ts'
 import { generateKey } from '../pki/keys.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { withAnonymous } from './anonymous.ts';
-import type { Authenticator, Credentials } from './authenticator.ts';
-import { bearerAuthenticator, bearerToken } from './bearer.ts';
+import type { Authenticator, Credentials, TokenAuthenticator } from './authenticator.ts';
+import { bearerAuthenticator, bearerToken, tokenUnion } from './bearer.ts';
 import { clientCertificateAuthenticator } from './client-certificate.ts';
 import { staticTokenAuthenticator } from './static-token.ts';
 import { unionAuthenticator } from './union.ts';
 
+const bearer = (tokens: readonly TokenAuthenticator[]) => bearerAuthenticator(tokenUnion(tokens, []), []);
 const start = Date.UTC(2026, 0, 1);
 const hour = 60 * 60_000;
 const user = (username: string): UserInfo => ({ username, uid: '', groups: [], extra: {} });
@@ -129,15 +130,15 @@ describe('bearer tokens', () => {
   const known = staticTokenAuthenticator([{ token: 's3cret', user: { ...user('kate'), groups: ['g'] } }]);
 
   it('identify their user', () => {
-    const found = bearerAuthenticator([known]).authenticate(showing({ token: 's3cret' }));
+    const found = bearer([known]).authenticate(showing({ token: 's3cret' }));
     assert.deepEqual(found, { username: 'kate', uid: '', groups: ['g', 'system:authenticated'], extra: {} });
   });
 
   it('that nobody knows are unauthorized, now or later', async () => {
-    assert.throws(() => bearerAuthenticator([]).authenticate(showing({ token: 'x' })), isUnauthorized);
-    assert.throws(() => bearerAuthenticator([known]).authenticate(showing({ token: 'S3cret' })), isUnauthorized);
+    assert.throws(() => bearer([]).authenticate(showing({ token: 'x' })), isUnauthorized);
+    assert.throws(() => bearer([known]).authenticate(showing({ token: 'S3cret' })), isUnauthorized);
     const late = { authenticateToken: async () => undefined };
-    await assert.rejects(async () => bearerAuthenticator([late]).authenticate(showing({ token: 'x' })), isUnauthorized);
+    await assert.rejects(async () => bearer([late]).authenticate(showing({ token: 'x' })), isUnauthorized);
   });
 
   it('go to the next authenticator when one fails', async () => {
@@ -147,12 +148,12 @@ describe('bearer tokens', () => {
       },
     };
     const rejecting = { authenticateToken: async () => Promise.reject(new Error('down')) };
-    const found = await bearerAuthenticator([broken, rejecting, known]).authenticate(showing({ token: 's3cret' }));
+    const found = await bearer([broken, rejecting, known]).authenticate(showing({ token: 's3cret' }));
     assert.equal(found?.username, 'kate');
   });
 
   it('are not asked for when there are none', () => {
-    assert.equal(bearerAuthenticator([known]).authenticate(nothing), undefined);
+    assert.equal(bearer([known]).authenticate(nothing), undefined);
   });
 });
 
@@ -200,10 +201,7 @@ describe('the union', () => {
 
   it('takes a token beside a certificate that does not hold', () => {
     const tokens = staticTokenAuthenticator([{ token: 't', user: user('kate') }]);
-    const both = unionAuthenticator([
-      clientCertificateAuthenticator(orch, new ManualClock(start)),
-      bearerAuthenticator([tokens]),
-    ]);
+    const both = unionAuthenticator([clientCertificateAuthenticator(orch, new ManualClock(start)), bearer([tokens])]);
     const found = both.authenticate(showing({ certificateError: new Error('unknown authority'), token: 't' }));
     assert.equal((found as UserInfo).username, 'kate');
     const shown = certificate();

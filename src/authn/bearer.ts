@@ -1,4 +1,6 @@
-import { type Authenticator, type TokenAuthenticator, unauthorized } from './authenticator.ts';
+import { limits } from '../base/limits.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import { type Authenticator, type TokenAuthenticator, type TokenIdentity, unauthorized } from './authenticator.ts';
 import { firstSuccess } from './first-success.ts';
 
 /**
@@ -10,22 +12,60 @@ export function bearerToken(header: string | undefined): string | undefined {
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
+/** Asks several authenticators whose a token is: the first that knows decides, one that fails does not stop the others. */
+export function tokenUnion(
+  authenticators: readonly TokenAuthenticator[],
+  ownAudiences: readonly string[],
+): TokenAuthenticator {
+  return {
+    authenticateToken(token, audiences) {
+      if (token.length > limits.tokenLengthMax) throw new Error('the token is too long');
+      const answer = firstSuccess(
+        authenticators,
+        (each) => each.authenticateToken(token, audiences),
+        (errors) => (errors.length === 1 ? (errors[0] as Error) : new AggregateError(errors, reasons(errors))),
+      );
+      const check = (identity: TokenIdentity | undefined) => identity && meantFor(identity, audiences, ownAudiences);
+      return answer instanceof Promise ? answer.then(check) : check(answer);
+    },
+  };
+}
+
+const reasons = (errors: readonly unknown[]): string =>
+  `[${errors.map((error) => (error instanceof Error ? error.message : String(error))).join(', ')}]`;
+
+/** A token without audiences is for the API server: for no one else, whoever asks. */
+function meantFor(
+  identity: TokenIdentity,
+  audiences: readonly string[],
+  ownAudiences: readonly string[],
+): TokenIdentity | undefined {
+  if (identity.audiences) return identity;
+  const meant = audiences.filter((audience) => ownAudiences.includes(audience));
+  if (audiences.length > 0 && meant.length === 0) return undefined;
+  return { ...identity, audiences: meant };
+}
+
 /** Asks whose the bearer token of a request is. A token that nobody knows is unauthorized. */
-export function bearerAuthenticator(tokens: readonly TokenAuthenticator[]): Authenticator {
+export function bearerAuthenticator(tokens: TokenAuthenticator, audiences: readonly string[]): Authenticator {
+  const known = (identity: TokenIdentity | undefined): UserInfo => {
+    if (identity) return identity.user;
+    throw unauthorized(new Error('unknown token'));
+  };
+  const failed = (error: unknown): never => {
+    throw unauthorized(new Error('invalid token', { cause: error }));
+  };
   return {
     authenticate(credentials) {
       const token = bearerToken(credentials.header('authorization'));
       if (token === undefined) return undefined;
-      const failed = (errors: readonly unknown[]): Error => unauthorized(new AggregateError(errors, 'invalid token'));
-      const user = firstSuccess(tokens, (each) => each.authenticateToken(token), failed);
-      if (user instanceof Promise) {
-        return user.then((late) => {
-          if (late) return late;
-          throw unauthorized(new Error('unknown token'));
-        });
+      let answer: ReturnType<TokenAuthenticator['authenticateToken']>;
+      try {
+        answer = tokens.authenticateToken(token, audiences);
+      } catch (error) {
+        return failed(error);
       }
-      if (user) return user;
-      throw unauthorized(new Error('unknown token'));
+      return answer instanceof Promise ? answer.catch(failed).then(known) : known(answer);
     },
   };
 }

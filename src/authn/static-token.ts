@@ -62,7 +62,7 @@ const splitGroups = (column: string): readonly string[] =>
 
 /** Knows the users of static tokens. Looks them up by hash, so that the time it takes says nothing of a token. */
 export function staticTokenAuthenticator(tokens: readonly StaticToken[]): TokenAuthenticator {
-  const users = new Map(tokens.map(({ token, user }) => [digest(token), asAuthenticated(user)]));
+  const users = new Map(tokens.map(({ token, user }) => [digest(token), { user: asAuthenticated(user) }]));
   return { authenticateToken: (token) => users.get(digest(token)) };
 }
 

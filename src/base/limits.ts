@@ -170,4 +170,10 @@ export const limits = {
   rbacCoverStepsMax: 1_000_000,
   /** Missing permissions that a refusal of the check for escalation names. */
   rbacMissingRulesShown: 1_000,
+  /** Between two looks at a file that may change. */
+  fileLookMs: 1_000,
+  /** A file that looks unchanged is read again after this time (spec section 5.7: 60 s). */
+  fileRereadMs: 60_000,
+  /** Characters of a bearer token; longer ones are nobody's. */
+  tokenLengthMax: 64 * 1024,
 } as const;

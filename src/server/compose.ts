@@ -1,6 +1,6 @@
 import { withAnonymous } from '../authn/anonymous.ts';
 import type { Authenticator } from '../authn/authenticator.ts';
-import { bearerAuthenticator } from '../authn/bearer.ts';
+import { bearerAuthenticator, tokenUnion } from '../authn/bearer.ts';
 import { clientCertificateAuthenticator } from '../authn/client-certificate.ts';
 import { staticTokenAuthenticator } from '../authn/static-token.ts';
 import { unionAuthenticator } from '../authn/union.ts';
@@ -200,7 +200,7 @@ function authenticatorOf(
     unionAuthenticator([
       own,
       clientCertificateAuthenticator(dialect, clock),
-      bearerAuthenticator([staticTokenAuthenticator(authentication.staticTokens)]),
+      bearerAuthenticator(tokenUnion([staticTokenAuthenticator(authentication.staticTokens)], []), []),
     ]),
     authentication.anonymous ? 'allow' : 'refuse',
   );
