@@ -176,4 +176,10 @@ export const limits = {
   fileRereadMs: 60_000,
   /** Characters of a bearer token; longer ones are nobody's. */
   tokenLengthMax: 64 * 1024,
+  /** Characters of one expression in the Common Expression Language, and how deep it may be nested. */
+  celSourceLengthMax: 16 * 1024,
+  celDepthMax: 100,
+  /** What evaluating one expression may cost, and a set of them for one request (published: about 0.1 s and 1 s). */
+  celCostMax: 1_000_000,
+  celBudget: 10_000_000,
 } as const;

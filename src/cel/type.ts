@@ -1,0 +1,74 @@
+/**
+ * The types of the Common Expression Language (https://github.com/google/cel-spec, langdef, "Values"), as the checker
+ * knows them and as environments declare their variables.
+ */
+export type CelType =
+  | { readonly kind: PlainKind }
+  | { readonly kind: 'list'; readonly element: CelType }
+  | { readonly kind: 'map'; readonly key: CelType; readonly value: CelType }
+  | { readonly kind: 'optional'; readonly value: CelType }
+  | { readonly kind: 'struct'; readonly name: string; readonly fields: Readonly<Record<string, CelType>> }
+  /** What only functions make and take: a URL, a quantity. */
+  | { readonly kind: 'opaque'; readonly name: string }
+  /** Stands for any one type within the signature of a function. */
+  | { readonly kind: 'param'; readonly name: string };
+
+type PlainKind =
+  | 'bool'
+  | 'int'
+  | 'uint'
+  | 'double'
+  | 'string'
+  | 'bytes'
+  | 'null_type'
+  | 'duration'
+  | 'timestamp'
+  | 'type'
+  /** Known only when evaluated. */
+  | 'dyn';
+
+export const boolType: CelType = { kind: 'bool' };
+export const intType: CelType = { kind: 'int' };
+export const uintType: CelType = { kind: 'uint' };
+export const doubleType: CelType = { kind: 'double' };
+export const stringType: CelType = { kind: 'string' };
+export const bytesType: CelType = { kind: 'bytes' };
+export const nullType: CelType = { kind: 'null_type' };
+export const durationType: CelType = { kind: 'duration' };
+export const timestampType: CelType = { kind: 'timestamp' };
+export const typeType: CelType = { kind: 'type' };
+export const dynType: CelType = { kind: 'dyn' };
+
+export const listType = (element: CelType): CelType => ({ kind: 'list', element });
+export const mapType = (key: CelType, value: CelType): CelType => ({ kind: 'map', key, value });
+export const optionalType = (value: CelType): CelType => ({ kind: 'optional', value });
+export const opaqueType = (name: string): CelType => ({ kind: 'opaque', name });
+export const paramType = (name: string): CelType => ({ kind: 'param', name });
+
+/**
+ * An object with declared fields. Selecting any other field is an error at compile time; selecting a declared one that the
+ * value lacks is one when evaluated, and `has()` tells.
+ */
+export const structType = (name: string, fields: Readonly<Record<string, CelType>>): CelType => ({
+  kind: 'struct',
+  name,
+  fields,
+});
+
+/** The type as messages name it: `map(string, list(string))`. */
+export function typeName(type: CelType): string {
+  switch (type.kind) {
+    case 'list':
+      return `list(${typeName(type.element)})`;
+    case 'map':
+      return `map(${typeName(type.key)}, ${typeName(type.value)})`;
+    case 'optional':
+      return `optional_type(${typeName(type.value)})`;
+    case 'struct':
+    case 'opaque':
+    case 'param':
+      return type.name;
+    default:
+      return type.kind;
+  }
+}
