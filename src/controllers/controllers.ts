@@ -1,4 +1,5 @@
 import { type Closable, ClosableStack } from '../base/disposable.ts';
+import { startClusterRoleAggregation } from './cluster-role-aggregation/cluster-role-aggregation.ts';
 import type { ControllerContext } from './controller.ts';
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { startRootCaPublisher } from './namespace-content/root-ca-publisher.ts';
@@ -33,6 +34,11 @@ const entries = {
     aliases: ['root-ca-cert-publisher'],
     help: 'gives every namespace a config map with the authority of the API server',
     start: startRootCaPublisher,
+  },
+  'clusterrole-aggregation-controller': {
+    aliases: ['clusterrole-aggregation'],
+    help: 'gives cluster roles that aggregate others the rules of those',
+    start: startClusterRoleAggregation,
   },
 } as const satisfies Readonly<Record<string, ControllerEntry>>;
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
+import { aggregate } from '../../kinds/rbac/aggregate.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import { aggregate } from './aggregate.ts';
 import { defaultPolicy } from './bootstrap-policy/default-policy.ts';
 import { account, group, rule, urls, user } from './bootstrap-policy/policy-objects.ts';
 import type { RbacIndex } from './rbac-index.ts';

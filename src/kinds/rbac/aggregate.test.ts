@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { rule } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
+import { makeRole } from '../../authz/rbac/rbac-objects.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { aggregate, sameRules } from './aggregate.ts';
-import { rule } from './bootstrap-policy/policy-objects.ts';
-import { makeRole } from './rbac-objects.ts';
 
 const labelled = (name: string, labels: Record<string, string>, ...resources: readonly string[]): ApiObject => {
   const role = makeRole('', name, ...resources.map((each) => rule('get', each)));

@@ -1,7 +1,7 @@
-import { type AggregationRule, asClusterRole } from '../../kinds/rbac/cluster-role.ts';
-import type { PolicyRule } from '../../kinds/rbac/policy-rule.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { matches, type Requirement, type Selector } from '../../meta/selectors.ts';
+import { type AggregationRule, asClusterRole } from './cluster-role.ts';
+import type { PolicyRule } from './policy-rule.ts';
 
 type LabelSelector = NonNullable<AggregationRule['clusterRoleSelectors']>[number];
 
@@ -17,13 +17,12 @@ type LabelSelector = NonNullable<AggregationRule['clusterRoleSelectors']>[number
 export function aggregate(clusterRole: ApiObject, all: Iterable<ApiObject>): readonly PolicyRule[] | undefined {
   const { aggregationRule } = asClusterRole(clusterRole);
   if (!aggregationRule) return undefined;
-  const others = [...all].filter(({ metadata }) => metadata.name !== clusterRole.metadata.name).sort(byName);
+  const others = [...all].filter(({ metadata }) => metadata.name !== clusterRole.metadata.name);
   const rules = new Map<string, PolicyRule>();
   for (const labelSelector of aggregationRule.clusterRoleSelectors ?? []) {
     const selector = readSelector(labelSelector);
     if (!selector) return undefined;
-    for (const other of others) {
-      if (!selects(selector, other)) continue;
+    for (const other of others.filter((each) => selects(selector, each)).sort(byName)) {
       for (const rule of asClusterRole(other).rules ?? []) setFirst(rules, ruleKey(rule), rule);
     }
   }

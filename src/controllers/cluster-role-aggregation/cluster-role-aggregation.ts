@@ -1,0 +1,86 @@
+import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import { hasReason } from '../../client/api-client.ts';
+import { Informer } from '../../client/informer.ts';
+import { WorkQueue } from '../../client/work-queue.ts';
+import { aggregate, sameRules } from '../../kinds/rbac/aggregate.ts';
+import { asClusterRole } from '../../kinds/rbac/cluster-role.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { ControllerContext } from '../controller.ts';
+
+/**
+ * Gives every cluster role that has an aggregationRule the rules of those it selects (spec section 5.8). Each change of
+ * any cluster role has all of these looked at again; what they have is compared first, so that it comes to rest, also
+ * where roles select each other.
+ */
+export const startClusterRoleAggregation = (context: ControllerContext): Closable => new Aggregation(context);
+
+const parallel = 5;
+/** Changes that come together, as at the first start, are looked at together. */
+const settleMs = 20;
+
+class Aggregation implements Closable {
+  readonly #context: ControllerContext;
+  readonly #held = new ClosableStack();
+  readonly #stop = new AbortController();
+  readonly #queue: WorkQueue<string>;
+  readonly #roles: Informer<ApiObject>;
+  readonly #path: string;
+  /** Keys of the roles that have an aggregationRule. */
+  readonly #aggregating = new Set<string>();
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#path = `/apis/${context.dialect.group('rbac.authorization')}/v1/clusterroles`;
+    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
+    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#aggregate(key) }));
+    this.#roles = this.#held.add(
+      new Informer({
+        ...context,
+        path: this.#path,
+        select: (object) => object,
+        changed: (key, role) => this.#changed(key, role),
+        synced: () => this.#addAll(),
+      }),
+    );
+  }
+
+  #changed(key: string, role: ApiObject | undefined): void {
+    if (role && asClusterRole(role).aggregationRule) this.#aggregating.add(key);
+    else this.#aggregating.delete(key);
+    // Before the first list is complete most roles would be missed.
+    if (this.#roles.synced) this.#addAll();
+  }
+
+  #addAll(): void {
+    for (const key of this.#aggregating) this.#queue.addAfter(key, settleMs);
+  }
+
+  async #aggregate(key: string): Promise<void> {
+    const role = this.#roles.get(key);
+    if (!role) return;
+    const rules = aggregate(role, this.#all());
+    if (!rules || sameRules(asClusterRole(role).rules ?? [], rules)) return;
+    const changed = { ...role, rules };
+    try {
+      await this.#context.client.update(this.#pathOf(role), changed, this.#stop.signal);
+    } catch (error) {
+      // It was changed or deleted meanwhile, of which a watch tells.
+      if (!hasReason(error, 'Conflict') && !hasReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  *#all(): IterableIterator<ApiObject> {
+    for (const key of this.#roles.keys()) {
+      const role = this.#roles.get(key);
+      if (role) yield role;
+    }
+  }
+
+  #pathOf({ metadata: { name = '' } }: ApiObject): string {
+    return `${this.#path}/${encodeURIComponent(name)}`;
+  }
+
+  close(): void {
+    this.#held.close();
+  }
+}
