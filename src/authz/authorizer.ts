@@ -32,10 +32,19 @@ export interface Decision {
   readonly verdict: 'allow' | 'deny' | 'noOpinion';
   /** For the log and, with a refusal, for the client. May be ''. */
   readonly reason: string;
+  /**
+   * What kept the authorizer from deciding as it should: a webhook that does not answer, a condition that fails. For the
+   * log and for access reviews (`status.evaluationError`); the verdict holds all the same. Who asks may see it: it names
+   * neither addresses nor secrets. Absent where nothing went wrong.
+   */
+  readonly evaluationError?: string;
 }
 
 export interface Authorizer {
-  /** Decides about one request. Throws only where it cannot decide although it should; the request is refused then. */
+  /**
+   * Decides about one request. What can be expected to go wrong is an `evaluationError` of the decision; a throw is a fault
+   * of the program, and the request is refused then, whatever other authorizers would say.
+   */
   authorize(attributes: Attributes, user: UserInfo): Decision | Promise<Decision>;
 }
 
