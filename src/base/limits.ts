@@ -182,4 +182,22 @@ export const limits = {
   /** What evaluating one expression may cost, and a set of them for one request (published: about 0.1 s and 1 s). */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
+  /** Results that a cache of tokens keeps, and the characters of all identities among them. */
+  tokenCacheEntriesMax: 32 * 1024,
+  tokenCacheTextMax: 32 * 1024 * 1024,
+  /** All attempts to ask a webhook whose a token is, together. */
+  webhookTokenMsMax: 30_000,
+  /** What a webhook may answer, connections to it, and questions that wait for it before more are refused. */
+  webhookAnswerBytesMax: 1024 * 1024,
+  webhookConnectionsMax: 100,
+  webhookQuestionsMax: 1_000,
+  /** Characters that are shown of an error that a webhook reports. */
+  webhookErrorLengthMax: 1_024,
+  /** What a credential plugin may write to its standard output, and how long it may run: people may have to log in. */
+  pluginOutputBytesMax: 1024 * 1024,
+  pluginMsMax: 5 * 60_000,
+  /** How long the requests on connections with a certificate that has been replaced may go on. */
+  retiredConnectionsMs: 30_000,
+  /** Files with a client's credential are read again after this time: others renew them. */
+  credentialFileMs: 60_000,
 } as const;
