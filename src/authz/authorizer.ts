@@ -1,31 +1,8 @@
 import { StatusError } from '../meta/status-error.ts';
+import type { Attributes } from '../request/attributes.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
-/** What is asked about a request (spec section 5.7). A RequestInfo is one. */
-export type Attributes = ResourceAttributes | PathAttributes;
-
-export interface ResourceAttributes {
-  readonly type: 'resource';
-  /** `get`, `list`, `create`, ..., and special ones such as `bind`. */
-  readonly verb: string;
-  /** Full name; '' for core. */
-  readonly group: string;
-  readonly version: string;
-  readonly resource: string;
-  /** '' where none was named. */
-  readonly subresource: string;
-  /** '' for cluster-scoped resources and for collections across all namespaces. */
-  readonly namespace: string;
-  /** '' for collections. */
-  readonly name: string;
-}
-
-export interface PathAttributes {
-  readonly type: 'path';
-  /** The HTTP method in lower case. */
-  readonly verb: string;
-  readonly path: string;
-}
+export type { Attributes, PathAttributes, ResourceAttributes } from '../request/attributes.ts';
 
 export interface Decision {
   /** `noOpinion` leaves it to the next authorizer; where none decides the request is refused. */

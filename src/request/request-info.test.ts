@@ -118,3 +118,35 @@ test('integer parameters', () => {
   for (const text of ['n=-1', 'n=1.5', 'n=abc', 'n=99999999999999999999', 'n=0x1'])
     assert.throws(() => read(text), /query parameter n/);
 });
+
+test('request info: what selectors of collections say', () => {
+  const selectorsOf = (method: string, target: string) => {
+    const info = parseRequestInfo(method, target);
+    assert.equal(info.type, 'resource');
+    return [info.fieldSelector, info.labelSelector];
+  };
+  const fields = [{ operator: 'in', key: 'spec.nodeName', values: new Set(['n']) }];
+  const labels = [
+    { operator: 'notin', key: 'a', values: new Set(['b']) },
+    { operator: 'exists', key: 'c' },
+  ];
+  const query = '?fieldSelector=spec.nodeName%3Dn&labelSelector=a!%3Db%2Cc';
+  for (const [method, more] of [
+    ['GET', ''],
+    ['GET', '&watch=1'],
+    ['DELETE', ''],
+  ] as const) {
+    assert.deepEqual(selectorsOf(method, `/api/v1/pods${query}${more}`), [fields, labels], `${method} ${more}`);
+  }
+  const info = parseRequestInfo('GET', `/api/v1/pods${query}`) as ResourceRequest;
+  assert.equal(info.fieldSelector, info.fieldSelector, 'read once');
+  for (const [method, target] of [
+    ['GET', '/api/v1/pods'],
+    ['GET', '/api/v1/pods?fieldSelector=&labelSelector=,'],
+    ['GET', '/api/v1/pods?fieldSelector=nonsense&labelSelector=a+in+b'],
+    ['GET', `/api/v1/namespaces/n/pods/p${query}`],
+    ['POST', `/api/v1/namespaces/n/pods${query}`],
+  ] as const) {
+    assert.deepEqual(selectorsOf(method, target), [undefined, undefined], `${method} ${target}`);
+  }
+});

@@ -1,3 +1,4 @@
+import { parseFieldSelector, parseLabelSelector, type Selector } from '../meta/selectors.ts';
 import { badRequest, noSuchPath } from '../meta/status-error.ts';
 
 export type ReadVerb = 'get' | 'list' | 'watch';
@@ -25,6 +26,12 @@ export interface ResourceRequest {
   readonly subresource: string;
   /** '' for collections. */
   readonly name: string;
+  /**
+   * Of requests for collections, as authorizers see them: read when asked for, absent where there is none or it cannot be
+   * read. The verb itself refuses those.
+   */
+  readonly fieldSelector?: Selector | undefined;
+  readonly labelSelector?: Selector | undefined;
 }
 
 /** Any other path: health, discovery, version. */
@@ -70,7 +77,46 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   const place = locate(rest.segments);
   const verb = place.name === '' && !(place.resource === '') ? collectionVerb(verbs[1], query) : verbs[0];
   const name = place.name === '' && (verb === 'list' || verb === 'watch') ? selectedName(query) : place.name;
-  return { type: 'resource', path, query, verb, group: rest.group, version: rest.version, ...place, name };
+  const { group, version } = rest;
+  const info: ResourceRequest = { type: 'resource', path, query, verb, group, version, ...place, name };
+  return selects(info) ? withSelectors(info) : info;
+}
+
+const selects = ({ verb, query }: ResourceRequest): boolean =>
+  query.size > 0 &&
+  (verb === 'list' || verb === 'watch' || verb === 'deletecollection') &&
+  Boolean(query.get('fieldSelector') || query.get('labelSelector'));
+
+function withSelectors(info: ResourceRequest): ResourceRequest {
+  const { query } = info;
+  let fields: { readonly selector: Selector | undefined } | undefined;
+  let labels: { readonly selector: Selector | undefined } | undefined;
+  return {
+    ...info,
+    get fieldSelector() {
+      fields ??= { selector: readable(query.get('fieldSelector'), parseFieldSelector) };
+      return fields.selector;
+    },
+    get labelSelector() {
+      labels ??= {
+        selector: readable(query.get('labelSelector'), (text) => parseLabelSelector(text, anything, anything)),
+      };
+      return labels.selector;
+    },
+  };
+}
+
+/** Names and values are checked by the verb: one that is wrong selects nothing, which an authorizer may be told. */
+const anything = (): readonly string[] => [];
+
+function readable(text: string | null, parse: (text: string) => Selector): Selector | undefined {
+  if (!text) return undefined;
+  try {
+    const selector = parse(text);
+    return selector.length > 0 ? selector : undefined;
+  } catch {
+    return undefined; // a broader question is asked, and the verb refuses the request
+  }
 }
 
 function splitPath(path: string): readonly string[] {
