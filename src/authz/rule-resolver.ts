@@ -29,3 +29,16 @@ export interface RuleResolver {
   /** What `user` may do in `namespace` and outside of namespaces; '' is outside only. */
   rulesFor(user: UserInfo, namespace: string): UserRules | Promise<UserRules>;
 }
+
+/** Nothing is allowed, and that is all there is to say. */
+export const noRules: UserRules = { resourceRules: [], pathRules: [], incomplete: false, errors: [] };
+
+/** For an authorizer that decides about requests and cannot list what it allows. `name` stands in what the user reads. */
+export function unlistable(name: string): RuleResolver {
+  const rules: UserRules = {
+    ...noRules,
+    incomplete: true,
+    errors: [`${name} authorizer does not support user rule resolution`],
+  };
+  return { rulesFor: () => rules };
+}

@@ -200,4 +200,18 @@ export const limits = {
   retiredConnectionsMs: 30_000,
   /** Files with a client's credential are read again after this time: others renew them. */
   credentialFileMs: 60_000,
+  /** A line of a policy file. */
+  abacLineBytesMax: 64 * 1024,
+  /** Conditions under which an authorization webhook is asked (spec section 8). */
+  matchConditionsMax: 64,
+  /** What an authorization webhook may take for one answer (spec section 8). */
+  authorizationWebhookMsMax: 30_000,
+  /** Answers that an authorization webhook's cache holds; questions whose attributes are longer are not kept. */
+  authorizationAnswersKept: 8_192,
+  authorizationQuestionLengthKept: 10_000,
+  /** Characters of a reason that an authorization webhook gives; the rest is cut off. */
+  authorizationReasonLengthMax: 1_024,
+  /** How often a webhook is asked before it has failed, and the pause before the second attempt; it grows by half. */
+  webhookAttemptsMax: 5,
+  webhookRetryMs: 500,
 } as const;
