@@ -1,0 +1,204 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Random } from '../base/random.ts';
+import type { TokenAuthenticator, TokenIdentity } from './authenticator.ts';
+
+export interface TokenCacheOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** How long it is remembered whose a token is; 0: not at all. Milliseconds. */
+  readonly successMs: number;
+  /** How long it is remembered that nobody knows a token; 0: not at all. Milliseconds. */
+  readonly failureMs: number;
+  /** Known tokens that are remembered, and as many unknown ones; the oldest go first. */
+  readonly entriesMax?: number;
+  readonly counts?: TokenCacheCounts;
+}
+
+/**
+ * Remembers what another authenticator said. Tokens are not kept, only hashes of them that nobody outside can compute.
+ * Equal questions at one time are asked once. Errors are not remembered: who failed may do better the next time. What is
+ * remembered is answered synchronously.
+ */
+export function cachedTokens(inner: TokenAuthenticator, options: TokenCacheOptions): TokenAuthenticator {
+  return new TokenCache(inner, options);
+}
+
+type Answer = TokenIdentity | undefined;
+
+class TokenCache implements TokenAuthenticator {
+  readonly #inner: TokenAuthenticator;
+  readonly #clock: Clock;
+  readonly #successMs: number;
+  readonly #failureMs: number;
+  readonly #counts: TokenCacheCounts;
+  readonly #secret: string;
+  readonly #known: BoundedEntries<TokenIdentity>;
+  /** Apart from the known ones, which floods of made-up tokens must not push out. */
+  readonly #unknown: BoundedEntries<undefined>;
+  readonly #asked = new Map<string, Promise<Answer>>();
+  readonly #audienceTexts = new WeakMap<readonly string[], string>();
+
+  constructor(inner: TokenAuthenticator, options: TokenCacheOptions) {
+    const { clock, random, successMs, failureMs, entriesMax = limits.tokenCacheEntriesMax } = options;
+    this.#inner = inner;
+    this.#clock = clock;
+    this.#successMs = successMs;
+    this.#failureMs = failureMs;
+    this.#counts = options.counts ?? noCounts();
+    this.#secret = Buffer.from(random.bytes(secretBytes)).toString('base64');
+    this.#known = new BoundedEntries(entriesMax);
+    this.#unknown = new BoundedEntries(entriesMax);
+  }
+
+  authenticateToken(token: string, audiences: readonly string[]): Answer | Promise<Answer> {
+    // Lone surrogates are all the same to the hash, and stand in no token that a header can carry.
+    if (!token.isWellFormed()) return this.#inner.authenticateToken(token, audiences);
+    const key = this.#key(token, audiences);
+    const now = this.#clock.monotonic();
+    const entry = this.#known.get(key, now) ?? this.#unknown.get(key, now);
+    if (entry) {
+      this.#counts.hits += 1;
+      return entry.value;
+    }
+    this.#counts.misses += 1;
+    return this.#asked.get(key) ?? this.#ask(key, token, audiences);
+  }
+
+  /** No two questions give the same text: the audiences' JSON says itself where it ends. */
+  #key(token: string, audiences: readonly string[]): string {
+    let text = this.#audienceTexts.get(audiences);
+    if (text === undefined) {
+      text = JSON.stringify(audiences);
+      this.#audienceTexts.set(audiences, text);
+    }
+    return hash('sha256', this.#secret + text + token, 'base64');
+  }
+
+  #ask(key: string, token: string, audiences: readonly string[]): Answer | Promise<Answer> {
+    const answer = this.#inner.authenticateToken(token, audiences);
+    if (!(answer instanceof Promise)) {
+      this.#keep(key, answer);
+      return answer;
+    }
+    const kept = this.#settle(key, answer);
+    this.#asked.set(key, kept);
+    this.#counts.inFlight += 1;
+    return kept;
+  }
+
+  async #settle(key: string, answer: Promise<Answer>): Promise<Answer> {
+    try {
+      const identity = await answer;
+      this.#keep(key, identity);
+      this.#counts.fetched += 1;
+      return identity;
+    } catch (error) {
+      this.#counts.failed += 1;
+      throw error;
+    } finally {
+      this.#asked.delete(key);
+      this.#counts.inFlight -= 1;
+    }
+  }
+
+  #keep(key: string, identity: Answer): void {
+    const now = this.#clock.monotonic();
+    if (!identity) {
+      if (this.#failureMs > 0) this.#unknown.set(key, { value: undefined, until: now + this.#failureMs, weight: 0 });
+    } else if (this.#successMs > 0) {
+      const weight = JSON.stringify(identity).length;
+      this.#known.set(key, { value: identity, until: now + this.#successMs, weight });
+    }
+  }
+}
+
+/** As many as the hash has. */
+const secretBytes = 32;
+
+interface Entry<Value> {
+  readonly value: Value;
+  /** Monotonic milliseconds. */
+  readonly until: number;
+  /** Characters of the value. */
+  readonly weight: number;
+}
+
+/** Entries that end, in the order in which they came; the oldest go when there are too many or they weigh too much. */
+class BoundedEntries<Value> {
+  readonly #entriesMax: number;
+  readonly #entries = new Map<string, Entry<Value>>();
+  #weight = 0;
+
+  constructor(entriesMax: number) {
+    this.#entriesMax = entriesMax;
+  }
+
+  get(key: string, now: number): Entry<Value> | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry || now < entry.until) return entry;
+    this.#drop(key, entry);
+    return undefined;
+  }
+
+  set(key: string, entry: Entry<Value>): void {
+    const before = this.#entries.get(key);
+    if (before) this.#drop(key, before);
+    this.#entries.set(key, entry);
+    this.#weight += entry.weight;
+    for (const [oldestKey, oldest] of this.#entries) {
+      if (this.#entries.size <= this.#entriesMax && this.#weight <= limits.tokenCacheTextMax) return;
+      this.#drop(oldestKey, oldest);
+    }
+  }
+
+  #drop(key: string, entry: Entry<Value>): void {
+    this.#entries.delete(key);
+    this.#weight -= entry.weight;
+  }
+}
+
+/** What caches of tokens did since the start. Plain numbers: the way of every request adds to them. */
+export interface TokenCacheCounts {
+  hits: number;
+  misses: number;
+  /** Answers of the authenticators behind the caches. */
+  fetched: number;
+  failed: number;
+  /** Questions to them that are under way. */
+  inFlight: number;
+}
+
+const noCounts = (): TokenCacheCounts => ({ hits: 0, misses: 0, fetched: 0, failed: 0, inFlight: 0 });
+
+/** Counts of all caches together, shown under the names that published servers have for them. */
+export function tokenCacheCounts(metrics: Metrics): TokenCacheCounts {
+  const counts = noCounts();
+  const requests = metrics.counter({
+    name: 'authentication_token_cache_request_total',
+    help: 'Tokens that were looked up in a cache, by whether they were there.',
+    labels: ['status'],
+  });
+  const fetches = metrics.counter({
+    name: 'authentication_token_cache_fetch_total',
+    help: 'Tokens that a cache had others look at, by how that went.',
+    labels: ['status'],
+  });
+  const active = metrics.gauge({
+    name: 'authentication_token_cache_active_fetch_count',
+    help: 'Tokens that a cache has others look at just now.',
+    labels: ['status'],
+  });
+  let shown = { ...counts };
+  metrics.onCollect(() => {
+    requests.add({ status: 'hit' }, counts.hits - shown.hits);
+    requests.add({ status: 'miss' }, counts.misses - shown.misses);
+    fetches.add({ status: 'ok' }, counts.fetched - shown.fetched);
+    fetches.add({ status: 'error' }, counts.failed - shown.failed);
+    active.set({ status: 'in_flight' }, counts.inFlight);
+    shown = { ...counts };
+  });
+  return counts;
+}
