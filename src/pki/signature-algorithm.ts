@@ -1,0 +1,62 @@
+import { constants, type KeyObject, type SignKeyObjectInput, sign, verify } from 'node:crypto';
+
+/**
+ * The asymmetric signature algorithms of JSON Web Algorithms (RFC 7518 section 3.1), under its names. Symmetric ones and
+ * `none` are missing on purpose: nothing here can be made to take a public key for a shared secret (RFC 8725 section 2.1).
+ */
+const schemes = {
+  RS256: { type: 'rsa', hash: 'sha256', padding: constants.RSA_PKCS1_PADDING },
+  RS384: { type: 'rsa', hash: 'sha384', padding: constants.RSA_PKCS1_PADDING },
+  RS512: { type: 'rsa', hash: 'sha512', padding: constants.RSA_PKCS1_PADDING },
+  PS256: { type: 'rsa', hash: 'sha256', padding: constants.RSA_PKCS1_PSS_PADDING },
+  PS384: { type: 'rsa', hash: 'sha384', padding: constants.RSA_PKCS1_PSS_PADDING },
+  PS512: { type: 'rsa', hash: 'sha512', padding: constants.RSA_PKCS1_PSS_PADDING },
+  ES256: { type: 'ec', hash: 'sha256', curve: 'prime256v1', signatureBytes: 64 },
+  ES384: { type: 'ec', hash: 'sha384', curve: 'secp384r1', signatureBytes: 96 },
+  ES512: { type: 'ec', hash: 'sha512', curve: 'secp521r1', signatureBytes: 132 },
+} as const;
+
+export type SignatureAlgorithm = keyof typeof schemes;
+type Scheme = (typeof schemes)[SignatureAlgorithm];
+
+export const signatureAlgorithms = Object.keys(schemes) as readonly SignatureAlgorithm[];
+
+export const isSignatureAlgorithm = (name: unknown): name is SignatureAlgorithm =>
+  typeof name === 'string' && Object.hasOwn(schemes, name);
+
+/** RSA keys must not be shorter (RFC 7518 sections 3.3 and 3.5). Bits. */
+export const rsaBitsMin = 2048;
+
+/** Whether a key, public or private, is of the kind and size that the algorithm asks for. */
+export function fitsAlgorithm(algorithm: SignatureAlgorithm, key: KeyObject): boolean {
+  const scheme: Scheme = schemes[algorithm];
+  const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
+  if (key.asymmetricKeyType !== scheme.type) return false;
+  return scheme.type === 'rsa' ? modulusLength >= rsaBitsMin : namedCurve === scheme.curve;
+}
+
+/** The signature as JSON Web Signatures have it: of ECDSA `r` and `s` one after the other (RFC 7518 section 3.4). */
+export const makeSignature = (algorithm: SignatureAlgorithm, privateKey: KeyObject, data: Buffer): Buffer =>
+  sign(schemes[algorithm].hash, data, withParameters(schemes[algorithm], privateKey));
+
+/**
+ * Whether the signature is one of `data`. False for a key that does not fit the algorithm and for a signature of another
+ * length or form. Runs at once: a verification takes about 50 microseconds with ECDSA and 20 with RSA, less than handing it
+ * to another thread.
+ */
+export function isSignature(
+  algorithm: SignatureAlgorithm,
+  publicKey: KeyObject,
+  data: Buffer,
+  signature: Buffer,
+): boolean {
+  const scheme: Scheme = schemes[algorithm];
+  if (!fitsAlgorithm(algorithm, publicKey)) return false;
+  if (scheme.type === 'ec' && signature.length !== scheme.signatureBytes) return false;
+  return verify(scheme.hash, data, withParameters(scheme, publicKey), signature);
+}
+
+const withParameters = (scheme: Scheme, key: KeyObject): SignKeyObjectInput =>
+  scheme.type === 'rsa'
+    ? { key, padding: scheme.padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+    : { key, dsaEncoding: 'ieee-p1363' };
