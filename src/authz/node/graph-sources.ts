@@ -1,0 +1,83 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import { isMirrorPod } from '../../kinds/core/pod/mirror-pod.ts';
+import { podReferences } from '../../kinds/core/pod/pod-references.ts';
+import { asPod } from '../../kinds/core/pod/pod-schema.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { ObjectName } from './vertex.ts';
+import { type VolumeView, volumeSecrets } from './volume-secrets.ts';
+
+/** What an object says about who may read what. */
+export interface Entitlements {
+  /** The node that is entitled to all of `granted`; '' for none. */
+  readonly node: string;
+  readonly granted: readonly ObjectName[];
+  /** Who is entitled to `to` is entitled to `from`. */
+  readonly followed: readonly { readonly from: ObjectName; readonly to: ObjectName }[];
+}
+
+/** A resource whose objects make the graph. */
+export interface GraphSource {
+  /** Full name of the group. */
+  readonly group: string;
+  readonly resource: GraphResource;
+}
+
+export type GraphResource = 'pods' | 'persistentvolumes' | 'volumeattachments' | 'resourceslices';
+
+/** The resources that the graph is made of. One that is not served adds nothing. */
+export const graphSources = (dialect: Dialect): readonly GraphSource[] => [
+  { group: '', resource: 'pods' },
+  { group: '', resource: 'persistentvolumes' },
+  { group: dialect.group('storage'), resource: 'volumeattachments' },
+  { group: dialect.group('resource'), resource: 'resourceslices' },
+];
+
+export type Reader = (object: ApiObject, own: ObjectName, dialect: Dialect) => Entitlements;
+
+const nothing: Entitlements = { node: '', granted: [], followed: [] };
+
+/** What each resource's objects say. Objects are decoded: of the types that their schemas have. */
+export const readers: Readonly<Record<GraphResource, Reader>> = {
+  pods: ofPod,
+  persistentvolumes: ofVolume,
+  volumeattachments: (object, own) => ofNode((object as NodeNamed).spec?.nodeName, own),
+  resourceslices: (object, own) => ofNode((object as NodeNamed).spec?.nodeName, own),
+};
+
+type NodeNamed = ApiObject & { readonly spec?: { readonly nodeName?: string } };
+
+const ofNode = (node = '', own: ObjectName): Entitlements =>
+  node === '' ? nothing : { node, granted: [own], followed: [] };
+
+/** A node is entitled to its pods, and to all that they refer to in their namespace. */
+function ofPod(object: ApiObject, own: ObjectName, dialect: Dialect): Entitlements {
+  const pod = asPod(object);
+  const node = pod.spec?.nodeName ?? '';
+  if (node === '') return nothing;
+  // Nodes make these themselves: naming an object in one must give no right to it, whatever admission let pass.
+  if (isMirrorPod(object, dialect)) return { node, granted: [own], followed: [] };
+  const { namespace } = own;
+  const { secrets, configMaps, volumeClaims, resourceClaims } = podReferences(pod);
+  const granted: ObjectName[] = [own];
+  const account = pod.spec?.serviceAccountName;
+  if (account) granted.push({ resource: 'serviceaccounts', namespace, name: account });
+  for (const name of secrets) granted.push({ resource: 'secrets', namespace, name });
+  for (const name of configMaps) granted.push({ resource: 'configmaps', namespace, name });
+  for (const name of volumeClaims) granted.push({ resource: 'persistentvolumeclaims', namespace, name });
+  for (const name of resourceClaims) granted.push({ resource: 'resourceclaims', namespace, name });
+  return { node, granted, followed: [] };
+}
+
+/** A volume follows the claim that it is bound to, and the secrets that it is mounted with follow the volume. */
+function ofVolume(object: ApiObject, own: ObjectName): Entitlements {
+  const spec = (object as ApiObject & { readonly spec?: VolumeView }).spec ?? {};
+  const claim = spec.claimRef;
+  if (!claim?.name) return nothing;
+  const to: ObjectName = {
+    resource: 'persistentvolumeclaims',
+    namespace: claim.namespace ?? '',
+    name: claim.name,
+  };
+  const secrets = volumeSecrets(spec).map((secret) => ({ from: { resource: 'secrets', ...secret }, to: own }));
+  return { node: '', granted: [], followed: [{ from: own, to }, ...secrets] };
+}
