@@ -39,7 +39,8 @@ class TokenCache implements TokenAuthenticator {
   /** Apart from the known ones, which floods of made-up tokens must not push out. */
   readonly #unknown: BoundedEntries<undefined>;
   readonly #asked = new Map<string, Promise<Answer>>();
-  readonly #audienceTexts = new WeakMap<readonly string[], string>();
+  /** Of what is hashed, by the audiences: as secret as the secret, always of one length, and short for speed. */
+  readonly #prefixes = new WeakMap<readonly string[], string>();
 
   constructor(inner: TokenAuthenticator, options: TokenCacheOptions) {
     const { clock, random, successMs, failureMs, entriesMax = limits.tokenCacheEntriesMax } = options;
@@ -67,14 +68,13 @@ class TokenCache implements TokenAuthenticator {
     return this.#asked.get(key) ?? this.#ask(key, token, audiences);
   }
 
-  /** No two questions give the same text: the audiences' JSON says itself where it ends. */
   #key(token: string, audiences: readonly string[]): string {
-    let text = this.#audienceTexts.get(audiences);
-    if (text === undefined) {
-      text = JSON.stringify(audiences);
-      this.#audienceTexts.set(audiences, text);
+    let prefix = this.#prefixes.get(audiences);
+    if (prefix === undefined) {
+      prefix = hash('sha256', this.#secret + JSON.stringify(audiences), 'base64').slice(0, prefixLength);
+      this.#prefixes.set(audiences, prefix);
     }
-    return hash('sha256', this.#secret + text + token, 'base64');
+    return hash('sha256', prefix + token, 'base64');
   }
 
   #ask(key: string, token: string, audiences: readonly string[]): Answer | Promise<Answer> {
@@ -117,6 +117,8 @@ class TokenCache implements TokenAuthenticator {
 
 /** As many as the hash has. */
 const secretBytes = 32;
+/** Characters of base64: 132 bits. */
+const prefixLength = 22;
 
 interface Entry<Value> {
   readonly value: Value;
