@@ -4,6 +4,7 @@ import { ownerReferencesPermissionEnforcement } from '../admission/plugins/owner
 import { serviceAccount } from '../admission/plugins/service-account.ts';
 import type { PluginName } from '../admission/plugins.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
+import type { RbacIndex } from '../authz/rbac/rbac-index.ts';
 import type { Clock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import type { WatchCache } from '../cache/cache.ts';
@@ -12,6 +13,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
 import type { Admission } from '../request/admission.ts';
+import { escalationPrevention } from './rbac.ts';
 
 /** What the plugins look up of the server's other parts. */
 interface AdmissionParts {
@@ -20,11 +22,15 @@ interface AdmissionParts {
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
   readonly authorizer: Authorizer;
+  readonly rbac: RbacIndex;
 }
 
-/** The chain of the plugins that run, in the order of their names. */
+/** The chain of the plugins that run, in the order of their names, and what no flag switches off. */
 export const composeAdmission = (names: readonly PluginName[], parts: AdmissionParts): Admission =>
-  admissionChain(names.map((name) => makers[name](parts)));
+  admissionChain([
+    ...names.map((name) => makers[name](parts)),
+    escalationPrevention(parts.dialect, parts.rbac, parts.authorizer),
+  ]);
 
 const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPlugin>> = {
   NamespaceLifecycle({ dialect, cache, resources }) {

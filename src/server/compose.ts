@@ -4,8 +4,10 @@ import { bearerAuthenticator, tokenUnion } from '../authn/bearer.ts';
 import { clientCertificateAuthenticator } from '../authn/client-certificate.ts';
 import { staticTokenAuthenticator } from '../authn/static-token.ts';
 import { unionAuthenticator } from '../authn/union.ts';
-import { forbidden } from '../authz/authorizer.ts';
-import { ruleOfThumb } from '../authz/rule-of-thumb.ts';
+import { type Authorizer, forbidden } from '../authz/authorizer.ts';
+import { masters } from '../authz/masters.ts';
+import type { RbacIndex } from '../authz/rbac/rbac-index.ts';
+import { unionAuthorizer } from '../authz/union.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ClosableStack } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
@@ -31,8 +33,10 @@ import { createNamespaces, serverUser } from './bootstrap.ts';
 import { claimStore } from './claim-store.ts';
 import { Compactor } from './compactor.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
+import { ensureDefaultPolicy } from './default-policy.ts';
 import { Health } from './health.ts';
 import { servePipeline, stages } from './pipeline.ts';
+import { openRbac, servedRbac } from './rbac.ts';
 import { Responder } from './responder.ts';
 import { Shutdown } from './shutdown.ts';
 import { storeHealth } from './store-health.ts';
@@ -49,9 +53,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     const metrics = new Metrics();
     const { cache, resources } = await openCache(config, store, clock, metrics);
     shutdown.add('cache', () => cache.close());
-    const registry = openRegistry(config, store, cache, resources, clock);
     const held = new ClosableStack();
     shutdown.add('timers', () => held.close());
+    const rbac = held.add(openRbac(resources, dialect));
+    const authorizer = unionAuthorizer([masters, rbac.index]);
+    const registry = openRegistry({ config, store, cache, resources, clock, authorizer, rbac: rbac.index });
     held.add(new Compactor({ store, clock, logger, windowMs: limits.historyMs }));
     const health = new Health({
       clock,
@@ -76,7 +82,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
         clock,
         resources: held,
         authenticator: authenticatorOf(config, clock, inProcess),
-        authorizer: ruleOfThumb,
+        authorizer,
         inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax },
         refuse: (context, error) => responder.refuse(context, error),
         answer: (context) => responder.answer(context),
@@ -103,6 +109,13 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       responder.endWatches();
     };
     await createNamespaces(registry, find(resources, '', 'v1', 'namespaces'), dialect);
+    const ownTransport = inProcessTransport(handle, (exchange) => inProcess.set(exchange, serverUser));
+    await ensureDefaultPolicy({
+      dialect,
+      client: new ApiClient(ownTransport, 'orch'),
+      fresh: () => cache.fresh(),
+      servedAs: (kind) => servedRbac(resources, dialect, kind),
+    });
     const mismatches = counter(
       metrics,
       'orch_cache_mismatches_total',
@@ -114,8 +127,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     await config.beforeReady?.(listener);
     health.started();
     const { run, rootAuthority } = config.controllers;
-    const transport = inProcessTransport(handle, (exchange) => inProcess.set(exchange, serverUser));
-    const client = new ApiClient(transport, dialect.controllerManager);
+    const client = new ApiClient(ownTransport, dialect.controllerManager);
     controllers.add(startControllers(run, { client, clock, logger, dialect, rootAuthority }));
     return { address: listener.address, port: listener.port, stop: () => shutdown.stop(), done: shutdown.done };
   } catch (error) {
@@ -163,17 +175,22 @@ async function openCache(
   return { cache, resources: new ResourceRegistry(all, cache) };
 }
 
-function openRegistry(
-  { dialect, logger, features, admissionPlugins }: ServerConfig,
-  store: Store,
-  cache: WatchCache,
-  resources: ResourceRegistry,
-  clock: Clock,
-): Registry {
-  const admission = composeAdmission(admissionPlugins, { dialect, clock, cache, resources, authorizer: ruleOfThumb });
+interface RegistryNeeds {
+  readonly config: ServerConfig;
+  readonly store: Store;
+  readonly cache: WatchCache;
+  readonly resources: ResourceRegistry;
+  readonly clock: Clock;
+  readonly authorizer: Authorizer;
+  readonly rbac: RbacIndex;
+}
+
+function openRegistry({ config, store, cache, resources, clock, authorizer, rbac }: RegistryNeeds): Registry {
+  const { dialect, logger, features, admissionPlugins } = config;
+  const admission = composeAdmission(admissionPlugins, { dialect, clock, cache, resources, authorizer, rbac });
   const requireCreate = async (info: ResourceRequest, user: UserInfo): Promise<void> => {
     const attributes: ResourceRequest = { ...info, verb: 'create' };
-    const { verdict, reason } = await ruleOfThumb.authorize(attributes, user);
+    const { verdict, reason } = await authorizer.authorize(attributes, user);
     if (verdict !== 'allow') throw forbidden(attributes, user, reason);
   };
   return new Registry({

@@ -183,7 +183,9 @@ describe('orch up', () => {
     await using server = new Command('up', `--data-dir=${directory}`, '--secure-port=0', flag);
     await server.prints(listening);
     const { server: url, ca } = access(directory);
-    assert.equal(await getStatus(url + namespaces, { ca, cert, key }), 200);
+    // Discovery is for users, and not for anonymous clients.
+    assert.equal(await getStatus(`${url}/api`, { ca, cert, key }), 200);
+    assert.equal(await getStatus(`${url}/api`, { ca }), 403);
     assert.equal(await adminStatus(directory), 200);
   });
 });

@@ -308,10 +308,10 @@ describe('nobody is sent elsewhere, and no connection becomes a tunnel', () => {
 
   test('who asked for an upgrade stays nobody else on that connection (CVE-2018-1002105)', async () => {
     const socket = await openTls(server, withoutCertificate);
-    const first = ['GET /api/v1/namespaces HTTP/1.1', 'host: x', 'authorization: Bearer secret-of-jane'];
+    const first = ['GET /api HTTP/1.1', 'host: x', 'authorization: Bearer secret-of-jane'];
     socket.write(`${[...first, 'connection: upgrade', 'upgrade: websocket'].join('\r\n')}\r\n\r\n`);
-    socket.write(requestText('GET', '/api/v1/namespaces'));
-    const answers = [...(await readToClose(socket)).matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status);
+    socket.write(requestText('GET', '/api'));
+    const answers = [...(await readToClose(socket)).matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status);
     assert.deepEqual(answers, ['200', '403']);
   });
 

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { connect } from 'node:tls';
 import { limits } from '../../src/base/limits.ts';
 import { OrchProcess, type RequestOptions } from '../support/orch-process.ts';
+import { until } from '../support/until.ts';
 
 /** Bad input from outside: each gets the right Status, and the server goes on serving. */
 let server: OrchProcess;
@@ -257,25 +258,26 @@ test('a watch in YAML is refused, in YAML', async () => {
   assert.match(answer.text, /^reason: NotAcceptable$/m);
 });
 
-test('what may be read by anyone', async () => {
-  for (const path of [
-    '/healthz',
-    '/livez',
-    '/readyz',
-    '/livez/ping',
-    '/version',
-    '/api',
-    '/apis',
-    '/api/v1',
-    '/openapi/v3',
-    '/openapi/v2',
-  ]) {
+test('what may be read by anyone, and by any user', async () => {
+  const asJane = { token: 'secret-of-jane' };
+  for (const path of ['/healthz', '/livez', '/readyz', '/version']) {
     assert.equal((await server.get(path, { as: 'anonymous' })).status, 200, path);
+    assert.equal((await server.get(path, { as: asJane })).status, 200, path);
+  }
+  for (const path of ['/api', '/apis', '/api/v1', '/openapi/v3', '/openapi/v2']) {
+    assert.equal((await server.get(path, { as: 'anonymous' })).status, 403, path);
+    assert.equal((await server.get(path, { as: asJane })).status, 200, path);
   }
 });
 
-test('a user of the token file may read', async () => {
-  assert.equal((await server.get(configMaps, { as: { token: 'secret-of-jane' } })).status, 200);
+test('a user of the token file may read what a role lets him', async () => {
+  const as = { token: 'secret-of-jane' };
+  assert.equal((await server.get(configMaps, { as })).status, 403);
+  const roleRef = { apiGroup: 'rbac.authorization.orch.io', kind: 'ClusterRole', name: 'view' };
+  const subjects = [{ apiGroup: 'rbac.authorization.orch.io', kind: 'User', name: 'jane' }];
+  const bindings = '/apis/rbac.authorization.orch.io/v1/clusterrolebindings';
+  await server.post(bindings, { metadata: { name: 'jane' }, roleRef, subjects });
+  await until(async () => (await server.get(configMaps, { as })).status === 200, 'the role is not heeded');
 });
 
 /** Sends raw bytes; gives what came back until the connection closed. */

@@ -25,6 +25,12 @@ describe('a server that runs', () => {
   });
   after(() => server[Symbol.asyncDispose]());
 
+  for (const path of endpoints) {
+    test(`${path} is ok, for anyone`, async () => {
+      assert.deepEqual((await server.get(path, { as: 'anonymous' })).text, 'ok');
+    });
+  }
+
   for (const path of [
     ...endpoints,
     '/livez/',
@@ -33,8 +39,8 @@ describe('a server that runs', () => {
     '/readyz/cache-sync',
     '/readyz/shutdown',
   ]) {
-    test(`${path} is ok, for anyone`, async () => {
-      const answer = await server.get(path, { as: 'anonymous' });
+    test(`${path} is ok`, async () => {
+      const answer = await server.get(path);
       assert.deepEqual([answer.status, answer.text], [200, 'ok']);
       assert.match(String(answer.headers['content-type']), /^text\/plain/);
       assert.equal(answer.headers['cache-control'], 'no-cache, private');
@@ -132,7 +138,11 @@ async function whileStarting(livezGraceMs: number, look: (url: string) => Promis
     storage: { backend: 'memory' },
     listen: { address: '127.0.0.1', port: 0 },
     serving: { certificate: certificate.toString(), key: keyToPem(key) },
-    authentication: { clientAuthorities: [], staticTokens: [], anonymous: true },
+    authentication: {
+      clientAuthorities: [],
+      staticTokens: [{ token: 's3cret', user: { username: 'root', uid: '', groups: ['system:masters'], extra: {} } }],
+      anonymous: true,
+    },
     livezGraceMs,
     shutdownDelayMs: 0,
     features: defaultFeatures,
@@ -157,7 +167,8 @@ async function whileStarting(livezGraceMs: number, look: (url: string) => Promis
   }
 }
 
-const status = (url: string, path: string): Promise<number> => getStatus(url + path, { rejectUnauthorized: false });
+const status = (url: string, path: string): Promise<number> =>
+  getStatus(url + path, { rejectUnauthorized: false, headers: { authorization: 'Bearer s3cret' } });
 
 describe('a server that starts', () => {
   test('is not ready, and alive within --livez-grace-period', async () => {
