@@ -1,0 +1,17 @@
+import type { DecisionCounts } from './authorization-metrics.ts';
+import type { Authorizer, Decision } from './authorizer.ts';
+
+/** The same authorizer, whose decisions are counted; that it has no opinion decides nothing. */
+export function counted(authorizer: Authorizer, counts: DecisionCounts): Authorizer {
+  const count = (decision: Decision): Decision => {
+    if (decision.verdict === 'allow') counts.allowed += 1;
+    else if (decision.verdict === 'deny') counts.denied += 1;
+    return decision;
+  };
+  return {
+    authorize(attributes, user) {
+      const decision = authorizer.authorize(attributes, user);
+      return decision instanceof Promise ? decision.then(count) : count(decision);
+    },
+  };
+}

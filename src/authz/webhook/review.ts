@@ -1,0 +1,96 @@
+import type { Requirement, Selector } from '../../meta/selectors.ts';
+import type { UserInfo } from '../../request/user-info.ts';
+import type { Attributes, ResourceAttributes } from '../authorizer.ts';
+
+/** Versions of SubjectAccessReview that a webhook may speak. */
+export type ReviewVersion = 'v1' | 'v1beta1';
+
+/**
+ * The `spec` of a SubjectAccessReview in version `v1`, with all fields that a question has, empty ones too: what match
+ * conditions see as `request`.
+ */
+export interface ReviewSpec {
+  readonly resourceAttributes?: ReviewedResource;
+  readonly nonResourceAttributes?: { readonly path: string; readonly verb: string };
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+  readonly uid: string;
+}
+
+interface ReviewedResource {
+  readonly namespace: string;
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  readonly fieldSelector?: ReviewedSelector;
+  readonly labelSelector?: ReviewedSelector;
+}
+
+interface ReviewedSelector {
+  readonly requirements: readonly ReviewedRequirement[];
+}
+
+interface ReviewedRequirement {
+  readonly key: string;
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  readonly values: readonly string[];
+}
+
+/** The question whether a user may do something. */
+export function reviewSpec(attributes: Attributes, user: UserInfo): ReviewSpec {
+  const { username, groups, extra, uid } = user;
+  const who = { user: username, groups, extra, uid };
+  if (attributes.type === 'resource') return { resourceAttributes: reviewedResource(attributes), ...who };
+  return { nonResourceAttributes: { path: attributes.path, verb: attributes.verb }, ...who };
+}
+
+function reviewedResource(attributes: ResourceAttributes): ReviewedResource {
+  const { namespace, verb, group, version, resource, subresource, name } = attributes;
+  const fieldSelector = reviewedSelector(attributes.fieldSelector);
+  const labelSelector = reviewedSelector(attributes.labelSelector);
+  return {
+    ...{ namespace, verb, group, version, resource, subresource, name },
+    ...(fieldSelector && { fieldSelector }),
+    ...(labelSelector && { labelSelector }),
+  };
+}
+
+/** Requirements that a review cannot express are left out, which makes the question a broader one. */
+function reviewedSelector(selector: Selector | undefined): ReviewedSelector | undefined {
+  const requirements = selector?.flatMap(reviewedRequirement) ?? [];
+  return requirements.length === 0 ? undefined : { requirements };
+}
+
+const operators = { in: 'In', notin: 'NotIn', exists: 'Exists', absent: 'DoesNotExist' } as const;
+
+function reviewedRequirement(requirement: Requirement): readonly ReviewedRequirement[] {
+  const { operator, key } = requirement;
+  if (operator === 'gt' || operator === 'lt') return [];
+  return [{ key, operator: operators[operator], values: 'values' in requirement ? [...requirement.values] : [] }];
+}
+
+/** The text that is sent. Empty fields are left out, and `v1beta1` calls the groups `group`, as published. */
+export function reviewBody(
+  spec: ReviewSpec,
+  { apiVersion, version }: { readonly apiVersion: string; readonly version: ReviewVersion },
+): string {
+  const { resourceAttributes, nonResourceAttributes, user, groups, extra, uid } = spec;
+  const sent = withoutEmpty({
+    resourceAttributes: resourceAttributes && withoutEmpty(resourceAttributes),
+    nonResourceAttributes: nonResourceAttributes && withoutEmpty(nonResourceAttributes),
+    user,
+    [version === 'v1' ? 'groups' : 'group']: groups,
+    extra: Object.keys(extra).length > 0 ? extra : undefined,
+    uid,
+  });
+  return JSON.stringify({ apiVersion, kind: 'SubjectAccessReview', spec: sent });
+}
+
+const withoutEmpty = (fields: object): object =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== '' && !(Array.isArray(value) && value.length === 0)),
+  );

@@ -1,0 +1,165 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
+import type { UserInfo } from '../../request/user-info.ts';
+import type { AuthorizationMetrics } from '../authorization-metrics.ts';
+import type { Attributes, Authorizer, Decision } from '../authorizer.ts';
+import { readAnswer } from './answer.ts';
+import { ExpiringAnswers } from './expiring-answers.ts';
+import type { MatchConditions } from './match-conditions.ts';
+import { type ReviewSpec, type ReviewVersion, reviewBody, reviewSpec } from './review.ts';
+import { askWebhook, WebhookFailure, type WebhookSend } from './round-trips.ts';
+
+/** What becomes of a question that the webhook or its conditions fail on. */
+export type FailurePolicy = 'NoOpinion' | 'Deny';
+
+export interface WebhookAuthorizerOptions {
+  /** For metrics, the log, and what reviews show. */
+  readonly name: string;
+  readonly send: WebhookSend;
+  readonly version: ReviewVersion;
+  /** Full name of the group of SubjectAccessReview. */
+  readonly group: string;
+  /** What one round trip may take. Milliseconds. */
+  readonly timeoutMs: number;
+  /** How long it is remembered that something is allowed, and that it is not; 0: not at all. Milliseconds. */
+  readonly authorizedTtlMs: number;
+  readonly unauthorizedTtlMs: number;
+  readonly failurePolicy: FailurePolicy;
+  /** Absent: every question is asked. */
+  readonly conditions?: MatchConditions | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: AuthorizationMetrics;
+}
+
+/**
+ * Asks another service what a user may do, by SubjectAccessReviews (mode `Webhook`, spec section 5.7). What it answered is
+ * remembered for a while, and then answered synchronously; equal questions at one time are asked once. Failures are not
+ * remembered: the failure policy decides, and the next question is asked again.
+ *
+ * Closing it ends questions under way as failures.
+ */
+export class WebhookAuthorizer implements Authorizer, Closable {
+  readonly #options: WebhookAuthorizerOptions;
+  readonly #apiVersion: string;
+  readonly #allowed: ExpiringAnswers;
+  /** Apart from what is allowed, which floods of questions that are not must not push out. */
+  readonly #refused: ExpiringAnswers;
+  readonly #asked = new Map<string, Promise<Decision>>();
+  readonly #closed = new AbortController();
+  /** What was last logged of its failures; '' while it answers. */
+  #problem = '';
+
+  constructor(options: WebhookAuthorizerOptions) {
+    const { clock, group, version, authorizedTtlMs, unauthorizedTtlMs } = options;
+    const countMax = limits.authorizationAnswersKept;
+    this.#options = options;
+    this.#apiVersion = `${group}/${version}`;
+    this.#allowed = new ExpiringAnswers({ clock, ttlMs: authorizedTtlMs, countMax });
+    this.#refused = new ExpiringAnswers({ clock, ttlMs: unauthorizedTtlMs, countMax });
+  }
+
+  authorize(attributes: Attributes, user: UserInfo): Decision | Promise<Decision> {
+    const spec = reviewSpec(attributes, user);
+    const unasked = this.#checkConditions(spec);
+    if (unasked) return unasked;
+    const question = hash('sha256', JSON.stringify(spec), 'base64');
+    const known = this.#allowed.get(question) ?? this.#refused.get(question);
+    if (known) return known;
+    const asked = this.#asked.get(question);
+    if (asked) return asked;
+    const answer = this.#ask(spec, question, isKept(attributes));
+    this.#asked.set(question, answer);
+    return answer;
+  }
+
+  close(): void {
+    this.#closed.abort();
+  }
+
+  /** The decision where the webhook is not to be asked; undefined where it is. */
+  #checkConditions(spec: ReviewSpec): Decision | undefined {
+    const { conditions, clock, metrics, name } = this.#options;
+    if (!conditions) return undefined;
+    const start = clock.monotonic();
+    const match = conditions.evaluate(spec);
+    metrics.conditionsEvaluated(name, (clock.monotonic() - start) / 1000);
+    switch (match.type) {
+      case 'match':
+        return undefined;
+      case 'excluded':
+        metrics.conditionsExcluded(name);
+        return noOpinion;
+      case 'failed':
+        metrics.conditionsFailed(name);
+        return this.#undecided(match.errors.join('; '));
+    }
+  }
+
+  async #ask(spec: ReviewSpec, question: string, kept: boolean): Promise<Decision> {
+    try {
+      const body = reviewBody(spec, { apiVersion: this.#apiVersion, version: this.#options.version });
+      const read = (answer: Uint8Array): Decision => readAnswer(answer, this.#apiVersion);
+      const decision = await askWebhook(this.#options, body, read, this.#closed.signal);
+      if (kept) (decision.verdict === 'allow' ? this.#allowed : this.#refused).set(question, decision);
+      this.#answered();
+      return decision;
+    } catch (error) {
+      if (!(error instanceof WebhookFailure)) throw error;
+      return this.#failed(error);
+    } finally {
+      this.#asked.delete(question);
+    }
+  }
+
+  #failed(failure: WebhookFailure): Decision {
+    const { failurePolicy, metrics, name, logger } = this.#options;
+    if (failurePolicy === 'NoOpinion' && !this.#closed.signal.aborted) metrics.failedOpen(name, failure.result);
+    if (failure.message !== this.#problem) {
+      logger.error('an authorization webhook fails', { webhook: name, failurePolicy, error: failure });
+    }
+    this.#problem = failure.message;
+    return this.#undecided(failure.message);
+  }
+
+  #answered(): void {
+    if (this.#problem !== '') {
+      this.#options.logger.info('an authorization webhook answers again', { webhook: this.#options.name });
+    }
+    this.#problem = '';
+  }
+
+  #undecided(problem: string): Decision {
+    const { failurePolicy, name } = this.#options;
+    return {
+      verdict: failurePolicy === 'Deny' ? 'deny' : 'noOpinion',
+      reason: '',
+      evaluationError: `authorization webhook ${JSON.stringify(name)}: ${problem}`,
+    };
+  }
+}
+
+const noOpinion: Decision = { verdict: 'noOpinion', reason: '' };
+
+/** What a client may make as long as it likes is not kept where it is too long. */
+function isKept(attributes: Attributes): boolean {
+  const { verb } = attributes;
+  const texts =
+    attributes.type === 'path'
+      ? [verb, attributes.path]
+      : [
+          verb,
+          attributes.group,
+          attributes.version,
+          attributes.resource,
+          attributes.subresource,
+          attributes.namespace,
+          attributes.name,
+        ];
+  return texts.reduce((length, text) => length + text.length, 0) < limits.authorizationQuestionLengthKept;
+}
