@@ -7,7 +7,7 @@ import type { Dialect } from '../src/dialect/dialect.ts';
 import { kubernetes } from '../src/dialect/kubernetes.ts';
 import { orch } from '../src/dialect/orch.ts';
 import { kinds } from '../src/kinds/kinds.ts';
-import { keyPrefix, ResourceRegistry } from '../src/registry/resource-registry.ts';
+import { cachedResources, ResourceRegistry } from '../src/registry/resource-registry.ts';
 import { type ApiDocument, ApiDocuments } from '../src/server/documents.ts';
 import { openMemoryStore } from '../src/store/drivers/memory/memory-store.ts';
 
@@ -27,11 +27,7 @@ export async function currentDocuments(): Promise<readonly Golden[]> {
 async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
   const store = openMemoryStore();
   const all = kinds(dialect);
-  const resources = all.map((kind) => ({
-    prefix: keyPrefix(kind),
-    namespaced: kind.scope === 'Namespaced',
-    selectableFields: kind.selectableFields,
-  }));
+  const resources = cachedResources(all);
   const cache = createWatchCache({ store, clock: systemClock, logger: silentLogger, resources });
   const documents = new ApiDocuments(dialect, new ResourceRegistry(all, cache), () => '127.0.0.1:6443');
   const lease = dialect.group('coordination');

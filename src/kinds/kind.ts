@@ -56,10 +56,21 @@ export interface ViewSubresource {
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
 }
 
-/** What an action may do to the object it was called on. Each runs the whole write path of the registry. */
+/** What objects are answered with that are not stored themselves. */
+export interface AnswerContext extends StrategyContext {
+  /** Adds a `Warning` header. */
+  warn(text: string): void;
+}
+
+/**
+ * What an action may do to the object it was called on. Writes run the write path of the registry but for admission, which
+ * the body has been through.
+ */
 export interface ActionTarget {
   readonly namespace: string;
   readonly name: string;
+  /** The object, not older than any write acknowledged before the call. Not found is an error. */
+  read(): Promise<ApiObject>;
   /** Reads, changes and writes the object; retried after a lost race. Not found is an error. */
   update(change: (object: ApiObject) => void): Promise<ApiObject>;
   delete(options: ApiObject): Promise<void>;
@@ -71,8 +82,14 @@ export interface ActionSubresource {
   readonly name: string;
   /** The kind of the body. */
   readonly body: GroupVersionKind & { readonly schema: StructSchema };
-  /** Runs after decoding, defaulting and schema validation of the body. What it returns is the answer, with status 201. */
-  readonly create: (body: ApiObject, target: ActionTarget, context: StrategyContext) => Promise<ApiObject>;
+  /** The body's `uid` and other fields that are the server's to set mean something to the action. */
+  readonly keepsServerMetadata?: boolean;
+  /** Fills in, between mutating admission and validation, what the client left out. May refuse. */
+  readonly prepare?: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<void> | void;
+  /** What the schema cannot say. */
+  readonly validate?: (body: ApiObject) => readonly FieldError[];
+  /** Runs after admission and validation of the body. What it returns is the answer, with status 201. */
+  readonly create: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<ApiObject>;
 }
 
 export type Subresource = ViewSubresource | ActionSubresource;
@@ -106,6 +123,12 @@ export interface Kind extends GroupVersionKind {
   /** Beside `metadata.name` and `metadata.namespace`. The value is '' where the field is not set. */
   readonly selectableFields: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly columns: readonly Column[];
+  /**
+   * Of kinds that are created and never stored (spec section 5.7: access reviews). Takes an object that has been through
+   * admission and validation, and gives what is answered, with status 201. No other verb is served, and of the strategy
+   * only `default`, `validateCreate` and `warnings` are asked.
+   */
+  readonly answer?: (object: ApiObject, context: AnswerContext) => Promise<ApiObject> | ApiObject;
   readonly strategy: Strategy;
   readonly subresources: readonly Subresource[];
   /** PUT of an absent object creates it (spec section 4.2). */

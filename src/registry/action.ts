@@ -1,11 +1,14 @@
+import { stringifyJson } from '../codec/json.ts';
 import type { ActionSubresource, ActionTarget } from '../kinds/kind.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import { badRequest, invalidObject } from '../meta/status-error.ts';
-import { validate } from '../schema/validate.ts';
-import { writeContext } from './create.ts';
+import { notFound } from '../meta/status-error.ts';
+import { admitUnstored } from './admit-unstored.ts';
+import { answerContext } from './answer.ts';
+import { placeInNamespace, writeContext } from './create.ts';
 import { decodeBody } from './decode-body.ts';
 import { remove } from './delete.ts';
 import { parseDeleteOptions } from './delete-options.ts';
+import { freshObject } from './fresh-object.ts';
 import type { ObjectWriter, WriteContext } from './object-writer.ts';
 import type { Reply } from './reply.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
@@ -17,29 +20,38 @@ export async function act(
   request: VerbRequest,
   action: ActionSubresource,
 ): Promise<Reply> {
-  const { info } = request;
   const body = decodeBody(request, action.body);
-  if (body.metadata?.name !== undefined && body.metadata.name !== info.name) {
-    throw badRequest(
-      `the name of the object (${body.metadata.name}) does not match the name on the URL (${info.name})`,
-    );
-  }
-  const errors = validate(action.body.schema, body);
-  if (errors.length > 0) throw invalidObject(action.body, info.name, errors);
-  const context = writeContext(request, writer.dialect);
-  const answer = await action.create(
-    body,
-    target(parts, writer, request, context),
-    writer.strategyContext(request.user),
-  );
-  return { type: 'object', status: 201, served: undefined, bytes: Buffer.from(JSON.stringify(answer)) };
+  placeInNamespace(body, request);
+  const asked = writeContext(request, writer.dialect);
+  const context = answerContext(writer, request);
+  const target = targetOf(parts, writer, request, { ...asked, admission: 'done' });
+  await admitUnstored(parts, asked, {
+    kind: action.body,
+    object: body,
+    name: request.info.name,
+    keepsServerMetadata: action.keepsServerMetadata ?? false,
+    prepare: () => action.prepare?.(body, target, context),
+    validate: () => action.validate?.(body) ?? [],
+  });
+  const answer = await action.create(body, target, context);
+  return { type: 'object', status: 201, served: undefined, bytes: Buffer.from(stringifyJson(answer)) };
 }
 
-function target(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest, context: WriteContext): ActionTarget {
-  const { info } = request;
+function targetOf(
+  parts: RegistryParts,
+  writer: ObjectWriter,
+  request: VerbRequest,
+  context: WriteContext,
+): ActionTarget {
+  const { info, served, signal } = request;
   return {
     namespace: info.namespace,
     name: info.name,
+    read: async () => {
+      const found = await freshObject(parts.cache, served, { ...info, signal });
+      if (!found) throw notFound(served.name, info.name);
+      return found;
+    },
     update: async (change) => {
       const written = await writer.change(context, info.name, async (stored) => {
         const object: ApiObject = structuredClone(stored.object);

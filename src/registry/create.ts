@@ -32,6 +32,7 @@ export function writeContext(
     manager: fieldManagerOf(request, dialect.group('meta')),
     ownership: 'tracked',
     dryRun,
+    admission: 'asked',
     warn: (text) => request.warn(text),
   };
 }

@@ -80,7 +80,12 @@ function resourceEntry(served: ServedResource) {
     verbs: resourceVerbs(served),
     ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
     ...(kind.categories.length > 0 && { categories: kind.categories }),
-    storageVersionHash: createHash('sha256').update(`${served.apiVersion}/${kind.kind}`).digest('base64').slice(0, 12),
+    ...(!kind.answer && {
+      storageVersionHash: createHash('sha256')
+        .update(`${served.apiVersion}/${kind.kind}`)
+        .digest('base64')
+        .slice(0, 12),
+    }),
   };
 }
 

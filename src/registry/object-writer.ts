@@ -7,11 +7,12 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/meta/meta
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { alreadyExists, conflict, invalidObject, notFound, StatusError, staleObject } from '../meta/status-error.ts';
-import type { AdmissionAttributes } from '../request/admission.ts';
+import type { Admission } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
 import { isStoreError, StoreError } from '../store/store.ts';
+import { admissionAttributes } from './admission-attributes.ts';
 import { trackOwners } from './ownership.ts';
 import type { ServedResource } from './resource-registry.ts';
 import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata } from './server-metadata.ts';
@@ -32,6 +33,8 @@ export interface WriteContext {
   readonly ownership: 'tracked' | 'applied';
   /** Every stage runs, nothing is kept. */
   readonly dryRun: boolean;
+  /** `done`: the request has been through admission as something else, such as the body of an action. */
+  readonly admission: 'asked' | 'done';
   warn(text: string): void;
 }
 
@@ -105,15 +108,16 @@ export class ObjectWriter {
     kind.strategy.default?.(object, strategyContext);
     if (context.ownership === 'tracked') trackOwners(context, object, undefined, strategyContext.now);
     kind.strategy.prepareForCreate?.(object, strategyContext);
-    const attributes = this.#attributes(context, 'create', object, undefined);
-    await this.#parts.admission.mutate(attributes);
+    const admission = this.#admission(context);
+    const attributes = admissionAttributes(context, { operation: 'create', object, old: undefined });
+    await admission.mutate(attributes);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object),
       ...validate(kind.schema, object),
       ...(kind.strategy.validateCreate?.(object, strategyContext) ?? []),
     ]);
     for (const warning of kind.strategy.warnings?.(object, undefined) ?? []) context.warn(warning);
-    await this.#parts.admission.validate(attributes);
+    await admission.validate(attributes);
     const key = context.served.objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
     const encoded = encodeObject(object);
     if (context.dryRun) {
@@ -231,8 +235,9 @@ export class ObjectWriter {
       kind.strategy.prepareForUpdate?.(object, old, strategyContext);
     }
     countGeneration(kind, object, old);
-    const attributes = this.#attributes(context, 'update', object, old);
-    await this.#parts.admission.mutate(attributes);
+    const admission = this.#admission(context);
+    const attributes = admissionAttributes(context, { operation: 'update', object, old });
+    await admission.mutate(attributes);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object),
       ...validateObjectMetaUpdate(object, old),
@@ -241,7 +246,7 @@ export class ObjectWriter {
       ...(view.validateUpdate?.(object, old, strategyContext) ?? []),
     ]);
     for (const warning of kind.strategy.warnings?.(object, old) ?? []) context.warn(warning);
-    await this.#parts.admission.validate(attributes);
+    await admission.validate(attributes);
     return this.#isReleased(context, object) ? { type: 'remove', object } : { type: 'put', object };
   }
 
@@ -257,31 +262,18 @@ export class ObjectWriter {
 
   /** Runs the admission chain of a deletion. */
   async admitDelete(context: WriteContext, old: ApiObject): Promise<void> {
-    const attributes = this.#attributes(context, 'delete', undefined, old);
-    await this.#parts.admission.mutate(attributes);
-    await this.#parts.admission.validate(attributes);
+    const admission = this.#admission(context);
+    const attributes = admissionAttributes(context, { operation: 'delete', object: undefined, old });
+    await admission.mutate(attributes);
+    await admission.validate(attributes);
   }
 
-  #attributes(
-    context: WriteContext,
-    operation: AdmissionAttributes['operation'],
-    object: ApiObject | undefined,
-    old: ApiObject | undefined,
-  ): AdmissionAttributes {
-    const { group, version, kind } = context.served.kind;
-    return {
-      operation,
-      info: context.info,
-      name: (object ?? old)?.metadata.name ?? '',
-      kind: { group, version, kind },
-      object,
-      old,
-      user: context.user,
-      dryRun: context.dryRun,
-      warn: (text) => context.warn(text),
-    };
+  #admission({ admission }: WriteContext): Admission {
+    return admission === 'done' ? admitted : this.#parts.admission;
   }
 }
+
+const admitted: Admission = { mutate() {}, validate() {} };
 
 /** What the client is shown of an object that is gone: what it made of it, else what was stored. */
 function shownRemoved(

@@ -78,7 +78,7 @@ function schemas(resources: readonly ServedResource[], { version }: Form, dialec
   for (const { kind } of resources) {
     groupVersions.set(`${kind.group}/${kind.version}`, kind);
     kinds.set(kind.schema, [kind]);
-    kinds.set(listSchema(kind.schema), [{ ...kind, kind: kind.listKind }]);
+    if (!kind.answer) kinds.set(listSchema(kind.schema), [{ ...kind, kind: kind.listKind }]);
     for (const subresource of kind.subresources) {
       if (subresource.type === 'action') kinds.set(subresource.body.schema, [subresource.body]);
     }

@@ -1,5 +1,6 @@
 import { hasMessage } from '../codec/protobuf/message.ts';
 import type { GroupVersionKind, Kind, Subresource } from '../kinds/kind.ts';
+import type { ResourceVerb } from '../request/request-info.ts';
 import { type Parameter, parameterSets, pathParameters } from './parameters.ts';
 import { patchMediaTypes } from './patch-formats.ts';
 import { allowedVerbs } from './registry.ts';
@@ -36,6 +37,7 @@ const plainTypes = ['application/json', 'application/yaml'];
 /** All operations of a kind. */
 export function operations(served: ServedResource): readonly Operation[] {
   const { kind } = served;
+  const verbs = allowedVerbs(served, '', false);
   const collection = collectionPath(served);
   const one = `${collection}/{name}`;
   const list = [
@@ -45,8 +47,7 @@ export function operations(served: ServedResource): readonly Operation[] {
       subresourceOperations(served, `${one}/${subresource.name}`, subresource),
     ),
   ];
-  if (kind.scope === 'Namespaced') list.push(acrossNamespaces(served));
-  return list;
+  return kind.scope === 'Namespaced' && verbs.includes('list') ? [...list, acrossNamespaces(served)] : list;
 }
 
 const root = ({ kind }: ServedResource): string =>
@@ -121,9 +122,19 @@ function collectionOperations(served: ServedResource, path: string): readonly Op
       responses: { 200: statusRef },
     }),
   ];
-  const verbs: readonly string[] = allowedVerbs(served, '', false);
-  return all.filter(({ action }) => action !== 'deletecollection' || verbs.includes(action));
+  const verbs = allowedVerbs(served, '', false);
+  return all.filter(({ action }) => verbs.includes(verbOf[action]));
 }
+
+const verbOf = {
+  get: 'get',
+  list: 'list',
+  post: 'create',
+  put: 'update',
+  patch: 'patch',
+  delete: 'delete',
+  deletecollection: 'deletecollection',
+} as const satisfies Record<Operation['action'], ResourceVerb>;
 
 const listOperation = (served: ServedResource, path: string, suffix: string): Operation =>
   operation(served, {
@@ -144,8 +155,9 @@ const acrossNamespaces = (served: ServedResource): Operation =>
 function objectOperations(served: ServedResource, path: string): readonly Operation[] {
   const { kind } = served;
   const deleted = kind.deleteReturnsObject ? objectRef(kind) : statusRef;
-  return [
-    ...viewOperations(served, path, allowedVerbs(served, '', true), ''),
+  const verbs = allowedVerbs(served, '', true);
+  const all = [
+    ...viewOperations(served, path, verbs, ''),
     operation(served, {
       path,
       method: 'delete',
@@ -157,6 +169,7 @@ function objectOperations(served: ServedResource, path: string): readonly Operat
       responses: { 200: deleted, 202: deleted },
     }),
   ];
+  return all.filter(({ action }) => verbs.includes(verbOf[action]));
 }
 
 function viewOperations(

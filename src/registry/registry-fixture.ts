@@ -18,7 +18,7 @@ import type { Store } from '../store/store.ts';
 import type { PatchFormat } from './patch-formats.ts';
 import { checkRequest, Registry } from './registry.ts';
 import type { ListMetadata, Reply } from './reply.ts';
-import { keyPrefix, ResourceRegistry, type ServedResource } from './resource-registry.ts';
+import { cachedResources, ResourceRegistry, type ServedResource } from './resource-registry.ts';
 import type { RegistryParts } from './verb.ts';
 
 interface FixtureOptions {
@@ -27,6 +27,8 @@ interface FixtureOptions {
   readonly admission?: Admission;
   readonly requireCreate?: RegistryParts['requireCreate'];
   readonly unsafeDeletion?: boolean;
+  /** Served beside those that are built in. */
+  readonly kinds?: readonly Kind[];
 }
 
 /** For tests: a registry over a store, without HTTP. */
@@ -44,19 +46,15 @@ export class RegistryFixture implements AsyncDisposable {
     store: Store,
     clock: Clock,
     admission: Admission,
-    options: Pick<FixtureOptions, 'unsafeDeletion' | 'requireCreate'>,
+    options: Pick<FixtureOptions, 'unsafeDeletion' | 'requireCreate' | 'kinds'>,
   ) {
     this.store = store;
-    const all = kinds(orch);
+    const all = [...kinds(orch), ...(options.kinds ?? [])];
     this.cache = createWatchCache({
       store,
       clock,
       logger: silentLogger,
-      resources: all.map((kind) => ({
-        prefix: keyPrefix(kind),
-        namespaced: kind.scope === 'Namespaced',
-        selectableFields: kind.selectableFields,
-      })),
+      resources: cachedResources(all),
     });
     this.resources = new ResourceRegistry(all, this.cache);
     this.registry = new Registry({

@@ -2,6 +2,7 @@ import type { ActionSubresource, Subresource, ViewSubresource } from '../kinds/k
 import { methodNotAllowed, noSuchPath } from '../meta/status-error.ts';
 import { isReadVerb, type ResourceVerb } from '../request/request-info.ts';
 import { act } from './action.ts';
+import { answer } from './answer.ts';
 import { create } from './create.ts';
 import { deleteObject } from './delete.ts';
 import { deleteCollection } from './delete-collection.ts';
@@ -41,7 +42,7 @@ export class Registry {
       case 'watch':
         return watch(this.#parts, request);
       case 'create':
-        return create(this.#writer, request);
+        return this.#create(request);
       case 'update':
         return update(this.#writer, request);
       case 'delete':
@@ -51,6 +52,11 @@ export class Registry {
       case 'patch':
         return patch(this.#writer, request);
     }
+  }
+
+  #create(request: VerbRequest): Promise<Reply> {
+    const { answer: make } = request.served.kind;
+    return make ? answer(this.#parts, this.#writer, request, make) : create(this.#writer, request);
   }
 
   #serveSubresource(request: VerbRequest): Reply | Promise<Reply> {
@@ -81,7 +87,9 @@ export function checkRequest(request: Addressed): void {
   const { info, served } = request;
   checkScope(request);
   if (info.subresource !== '' && !findSubresource(served, info.subresource)) throw noSuchPath();
-  if (!allowedVerbs(served, info.subresource, info.name !== '').includes(info.verb)) {
+  const verbs = allowedVerbs(served, info.subresource, info.name !== '');
+  if (verbs.length === 0) throw noSuchPath();
+  if (!verbs.includes(info.verb)) {
     throw methodNotAllowed('the server does not allow this method on the requested resource', allowedMethods(request));
   }
   checkParameters(info.query, parameterSetOf[info.verb]);
@@ -107,6 +115,7 @@ export function allowedVerbs(served: ServedResource, subresource: string, named:
     const found = findSubresource(served, subresource);
     return found === undefined ? [] : found.type === 'action' ? ['create'] : found.verbs;
   }
+  if (served.kind.answer) return named ? [] : ['create'];
   const without = served.kind.withoutVerbs ?? [];
   return (named ? objectVerbs : collectionVerbs).filter((verb) => !without.includes(verb));
 }

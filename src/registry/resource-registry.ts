@@ -1,4 +1,4 @@
-import type { Collection, WatchCache } from '../cache/cache.ts';
+import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ResourceName } from '../meta/status-error.ts';
 
@@ -9,6 +9,7 @@ export interface ServedResource {
   readonly apiVersion: string;
   /** What messages call it. */
   readonly name: ResourceName;
+  /** Of kinds that are answered and never stored: one of which nothing may be asked. */
   readonly collection: Collection;
   /** Store key of a collection: of one namespace, or of all where `namespace` is ''. Ends with '/'. */
   collectionKey(namespace: string): string;
@@ -19,6 +20,16 @@ export interface ServedResource {
 /** What the keys of a kind's objects start with, in the store. No group is named `core`. */
 export const keyPrefix = (kind: Pick<Kind, 'group' | 'resource'>): string =>
   `/${kind.group === '' ? 'core' : kind.group}/${kind.resource}/`;
+
+/** What the cache must hold for these kinds. */
+export const cachedResources = (kinds: readonly Kind[]): readonly CachedResource[] =>
+  kinds
+    .filter(({ answer }) => answer === undefined)
+    .map((kind) => ({
+      prefix: keyPrefix(kind),
+      namespaced: kind.scope === 'Namespaced',
+      selectableFields: kind.selectableFields,
+    }));
 
 /** Which kinds are served, by group, version and resource. */
 export class ResourceRegistry {
@@ -37,7 +48,7 @@ export class ResourceRegistry {
       kind,
       apiVersion: kind.group === '' ? kind.version : `${kind.group}/${kind.version}`,
       name: { group: kind.group, resource: kind.resource },
-      collection: this.#cache.collection(prefix),
+      collection: kind.answer ? neverStored(kind) : this.#cache.collection(prefix),
       collectionKey: (namespace) => (inNamespace && namespace !== '' ? `${prefix}${namespace}/` : prefix),
       objectKey: (namespace, name) => (inNamespace ? `${prefix}${namespace}/${name}` : `${prefix}${name}`),
     });
@@ -51,4 +62,12 @@ export class ResourceRegistry {
   all(): IterableIterator<ServedResource> {
     return this.#byPath.values();
   }
+}
+
+/** Who asks for objects that are never stored has a fault, and is told so. */
+function neverStored({ kind }: Kind): Collection {
+  const refuse = (): never => {
+    throw new Error(`objects of kind ${kind} are never stored`);
+  };
+  return { prefix: '', get: refuse, decode: refuse, snapshot: refuse, snapshotAt: refuse, watch: refuse };
 }

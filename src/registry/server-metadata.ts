@@ -20,6 +20,16 @@ export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Ra
   delete metadata.generation;
 }
 
+/** Clears the fields of an object that is never stored which are the server's to set. It has no time of creation. */
+export function clearServerMetadata({ metadata }: ApiObject): void {
+  delete metadata.uid;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  // Written as null, as the schema says.
+  Object.assign(metadata, { creationTimestamp: null });
+}
+
 /**
  * Puts back what no client changes by an update. One that leaves out `uid` or what a deletion set keeps it; to set these is
  * refused later.

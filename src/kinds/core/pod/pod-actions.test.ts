@@ -19,6 +19,7 @@ function targetOf(object: ApiObject): ActionTarget & { readonly deletions: ApiOb
     namespace: 'default',
     name: 'web',
     deletions,
+    read: async () => object,
     update: async (change) => {
       change(object);
       return object;
@@ -29,11 +30,14 @@ function targetOf(object: ApiObject): ActionTarget & { readonly deletions: ApiOb
   };
 }
 
-function run(name: string, body: Sent, target: ActionTarget): Promise<ApiObject> {
+async function run(name: string, sent: Sent, target: ActionTarget): Promise<ApiObject> {
   const action = actionOf(name);
-  const { value, errors, unknown } = decode(action.body.schema, body);
+  const { value, errors, unknown } = decode(action.body.schema, sent);
   assert.deepEqual([...errors, ...unknown], []);
-  return action.create(value as unknown as ApiObject, target, context);
+  const body = value as unknown as ApiObject;
+  const answerContext = { ...context, warn() {} };
+  await action.prepare?.(body, target, answerContext);
+  return action.create(body, target, answerContext);
 }
 
 const binding = (metadata: Sent = {}, target: Sent = {}): Sent => ({

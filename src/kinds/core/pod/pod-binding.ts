@@ -7,7 +7,7 @@ import type { ActionSubresource, StrategyContext } from '../../kind.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
 import { typed } from '../../typed.ts';
 import { objectReference } from '../references.ts';
-import { success } from './action-answer.ts';
+import { requireTargetName, success } from './action-answer.ts';
 import { setCondition } from './pod-conditions.ts';
 import { asPod } from './pod-schema.ts';
 
@@ -22,6 +22,9 @@ export const podBinding: ActionSubresource = {
   type: 'action',
   name: 'binding',
   body: { ...kind, schema },
+  // A uid and a resourceVersion say which pod is meant.
+  keepsServerMetadata: true,
+  prepare: requireTargetName,
   create: async (body, target, context) => {
     const nodeName = targetNode(body, target.name);
     await target.update((object) => bind(object, body, nodeName, context));

@@ -4,7 +4,7 @@ import { optional } from '../../../schema/schema.ts';
 import type { ActionSubresource } from '../../kind.ts';
 import { deleteOptions } from '../../meta/delete-options.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
-import { success } from './action-answer.ts';
+import { requireTargetName, success } from './action-answer.ts';
 
 const schema = kindSchema('api.policy.v1.Eviction', 'Asks that a pod leaves its node, within the budgets set for it.', {
   deleteOptions: optional(2, deleteOptions, 'How to delete the pod.', { presence: 'explicit' }),
@@ -15,6 +15,7 @@ export const podEviction = (dialect: Dialect): ActionSubresource => ({
   type: 'action',
   name: 'eviction',
   body: { group: dialect.group('policy'), version: 'v1', kind: 'Eviction', schema },
+  prepare: requireTargetName,
   create: async (body, target) => {
     await target.delete(optionsOf(body));
     return success();

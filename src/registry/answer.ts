@@ -1,0 +1,39 @@
+import { stringifyJson } from '../codec/json.ts';
+import type { AnswerContext, Kind } from '../kinds/kind.ts';
+import { admitUnstored } from './admit-unstored.ts';
+import { placeInNamespace, writeContext } from './create.ts';
+import { decodeBody } from './decode-body.ts';
+import type { ObjectWriter } from './object-writer.ts';
+import type { Reply } from './reply.ts';
+import type { RegistryParts, VerbRequest } from './verb.ts';
+
+/** POST to the collection of a kind whose objects are answered and never stored. */
+export async function answer(
+  parts: RegistryParts,
+  writer: ObjectWriter,
+  request: VerbRequest,
+  make: NonNullable<Kind['answer']>,
+): Promise<Reply> {
+  const { served } = request;
+  const { kind } = served;
+  const object = decodeBody(request, kind);
+  placeInNamespace(object, request);
+  const context = answerContext(writer, request);
+  await admitUnstored(parts, writeContext(request, writer.dialect), {
+    kind,
+    object,
+    name: object.metadata.name ?? '',
+    keepsServerMetadata: false,
+    fill: () => kind.strategy.default?.(object, context),
+    validate: () => kind.strategy.validateCreate?.(object, context) ?? [],
+    warnings: () => kind.strategy.warnings?.(object, undefined) ?? [],
+  });
+  const answered = await make(object, context);
+  return { type: 'object', status: 201, served, bytes: Buffer.from(stringifyJson(answered)) };
+}
+
+/** What an answer may look at. */
+export const answerContext = (writer: ObjectWriter, request: VerbRequest): AnswerContext => ({
+  ...writer.strategyContext(request.user),
+  warn: (text) => request.warn(text),
+});
