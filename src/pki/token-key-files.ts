@@ -1,0 +1,88 @@
+import type { Clock } from '../base/clock.ts';
+import { type Closable, ClosableStack } from '../base/disposable.ts';
+import type { Logger } from '../base/logger.ts';
+import { WatchedFile } from '../base/watched-file.ts';
+import { distinctKeys, readSigningKey, readTokenKeys, type SigningKey, type TokenKey } from './token-keys.ts';
+
+/** A file as it was read at the start. */
+export interface FileContent {
+  readonly path: string;
+  readonly content: Buffer;
+}
+
+export interface TokenKeyFilesOptions {
+  /** Of `--service-account-key-file`. */
+  readonly keyFiles: readonly FileContent[];
+  /** Of `--service-account-signing-key-file`. */
+  readonly signingKeyFile?: FileContent;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Keys at one moment. Another object whenever one of them has changed, never the same with other keys in it. */
+export interface TokenKeySet {
+  /** Each once, in the order of the files. */
+  readonly all: readonly TokenKey[];
+  readonly byId: ReadonlyMap<string, TokenKey>;
+  readonly signingKey: SigningKey | undefined;
+}
+
+/**
+ * The keys of tokens, from files that are looked at again while the server runs: keys are rotated without a restart. The
+ * public half of the signing key is always among the keys that verify, so that a server takes the tokens that it makes.
+ * A file that becomes unreadable or wrong changes nothing and is logged.
+ */
+export class TokenKeyFiles implements Closable {
+  readonly #byFile: (readonly TokenKey[])[];
+  readonly #watched = new ClosableStack();
+  readonly #files: WatchedFile[] = [];
+  #signingKey: SigningKey | undefined;
+  #current: TokenKeySet;
+
+  /** Throws a PkiFileError where a file holds no usable keys. */
+  constructor({ keyFiles, signingKeyFile, clock, logger }: TokenKeyFilesOptions) {
+    this.#byFile = keyFiles.map(({ content, path }) => readTokenKeys(content, path));
+    this.#signingKey = signingKeyFile && readSigningKey(signingKeyFile.content, signingKeyFile.path);
+    this.#current = this.#collect();
+    const watch = ({ path, content }: FileContent, take: (content: Buffer) => void): void => {
+      const apply = (changed: Buffer): void => {
+        take(changed);
+        this.#current = this.#collect();
+        logger.info('keys of tokens changed', { file: path, keys: this.#current.all.map(({ id }) => id) });
+      };
+      const failed = (error: unknown): void => logger.error('keys of tokens stay as they are', { file: path, error });
+      this.#files.push(this.#watched.add(new WatchedFile({ path, clock, apply, failed }, content)));
+    };
+    keyFiles.forEach((file, at) => {
+      watch(file, (content) => {
+        this.#byFile[at] = readTokenKeys(content, file.path);
+      });
+    });
+    if (signingKeyFile) {
+      watch(signingKeyFile, (content) => {
+        this.#signingKey = readSigningKey(content, signingKeyFile.path);
+      });
+    }
+  }
+
+  current(): TokenKeySet {
+    return this.#current;
+  }
+
+  /** Looks at the files now. */
+  check(): void {
+    for (const file of this.#files) file.check();
+  }
+
+  close(): void {
+    this.#watched.close();
+  }
+
+  #collect(): TokenKeySet {
+    const all = distinctKeys([...this.#byFile.flat(), ...(this.#signingKey ? [publicHalf(this.#signingKey)] : [])]);
+    return { all, byId: new Map(all.map((key) => [key.id, key])), signingKey: this.#signingKey };
+  }
+}
+
+/** Without the private key: what lists keys cannot show it by mistake. */
+const publicHalf = ({ id, algorithm, publicKey, jwk }: SigningKey): TokenKey => ({ id, algorithm, publicKey, jwk });
