@@ -4,16 +4,18 @@ import { defaultPlugins, enabledPlugins, type PluginName, pluginNames } from './
 
 const lifecycle = 'NamespaceLifecycle';
 const account = 'ServiceAccount';
+const nodes = 'NodeRestriction';
 const owners = 'OwnerReferencesPermissionEnforcement';
 
 it('the published names, in the published order, and those that are on by default', () => {
-  assert.deepEqual(pluginNames, ['NamespaceLifecycle', 'ServiceAccount', 'OwnerReferencesPermissionEnforcement']);
+  assert.deepEqual(pluginNames, [lifecycle, account, nodes, owners]);
   assert.deepEqual(defaultPlugins, ['NamespaceLifecycle', 'ServiceAccount']);
 });
 
 const cases: readonly (readonly [enable: PluginName[], disable: PluginName[], expected: PluginName[]])[] = [
   [[], [], [lifecycle, account]],
   [[owners], [], [lifecycle, account, owners]],
+  [[owners, nodes], [], [lifecycle, account, nodes, owners]],
   [[owners, lifecycle], [], [lifecycle, account, owners]],
   [[], [account], [lifecycle]],
   [[owners], [lifecycle, account], [owners]],

@@ -5,6 +5,7 @@
 const defaults = {
   NamespaceLifecycle: true,
   ServiceAccount: true,
+  NodeRestriction: false,
   OwnerReferencesPermissionEnforcement: false,
 } as const;
 

@@ -1,5 +1,6 @@
 import { type AdmissionPlugin, admissionChain } from '../admission/chain.ts';
 import { type NamespacePhase, namespaceLifecycle } from '../admission/plugins/namespace-lifecycle.ts';
+import { nodeRestriction } from '../admission/plugins/node-restriction/node-restriction.ts';
 import { ownerReferencesPermissionEnforcement } from '../admission/plugins/owner-references-permission-enforcement.ts';
 import { serviceAccount } from '../admission/plugins/service-account.ts';
 import type { PluginName } from '../admission/plugins.ts';
@@ -11,6 +12,7 @@ import type { WatchCache } from '../cache/cache.ts';
 import { parseStored } from '../codec/json.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
+import { commonNameOfRequest } from '../pki/certificate-request-subject.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
 import type { Admission } from '../request/admission.ts';
 import { escalationPrevention } from './rbac.ts';
@@ -49,6 +51,17 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       random: systemRandom,
       account: (namespace, name) =>
         objectOf(accounts, namespace, name) ?? cache.fresh().then(() => objectOf(accounts, namespace, name)),
+    });
+  },
+  NodeRestriction({ dialect, cache, resources }) {
+    const pods = servedCore(resources, 'pods');
+    const nodes = servedCore(resources, 'nodes');
+    return nodeRestriction({
+      dialect,
+      pod: (namespace, name) =>
+        objectOf(pods, namespace, name) ?? cache.fresh().then(() => objectOf(pods, namespace, name)),
+      node: (name) => objectOf(nodes, '', name) ?? cache.fresh().then(() => objectOf(nodes, '', name)),
+      commonName: (request) => commonNameOfRequest(Buffer.from(request, 'base64').toString()),
     });
   },
   OwnerReferencesPermissionEnforcement({ resources, authorizer }) {

@@ -1,6 +1,7 @@
 import { type Clock, pause } from '../../base/clock.ts';
 import { nameSuffix, type Random } from '../../base/random.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import { isMirrorPod } from '../../kinds/core/pod/mirror-pod.ts';
 import { asPod, type Pod } from '../../kinds/core/pod/pod-schema.ts';
 import type { PodSpec } from '../../kinds/core/pod/pod-spec.ts';
 import type { Volume } from '../../kinds/core/pod/volume.ts';
@@ -39,13 +40,13 @@ export function serviceAccount(options: ServiceAccountOptions): AdmissionPlugin 
     concerns: (attributes) => isCreation(attributes) || isEphemeral(attributes),
     async mutate(attributes) {
       const { object } = attributes;
-      if (!object || !isCreation(attributes) || isMirror(object, options.dialect)) return;
+      if (!object || !isCreation(attributes) || isMirrorPod(object, options.dialect)) return;
       await mutatePod(attributes, asPod(object), options);
     },
     async validate(attributes) {
       const { object } = attributes;
       if (!object) return;
-      if (isMirror(object, options.dialect) && isCreation(attributes)) refuseInMirror(attributes, asPod(object));
+      if (isMirrorPod(object, options.dialect) && isCreation(attributes)) refuseInMirror(attributes, asPod(object));
       else await limitToAccount(attributes, asPod(object), options);
     },
   };
@@ -58,10 +59,6 @@ const isCreation = (attributes: AdmissionAttributes): boolean =>
 
 const isEphemeral = (attributes: AdmissionAttributes): boolean =>
   isPod(attributes) && attributes.operation === 'update' && attributes.info.subresource === 'ephemeralcontainers';
-
-/** Made by a node's agent to show a pod that runs without the server; it must stay as it is. */
-const isMirror = ({ metadata }: ApiObject, { domain }: Dialect): boolean =>
-  metadata.annotations?.[`${domain}/config.mirror`] !== undefined;
 
 async function mutatePod(attributes: AdmissionAttributes, pod: Pod, options: ServiceAccountOptions): Promise<void> {
   const { spec } = pod;

@@ -1,5 +1,6 @@
 import { components } from '../../../dialect/components.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
+import { signerNames } from '../../../dialect/signer-names.ts';
 import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
 import {
   account,
@@ -180,17 +181,6 @@ const schedulerRules = (dialect: Dialect, scheduler: string): readonly PolicyRul
     rule(read, 'csidrivers', storage),
     rule(read, 'csistoragecapacities', storage),
   ];
-};
-
-/** The signers of spec section 2.7, and the one for what older clients ask for. */
-export const signerNames = (dialect: Dialect) => {
-  const { apiServer, nodeAgent } = components(dialect);
-  return {
-    client: `${dialect.domain}/${apiServer}-client`,
-    nodeClient: `${dialect.domain}/${apiServer}-client-${nodeAgent}`,
-    nodeServing: `${dialect.domain}/${nodeAgent}-serving`,
-    legacyUnknown: `${dialect.domain}/legacy-unknown`,
-  } as const;
 };
 
 /** Who may ask for certificates that are approved by themselves, and who approves for a signer. */

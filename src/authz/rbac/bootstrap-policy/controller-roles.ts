@@ -1,7 +1,7 @@
 import { components } from '../../../dialect/components.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
+import { signerNames } from '../../../dialect/signer-names.ts';
 import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
-import { signerNames } from './component-roles.ts';
 import { account, type DefaultBinding, type DefaultRole, read, recordEvents, rule } from './policy-objects.ts';
 
 /** The names of controllers' roles begin with this; the name of the controller's service account follows. */

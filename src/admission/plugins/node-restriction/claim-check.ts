@@ -1,0 +1,32 @@
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { type Check, incomplete, quote, refused, shout } from './node-write.ts';
+import { sameContent } from './same-content.ts';
+
+type ClaimView = ApiObject & { readonly status?: Readonly<Record<string, unknown>> };
+
+/** A node's agent reports how far the resizing of a volume is, in the claim's status, and changes nothing else of claims. */
+export const checkClaim: Check = (write) => {
+  const { attributes, node, operation } = write;
+  const { info, object, old } = attributes;
+  if (info.subresource !== 'status') throw refused(write, 'may only update PVC status');
+  if (operation !== 'update') throw refused(write, `unexpected operation ${quote(shout(write))}`);
+  if (!object || !old) throw incomplete(write);
+  if (sameContent(fixedPart(object), fixedPart(old))) return;
+  throw refused(
+    write,
+    `node ${quote(node)} is not allowed to update fields other than status.quantity and status.conditions`,
+  );
+};
+
+/** All but what may change; who owns which field follows from what is written. */
+function fixedPart(claim: ClaimView): object {
+  const { resourceVersion: _version, managedFields: _owners, ...metadata } = claim.metadata;
+  const {
+    capacity: _capacity,
+    conditions: _conditions,
+    allocatedResources: _allocated,
+    allocatedResourceStatuses: _statuses,
+    ...status
+  } = claim.status ?? {};
+  return { ...claim, metadata, status };
+}

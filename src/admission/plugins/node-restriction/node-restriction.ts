@@ -1,0 +1,68 @@
+import type { Dialect } from '../../../dialect/dialect.ts';
+import type { AdmissionAttributes } from '../../../request/admission.ts';
+import { nodeNameOf } from '../../../request/node-user.ts';
+import type { AdmissionPlugin } from '../../chain.ts';
+import { admissionForbidden } from '../../forbidden.ts';
+import { checkCertificateRequest } from './certificate-request-check.ts';
+import { checkClaim } from './claim-check.ts';
+import { checkNode } from './node-checks.ts';
+import type { Check, NodeRestrictionOptions, NodeWrite } from './node-write.ts';
+import { checkDriverNode, checkLease, checkSlice } from './own-object-checks.ts';
+import { checkPod } from './pod-checks.ts';
+import { checkToken } from './token-check.ts';
+
+export type { NodeRestrictionOptions } from './node-write.ts';
+
+/**
+ * Limits what the agents of nodes write to what concerns their own node (spec section 5.7): the authorizer of nodes does not
+ * see the objects. As published for 1.32 with the corrections of CVE-2025-4563 and CVE-2025-5187. Others are not limited.
+ *
+ * It runs with those that mutate, where published servers run it, and changes nothing: what other parties add to a node's
+ * write after that, such as labels of nodes, is theirs and not the node's.
+ */
+export function nodeRestriction(options: NodeRestrictionOptions): AdmissionPlugin {
+  const checks = checksOf(options.dialect);
+  return {
+    name: 'NodeRestriction',
+    sideEffects: 'none',
+    concerns: ({ user, operation }) => operation !== 'connect' && nodeNameOf(user) !== undefined,
+    async mutate(attributes) {
+      const node = nodeNameOf(attributes.user);
+      if (node === undefined) return;
+      if (node === '') {
+        const { username } = attributes.user;
+        throw admissionForbidden(attributes, `could not determine node from user ${JSON.stringify(username)}`);
+      }
+      const { group, resource } = attributes.info;
+      const operation = operationOf(attributes);
+      if (operation) await checks.get(checkKey(group, resource))?.({ node, operation, attributes, options });
+    },
+  };
+}
+
+/** Patches are updates, as the object before and after is what counts. */
+function operationOf({ operation }: AdmissionAttributes): NodeWrite['operation'] | undefined {
+  switch (operation) {
+    case 'connect':
+      return undefined;
+    case 'patch':
+      return 'update';
+    default:
+      return operation;
+  }
+}
+
+const checkKey = (group: string, resource: string): string => `${group}/${resource}`;
+
+/** Resources that are limited; of those that nobody serves yet too, so that they are from the first day on. */
+const checksOf = (dialect: Dialect): ReadonlyMap<string, Check> =>
+  new Map<string, Check>([
+    [checkKey('', 'pods'), checkPod],
+    [checkKey('', 'nodes'), checkNode],
+    [checkKey('', 'persistentvolumeclaims'), checkClaim],
+    [checkKey('', 'serviceaccounts'), checkToken],
+    [checkKey(dialect.group('coordination'), 'leases'), checkLease],
+    [checkKey(dialect.group('storage'), 'csinodes'), checkDriverNode],
+    [checkKey(dialect.group('resource'), 'resourceslices'), checkSlice],
+    [checkKey(dialect.group('certificates'), 'certificatesigningrequests'), checkCertificateRequest],
+  ]);

@@ -1,0 +1,36 @@
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { type Check, type NodeWrite, quote, refused } from './node-write.ts';
+
+/** On create the name in the object counts; it is '' where a name is to be generated. */
+const nameOf = ({ attributes, operation }: NodeWrite): string =>
+  operation === 'create' ? (attributes.object?.metadata.name ?? '') : attributes.name;
+
+/** The lease by which a node says that it is alive. */
+export const checkLease: Check = (write) => {
+  const { attributes, node, options } = write;
+  const { nodeLease } = options.dialect.namespaces;
+  if (attributes.info.namespace !== nodeLease) {
+    throw refused(write, `can only access leases in the ${quote(nodeLease)} system namespace`);
+  }
+  if (nameOf(write) !== node) {
+    throw refused(write, 'can only access node lease with the same name as the requesting node');
+  }
+};
+
+/** The storage drivers of a node. */
+export const checkDriverNode: Check = (write) => {
+  if (nameOf(write) !== write.node) {
+    throw refused(write, 'can only access CSINode with the same name as the requesting node');
+  }
+};
+
+type SliceView = ApiObject & { readonly spec?: { readonly nodeName?: string } };
+
+/** Devices that a node has. Updates are for the authorizer, which knows whose the stored slice is. */
+export const checkSlice: Check = (write) => {
+  const { attributes, node, operation } = write;
+  if (operation === 'update') return;
+  const slice = (operation === 'create' ? attributes.object : attributes.old) as SliceView | undefined;
+  if (slice?.spec?.nodeName === node) return;
+  throw refused(write, `can only ${operation} ResourceSlice with the same NodeName as the requesting node`);
+};
