@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import type { Closable } from '../base/disposable.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import type { Attributes, Authorizer, Decision } from './authorizer.ts';
+import type { AuthorizerChain } from './authorizer-chain.ts';
+import {
+  type ReadAuthorizationOptions,
+  readAuthorizationConfiguration,
+} from './configuration/authorization-configuration.ts';
+import { type AuthorizerSpec, sameSpecs } from './configuration/authorizer-spec.ts';
+import type { RuleResolver, UserRules } from './rule-resolver.ts';
+
+export interface ReloadableAuthorizerOptions extends ReadAuthorizationOptions {
+  /** Path of the file, for messages. */
+  readonly file: string;
+  /** Builds a chain; rejects where that cannot be done. */
+  readonly build: (specs: readonly AuthorizerSpec[]) => Promise<AuthorizerChain>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Tells this server from others in metrics, where only its hash is shown; '' for none. */
+  readonly serverId: string;
+}
+
+/**
+ * The chain of authorizers of a configuration file (spec section 5.7), which may change while the server runs. A new
+ * document is read, checked, and built in full before it takes the place of the old one from one question to the next; a
+ * bad one changes nothing, and is reported. Questions that are under way are answered by the chain that they were asked of,
+ * which is closed after the last of them.
+ *
+ * As published, the types with which the server started, webhooks excepted, must stay in the file; and those that need to be
+ * prepared at the start (RBAC, Node, ABAC) cannot be added.
+ */
+export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable {
+  readonly #options: ReloadableAuthorizerOptions;
+  readonly #report: (status: 'success' | 'failure') => void;
+  readonly #requiredTypes: readonly string[];
+  #specs: readonly AuthorizerSpec[];
+  #current: Lease;
+  #closed = false;
+  /** Documents are taken in one after the other. */
+  #work: Promise<void> = Promise.resolve();
+
+  private constructor(options: ReloadableAuthorizerOptions, specs: readonly AuthorizerSpec[], chain: AuthorizerChain) {
+    this.#options = options;
+    this.#report = reloadReports(options);
+    this.#specs = specs;
+    this.#requiredTypes = specs.map(({ type }) => type).filter((type) => type !== 'Webhook');
+    this.#current = new Lease(chain);
+    this.#report('success');
+  }
+
+  /** Starts with what the file holds now. Rejects with an error that names the file where that cannot be used. */
+  static async open(options: ReloadableAuthorizerOptions, content: Uint8Array): Promise<ReloadableAuthorizer> {
+    try {
+      const specs = await readAuthorizationConfiguration(content, options);
+      return new ReloadableAuthorizer(options, specs, await options.build(specs));
+    } catch (error) {
+      throw new Error(`${options.file}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    }
+  }
+
+  /** What the chain in use was built from. */
+  get specs(): readonly AuthorizerSpec[] {
+    return this.#specs;
+  }
+
+  authorize(attributes: Attributes, user: UserInfo): Decision | Promise<Decision> {
+    const lease = this.#current;
+    return lease.until(lease.chain.authorize(attributes, user));
+  }
+
+  rulesFor(user: UserInfo, namespace: string): UserRules | Promise<UserRules> {
+    const lease = this.#current;
+    return lease.until(lease.chain.rulesFor(user, namespace));
+  }
+
+  /** Takes in the file's new content. Resolves when it is in use or refused; never rejects. */
+  reload(content: Uint8Array): Promise<void> {
+    this.#work = this.#work.then(() => this.#replace(content)).catch((error) => this.failed(error));
+    return this.#work;
+  }
+
+  /** Reports a content that cannot be read or used; the old one stays. */
+  failed(error: unknown): void {
+    const { logger, file } = this.#options;
+    logger.error('the authorization configuration is not reloaded; the one before it stays in use', { file, error });
+    this.#report('failure');
+  }
+
+  /** Ends questions under way as failures. */
+  close(): void {
+    this.#closed = true;
+    this.#current.chain.close();
+  }
+
+  async #replace(content: Uint8Array): Promise<void> {
+    const { build, logger, file } = this.#options;
+    const specs = await readAuthorizationConfiguration(content, this.#options);
+    const missing = this.#requiredTypes.filter((required) => !specs.some(({ type }) => type === required));
+    if (missing.length > 0) {
+      throw new Error(`authorizers: the types ${missing.join(', ')} must stay as long as the server runs`);
+    }
+    if (sameSpecs(specs, this.#specs)) return;
+    const chain = await build(specs);
+    if (this.#closed) return chain.close();
+    const before = this.#current;
+    this.#current = new Lease(chain);
+    this.#specs = specs;
+    before.retire();
+    this.#report('success');
+    logger.info('the authorization configuration was reloaded', { file });
+  }
+}
+
+/** A chain in use, which is closed when it is retired and its last question has been answered. */
+class Lease {
+  readonly chain: AuthorizerChain;
+  #pending = 0;
+  #retired = false;
+
+  constructor(chain: AuthorizerChain) {
+    this.chain = chain;
+  }
+
+  /** Keeps the chain open until the answer is there. */
+  until<T>(answer: T | Promise<T>): T | Promise<T> {
+    if (!(answer instanceof Promise)) return answer;
+    this.#pending += 1;
+    return answer.finally(() => {
+      this.#pending -= 1;
+      this.#closeWhenIdle();
+    });
+  }
+
+  retire(): void {
+    this.#retired = true;
+    this.#closeWhenIdle();
+  }
+
+  #closeWhenIdle(): void {
+    if (this.#retired && this.#pending === 0) this.chain.close();
+  }
+}
+
+/** Counts reloads, and the start as the first, under the names that published servers have for them. */
+function reloadReports({
+  metrics,
+  clock,
+  serverId,
+}: ReloadableAuthorizerOptions): (status: 'success' | 'failure') => void {
+  const labels = ['status', 'apiserver_id_hash'] as const;
+  const reloads = metrics.counter({
+    name: 'apiserver_authorization_config_controller_automatic_reloads_total',
+    help: 'How often the authorization configuration was reloaded, by status and identity of the server.',
+    labels,
+  });
+  const last = metrics.gauge({
+    name: 'apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds',
+    help: 'When the authorization configuration was last reloaded, by status and identity of the server.',
+    labels,
+  });
+  const idHash = serverId === '' ? '' : `sha256:${createHash('sha256').update(serverId).digest('hex')}`;
+  return (status) => {
+    reloads.add({ status, apiserver_id_hash: idHash });
+    last.set({ status, apiserver_id_hash: idHash }, clock.now() / 1000);
+  };
+}
