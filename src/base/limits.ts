@@ -214,4 +214,29 @@ export const limits = {
   /** How often a webhook is asked before it has failed, and the pause before the second attempt; it grows by half. */
   webhookAttemptsMax: 5,
   webhookRetryMs: 500,
+  /** Certificates that a client may send with its own, and signatures that are checked to find a way among them. */
+  chainCertificatesMax: 10,
+  chainSignatureChecksMax: 100,
+  /** One request to an OpenID Connect provider, and what it may answer: its description, its keys. */
+  oidcFetchMsMax: 10_000,
+  oidcDiscoveryBytesMax: 256 * 1024,
+  oidcKeySetBytesMax: 1024 * 1024,
+  /** Keys of one provider, usable or not. */
+  oidcKeysMax: 64,
+  /** After this time a provider's keys are fetched again, so that removed ones stop working. */
+  oidcKeysFreshMs: 5 * 60_000,
+  /** Between two fetches that tokens with unknown keys ask for, also after one that failed. */
+  oidcKeysFetchMsMin: 5_000,
+  /** The pause after a failed fetch; it doubles up to the second (published: always 10 s). */
+  oidcRetryMs: 1_000,
+  oidcRetryMsMax: 10_000,
+  /** Tokens that wait for the keys of one provider at one time. */
+  oidcWaitingMax: 1_000,
+  /** Other issuers that one provider may send for claims. */
+  oidcClaimIssuersMax: 8,
+  /** How long tokens of a provider that have been found good are remembered (published: 10 s). */
+  oidcTokenKeptMs: 10_000,
+  /** How long new providers may take until a reload counts as failed, and how long replaced ones finish their work. */
+  oidcReloadMsMax: 60_000,
+  oidcRetiredMs: 60_000,
 } as const;
