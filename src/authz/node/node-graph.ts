@@ -66,10 +66,12 @@ export class NodeGraph {
     return known !== undefined && this.#vertices.get(resource)?.get(namespace)?.get(name)?.has(known) === true;
   }
 
-  /** Objects and nodes that something is known about. 0 once all is removed. */
+  /** Objects, their namespaces and nodes that something is known about. 0 once all is removed. */
   get size(): number {
     let size = this.#nodes.size;
-    for (const namespaces of this.#vertices.values()) for (const names of namespaces.values()) size += names.size;
+    for (const namespaces of this.#vertices.values()) {
+      for (const names of namespaces.values()) size += 1 + names.size;
+    }
     return size;
   }
 

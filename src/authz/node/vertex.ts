@@ -51,10 +51,10 @@ export class Vertex implements ObjectName {
     this.name = name;
   }
 
-  /** Nothing is known about it any more. */
+  /** Nothing is known about it any more. What has links is tied by them. */
   get idle(): boolean {
     const tied = this.#first !== undefined || this.#others !== undefined;
-    return !tied && this.links === undefined && this.#follows === 0 && this.#followers === undefined;
+    return !tied && this.#follows === 0 && this.#followers === undefined;
   }
 
   has(node: GraphNode): boolean {
