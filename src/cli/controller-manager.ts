@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { isatty } from 'node:tty';
 import { pause, systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
@@ -6,10 +7,11 @@ import { ApiClient } from '../client/api-client.ts';
 import { httpTransport } from '../client/http-transport.ts';
 import { readKubeconfig } from '../client/kubeconfig.ts';
 import { defaultTiming, type ElectionTiming, leadOnce } from '../client/leader-election.ts';
+import type { PluginHost } from '../client/plugin-process.ts';
 import type { ControllerContext } from '../controllers/controller.ts';
 import { type ControllerName, chooseControllers, startControllers } from '../controllers/controllers.ts';
 import { dialectNames, dialects } from '../dialect/dialects.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, type Terminal } from './command.ts';
 import { controllersFlag } from './controllers-flag.ts';
 import { boolean, choice, duration, type FlagValues, file, integer, optionalText } from './flags.ts';
 import { readBundle } from './server-options.ts';
@@ -66,14 +68,14 @@ export const controllerManager = defineCommand({
     const { kubeconfig } = values;
     if (kubeconfig === undefined) throw new UsageError('--kubeconfig is missing: --kubeconfig=FILE');
     const timing = readTiming(values);
-    const { authorities, ...connection } = readKubeconfig(kubeconfig);
+    const dialect = dialects[values.dialect];
+    const connection = readKubeconfig(kubeconfig, dialect);
     const caFile = values['root-ca-file'];
-    const rootAuthority = (caFile === undefined ? authorities : readBundle('root-ca-file', caFile)) ?? '';
+    const rootAuthority = (caFile === undefined ? connection.authorities : readBundle('root-ca-file', caFile)) ?? '';
     const clock = systemClock;
     const level = values.v >= debugVerbosity ? 'debug' : 'info';
     const logger = createLogger({ level, format: 'json', clock, write: terminal.err });
-    const dialect = dialects[values.dialect];
-    const transport = httpTransport({ ...connection, authorities, clock });
+    const transport = httpTransport(connection, { clock, pluginHost: pluginHost(terminal) });
     const client = new ApiClient(transport, `${dialect.controllerManager}/${productVersion}`);
     try {
       return await untilStopped(logger, (_stopped, signal) =>
@@ -87,6 +89,13 @@ export const controllerManager = defineCommand({
 
 /** From here on the log tells every step. */
 const debugVerbosity = 4;
+
+/** Credential plugins may ask the person who has started us. */
+const pluginHost = (terminal: Terminal): PluginHost => ({
+  environment: process.env,
+  interactive: isatty(0),
+  stderr: terminal.err,
+});
 
 function readTiming(values: Values): ElectionTiming {
   const timing = {

@@ -1,78 +1,25 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import https from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import type { TLSSocket } from 'node:tls';
-import { ManualClock, systemClock } from '../base/clock.ts';
-import { systemRandom } from '../base/random.ts';
-import { ensureAuthority, ensureIssued } from '../pki/ca.ts';
+import { ManualClock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import { ApiClient } from './api-client.ts';
+import type { Connection, KeyPairPem } from './connection.ts';
 import { type HttpTransportOptions, httpTransport } from './http-transport.ts';
+import { bareHost, peerName, TlsHarness } from './tls-harness.ts';
 import type { ClientResponse } from './transport.ts';
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-let directory: string;
-let server: https.Server;
-let handle: Handler = (_request, response) => response.end('{}');
-let connections = 0;
-let options: HttpTransportOptions;
+let server: TlsHarness;
+let certificate: KeyPairPem;
 const clock = new ManualClock();
 
 before(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'transport-'));
-  const files = (name: string) => ({
-    certificate: join(directory, `${name}.crt`),
-    key: join(directory, `${name}.key`),
-  });
-  const context = { clock: systemClock, random: systemRandom };
-  const authority = ensureAuthority(files('ca'), 'ca', context);
-  const serving = ensureIssued(
-    files('server'),
-    authority,
-    { subject: { commonName: 'server' }, use: 'serverAuth', hosts: ['api.example.com'] },
-    context,
-  );
-  const client = ensureIssued(
-    files('client'),
-    authority,
-    { subject: { commonName: 'me' }, use: 'clientAuth' },
-    context,
-  );
-  server = https.createServer({
-    cert: serving.certificatePem,
-    key: serving.keyPem,
-    ca: authority.certificatePem,
-    requestCert: true,
-    rejectUnauthorized: false,
-  });
-  server.on('request', (request, response) => handle(request, response));
-  server.on('secureConnection', () => {
-    connections += 1;
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  options = {
-    clock,
-    server: new URL(`https://127.0.0.1:${port}/prefix/`),
-    authorities: authority.certificatePem,
-    serverName: 'api.example.com',
-    insecure: false,
-    credential: { type: 'certificate', certificate: client.certificatePem, key: client.keyPem },
-  };
+  server = new TlsHarness();
+  certificate = server.issue('me');
+  await server.listen();
 });
-after(async () => {
-  server.close();
-  server.closeAllConnections();
-  await once(server, 'close');
-  rmSync(directory, { recursive: true });
-});
+after(async () => server.close());
 
 const read = async ({ body }: ClientResponse): Promise<string> => {
   const chunks: Uint8Array[] = [];
@@ -81,10 +28,15 @@ const read = async ({ body }: ClientResponse): Promise<string> => {
 };
 
 async function withTransport(
-  more: Partial<HttpTransportOptions>,
+  more: Partial<Connection & HttpTransportOptions>,
   use: (transport: ReturnType<typeof httpTransport>) => Promise<void>,
 ): Promise<void> {
-  const transport = httpTransport({ ...options, ...more });
+  const { silenceMsMax, ...connection } = more;
+  const transport = httpTransport(server.connection('/prefix/', connection), {
+    clock,
+    pluginHost: bareHost,
+    ...(silenceMsMax !== undefined && { silenceMsMax }),
+  });
   try {
     await use(transport);
   } finally {
@@ -92,16 +44,34 @@ async function withTransport(
   }
 }
 
+/** The headers of that name of requests that are sent as somebody. */
+async function headersSent(more: Partial<Connection>, headers?: Readonly<Record<string, string>>) {
+  const seen: NodeJS.Dict<string | string[]>[] = [];
+  server.handle = (request, response) => {
+    seen.push(request.headersDistinct);
+    response.end();
+  };
+  await withTransport(more, async (transport) => {
+    await read(await transport.send({ method: 'GET', target: '/', ...(headers && { headers }) }));
+  });
+  return seen[0] ?? {};
+}
+
+const get = async (transport: ReturnType<typeof httpTransport>): Promise<number> => {
+  const response = await transport.send({ method: 'GET', target: '/' });
+  await read(response);
+  return response.status;
+};
+
 it('sends what is asked, with the certificate, on one connection', async () => {
   const seen: unknown[] = [];
-  handle = (request, response) => {
-    const subject = (request.socket as TLSSocket).getPeerCertificate().subject.CN;
+  server.handle = (request, response) => {
     const { 'content-type': type, 'content-length': length, authorization } = request.headers;
-    seen.push([request.method, request.url, subject, type, length, authorization]);
+    seen.push([request.method, request.url, peerName(request), type, length, authorization]);
     request.pipe(response);
   };
-  connections = 0;
-  await withTransport({}, async (transport) => {
+  server.connections = 0;
+  await withTransport({ credential: { type: 'stored', certificate } }, async (transport) => {
     const headers = { 'content-type': 'application/json' };
     const answer = await transport.send({ method: 'POST', target: '/api/v1/x?y=z', headers, body: '{"a":"ä"}' });
     assert.deepEqual([answer.status, await read(answer)], [200, '{"a":"ä"}']);
@@ -111,46 +81,164 @@ it('sends what is asked, with the certificate, on one connection', async () => {
     ['POST', '/prefix/api/v1/x?y=z', 'me', 'application/json', '10', undefined],
     ['GET', '/prefix/b', 'me', undefined, undefined, undefined],
   ]);
-  assert.equal(connections, 1);
+  assert.equal(server.connections, 1);
 });
 
-it('sends a token; one from a file is read again after a minute', async () => {
+it('sends a token, or a name and a password', async () => {
+  for (const [authorization, expected] of [
+    [{ type: 'token', token: 't' }, 'Bearer t'],
+    [{ type: 'basic', username: 'jürgen', password: 'a:b' }, `Basic ${Buffer.from('jürgen:a:b').toString('base64')}`],
+  ] as const) {
+    const headers = await headersSent({ credential: { type: 'stored', authorization } });
+    assert.deepEqual(headers['authorization'], [expected]);
+  }
+});
+
+it('asks to count as somebody else', async () => {
+  const extra = { 'example.com/Scopes%': ['one', 'two'], ä: ['ö'] };
+  const headers = await headersSent({ impersonation: { user: 'jürgen', uid: '7', groups: ['a', 'b'], extra } });
+  const latin1 = (text: string) => Buffer.from(text).toString('latin1');
+  assert.deepEqual(
+    Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('impersonate-'))),
+    Object.fromEntries([
+      ['impersonate-user', [latin1('jürgen')]],
+      ['impersonate-uid', ['7']],
+      ['impersonate-group', ['a', 'b']],
+      ['impersonate-extra-example.com%2fscopes%25', ['one', 'two']],
+      ['impersonate-extra-%c3%a4', [latin1('ö')]],
+    ]),
+  );
+});
+
+it('a token from a file is read again after a minute, and when the server refuses it', async () => {
   const seen: unknown[] = [];
-  handle = (request, response) => {
+  server.handle = (request, response) => {
     seen.push(request.headers.authorization);
-    response.end();
+    response.writeHead(request.headers.authorization === 'Bearer two' ? 401 : 200).end();
   };
-  await withTransport({ credential: { type: 'token', token: 't' } }, async (transport) => {
-    await read(await transport.send({ method: 'GET', target: '/' }));
-  });
-  const file = join(directory, 'token');
-  writeFileSync(file, 'one\n');
-  await withTransport({ credential: { type: 'tokenFile', file } }, async (transport) => {
-    const get = async () => read(await transport.send({ method: 'GET', target: '/' }));
-    await get();
+  const file = join(server.directory, 'token');
+  const authorization = { type: 'tokenFile', file, token: undefined } as const;
+  await withTransport({ credential: { type: 'stored', authorization } }, async (transport) => {
+    await assert.rejects(get(transport), /ENOENT/);
+    writeFileSync(file, 'one\n');
+    await get(transport);
     writeFileSync(file, 'two\n');
-    clock.advance(59_999);
-    await get();
+    clock.advance(limits.credentialFileMs - 1);
+    await get(transport);
     clock.advance(1);
-    await get();
+    assert.equal(await get(transport), 401);
+    writeFileSync(file, 'three\n');
+    assert.equal(await get(transport), 200);
+    // Whoever writes it has not finished: what was read before counts.
+    writeFileSync(file, '');
+    clock.advance(limits.credentialFileMs);
+    await get(transport);
+    rmSync(file);
+    clock.advance(limits.credentialFileMs);
+    await get(transport);
   });
-  assert.deepEqual(seen, ['Bearer t', 'Bearer one', 'Bearer one', 'Bearer two']);
+  const tokens = ['one', 'one', 'two', 'two', 'three', 'three', 'three'];
+  assert.deepEqual(
+    seen,
+    tokens.map((token) => `Bearer ${token}`),
+  );
+});
+
+it('a token stands in for a file that is not there yet', async () => {
+  const authorization = { type: 'tokenFile', file: join(server.directory, 'none'), token: 't' } as const;
+  const headers = await headersSent({ credential: { type: 'stored', authorization } });
+  assert.deepEqual(headers['authorization'], ['Bearer t']);
+});
+
+it('a certificate that was renewed is shown on new connections; old ones end with their requests', async () => {
+  const seen: unknown[] = [];
+  const held = Promise.withResolvers<void>();
+  server.handle = (request, response) => {
+    seen.push(peerName(request));
+    if (request.url === '/prefix/slow') {
+      response.write('begun');
+      held.promise.then(() => response.end());
+    } else response.end();
+  };
+  server.connections = 0;
+  const folder = join(server.directory, 'pair');
+  mkdirSync(folder);
+  const certificateFiles = { certificate: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
+  const write = (pair: KeyPairPem): void => {
+    writeFileSync(certificateFiles.certificate, pair.certificate);
+    writeFileSync(certificateFiles.key, pair.key);
+  };
+  write(certificate);
+  const renewed = server.issue('renewed');
+  await withTransport({ credential: { type: 'stored', certificate, certificateFiles } }, async (transport) => {
+    await get(transport);
+    const slow = await transport.send({ method: 'GET', target: '/slow' });
+    writeFileSync(certificateFiles.certificate, renewed.certificate);
+    clock.advance(limits.credentialFileMs);
+    // The key is not there yet.
+    await get(transport);
+    assert.equal(server.connections, 2);
+    write(renewed);
+    clock.advance(limits.credentialFileMs);
+    await get(transport);
+    await get(transport);
+    held.resolve();
+    assert.equal(await read(slow), 'begun');
+  });
+  assert.deepEqual(seen, ['me', 'me', 'me', 'renewed', 'renewed']);
+  assert.equal(server.connections, 3);
+});
+
+it('requests that go on and on with a certificate that was replaced are ended', async () => {
+  server.handle = (request, response) => {
+    if (request.url === '/prefix/watch') response.write('begun');
+    else response.end();
+  };
+  const certificateFiles = { certificate: join(server.directory, 'me.crt'), key: join(server.directory, 'me.key') };
+  const other = server.issue('me-before');
+  await withTransport({ credential: { type: 'stored', certificate: other, certificateFiles } }, async (transport) => {
+    const stored = { certificate: other.certificate, key: other.key };
+    writeFileSync(certificateFiles.certificate, stored.certificate);
+    writeFileSync(certificateFiles.key, stored.key);
+    const watch = read(await transport.send({ method: 'GET', target: '/watch' }));
+    writeFileSync(certificateFiles.certificate, certificate.certificate);
+    writeFileSync(certificateFiles.key, certificate.key);
+    clock.advance(limits.credentialFileMs);
+    await get(transport);
+    clock.advance(limits.retiredConnectionsMs);
+    await assert.rejects(watch, /aborted|hang up/);
+  });
+  assert.equal(clock.pending, 0);
+});
+
+it('a kept connection that the server closes is no reason to fail for what can be asked again', async () => {
+  const used = new WeakSet<object>();
+  server.handle = (request, response) => {
+    if (used.has(request.socket)) request.socket.destroy();
+    else response.end();
+    used.add(request.socket);
+  };
+  await withTransport({}, async (transport) => {
+    await Promise.all([get(transport), get(transport)]);
+    assert.equal(await get(transport), 200);
+    await assert.rejects(transport.send({ method: 'POST', target: '/', body: '{}' }), /hang up|ECONNRESET/);
+  });
 });
 
 it('does not follow redirects', async () => {
   let requests = 0;
-  handle = (_request, response) => {
+  server.handle = (_request, response) => {
     requests += 1;
     response.writeHead(307, { location: '/elsewhere' }).end();
   };
-  await withTransport({ credential: { type: 'token', token: 't' } }, async (transport) => {
+  await withTransport({}, async (transport) => {
     await assert.rejects(new ApiClient(transport, 'test').get('/'), /the server answered 307/);
   });
   assert.equal(requests, 1);
 });
 
 it('does not speak with a server that is somebody else', async () => {
-  handle = () => assert.fail('nothing is sent');
+  server.handle = () => assert.fail('nothing is sent');
   for (const more of [{ serverName: 'other.example.com' }, { authorities: undefined }]) {
     await withTransport(more, async (transport) => {
       await assert.rejects(transport.send({ method: 'GET', target: '/' }), /altnames|self-signed|unable to/);
@@ -159,7 +247,7 @@ it('does not speak with a server that is somebody else', async () => {
 });
 
 it('speaks with anybody when told so', async () => {
-  handle = (_request, response) => response.end('{}');
+  server.handle = (_request, response) => response.end('{}');
   await withTransport({ insecure: true, authorities: undefined, serverName: undefined }, async (transport) => {
     assert.equal((await transport.send({ method: 'GET', target: '/' })).status, 200);
   });
@@ -167,7 +255,7 @@ it('speaks with anybody when told so', async () => {
 
 it('streams, and ends the request when the reader leaves', async () => {
   const closed = Promise.withResolvers<void>();
-  handle = (_request, response) => {
+  server.handle = (_request, response) => {
     response.on('close', closed.resolve);
     response.write('{"type":"ADDED","object":{"metadata":{}}}\n');
   };
@@ -184,7 +272,7 @@ it('streams, and ends the request when the reader leaves', async () => {
 for (const when of ['before', 'after'] as const) {
   it(`a signal ends a request ${when} its answer has begun`, async () => {
     const reached = Promise.withResolvers<void>();
-    handle = (_request, response) => {
+    server.handle = (_request, response) => {
       if (when === 'after') response.write('x');
       reached.resolve();
     };
@@ -199,7 +287,7 @@ for (const when of ['before', 'after'] as const) {
   });
 
   it(`a server that falls silent ${when} its answer has begun`, async () => {
-    handle = (_request, response) => {
+    server.handle = (_request, response) => {
       if (when === 'after') response.write('x');
     };
     await withTransport({ silenceMsMax: 50 }, async (transport) => {
@@ -209,7 +297,7 @@ for (const when of ['before', 'after'] as const) {
 }
 
 it('an answer that is cut off is an error', async () => {
-  handle = (_request, response) => {
+  server.handle = (_request, response) => {
     response.write('half');
     setImmediate(() => response.destroy());
   };
