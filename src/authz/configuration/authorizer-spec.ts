@@ -37,7 +37,7 @@ export interface WebhookSpec {
 export type WebhookConnection =
   /** Path of a connection file, in the form of client configuration. */
   | { readonly type: 'file'; readonly file: string }
-  /** The access reviews of the API server of the cluster that this program runs in, with the account of its pod. */
+  /** The access reviews (`reviewPath`) of the API server of the cluster that this program runs in, as the account of its pod. */
   | { readonly type: 'inCluster' };
 
 /** True where both describe the same chain; connection files are compared by their paths, not by what they hold. */

@@ -1,3 +1,4 @@
+import type { Dialect } from '../../dialect/dialect.ts';
 import type { Requirement, Selector } from '../../meta/selectors.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { Attributes, ResourceAttributes } from '../authorizer.ts';
@@ -39,6 +40,10 @@ interface ReviewedRequirement {
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
   readonly values: readonly string[];
 }
+
+/** Where an API server takes reviews: the path that is asked where the webhook is one. */
+export const reviewPath = (dialect: Dialect, version: ReviewVersion): string =>
+  `/apis/${dialect.group('authorization')}/${version}/subjectaccessreviews`;
 
 /** The question whether a user may do something. */
 export function reviewSpec(attributes: Attributes, user: UserInfo): ReviewSpec {

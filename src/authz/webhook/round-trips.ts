@@ -7,8 +7,8 @@ import type { AuthorizationMetrics, RoundTrip } from '../authorization-metrics.t
 export interface WebhookResponse {
   readonly status: number;
   readonly body: Uint8Array;
-  /** The header `Retry-After`, where there is one. */
-  readonly retryAfter?: string | undefined;
+  /** From the header `Retry-After`, where there is one: to be asked again is what the webhook wants. */
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 /**
@@ -97,13 +97,13 @@ async function attempt<T>(
     response = await inTime(options, body, signal);
   } catch (error) {
     const failure =
-      error instanceof WebhookFailure ? error : new WebhookFailure('it cannot be reached', 'error', error);
+      error instanceof WebhookFailure ? error : new WebhookFailure('the request to it failed', 'error', error);
     return { failure, again: isBrokenConnection(error) };
   }
-  const { status, retryAfter } = response;
+  const { status, retryAfterSeconds } = response;
   if (status < 200 || status > 206) {
     const result = status === gatewayTimeout ? 'timeout' : 'error';
-    const again = passingStatuses.has(status) || retryAfter !== undefined;
+    const again = passingStatuses.has(status) || retryAfterSeconds !== undefined;
     return { failure: new WebhookFailure(`it answered with status ${status}`, result), again };
   }
   try {
