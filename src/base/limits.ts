@@ -176,9 +176,14 @@ export const limits = {
   fileRereadMs: 60_000,
   /** Characters of a bearer token; longer ones are nobody's. */
   tokenLengthMax: 64 * 1024,
-  /** Characters of one expression in the Common Expression Language, and how deep it may be nested. */
-  celSourceLengthMax: 16 * 1024,
-  celDepthMax: 100,
+  /** Characters of one expression in the Common Expression Language, and how deep it may be (published: 100,000; 250). */
+  celSourceLengthMax: 100_000,
+  celDepthMax: 250,
+  /** Characters of a regular expression, and how many of those that stand in expressions are kept compiled. */
+  celPatternLengthMax: 4_096,
+  celPatternsKept: 1_000,
+  /** Digits behind the point that `format` writes. */
+  celPrecisionMax: 100,
   /** What evaluating one expression may cost, and a set of them for one request (published: about 0.1 s and 1 s). */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
@@ -239,4 +244,12 @@ export const limits = {
   /** How long new providers may take until a reload counts as failed, and how long replaced ones finish their work. */
   oidcReloadMsMax: 60_000,
   oidcRetiredMs: 60_000,
+  /** Tokens of service accounts whose signature is not looked at again, and those known to be forged, for a while. */
+  verifiedTokensKept: 10_000,
+  forgedTokensKept: 1_000,
+  forgedTokenMs: 10_000,
+  /** A token that the store refused is refused from the cache alone for this long. */
+  refusedTokenMs: 1_000,
+  /** Labels on token Secrets that are being written at once. */
+  legacyMarksUnderWayMax: 100,
 } as const;

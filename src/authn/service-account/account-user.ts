@@ -1,0 +1,61 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import { groupAuthenticated, type UserInfo } from '../../request/user-info.ts';
+
+/** A service account as others refer to it. */
+export interface AccountReference {
+  readonly namespace: string;
+  readonly name: string;
+  /** Tells it from one of the same name that was there before. */
+  readonly uid: string;
+}
+
+/** What a token tells of its bearer beside the account. */
+export interface AccountCircumstances {
+  /** `jti` of the token. */
+  readonly tokenId?: string;
+  readonly pod?: ObjectReference;
+  /** Where the pod runs, or what the token is bound to. */
+  readonly node?: { readonly name: string; readonly uid?: string };
+}
+
+export interface ObjectReference {
+  readonly name: string;
+  readonly uid: string;
+}
+
+const groupAccounts = 'system:serviceaccounts';
+
+/** The user name of a service account (spec section 5.3). */
+export const accountUsername = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+  `system:serviceaccount:${namespace}:${name}`;
+
+/** The groups of a service account (spec section 5.3), without those that every user has. */
+export const accountGroups = (namespace: string): readonly string[] => [groupAccounts, `${groupAccounts}:${namespace}`];
+
+/** What tells one credential of a user from the others, in `extra` and in the audit log. */
+export const credentialId = (tokenId: string): string => `JTI=${tokenId}`;
+
+/** The bearer of a token, as authorizers and reviews see it. */
+export function accountUser(
+  account: AccountReference,
+  { tokenId, pod, node }: AccountCircumstances,
+  { domain }: Dialect,
+): UserInfo {
+  const extra: Readonly<Record<string, string | undefined>> = {
+    'credential-id': tokenId === undefined ? undefined : credentialId(tokenId),
+    'pod-name': pod?.name,
+    'pod-uid': pod?.uid,
+    'node-name': node?.name,
+    'node-uid': node?.uid,
+  };
+  return {
+    username: accountUsername(account),
+    uid: account.uid,
+    groups: [...accountGroups(account.namespace), groupAuthenticated],
+    extra: Object.fromEntries(
+      Object.entries(extra).flatMap(([key, value]) =>
+        value === undefined ? [] : [[`authentication.${domain}/${key}`, [value]]],
+      ),
+    ),
+  };
+}

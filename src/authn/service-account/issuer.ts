@@ -1,0 +1,113 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { makeSignature } from '../../pki/signature-algorithm.ts';
+import type { SigningKey } from '../../pki/token-keys.ts';
+import { type AccountReference, accountUsername, credentialId, type ObjectReference } from './account-user.ts';
+import { legacyClaim, legacyIssuer } from './claims.ts';
+
+/** What a token ends with (spec section 2.3). */
+export type TokenBinding =
+  | {
+      readonly kind: 'pod';
+      readonly name: string;
+      readonly uid: string;
+      /** Where the pod runs, once that is known; without uid where there is no such Node. */
+      readonly node?: { readonly name: string; readonly uid?: string };
+    }
+  | { readonly kind: 'secret'; readonly name: string; readonly uid: string }
+  | { readonly kind: 'node'; readonly name: string; readonly uid: string };
+
+export interface TokenGrant {
+  readonly account: AccountReference;
+  readonly binding?: TokenBinding;
+  /** One at least. */
+  readonly audiences: readonly string[];
+  /** From now on. Whole seconds. */
+  readonly lifetimeSeconds: number;
+  /** After this time its use is counted as stale; from now on. Whole seconds. */
+  readonly warnAfterSeconds?: number;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  /** `JTI=<jti>`: for the audit annotation of the request, so that later uses of the token can be found. */
+  readonly credentialId: string;
+  /** `iat`, from which the times of the grant count. Seconds since the Unix epoch. */
+  readonly issuedAt: number;
+}
+
+/** Signs tokens of service accounts. Whoever asks has made sure that the account and what it is bound to exist. */
+export interface TokenIssuer {
+  issue(grant: TokenGrant): IssuedToken;
+  /** A token that never expires, to be kept in that Secret of the account's namespace. */
+  issueLegacy(account: AccountReference, secretName: string): string;
+}
+
+export interface TokenIssuerOptions {
+  /** `iss`: the first of `--service-account-issuer`. */
+  readonly issuer: string;
+  /** Asked for every token, so that a new key counts at once. */
+  readonly signingKey: () => SigningKey;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export function createTokenIssuer({ issuer, signingKey, dialect, clock, random }: TokenIssuerOptions): TokenIssuer {
+  return {
+    issue(grant) {
+      const issuedAt = Math.floor(clock.now() / 1000);
+      const tokenId = random.uuid();
+      const claims = {
+        aud: grant.audiences,
+        exp: issuedAt + grant.lifetimeSeconds,
+        iat: issuedAt,
+        iss: issuer,
+        jti: tokenId,
+        nbf: issuedAt,
+        sub: accountUsername(grant.account),
+        [dialect.domain]: ownClaims(grant, issuedAt),
+      };
+      return { token: signToken(claims, signingKey()), credentialId: credentialId(tokenId), issuedAt };
+    },
+    issueLegacy(account, secretName) {
+      const claims = {
+        iss: legacyIssuer(dialect),
+        sub: accountUsername(account),
+        [legacyClaim(dialect, 'namespace')]: account.namespace,
+        [legacyClaim(dialect, 'secret.name')]: secretName,
+        [legacyClaim(dialect, 'service-account.name')]: account.name,
+        [legacyClaim(dialect, 'service-account.uid')]: account.uid,
+      };
+      return signToken(claims, signingKey());
+    },
+  };
+}
+
+function ownClaims({ account, binding, warnAfterSeconds }: TokenGrant, issuedAt: number): Record<string, unknown> {
+  const node = binding?.kind === 'pod' ? binding.node : undefined;
+  return {
+    namespace: account.namespace,
+    ...(node && { node }),
+    ...(binding && { [binding.kind]: reference(binding) }),
+    serviceaccount: reference(account),
+    ...(warnAfterSeconds !== undefined && { warnafter: issuedAt + warnAfterSeconds }),
+  };
+}
+
+const reference = ({ name, uid }: ObjectReference): ObjectReference => ({ name, uid });
+
+/** A compact token (RFC 7515 section 3.1). The header says no more than what the verifier needs to find the key. */
+function signToken(claims: Readonly<Record<string, unknown>>, key: SigningKey): string {
+  const header = { alg: key.algorithm, kid: key.id };
+  const input = `${encode(header)}.${encode(sorted(claims))}`;
+  const signature = makeSignature(key.algorithm, key.privateKey, Buffer.from(input, 'latin1'));
+  return `${input}.${signature.toString('base64url')}`;
+}
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** Published servers write claims in order of name. */
+const sorted = (claims: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(claims).sort(([a], [b]) => (a < b ? -1 : 1)));

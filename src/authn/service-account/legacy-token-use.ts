@@ -1,0 +1,59 @@
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+
+/** A label that a token Secret is to get. */
+export interface LegacyTokenMark {
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the Secret whose token was used; one that was made again since stays as it is. */
+  readonly uid: string;
+  readonly label: string;
+  /** `2026-01-31`, UTC. */
+  readonly date: string;
+}
+
+export interface LegacyTokenUseOptions {
+  /** Writes the label; called about once a day for each Secret that is used. */
+  readonly mark: (mark: LegacyTokenMark) => Promise<void>;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const dayMs = 24 * 3600_000;
+
+/**
+ * Keeps note of the day on which a token of a Secret was last used, as a label of the Secret, so that people find those
+ * that nobody uses. No request waits for it, and none fails with it.
+ */
+export class LegacyTokenUse {
+  readonly #options: LegacyTokenUseOptions;
+  /** Secrets that are being labelled, by uid. */
+  readonly #underWay = new Set<string>();
+
+  constructor(options: LegacyTokenUseOptions) {
+    this.#options = options;
+  }
+
+  note({ metadata }: ApiObject): void {
+    const { clock, dialect, mark, logger } = this.#options;
+    const { namespace = '', name = '', uid = '' } = metadata;
+    const label = `${dialect.domain}/legacy-token-last-used`;
+    const date = dateOf(clock.now());
+    const last = metadata.labels?.[label];
+    // A server whose clock is ahead may have written tomorrow.
+    if (last === date || last === dateOf(clock.now() + dayMs)) return;
+    if (this.#underWay.has(uid) || this.#underWay.size >= limits.legacyMarksUnderWayMax) return;
+    this.#underWay.add(uid);
+    mark({ namespace, name, uid, label, date })
+      .catch((error: unknown) =>
+        logger.warn('the last use of a token Secret could not be noted', { namespace, name, error }),
+      )
+      .finally(() => this.#underWay.delete(uid));
+  }
+}
+
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);

@@ -1,0 +1,59 @@
+/** What the lifetime of a token depends on. */
+export interface LifetimeRequest {
+  /** `spec.expirationSeconds`, defaulted and validated. */
+  readonly expirationSeconds: number;
+  /** `spec.audiences`, defaulted. */
+  readonly audiences: readonly string[];
+  readonly boundToPod: boolean;
+}
+
+export interface LifetimeOptions {
+  /** `--service-account-max-token-expiration`; undefined: no maximum. */
+  readonly maxExpirationSeconds: number | undefined;
+  /** `--service-account-extend-token-expiration`. */
+  readonly extendExpiration: boolean;
+  readonly apiAudiences: readonly string[];
+}
+
+export interface TokenLifetime {
+  /** What the answer says, in `spec.expirationSeconds` and as `status.expirationTimestamp`. */
+  readonly expirationSeconds: number;
+  /** What the token gets: longer than the above where it is extended. */
+  readonly lifetimeSeconds: number;
+  /** Of extended tokens: when the bearer should have had a new one. */
+  readonly warnAfterSeconds?: number;
+  /** For the client, as text of a `Warning` header. */
+  readonly warning?: string;
+}
+
+/**
+ * An hour and an odd seven seconds: what is put into pods without anybody having asked for it. Old programs that read
+ * their token only once are to go on working with these.
+ */
+export const extendedRequestSeconds = 3607;
+export const extendedLifetimeSeconds = 365 * 24 * 3600;
+
+/**
+ * How long a token is valid for. Longer requests than the maximum are shortened. Those of an injected token, for a pod and
+ * nobody but the API server, are extended to a year, past any maximum, as in published servers; the answer still says what
+ * was asked for, so that the pod's agent asks for a new one in time.
+ */
+export function tokenLifetime(request: LifetimeRequest, options: LifetimeOptions): TokenLifetime {
+  const { maxExpirationSeconds: max } = options;
+  if (max !== undefined && request.expirationSeconds > max) {
+    const shortened = tokenLifetime({ ...request, expirationSeconds: max }, options);
+    return {
+      ...shortened,
+      warning: `requested expiration of ${request.expirationSeconds} seconds shortened to ${max} seconds`,
+    };
+  }
+  const { expirationSeconds } = request;
+  if (!isExtended(request, options)) return { expirationSeconds, lifetimeSeconds: expirationSeconds };
+  return { expirationSeconds, lifetimeSeconds: extendedLifetimeSeconds, warnAfterSeconds: expirationSeconds };
+}
+
+const isExtended = (request: LifetimeRequest, options: LifetimeOptions): boolean =>
+  options.extendExpiration &&
+  request.boundToPod &&
+  request.expirationSeconds === extendedRequestSeconds &&
+  request.audiences.every((audience) => options.apiAudiences.includes(audience));

@@ -1,0 +1,35 @@
+import type { Metrics } from '../../base/metrics.ts';
+
+/** How often tokens of each kind were used. Names are those of published servers. */
+export interface TokenMetrics {
+  /** Tokens without an audience of their own. */
+  countLegacy(): void;
+  /** Extended tokens that should have been replaced by now. */
+  countStale(): void;
+  /** Extended tokens before that time. */
+  countValid(): void;
+  /** Tokens of Secrets that somebody made. */
+  countManual(): void;
+  /** Tokens of Secrets that were made for an account unasked, as old clusters did. */
+  countAutomatic(): void;
+  /** Of the latter, those that were refused since their Secret is marked as invalid. */
+  countInvalidated(): void;
+}
+
+export function registerTokenMetrics(metrics: Metrics): TokenMetrics {
+  const counter = (name: string, help: string): (() => void) => {
+    const { add } = metrics.counter({ name: `serviceaccount_${name}_total`, help, labels: [] });
+    return () => add({});
+  };
+  return {
+    countLegacy: counter('legacy_tokens', 'Uses of service account tokens that name no audience.'),
+    countStale: counter('stale_tokens', 'Uses of service account tokens that should have been replaced by then.'),
+    countValid: counter('valid_tokens', 'Uses of extended service account tokens before they should be replaced.'),
+    countManual: counter('legacy_manual_token_uses', 'Uses of tokens of Secrets that were made by somebody.'),
+    countAutomatic: counter('legacy_auto_token_uses', 'Uses of tokens of Secrets that were made unasked.'),
+    countInvalidated: counter(
+      'invalid_legacy_auto_token_uses',
+      'Uses of tokens of Secrets that are marked as invalid.',
+    ),
+  };
+}

@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { TokenKeySet } from '../../pki/token-key-files.ts';
+import type { TokenKey } from '../../pki/token-keys.ts';
+import type { UserInfo } from '../../request/user-info.ts';
+import { type Jwt, unverifiedJwt } from '../jwt.ts';
+import { headerProblem, isSignedWith, keyIdOf } from '../jwt-signature.ts';
+import { accountUser } from './account-user.ts';
+import { kindOfToken, readClaims, type TokenClaims } from './claims.ts';
+
+/** A token whose signature holds and whose claims are complete. That it is in time and not revoked is not said. */
+export interface VerifiedToken {
+  readonly claims: TokenClaims;
+  readonly user: UserInfo;
+  /** When the store last said that it is revoked; monotonic milliseconds. */
+  refusedAt: number;
+}
+
+export interface VerifiedTokensOptions {
+  readonly keys: () => TokenKeySet;
+  readonly issuers: ReadonlySet<string>;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+}
+
+interface Forged {
+  readonly problem: string;
+  /** Monotonic milliseconds. */
+  readonly until: number;
+}
+
+/**
+ * Verifies tokens, each once: what can never change of a token is kept by its hash, the token itself is not. Tokens that do
+ * not hold are kept apart and for a short time only, so that a flood of them neither costs a verification each nor drives
+ * out the good ones. Whenever a key changes, all is forgotten.
+ */
+export class VerifiedTokens {
+  readonly #options: VerifiedTokensOptions;
+  readonly #verified = new Map<string, VerifiedToken>();
+  readonly #forged = new Map<string, Forged>();
+  #keys: TokenKeySet;
+
+  constructor(options: VerifiedTokensOptions) {
+    this.#options = options;
+    this.#keys = options.keys();
+  }
+
+  /** Undefined where the token claims to be from someone else. Throws an Error where it does not hold. */
+  verify(token: string): VerifiedToken | undefined {
+    if (token.length > limits.tokenLengthMax || !token.includes('.')) return undefined;
+    this.#followKeys();
+    const digest = hash('sha256', token, 'base64');
+    const known = this.#verified.get(digest);
+    if (known) return known;
+    this.#refuseForged(digest);
+    return this.#verifyFirst(token, digest);
+  }
+
+  #followKeys(): void {
+    const keys = this.#options.keys();
+    if (keys === this.#keys) return;
+    this.#keys = keys;
+    this.#verified.clear();
+    this.#forged.clear();
+  }
+
+  #refuseForged(digest: string): void {
+    const forged = this.#forged.get(digest);
+    if (!forged) return;
+    if (forged.until > this.#options.clock.monotonic()) throw new Error(forged.problem);
+    this.#forged.delete(digest);
+  }
+
+  #verifyFirst(token: string, digest: string): VerifiedToken | undefined {
+    const { issuers, dialect, clock } = this.#options;
+    const jwt = unverifiedJwt(token);
+    const kind = jwt && kindOfToken(jwt, issuers, dialect);
+    if (!jwt || !kind) return undefined;
+    try {
+      verifySignature(jwt, this.#keys);
+      const claims = readClaims(jwt, kind, dialect);
+      const verified = { claims, user: userOf(claims, dialect), refusedAt: Number.NEGATIVE_INFINITY };
+      keep(this.#verified, digest, verified, limits.verifiedTokensKept);
+      return verified;
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      const until = clock.monotonic() + limits.forgedTokenMs;
+      keep(this.#forged, digest, { problem, until }, limits.forgedTokensKept);
+      throw error;
+    }
+  }
+}
+
+/** Throws an Error where none of the keys has signed the token. One that names a key was signed with that one or none. */
+function verifySignature(jwt: Jwt, keys: TokenKeySet): void {
+  const problem = headerProblem(jwt.header);
+  if (problem !== undefined) throw new Error(problem);
+  const id = keyIdOf(jwt);
+  const key = id === undefined ? undefined : keys.byId.get(id);
+  const candidates: readonly TokenKey[] = id === undefined ? keys.all : key ? [key] : [];
+  if (candidates.length === 0) throw new Error('it was signed with an unknown key');
+  if (!candidates.some((candidate) => isSignedWith(jwt, candidate))) throw new Error('its signature does not hold');
+}
+
+const userOf = (claims: TokenClaims, dialect: Dialect): UserInfo => {
+  const circumstances =
+    claims.kind === 'legacy'
+      ? {}
+      : {
+          ...(claims.tokenId !== undefined && { tokenId: claims.tokenId }),
+          ...(claims.pod && { pod: claims.pod }),
+          ...(claims.node && { node: claims.node }),
+        };
+  return accountUser(claims.account, circumstances, dialect);
+};
+
+/** Adds to a map that keeps no more than so many: what was added first goes first. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, countMax: number): void {
+  if (map.size >= countMax) {
+    for (const oldest of map.keys()) {
+      map.delete(oldest);
+      break;
+    }
+  }
+  map.set(key, value);
+}
