@@ -241,9 +241,8 @@ export const limits = {
   oidcClaimIssuersMax: 8,
   /** How long tokens of a provider that have been found good are remembered (published: 10 s). */
   oidcTokenKeptMs: 10_000,
-  /** How long new providers may take until a reload counts as failed, and how long replaced ones finish their work. */
+  /** How long the providers of a changed configuration may take to be reached until that counts as a failure. */
   oidcReloadMsMax: 60_000,
-  oidcRetiredMs: 60_000,
   /** Tokens of service accounts whose signature is not looked at again, and those known to be forged, for a while. */
   verifiedTokensKept: 10_000,
   forgedTokensKept: 1_000,

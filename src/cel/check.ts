@@ -1,0 +1,351 @@
+import { Bindings } from './bindings.ts';
+import type { CelEnvironment } from './cel.ts';
+import type { CelCompileError } from './error.ts';
+import { errorAt } from './lexer.ts';
+import { functions } from './library/functions.ts';
+import { validateLiterals } from './literals.ts';
+import type { Overload } from './overload.ts';
+import type { Call, Element, Entry, Expr, Fold, Index, OptionalMap, Select } from './syntax.ts';
+import {
+  boolType,
+  bytesType,
+  type CelType,
+  doubleType,
+  dynType,
+  intType,
+  listType,
+  mapType,
+  nullType,
+  optionalType,
+  stringType,
+  typeName,
+  typeType,
+  uintType,
+} from './type.ts';
+import { CelUint, type CelValue } from './value.ts';
+
+/** What checking has found out about an expression. */
+export interface Checked {
+  readonly type: CelType;
+  /** The signatures that a call may mean; which of them, its arguments tell. */
+  overloadsOf(call: Call): readonly Overload[];
+  /** True where the target of a call is the first part of the function's name: `sets.contains(a, b)`. */
+  isQualified(call: Call): boolean;
+}
+
+/** Names of types, which are values as well: `type(claims.x) == string`. */
+export const typeNames: ReadonlySet<string> = new Set(
+  'bool int uint double string bytes list map null_type type optional_type'.split(' '),
+);
+
+/**
+ * Checks an expression against the types of its variables (langdef, "Gradual Type Checking"). Throws CelCompileError at
+ * what is undeclared, has no matching function, or mixes types in one list or map, which published servers refuse as well.
+ */
+export function check(expr: Expr, source: string, environment: CelEnvironment): Checked {
+  const checker = new Checker(source, environment);
+  const type = checker.check(expr);
+  return {
+    type,
+    overloadsOf: (call) => checker.overloads.get(call) ?? [],
+    isQualified: (call) => checker.qualified.has(call),
+  };
+}
+
+/** A variable of a macro, and those around it. */
+interface Scope {
+  readonly name: string;
+  readonly type: CelType;
+  readonly around: Scope | undefined;
+}
+
+class Checker {
+  readonly overloads = new Map<Call, readonly Overload[]>();
+  readonly qualified = new Set<Call>();
+  readonly #source: string;
+  readonly #environment: CelEnvironment;
+  readonly #bindings = new Bindings();
+  #scope: Scope | undefined;
+  /** Within the arguments of `format`, where lists may mix types. */
+  #mixed = false;
+
+  constructor(source: string, environment: CelEnvironment) {
+    this.#source = source;
+    this.#environment = environment;
+  }
+
+  check(expr: Expr): CelType {
+    return this.#bindings.settle(this.#typeOf(expr));
+  }
+
+  #error(expr: Expr, reason: string): CelCompileError {
+    return errorAt(this.#source, expr.at, reason);
+  }
+
+  #name(type: CelType): string {
+    return typeName(this.#bindings.settle(type));
+  }
+
+  #typeOf(expr: Expr): CelType {
+    switch (expr.kind) {
+      case 'literal':
+        return literalType(expr.value);
+      case 'ident':
+        return this.#ident(expr, expr.name);
+      case 'select':
+        return this.#select(expr);
+      case 'index':
+        return this.#index(expr);
+      case 'call':
+        return this.#call(expr);
+      case 'list':
+        return listType(this.#elements(expr.elements));
+      case 'map':
+        return this.#map(expr.entries);
+      case 'logic':
+        for (const term of expr.terms) this.#expect(boolType, term);
+        return boolType;
+      case 'conditional':
+        this.#expect(boolType, expr.condition);
+        return this.#join(expr, '_?_:_', [expr.yes, expr.no]);
+      case 'fold':
+        return this.#fold(expr);
+      case 'optionalMap':
+        return this.#optionalMap(expr);
+    }
+  }
+
+  #ident(expr: Expr, name: string): CelType {
+    const type = this.#lookUp(name);
+    if (type !== undefined) return type;
+    if (typeNames.has(name)) return typeType;
+    throw this.#error(expr, `undeclared reference to '${name}'`);
+  }
+
+  #lookUp(name: string): CelType | undefined {
+    for (let scope = this.#scope; scope !== undefined; scope = scope.around) if (scope.name === name) return scope.type;
+    return Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined;
+  }
+
+  /** Its type, which must be able to stand where `type` is asked for. */
+  #expect(type: CelType, expr: Expr): CelType {
+    const actual = this.#typeOf(expr);
+    if (this.#bindings.assign(type, actual)) return actual;
+    throw this.#error(expr, `expected type '${this.#name(type)}' but found '${this.#name(actual)}'`);
+  }
+
+  #select(expr: Select): CelType {
+    const operand = this.#bindings.resolve(this.#typeOf(expr.operand));
+    const inner = operand.kind === 'optional' ? this.#bindings.resolve(operand.value) : operand;
+    const field = this.#field(expr, inner);
+    if (expr.mode === 'test') return boolType;
+    return operand.kind === 'optional' || expr.mode === 'optional' ? optionalType(field) : field;
+  }
+
+  #field(expr: Select, operand: CelType): CelType {
+    switch (operand.kind) {
+      case 'map':
+        return operand.value;
+      case 'dyn':
+      case 'param':
+        return dynType;
+      case 'struct': {
+        const type = Object.hasOwn(operand.fields, expr.field) ? operand.fields[expr.field] : undefined;
+        if (type === undefined) throw this.#error(expr, `undefined field '${expr.field}'`);
+        return type;
+      }
+      default:
+        throw this.#error(expr, `type '${this.#name(operand)}' does not support field selection`);
+    }
+  }
+
+  #index(expr: Index): CelType {
+    const operand = this.#bindings.resolve(this.#typeOf(expr.operand));
+    const index = this.#typeOf(expr.index);
+    const inner = operand.kind === 'optional' ? this.#bindings.resolve(operand.value) : operand;
+    const element = this.#elementAt(inner, index);
+    if (element === undefined) throw this.#noOverload(expr, expr.optional ? '_[?_]' : '_[_]', [operand, index]);
+    return expr.optional || operand.kind === 'optional' ? optionalType(element) : element;
+  }
+
+  #elementAt(operand: CelType, index: CelType): CelType | undefined {
+    if (operand.kind === 'dyn' || operand.kind === 'param') return dynType;
+    if (operand.kind === 'list') return this.#bindings.assign(intType, index) ? operand.element : undefined;
+    if (operand.kind === 'map') return this.#bindings.assign(operand.key, index) ? operand.value : undefined;
+    return undefined;
+  }
+
+  #noOverload(expr: Expr, name: string, types: readonly CelType[], target?: CelType): CelCompileError {
+    const args = `(${types.map((type) => this.#name(type)).join(', ')})`;
+    const applied = target === undefined ? args : `${this.#name(target)}.${args}`;
+    return this.#error(expr, `found no matching overload for '${name}' applied to '${applied}'`);
+  }
+
+  #call(expr: Call): CelType {
+    const qualified = this.#qualifiedName(expr);
+    if (qualified !== undefined) {
+      this.qualified.add(expr);
+      return this.#resolve(expr, qualified, undefined);
+    }
+    const target = expr.target === undefined ? undefined : this.#typeOf(expr.target);
+    return this.#resolve(expr, expr.name, target);
+  }
+
+  #qualifiedName({ target, name }: Call): string | undefined {
+    if (target?.kind !== 'ident') return undefined;
+    const qualified = `${target.name}.${name}`;
+    return functions.global(qualified) === undefined ? undefined : qualified;
+  }
+
+  #resolve(expr: Call, name: string, target: CelType | undefined): CelType {
+    const known = target === undefined ? functions.global(name) : functions.member(name);
+    if (known === undefined) throw this.#error(expr, `undeclared reference to '${name}'`);
+    const args = this.#argumentTypes(expr);
+    const types = target === undefined ? args : [target, ...args];
+    const matching: Overload[] = [];
+    const results: CelType[] = [];
+    for (const overload of known) {
+      if (overload.params.length !== types.length) continue;
+      const [result, ...params] = this.#bindings.instantiate([overload.result, ...overload.params]);
+      if (result === undefined || !this.#bindings.assignAll(params, types)) continue;
+      matching.push(overload);
+      results.push(this.#bindings.resolve(result));
+    }
+    if (matching.length === 0) throw this.#noOverload(expr, name, args, target);
+    this.overloads.set(expr, matching);
+    validateLiterals(expr, (at, reason) => errorAt(this.#source, at, reason));
+    return commonType(results);
+  }
+
+  #argumentTypes(expr: Call): readonly CelType[] {
+    const around = this.#mixed;
+    this.#mixed ||= expr.name === 'format';
+    const types = expr.args.map((arg) => this.#typeOf(arg));
+    this.#mixed = around;
+    return types;
+  }
+
+  /** The one type that all have. */
+  #join(expr: Expr, name: string, parts: readonly Expr[]): CelType {
+    const types = parts.map((part) => this.#typeOf(part));
+    const joined = this.#bindings.fresh();
+    if (types.every((type) => this.#bindings.assign(joined, type))) return this.#bindings.resolve(joined);
+    throw this.#noOverload(expr, name, [boolType, ...types]);
+  }
+
+  #elements(elements: readonly Element[]): CelType {
+    return this.#same(elements.map(({ value, optional }) => [value, this.#entryType(value, optional)]));
+  }
+
+  #map(entries: readonly Entry[]): CelType {
+    const keys = this.#same(entries.map(({ key }) => [key, this.#typeOf(key)]));
+    const values = this.#same(entries.map(({ value, optional }) => [value, this.#entryType(value, optional)]));
+    return mapType(keys, values);
+  }
+
+  /** The type of an element; of an optional one, that of the value within. */
+  #entryType(value: Expr, optional: boolean): CelType {
+    const type = this.#bindings.resolve(this.#typeOf(value));
+    if (!optional || type.kind === 'dyn') return type;
+    if (type.kind === 'optional') return type.value;
+    throw this.#error(value, `expected type 'optional_type' but found '${this.#name(type)}'`);
+  }
+
+  #same(parts: readonly (readonly [Expr, CelType])[]): CelType {
+    const joined = this.#bindings.fresh();
+    for (const [expr, type] of parts) {
+      const before = this.#name(joined);
+      const fits = this.#bindings.assign(joined, type);
+      if (this.#mixed && !fits) return dynType;
+      if (fits && (this.#mixed || this.#name(joined) === this.#name(type))) continue;
+      throw this.#error(expr, `expected type '${before}' but found '${this.#name(type)}'`);
+    }
+    return this.#bindings.resolve(joined);
+  }
+
+  #fold(expr: Fold): CelType {
+    const range = this.#bindings.resolve(this.#typeOf(expr.range));
+    const [first, second] = this.#variables(expr, range);
+    return this.#within(expr.first, first, () =>
+      expr.second === undefined
+        ? this.#turn(expr, first, first)
+        : this.#within(expr.second, second, () => this.#turn(expr, first, second)),
+    );
+  }
+
+  #within<T>(name: string, type: CelType, act: () => T): T {
+    const around = this.#scope;
+    this.#scope = { name, type, around };
+    const result = act();
+    this.#scope = around;
+    return result;
+  }
+
+  /** The types of the variables of a macro. */
+  #variables(expr: Fold, range: CelType): readonly [CelType, CelType] {
+    const two = expr.second !== undefined;
+    if (range.kind === 'list') return two ? [intType, range.element] : [range.element, range.element];
+    if (range.kind === 'map') return [range.key, range.value];
+    if (range.kind === 'dyn' || range.kind === 'param') return [dynType, dynType];
+    throw this.#error(
+      expr.range,
+      `expression of type '${this.#name(range)}' cannot be range of a comprehension (must be list, map, or dynamic)`,
+    );
+  }
+
+  #turn(expr: Fold, first: CelType, element: CelType): CelType {
+    if (expr.filter !== undefined) this.#expect(boolType, expr.filter);
+    switch (expr.operation) {
+      case 'all':
+      case 'exists':
+      case 'existsOne':
+        this.#expect(boolType, expr.body);
+        return boolType;
+      case 'filter':
+        this.#expect(boolType, expr.body);
+        return listType(element);
+      case 'map':
+      case 'transformList':
+        return listType(this.#typeOf(expr.body));
+      case 'transformMap':
+        return mapType(first, this.#typeOf(expr.body));
+      case 'transformMapEntry':
+        return this.#expect(mapType(dynType, dynType), expr.body);
+    }
+  }
+
+  #optionalMap(expr: OptionalMap): CelType {
+    const value = this.#bindings.fresh();
+    this.#expect(optionalType(value), expr.target);
+    const inner = this.#bindings.resolve(value);
+    return this.#within(expr.variable, inner.kind === 'param' ? dynType : inner, () => {
+      if (!expr.flat) return optionalType(this.#typeOf(expr.body));
+      const result = optionalType(this.#bindings.fresh());
+      this.#expect(result, expr.body);
+      return this.#bindings.resolve(result);
+    });
+  }
+}
+
+function literalType(value: CelValue): CelType {
+  switch (typeof value) {
+    case 'boolean':
+      return boolType;
+    case 'bigint':
+      return intType;
+    case 'number':
+      return doubleType;
+    case 'string':
+      return stringType;
+    default:
+      if (value === null) return nullType;
+      return value instanceof CelUint ? uintType : bytesType;
+  }
+}
+
+/** The type of the result where several signatures match. */
+function commonType(types: readonly CelType[]): CelType {
+  const [first, ...others] = types;
+  if (first === undefined) return dynType;
+  return others.every((type) => typeName(type) === typeName(first)) ? first : dynType;
+}

@@ -1,0 +1,144 @@
+import { absorb, CelFault } from './fault.ts';
+import { costOfList, costOfMap, costOfTurn } from './meter.ts';
+import { asBool, type Frame, type Planner, type Step } from './plan.ts';
+import type { Fold, OptionalMap } from './syntax.ts';
+import { CelMap, CelOptional, type CelValue, isList, KeyedMap, typeNameOf } from './value.ts';
+
+/** One turn of a macro: its variables. */
+interface Turn {
+  readonly first: CelValue;
+  /** The element or value; with one variable the same as `first`. */
+  readonly second: CelValue;
+}
+
+/** What a macro makes of its turns. `add` returns true where the result stands and no further turn is needed. */
+interface Collector {
+  add(turn: Turn, frame: Frame): boolean;
+  result(): CelValue;
+}
+
+/** The steps of a macro over a list, or the keys of a map. */
+export function planFold(expr: Fold, planner: Planner): Step {
+  const range = planner.plan(expr.range);
+  return planner.within(expr.first, (first) => {
+    if (expr.second === undefined) return loop(expr, range, planner, [first]);
+    return planner.within(expr.second, (second) => loop(expr, range, planner, [first, second]));
+  });
+}
+
+function loop(expr: Fold, range: Step, planner: Planner, slots: readonly [number, number?]): Step {
+  const body = planner.plan(expr.body);
+  const filter = expr.filter === undefined ? undefined : planner.plan(expr.filter);
+  const [first, second] = slots;
+  return (frame) => {
+    const turns = turnsOf(range(frame), second !== undefined);
+    const collector = collectors[expr.operation](body, frame);
+    for (const turn of turns) {
+      frame.meter.spend(costOfTurn);
+      frame.slots[first] = turn.first;
+      if (second !== undefined) frame.slots[second] = turn.second;
+      if (filter !== undefined && !asBool(filter(frame))) continue;
+      if (collector.add(turn, frame)) break;
+    }
+    return collector.result();
+  };
+}
+
+function turnsOf(range: CelValue, two: boolean): Iterable<Turn> {
+  if (isList(range)) {
+    return Iterator.from(range).map((second, index) => ({ first: two ? BigInt(index) : second, second }));
+  }
+  if (!(range instanceof CelMap)) throw new CelFault(`no such overload: ${typeNameOf(range)} is no range of a macro`);
+  return Iterator.from(range.keys()).map((first) => ({ first, second: two ? (range.get(first) ?? null) : first }));
+}
+
+const collectors: Readonly<Record<Fold['operation'], (body: Step, frame: Frame) => Collector>> = {
+  all: (body) => quantifier(body, false),
+  exists: (body) => quantifier(body, true),
+  existsOne: (body) => {
+    let count = 0;
+    return {
+      add: (_, frame) => {
+        if (asBool(body(frame))) count++;
+        return false;
+      },
+      result: () => count === 1,
+    };
+  },
+  filter: (body, frame) => toList(frame, (turn, list) => asBool(body(frame)) && list.push(turn.second)),
+  map: (body, frame) => toList(frame, (_, list) => list.push(body(frame))),
+  transformList: (body, frame) => toList(frame, (_, list) => list.push(body(frame))),
+  transformMap: (body, frame) => toMap(frame, (turn, map) => map.add(turn.first, body(frame))),
+  transformMapEntry: (body, frame) =>
+    toMap(frame, (_, map) => {
+      const entries = body(frame);
+      if (!(entries instanceof CelMap))
+        throw new CelFault(`no such overload: map expected, found ${typeNameOf(entries)}`);
+      for (const key of entries.keys()) map.add(key, entries.get(key) ?? null);
+    }),
+};
+
+/** One element that decides is enough, wherever it stands; only else does one without a value count. */
+function quantifier(body: Step, decisive: boolean): Collector {
+  let [decided, fault]: [boolean, CelFault | undefined] = [false, undefined];
+  return {
+    add: (_, frame) => {
+      try {
+        decided = asBool(body(frame)) === decisive;
+      } catch (error) {
+        fault = absorb(error, frame.meter);
+      }
+      return decided;
+    },
+    result: () => {
+      if (!decided && fault !== undefined) throw fault;
+      return decided ? decisive : !decisive;
+    },
+  };
+}
+
+function toList(frame: Frame, add: (turn: Turn, list: CelValue[]) => unknown): Collector {
+  frame.meter.spend(costOfList);
+  const list: CelValue[] = [];
+  return {
+    add: (turn) => {
+      // Published servers make a list of one element in each turn, and add it.
+      frame.meter.spend(costOfList);
+      add(turn, list);
+      return false;
+    },
+    result: () => list,
+  };
+}
+
+function toMap(frame: Frame, add: (turn: Turn, map: KeyedMap) => void): Collector {
+  frame.meter.spend(costOfMap);
+  const map = new KeyedMap();
+  return {
+    add: (turn) => {
+      frame.meter.spend(costOfMap);
+      add(turn, map);
+      return false;
+    },
+    result: () => map,
+  };
+}
+
+/** The steps of `optMap` and `optFlatMap`. */
+export function planOptionalMap(expr: OptionalMap, planner: Planner): Step {
+  const target = planner.plan(expr.target);
+  return planner.within(expr.variable, (slot) => {
+    const body = planner.plan(expr.body);
+    return (frame) => {
+      const value = optional(target(frame));
+      if (value.value === undefined) return CelOptional.none;
+      frame.slots[slot] = value.value;
+      return expr.flat ? optional(body(frame)) : new CelOptional(body(frame));
+    };
+  });
+}
+
+function optional(value: CelValue): CelOptional {
+  if (value instanceof CelOptional) return value;
+  throw new CelFault(`no such overload: optional_type expected, found ${typeNameOf(value)}`);
+}

@@ -1,0 +1,130 @@
+import { CelFault } from '../fault.ts';
+import { costPerCharacter } from '../meter.ts';
+import { define } from '../overload.ts';
+import {
+  boolType,
+  bytesType,
+  type CelType,
+  doubleType,
+  durationType,
+  dynType,
+  intType,
+  paramType,
+  stringType,
+  timestampType,
+  typeType,
+  uintType,
+} from '../type.ts';
+import {
+  type CelDuration,
+  type CelTimestamp,
+  CelTypeValue,
+  type CelUint,
+  type CelValue,
+  typeNameOf,
+} from '../value.ts';
+import { int, uint } from './arithmetic.ts';
+import { durationText, parseDuration, parseTimestamp, timestamp, timestampText } from './moments.ts';
+
+const nanosecondsPerSecond = 1_000_000_000n;
+
+function whole(value: number): bigint {
+  if (!(value > -(2 ** 63) && value < 2 ** 64)) throw new CelFault('range error converting a double');
+  return BigInt(Math.trunc(value));
+}
+
+function intOfDouble(value: number): bigint {
+  if (!(value < 2 ** 63)) throw new CelFault('range error converting double to int');
+  return whole(value);
+}
+
+function parseInteger(text: string, pattern: RegExp): bigint {
+  if (!pattern.test(text)) throw new CelFault('type conversion error: not an integer');
+  return BigInt(text.replace(/^\+/, ''));
+}
+
+/** What the published servers read: decimal, also with an exponent, and the words for what is no number. */
+function parseDouble(text: string): number {
+  const word = /^([+-]?)(inf|infinity)$/i.exec(text);
+  if (word !== null) return word[1] === '-' ? -Infinity : Infinity;
+  if (/^nan$/i.test(text)) return Number.NaN;
+  if (!/^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text)) {
+    throw new CelFault('type conversion error: not a number');
+  }
+  return Number(text);
+}
+
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((text) => [text, true] as const),
+  ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, false] as const),
+]);
+
+function parseBool(text: string): boolean {
+  const value = booleans.get(text);
+  if (value === undefined) throw new CelFault('type conversion error: not a bool');
+  return value;
+}
+
+/** As published servers write it: the shortest digits, with an exponent below -4 and from 21 on. */
+export function doubleText(value: number): string {
+  if (Number.isNaN(value)) return 'NaN';
+  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
+  const exponent = Number(value.toExponential().split('e')[1]);
+  if (value !== 0 && (exponent < -4 || exponent >= 21)) return exponentText(value.toExponential());
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+/** With two digits of the exponent at least. */
+export const exponentText = (text: string): string => text.replace(/e([+-])([0-9])$/, 'e$10$2');
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new CelFault('invalid UTF-8 in bytes');
+  }
+}
+
+const traversal = (text: { readonly length: number }): number => Math.ceil(text.length * costPerCharacter);
+const same = (name: string, type: CelType) => define(name, [type], type, (value: CelValue) => value);
+
+/** langdef, "Type Conversions". */
+export const conversions = [
+  same('bool', boolType),
+  define('bool', [stringType], boolType, parseBool),
+  same('int', intType),
+  define('int', [uintType], intType, (value: CelUint) => int(value.value)),
+  define('int', [doubleType], intType, intOfDouble),
+  define('int', [stringType], intType, (text: string) => int(parseInteger(text, /^[+-]?[0-9]{1,24}$/))),
+  define('int', [timestampType], intType, (moment: CelTimestamp) => floorSeconds(moment.nanoseconds)),
+  define('int', [durationType], intType, (span: CelDuration) => span.nanoseconds),
+  same('uint', uintType),
+  define('uint', [intType], uintType, (value: bigint) => uint(value)),
+  define('uint', [doubleType], uintType, (value: number) => uint(whole(value))),
+  define('uint', [stringType], uintType, (text: string) => uint(parseInteger(text, /^[0-9]{1,24}$/))),
+  same('double', doubleType),
+  define('double', [intType], doubleType, (value: bigint) => Number(value)),
+  define('double', [uintType], doubleType, (value: CelUint) => Number(value.value)),
+  define('double', [stringType], doubleType, parseDouble, traversal),
+  same('string', stringType),
+  define('string', [boolType], stringType, (value: boolean) => String(value)),
+  define('string', [intType], stringType, (value: bigint) => String(value)),
+  define('string', [uintType], stringType, (value: CelUint) => String(value.value)),
+  define('string', [doubleType], stringType, doubleText),
+  define('string', [bytesType], stringType, decode, traversal),
+  define('string', [timestampType], stringType, timestampText),
+  define('string', [durationType], stringType, durationText),
+  same('bytes', bytesType),
+  define('bytes', [stringType], bytesType, (text: string) => new Uint8Array(Buffer.from(text)), traversal),
+  same('timestamp', timestampType),
+  define('timestamp', [stringType], timestampType, parseTimestamp),
+  define('timestamp', [intType], timestampType, (seconds: bigint) => timestamp(seconds * nanosecondsPerSecond)),
+  same('duration', durationType),
+  define('duration', [stringType], durationType, parseDuration, traversal),
+  define('dyn', [paramType('T')], dynType, (value: CelValue) => value),
+  define('type', [paramType('T')], typeType, (value: CelValue) => new CelTypeValue(typeNameOf(value))),
+];
+
+const floorSeconds = (nanoseconds: bigint): bigint =>
+  (nanoseconds - (((nanoseconds % nanosecondsPerSecond) + nanosecondsPerSecond) % nanosecondsPerSecond)) /
+  nanosecondsPerSecond;

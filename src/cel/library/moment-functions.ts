@@ -1,0 +1,104 @@
+import { CelFault } from '../fault.ts';
+import { define, defineMethod } from '../overload.ts';
+import { durationType, intType, stringType, timestampType } from '../type.ts';
+import type { CelDuration, CelTimestamp } from '../value.ts';
+import { duration, splitMs, timestamp } from './moments.ts';
+
+/** Parts of a moment by the function that gives them; months, days of the month and of the year count from 0. */
+const parts: Readonly<Record<string, (date: Date) => number>> = {
+  getFullYear: (date) => date.getUTCFullYear(),
+  getMonth: (date) => date.getUTCMonth(),
+  getDate: (date) => date.getUTCDate(),
+  getDayOfMonth: (date) => date.getUTCDate() - 1,
+  getDayOfWeek: (date) => date.getUTCDay(),
+  getDayOfYear: dayOfYear,
+  getHours: (date) => date.getUTCHours(),
+  getMinutes: (date) => date.getUTCMinutes(),
+  getSeconds: (date) => date.getUTCSeconds(),
+  getMilliseconds: (date) => date.getUTCMilliseconds(),
+};
+
+function dayOfYear(date: Date): number {
+  const first = new Date(date);
+  first.setUTCMonth(0, 1);
+  return Math.round((date.getTime() - first.getTime()) / 86_400_000);
+}
+
+/** A date whose UTC parts are those of the moment in a time zone: a name, or `+01:30`. */
+function dateIn(moment: CelTimestamp, zone: string): Date {
+  const { wholeMs, rest } = splitMs(moment.nanoseconds);
+  const milliseconds = wholeMs + Number(rest / 1_000_000n);
+  return new Date(milliseconds + offsetMs(zone, milliseconds));
+}
+
+function offsetMs(zone: string, at: number): number {
+  const fixed = /^([+-]?)([0-9]{2}):([0-9]{2})$/.exec(zone);
+  if (fixed === null) return namedOffsetMs(zone, at);
+  const minutes = Number(fixed[2]) * 60 + Number(fixed[3]);
+  return (fixed[1] === '-' ? -minutes : minutes) * 60_000;
+}
+
+function namedOffsetMs(zone: string, at: number): number {
+  if (zone === 'UTC' || zone === '') return 0;
+  const fields: Record<string, number> = {};
+  for (const { type, value } of formatFor(zone).formatToParts(at)) fields[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = fields;
+  const local = Date.UTC(year, month - 1, day, hour, minute, second);
+  return local - Math.floor(at / 1000) * 1000;
+}
+
+function formatFor(zone: string): Intl.DateTimeFormat {
+  const numeric = 'numeric';
+  try {
+    return new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: numeric,
+      month: numeric,
+      day: numeric,
+      hour: numeric,
+      minute: numeric,
+      second: numeric,
+    });
+  } catch {
+    throw new CelFault('unknown time zone');
+  }
+}
+
+/** Making a formatter takes about a hundredth of a millisecond. */
+const zoneCost = () => 1_000;
+
+const accessors = Object.entries(parts).flatMap(([name, part]) => [
+  defineMethod(name, [timestampType], intType, (moment: CelTimestamp) => BigInt(part(dateIn(moment, 'UTC')))),
+  defineMethod(
+    name,
+    [timestampType, stringType],
+    intType,
+    (moment: CelTimestamp, zone: string) => BigInt(part(dateIn(moment, zone))),
+    zoneCost,
+  ),
+]);
+
+const spans: readonly (readonly [name: string, nanoseconds: bigint])[] = [
+  ['getHours', 3_600_000_000_000n],
+  ['getMinutes', 60_000_000_000n],
+  ['getSeconds', 1_000_000_000n],
+];
+
+const [D, T] = [durationType, timestampType];
+const sum = (a: { readonly nanoseconds: bigint }, b: { readonly nanoseconds: bigint }) => a.nanoseconds + b.nanoseconds;
+const difference = (a: { readonly nanoseconds: bigint }, b: { readonly nanoseconds: bigint }) =>
+  a.nanoseconds - b.nanoseconds;
+
+/** What the language has for timestamps and durations. */
+export const moments = [
+  ...accessors,
+  ...spans.map(([name, size]) => defineMethod(name, [D], intType, (span: CelDuration) => span.nanoseconds / size)),
+  defineMethod('getMilliseconds', [D], intType, (span: CelDuration) => (span.nanoseconds / 1_000_000n) % 1_000n),
+  define('_+_', [T, D], T, (a: CelTimestamp, b: CelDuration) => timestamp(sum(a, b))),
+  define('_+_', [D, T], T, (a: CelDuration, b: CelTimestamp) => timestamp(sum(a, b))),
+  define('_+_', [D, D], D, (a: CelDuration, b: CelDuration) => duration(sum(a, b))),
+  define('_-_', [T, D], T, (a: CelTimestamp, b: CelDuration) => timestamp(difference(a, b))),
+  define('_-_', [T, T], D, (a: CelTimestamp, b: CelTimestamp) => duration(difference(a, b))),
+  define('_-_', [D, D], D, (a: CelDuration, b: CelDuration) => duration(difference(a, b))),
+];

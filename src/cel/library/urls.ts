@@ -1,0 +1,92 @@
+import { CelFault } from '../fault.ts';
+import { costPerCharacter } from '../meter.ts';
+import { define, defineMethod } from '../overload.ts';
+import { boolType, listType, mapType, opaqueType, stringType } from '../type.ts';
+import { type CelMap, CelOpaque, type CelValue, KeyedMap } from '../value.ts';
+
+/** The parts of an absolute URI, or of an absolute path, as they were written. */
+class Url extends CelOpaque {
+  readonly typeName = 'net.URL';
+  readonly text: string;
+  readonly scheme: string;
+  /** With its port, and an IPv6 address in brackets. */
+  readonly host: string;
+  readonly path: string;
+  readonly query: string;
+
+  constructor(text: string, [, scheme = '', authority = '', path = '', query = '']: readonly (string | undefined)[]) {
+    super();
+    this.text = text;
+    this.scheme = scheme.toLowerCase();
+    this.host = authority.slice(authority.lastIndexOf('@') + 1);
+    this.path = path;
+    this.query = query;
+  }
+}
+
+const shape = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?$/s;
+const host = /^(?:[^@]*@)?(?:\[[0-9a-fA-F:.%]+\]|[^:[\]]*)(?::([0-9]*))?$/;
+
+/** RFC 3986 section 3; undefined for what is no absolute URI and no absolute path. */
+function parse(text: string): Url | undefined {
+  const match = shape.exec(text);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no part of a URL may have them
+  if (match === null || /[\x00-\x1f\x7f]/.test(text)) return undefined;
+  const [, scheme, authority = '', path = ''] = match;
+  if (scheme === undefined && !path.startsWith('/')) return undefined;
+  if (!host.test(authority) || / /.test(authority) || !isEscaped(path) || !isEscaped(authority)) return undefined;
+  return new Url(text, match);
+}
+
+/** True where every percent sign begins an escape. */
+const isEscaped = (text: string): boolean => !/%(?![0-9a-fA-F]{2})/.test(text);
+
+function url(text: string): Url {
+  const parsed = parse(text);
+  if (parsed === undefined) throw new CelFault('URL parse error');
+  return parsed;
+}
+
+const hostname = ({ host: text }: Url): string => text.replace(/:[0-9]*$/, '').replace(/^\[(.*)\]$/, '$1');
+const port = ({ host: text }: Url): string => /:([0-9]*)$/.exec(text)?.[1] ?? '';
+const escapePath = (path: string): string =>
+  isPlain(path)
+    ? path
+    : path.replace(/%[0-9a-fA-F]{2}|[^%]+/g, (part) => (part.startsWith('%') ? part : encodePath(part)));
+const isPlain = (path: string): boolean => /^[a-zA-Z0-9._~!$&'()*+,;=:@/%[\]-]*$/.test(path);
+const encodePath = (text: string): string => encodeURI(text.toWellFormed()).replace(/[?#]/g, encodeURIComponent);
+
+function query({ query: text }: Url): CelMap {
+  const values = new Map<string, CelValue[]>();
+  for (const [key, value] of new URLSearchParams(text)) values.set(key, [...(values.get(key) ?? []), value]);
+  const map = new KeyedMap();
+  for (const [key, list] of values) map.add(key, list);
+  return map;
+}
+
+const urlType = opaqueType('net.URL');
+const traversal = (text: string): number => Math.ceil(text.length * costPerCharacter);
+
+/** The extension for URLs of the published servers. */
+export const urls = [
+  define('url', [stringType], urlType, url, traversal),
+  define('isURL', [stringType], boolType, (text: string) => parse(text) !== undefined, traversal),
+  defineMethod('getScheme', [urlType], stringType, ({ scheme }: Url) => scheme),
+  defineMethod('getHost', [urlType], stringType, ({ host: text }: Url) => text),
+  defineMethod('getHostname', [urlType], stringType, hostname),
+  defineMethod('getPort', [urlType], stringType, port),
+  defineMethod(
+    'getEscapedPath',
+    [urlType],
+    stringType,
+    ({ path }: Url) => escapePath(path),
+    ({ path }: Url) => traversal(path),
+  ),
+  defineMethod(
+    'getQuery',
+    [urlType],
+    mapType(stringType, listType(stringType)),
+    query,
+    ({ query: text }: Url) => 1 + text.length,
+  ),
+];

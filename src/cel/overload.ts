@@ -1,0 +1,103 @@
+import type { Meter } from './meter.ts';
+import type { CelType } from './type.ts';
+import {
+  CelDuration,
+  CelMap,
+  CelOpaque,
+  CelOptional,
+  CelTimestamp,
+  CelTypeValue,
+  CelUint,
+  type CelValue,
+  isList,
+} from './value.ts';
+
+/** One signature of a function, and what it does. */
+export interface Overload {
+  /** `size`, `_+_`, `sets.contains`. */
+  readonly name: string;
+  /** Called on its first argument: `text.size()`. */
+  readonly member: boolean;
+  readonly params: readonly CelType[];
+  readonly result: CelType;
+  /**
+   * Called with arguments of the types that `params` says, and the meter behind them. Elements of lists and maps have any
+   * type, as they may come from data whose type is known only now. Throws CelFault.
+   */
+  readonly run: (...args: never[]) => CelValue;
+  /** Spent before `run`; what it costs beyond, `run` spends itself. Absent: 1. */
+  readonly cost?: Cost;
+}
+
+export type Cost = (...args: never[]) => number;
+
+export const define = (
+  name: string,
+  params: readonly CelType[],
+  result: CelType,
+  run: Overload['run'],
+  cost?: Cost,
+): Overload => ({ name, member: false, params, result, run, ...(cost && { cost }) });
+
+/** A function that is called on its first parameter. */
+export const defineMethod = (
+  name: string,
+  params: readonly CelType[],
+  result: CelType,
+  run: Overload['run'],
+  cost?: Cost,
+): Overload => ({ ...define(name, params, result, run, cost), member: true });
+
+export function runOverload(overload: Overload, args: readonly CelValue[], meter: Meter): CelValue {
+  const { cost, run } = overload;
+  meter.spend(cost === undefined ? 1 : (cost as (...args: readonly CelValue[]) => number)(...args));
+  return (run as (...args: readonly (CelValue | Meter)[]) => CelValue)(...args, meter);
+}
+
+/** True where the values are of the parameters' types, without a look at elements. */
+export const acceptsAll = (overload: Overload, args: readonly CelValue[]): boolean =>
+  overload.params.every((param, index) => accepts(param, args[index] as CelValue));
+
+function accepts(type: CelType, value: CelValue): boolean {
+  switch (type.kind) {
+    case 'dyn':
+    case 'param':
+      return true;
+    case 'bool':
+      return typeof value === 'boolean';
+    case 'int':
+      return typeof value === 'bigint';
+    case 'double':
+      return typeof value === 'number';
+    case 'string':
+      return typeof value === 'string';
+    case 'null_type':
+      return value === null;
+    default:
+      return acceptsObject(type, value);
+  }
+}
+
+function acceptsObject(type: CelType, value: CelValue): boolean {
+  switch (type.kind) {
+    case 'uint':
+      return value instanceof CelUint;
+    case 'bytes':
+      return value instanceof Uint8Array;
+    case 'list':
+      return isList(value);
+    case 'map':
+    case 'struct':
+      return value instanceof CelMap;
+    case 'optional':
+      return value instanceof CelOptional;
+    case 'duration':
+      return value instanceof CelDuration;
+    case 'timestamp':
+      return value instanceof CelTimestamp;
+    case 'type':
+      return value instanceof CelTypeValue;
+    default:
+      return type.kind === 'opaque' && value instanceof CelOpaque && value.typeName === type.name;
+  }
+}

@@ -1,0 +1,249 @@
+import type { CelEnvironment } from './cel.ts';
+import { type Checked, typeNames } from './check.ts';
+import { absorb, CelFault } from './fault.ts';
+import { planFold, planOptionalMap } from './fold.ts';
+import { costOfList, costOfMap, type Meter } from './meter.ts';
+import { acceptsAll, type Overload, runOverload } from './overload.ts';
+import type { Call, Conditional, Element, Entry, Expr, Index, Logic, Select } from './syntax.ts';
+import {
+  CelMap,
+  CelOptional,
+  CelTypeValue,
+  CelUint,
+  type CelValue,
+  fromJson,
+  isList,
+  KeyedMap,
+  optionalOf,
+  typeNameOf,
+} from './value.ts';
+
+/** What one evaluation works with. */
+export interface Frame {
+  readonly meter: Meter;
+  /** The variables as they were given. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** Variables that were read, and those of macros; by their slots. */
+  readonly slots: (CelValue | undefined)[];
+}
+
+/** Gives the value of an expression, or throws a CelFault. */
+export type Step = (frame: Frame) => CelValue;
+
+/** Where a name finds its value: the innermost first. */
+export interface Names {
+  readonly name: string;
+  readonly slot: number;
+  readonly around: Names | undefined;
+}
+
+/** Turns a checked expression into steps. */
+export class Planner {
+  readonly #checked: Checked;
+  readonly #environment: CelEnvironment;
+  readonly #variableSlots = new Map<string, number>();
+  #names: Names | undefined;
+  #slots = 0;
+
+  constructor(checked: Checked, environment: CelEnvironment) {
+    this.#checked = checked;
+    this.#environment = environment;
+  }
+
+  plan(expr: Expr): Step {
+    switch (expr.kind) {
+      case 'literal': {
+        const { value } = expr;
+        return () => value;
+      }
+      case 'ident':
+        return this.#ident(expr.name);
+      case 'select':
+        return planSelect(expr, this.plan(expr.operand));
+      case 'index':
+        return planIndex(expr, this.plan(expr.operand), this.plan(expr.index));
+      case 'call':
+        return this.#call(expr);
+      case 'list':
+        return this.#list(expr.elements);
+      case 'map':
+        return this.#map(expr.entries);
+      case 'logic':
+        return this.#logic(expr);
+      case 'conditional':
+        return this.#conditional(expr);
+      case 'fold':
+        return planFold(expr, this);
+      case 'optionalMap':
+        return planOptionalMap(expr, this);
+    }
+  }
+
+  /** Plans what lies within a macro, where a name stands for a slot of its own. */
+  within<T>(name: string, act: (slot: number) => T): T {
+    const [around, slot] = [this.#names, this.#slots++];
+    this.#names = { name, slot, around };
+    const result = act(slot);
+    this.#names = around;
+    return result;
+  }
+
+  #ident(name: string): Step {
+    for (let names = this.#names; names !== undefined; names = names.around) {
+      if (names.name === name) return readSlot(names.slot, name);
+    }
+    if (Object.hasOwn(this.#environment, name)) return readVariable(this.#variableSlot(name), name);
+    if (!typeNames.has(name)) throw new TypeError(`not checked: ${name}`);
+    const type = new CelTypeValue(name);
+    return () => type;
+  }
+
+  #variableSlot(name: string): number {
+    const slot = this.#variableSlots.get(name) ?? this.#slots++;
+    this.#variableSlots.set(name, slot);
+    return slot;
+  }
+
+  #call(expr: Call): Step {
+    const target = this.#checked.isQualified(expr) ? undefined : expr.target;
+    const steps = (target === undefined ? expr.args : [target, ...expr.args]).map((arg) => this.plan(arg));
+    const overloads = this.#checked.overloadsOf(expr);
+    return (frame) => {
+      const args = steps.map((step) => step(frame));
+      return runOverload(overloadFor(overloads, args), args, frame.meter);
+    };
+  }
+
+  #list(elements: readonly Element[]): Step {
+    const steps = elements.map(({ value, optional }) => ({ step: this.plan(value), optional }));
+    return (frame) => {
+      frame.meter.spend(costOfList);
+      const list: CelValue[] = [];
+      for (const { step, optional } of steps) {
+        const value = optional ? present(step(frame)) : step(frame);
+        if (value !== undefined) list.push(value);
+      }
+      return list;
+    };
+  }
+
+  #map(entries: readonly Entry[]): Step {
+    const steps = entries.map(({ key, value, optional }) => ({
+      key: this.plan(key),
+      value: this.plan(value),
+      optional,
+    }));
+    return (frame) => {
+      frame.meter.spend(costOfMap);
+      const map = new KeyedMap();
+      for (const { key, value, optional } of steps) {
+        const [name, content] = [key(frame), value(frame)];
+        const kept = optional ? present(content) : content;
+        if (kept !== undefined) map.add(name, kept);
+      }
+      return map;
+    };
+  }
+
+  /** One term that decides is enough, wherever it stands; only then does a term without a value count. */
+  #logic({ operator, terms }: Logic): Step {
+    const steps = terms.map((term) => this.plan(term));
+    const decisive = operator === '||';
+    return (frame) => {
+      let fault: CelFault | undefined;
+      for (const step of steps) {
+        try {
+          if (asBool(step(frame)) === decisive) return decisive;
+        } catch (error) {
+          fault = absorb(error, frame.meter);
+        }
+      }
+      if (fault !== undefined) throw fault;
+      return !decisive;
+    };
+  }
+
+  #conditional(expr: Conditional): Step {
+    const [condition, yes, no] = [this.plan(expr.condition), this.plan(expr.yes), this.plan(expr.no)];
+    return (frame) => (asBool(condition(frame)) ? yes(frame) : no(frame));
+  }
+}
+
+export function asBool(value: CelValue): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new CelFault(`no such overload: bool expected, found ${typeNameOf(value)}`);
+}
+
+const readSlot =
+  (slot: number, name: string): Step =>
+  (frame) => {
+    frame.meter.spend(1);
+    const value = frame.slots[slot];
+    if (value === undefined) throw new CelFault(`no such attribute: ${name}`);
+    return value;
+  };
+
+const readVariable = (slot: number, name: string): Step => {
+  const read = readSlot(slot, name);
+  return (frame) => {
+    if (frame.slots[slot] === undefined && Object.hasOwn(frame.variables, name)) {
+      const data = frame.variables[name];
+      if (data !== undefined) frame.slots[slot] = fromJson(data);
+    }
+    return read(frame);
+  };
+};
+
+function overloadFor(overloads: readonly Overload[], args: readonly CelValue[]): Overload {
+  const found = overloads.find((overload) => acceptsAll(overload, args));
+  if (found !== undefined) return found;
+  throw new CelFault(`no such overload: ${overloads[0]?.name ?? ''}(${args.map(typeNameOf).join(', ')})`);
+}
+
+/** The value within an optional one. */
+function present(value: CelValue): CelValue | undefined {
+  if (value instanceof CelOptional) return value.value;
+  throw new CelFault(`no such overload: optional_type expected, found ${typeNameOf(value)}`);
+}
+
+/** Undefined where the value has no such field. */
+function fieldOf(value: CelValue, field: string): CelValue | undefined {
+  if (value instanceof CelMap) return value.get(field);
+  throw new CelFault(`no such overload: ${typeNameOf(value)}.${field}`);
+}
+
+function planSelect({ field, mode }: Select, operand: Step): Step {
+  return (frame) => {
+    frame.meter.spend(1);
+    const value = operand(frame);
+    const optional = value instanceof CelOptional;
+    const inner = optional ? value.value : value;
+    const found = inner === undefined ? undefined : fieldOf(inner, field);
+    if (mode === 'test') return found !== undefined;
+    if (optional || mode === 'optional') return optionalOf(found);
+    if (found === undefined) throw new CelFault(`no such key: ${field}`);
+    return found;
+  };
+}
+
+function planIndex({ optional }: Index, operand: Step, index: Step): Step {
+  return (frame) => {
+    frame.meter.spend(1);
+    const [value, key] = [operand(frame), index(frame)];
+    if (value instanceof CelOptional)
+      return optionalOf(value.value === undefined ? undefined : elementOf(value.value, key));
+    const found = elementOf(value, key);
+    if (optional) return optionalOf(found);
+    if (found === undefined) throw new CelFault(isList(value) ? 'index out of bounds' : 'no such key');
+    return found;
+  };
+}
+
+function elementOf(value: CelValue, key: CelValue): CelValue | undefined {
+  if (value instanceof CelMap) return value.get(key);
+  if (!isList(value)) throw new CelFault(`no such overload: ${typeNameOf(value)}[${typeNameOf(key)}]`);
+  const index = key instanceof CelUint ? key.value : key;
+  if (typeof index === 'bigint') return value[Number(index)];
+  if (typeof index === 'number' && Number.isInteger(index)) return value[index];
+  throw new CelFault(`no such overload: list[${typeNameOf(key)}]`);
+}
