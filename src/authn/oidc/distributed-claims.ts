@@ -1,0 +1,134 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
+import { getOwn, isRecord } from '../../schema/own-property.ts';
+import { type Jwt, type JwtFields, unverifiedJwt } from '../jwt.ts';
+import { claimedIssuer, IdTokenError, type IdTokenRules, verifyIdToken } from './id-token.ts';
+import type { KeySource } from './key-source.ts';
+import type { ProviderConnection } from './provider-connection.ts';
+
+/** Where a claim stands that the token itself has not (OpenID Connect Core section 5.6.2). */
+interface ClaimSource {
+  readonly endpoint: URL;
+  /** What the endpoint wants to see; it came in the verified token, for this endpoint. */
+  readonly accessToken: string | undefined;
+}
+
+export interface DistributedClaimsOptions {
+  readonly connection: ProviderConnection;
+  readonly clock: Clock;
+  readonly rules: IdTokenRules;
+  /** The provider itself, which may vouch for the claim too. */
+  readonly issuer: string;
+  readonly keys: KeySource;
+  /** Begins to fetch the keys of another issuer. */
+  readonly keysOf: (issuer: string) => KeySource;
+}
+
+/**
+ * Gets a claim that a verified token says to stand elsewhere: as a token of its own, from an https endpoint that the first
+ * names, signed by an issuer of the endpoint's choice, reached with the provider's authorities. As published, for the claim
+ * that holds the groups only, and not in expressions.
+ */
+export class DistributedClaims implements Closable {
+  readonly #options: DistributedClaimsOptions;
+  readonly #others = new Map<string, KeySource>();
+  #fetching = 0;
+
+  constructor(options: DistributedClaimsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The claims with the one that was asked for among them; the same claims, at once, where they have it already or do not
+   * say where it is. Throws, or rejects with, an IdTokenError.
+   */
+  resolve(claims: JwtFields, name: string): JwtFields | Promise<JwtFields> {
+    if (Object.hasOwn(claims, name)) return claims;
+    const source = findSource(claims, name);
+    return source ? this.#bounded(() => this.#fetch(claims, name, source)) : claims;
+  }
+
+  async #bounded<T>(fetch: () => Promise<T>): Promise<T> {
+    if (this.#fetching >= limits.oidcWaitingMax)
+      throw new IdTokenError('busy', 'too many tokens wait for their claims');
+    this.#fetching += 1;
+    try {
+      return await fetch();
+    } finally {
+      this.#fetching -= 1;
+    }
+  }
+
+  async #fetch(claims: JwtFields, name: string, { endpoint, accessToken }: ClaimSource): Promise<JwtFields> {
+    const body = await this.#get(endpoint, accessToken);
+    const jwt = unverifiedJwt(body.toString('latin1').trim());
+    if (!jwt) throw failed('its source did not answer with a token');
+    await this.#verify(jwt);
+    if (!Object.hasOwn(jwt.claims, name)) throw failed('the token of its source does not have it');
+    // A computed name makes a field of its own, whatever the name.
+    return { ...claims, [name]: jwt.claims[name] };
+  }
+
+  async #get(endpoint: URL, accessToken: string | undefined): Promise<Buffer> {
+    const headers = accessToken === undefined ? {} : { authorization: `Bearer ${accessToken}` };
+    try {
+      return await this.#options.connection.get(endpoint, limits.tokenLengthMax, headers);
+    } catch (error) {
+      throw failed('its source does not answer', error);
+    }
+  }
+
+  async #verify(jwt: Jwt): Promise<void> {
+    const { clock, rules } = this.#options;
+    const issuer = claimedIssuer(jwt);
+    if (issuer === undefined) throw failed('the token of its source has no issuer');
+    const keys = this.#keysOf(issuer);
+    if (!keys.keys) await keys.renew();
+    await verifyIdToken(jwt, keys, rules, clock.now());
+  }
+
+  #keysOf(issuer: string): KeySource {
+    const { issuer: own, keys, keysOf } = this.#options;
+    if (issuer === own) return keys;
+    const known = this.#others.get(issuer);
+    if (known) return known;
+    if (URL.parse(issuer)?.protocol !== 'https:') throw failed('the issuer of the token of its source is not https');
+    if (this.#others.size >= limits.oidcClaimIssuersMax) throw failed('too many issuers vouch for claims');
+    const added = keysOf(issuer);
+    this.#others.set(issuer, added);
+    return added;
+  }
+
+  close(): void {
+    for (const source of this.#others.values()) source.close();
+  }
+}
+
+/** Undefined where the claim is not distributed: not named, or its value came along in a form that is not understood. */
+function findSource(claims: JwtFields, name: string): ClaimSource | undefined {
+  const names = getOwn(claims, '_claim_names');
+  if (names === undefined) return undefined;
+  if (!isRecord(names)) throw failed('_claim_names is not an object');
+  const sourceName = getOwn(names, name);
+  if (sourceName === undefined) return undefined;
+  const sources = getOwn(claims, '_claim_sources');
+  const source = isRecord(sources) && typeof sourceName === 'string' ? getOwn(sources, sourceName) : undefined;
+  if (!isRecord(source)) throw failed('its source is not among _claim_sources');
+  const endpoint = getOwn(source, 'endpoint');
+  return endpoint === undefined || endpoint === '' ? undefined : readSource(endpoint, getOwn(source, 'access_token'));
+}
+
+function readSource(endpoint: unknown, accessToken: unknown): ClaimSource {
+  const address = typeof endpoint === 'string' ? URL.parse(endpoint) : null;
+  if (address?.protocol !== 'https:') throw failed('its source is not an https address');
+  if (accessToken === undefined || accessToken === '') return { endpoint: address, accessToken: undefined };
+  // Anything else would make a header of its own choice.
+  if (typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken)) {
+    throw failed('the access token of its source is not one');
+  }
+  return { endpoint: address, accessToken };
+}
+
+const failed = (problem: string, cause?: unknown) =>
+  new IdTokenError('distributedClaim', `the distributed claim cannot be had: ${problem}`, cause);

@@ -1,0 +1,145 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
+import type { TokenAuthenticator, TokenIdentity } from '../authenticator.ts';
+import { type Jwt, type JwtFields, unverifiedJwt } from '../jwt.ts';
+import { cachedTokens, type TokenCacheCounts } from '../token-cache.ts';
+import { discoveryAddress, readKeysAddress } from './discovery.ts';
+import { DistributedClaims } from './distributed-claims.ts';
+import { hasExpired, type IdTokenRules, verifyIdToken } from './id-token.ts';
+import type { JwtAuthenticator, TokenIssuer } from './jwt-authenticator.ts';
+import { type KeySet, readKeySet } from './key-set.ts';
+import { KeySource } from './key-source.ts';
+import type { OidcMetrics } from './oidc-metrics.ts';
+import { ProviderConnection } from './provider-connection.ts';
+
+export interface OidcContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: OidcMetrics;
+  /** Counts what the caches of tokens do. */
+  readonly tokenCacheCounts?: TokenCacheCounts;
+}
+
+/** One provider: its keys, and whose its tokens are. Fetches the keys from when it is made, in the background. */
+export class OidcProvider implements Closable {
+  readonly #settings: JwtAuthenticator;
+  readonly #context: OidcContext;
+  readonly #rules: IdTokenRules;
+  readonly #connection: ProviderConnection;
+  readonly #keys: KeySource;
+  readonly #distributed: DistributedClaims;
+  /** Of tokens that were verified with `#cachedWith`. */
+  #cache: TokenAuthenticator;
+  #cachedWith: KeySet | undefined;
+
+  /** Throws where the authorities of the issuer cannot be read. */
+  constructor(settings: JwtAuthenticator, context: OidcContext) {
+    const { issuer, signingAlgorithms } = settings;
+    this.#settings = settings;
+    this.#context = context;
+    this.#rules = { algorithms: signingAlgorithms, audiences: issuer.audiences };
+    this.#connection = new ProviderConnection(context.clock, issuer.certificateAuthority);
+    this.#keys = this.#keysOf(issuer);
+    this.#distributed = new DistributedClaims({
+      connection: this.#connection,
+      clock: context.clock,
+      rules: this.#rules,
+      issuer: issuer.url,
+      keys: this.#keys,
+      keysOf: (url) => this.#keysOf({ url }),
+    });
+    this.#cache = this.#newCache();
+  }
+
+  get issuer(): string {
+    return this.#settings.issuer.url;
+  }
+
+  /** Resolves when tokens can be verified; never, where the provider is never reached. */
+  get ready(): Promise<void> {
+    return this.#keys.ready;
+  }
+
+  /** Why the provider was not reached the last time; undefined where it was. Known keys stay in use all the same. */
+  get problem(): Error | undefined {
+    return this.#keys.problem;
+  }
+
+  /** Whose the token is, which claims to be of this issuer. Throws, or rejects with, an error that tells why not. */
+  authenticate(token: string, jwt: Jwt): TokenIdentity | undefined | Promise<TokenIdentity | undefined> {
+    if (this.#keys.keys !== this.#cachedWith) {
+      this.#cachedWith = this.#keys.keys;
+      this.#cache = this.#newCache();
+    }
+    // A cache does not know when the token ends.
+    return hasExpired(jwt, this.#context.clock.now()) ? this.#identify(jwt) : this.#cache.authenticateToken(token, []);
+  }
+
+  #newCache(): TokenAuthenticator {
+    const { clock, random, tokenCacheCounts: counts } = this.#context;
+    return cachedTokens(
+      { authenticateToken: (token) => this.#identifyToken(token) },
+      { clock, random, successMs: limits.oidcTokenKeptMs, failureMs: 0, ...(counts && { counts }) },
+    );
+  }
+
+  #identifyToken(token: string): TokenIdentity | undefined | Promise<TokenIdentity> {
+    const jwt = unverifiedJwt(token);
+    return jwt && this.#identify(jwt);
+  }
+
+  /** Stays synchronous as long as nothing has to be fetched. */
+  #identify(jwt: Jwt): TokenIdentity | Promise<TokenIdentity> {
+    const { clock, metrics } = this.#context;
+    const start = clock.monotonic();
+    const report = (result: 'success' | 'failure') =>
+      metrics.verified(this.issuer, result, (clock.monotonic() - start) / 1000);
+    const succeed = (claims: JwtFields): TokenIdentity => {
+      const identity = { user: this.#settings.identify(claims) };
+      report('success');
+      return identity;
+    };
+    const fail = (error: unknown): never => {
+      report('failure');
+      throw error;
+    };
+    try {
+      const verified = verifyIdToken(jwt, this.#keys, this.#rules, clock.now());
+      const claims = verified ? verified.then(() => this.#allClaims(jwt)) : this.#allClaims(jwt);
+      return claims instanceof Promise ? claims.then(succeed).catch(fail) : succeed(claims);
+    } catch (error) {
+      return fail(error);
+    }
+  }
+
+  #allClaims({ claims }: Jwt): JwtFields | Promise<JwtFields> {
+    const { groupsClaim } = this.#settings;
+    return groupsClaim === undefined ? claims : this.#distributed.resolve(claims, groupsClaim);
+  }
+
+  #keysOf(issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>): KeySource {
+    const { clock, logger } = this.#context;
+    return new KeySource({
+      clock,
+      load: () => this.#fetchKeys(issuer),
+      failed: (error) => logger.warn('the keys of a token issuer cannot be fetched', { issuer: issuer.url, error }),
+    });
+  }
+
+  /** The description is read each time: the keys may move. */
+  async #fetchKeys(issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>): Promise<KeySet> {
+    const description = await this.#connection.get(discoveryAddress(issuer), limits.oidcDiscoveryBytesMax);
+    const address = readKeysAddress(description, issuer.url);
+    return readKeySet(await this.#connection.get(address, limits.oidcKeySetBytesMax));
+  }
+
+  close(): void {
+    this.#keys.close();
+    this.#distributed.close();
+    this.#connection.close();
+  }
+}
