@@ -1,0 +1,92 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Closable } from '../../base/disposable.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { TokenKeyFiles } from '../../pki/token-key-files.ts';
+import type { SigningKey } from '../../pki/token-keys.ts';
+import type { TokenAuthenticator } from '../authenticator.ts';
+import { serviceAccountAuthenticator } from './authenticator.ts';
+import { discoveryProblem, type IssuerDiscovery, issuerDiscovery } from './discovery.ts';
+import { createTokenIssuer, type TokenIssuer } from './issuer.ts';
+import { type LegacyTokenMark, LegacyTokenUse } from './legacy-token-use.ts';
+import { type LifetimeRequest, type TokenLifetime, tokenLifetime } from './lifetime.ts';
+import type { ServiceAccountTokenOptions } from './options.ts';
+import type { TokenObjects } from './revocation.ts';
+import { registerTokenMetrics } from './token-metrics.ts';
+
+export interface ServiceAccountTokensContext {
+  readonly dialect: Dialect;
+  readonly objects: TokenObjects;
+  /** Writes a label on a token Secret; absent: the last use of such tokens is not noted. */
+  readonly markLegacyToken?: (mark: LegacyTokenMark) => Promise<void>;
+  /** `host:port` at which others reach this server; asked for once it serves. */
+  readonly externalAddress: () => string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Everything of a server that has to do with tokens of service accounts. Closing it stops the looks at key files. */
+export interface ServiceAccountTokens extends Closable {
+  readonly authenticator: TokenAuthenticator;
+  /** Absent where no key signs: then there is no TokenRequest. */
+  readonly issuer?: TokenIssuer;
+  lifetime(request: LifetimeRequest): TokenLifetime;
+  /** Absent where the issuer cannot be discovered; the log says why. */
+  readonly discovery?: IssuerDiscovery;
+}
+
+export function createServiceAccountTokens(
+  options: ServiceAccountTokenOptions,
+  context: ServiceAccountTokensContext,
+): ServiceAccountTokens {
+  const files = new TokenKeyFiles({ ...options, clock: context.clock, logger: context.logger });
+  const keys = () => files.current();
+  for (const warning of options.warnings) context.logger.warn(warning);
+  const issuer = options.signingKeyFile && createIssuer(options, context, files);
+  const discovery = issuer && createDiscovery(options, context, files);
+  return {
+    authenticator: serviceAccountAuthenticator({
+      ...context,
+      keys,
+      issuers: options.issuers,
+      apiAudiences: options.apiAudiences,
+      lookup: options.lookup,
+      metrics: registerTokenMetrics(context.metrics),
+      ...(context.markLegacyToken && {
+        legacyTokenUse: new LegacyTokenUse({ ...context, mark: context.markLegacyToken }),
+      }),
+    }),
+    ...(issuer && { issuer }),
+    ...(discovery && { discovery }),
+    lifetime: (request) => tokenLifetime(request, options),
+    close: () => files.close(),
+  };
+}
+
+function createIssuer(
+  { issuers: [issuer = ''] }: ServiceAccountTokenOptions,
+  { dialect, clock, random }: ServiceAccountTokensContext,
+  files: TokenKeyFiles,
+): TokenIssuer {
+  const signingKey = (): SigningKey => {
+    const key = files.current().signingKey;
+    if (!key) throw new Error('no key signs tokens');
+    return key;
+  };
+  return createTokenIssuer({ issuer, signingKey, dialect, clock, random });
+}
+
+function createDiscovery(
+  { issuers: [issuer = ''], jwksUri }: ServiceAccountTokenOptions,
+  { externalAddress, logger }: ServiceAccountTokensContext,
+  files: TokenKeyFiles,
+): IssuerDiscovery | undefined {
+  const problem = discoveryProblem(issuer);
+  if (problem === undefined) return issuerDiscovery({ issuer, jwksUri, externalAddress }, () => files.current());
+  logger.warn('tokens cannot be verified by others', { problem });
+  return undefined;
+}
