@@ -1,0 +1,27 @@
+import type { Metrics } from '../../base/metrics.ts';
+
+/** What is counted of the questions to a webhook. `code` is the HTTP status, or `<error>` where there was none. */
+export interface WebhookMetrics {
+  asked(code: string, seconds: number): void;
+}
+
+/** Under the names that published servers have for questions about tokens to somebody else. */
+export function webhookTokenMetrics(metrics: Metrics): WebhookMetrics {
+  const requests = metrics.counter({
+    name: 'apiserver_delegated_authn_request_total',
+    help: 'Questions to a webhook whose a token is, by the HTTP status of the answer.',
+    labels: ['code'],
+  });
+  const durations = metrics.histogram({
+    name: 'apiserver_delegated_authn_request_duration_seconds',
+    help: 'How long a webhook took to say whose a token is, by the HTTP status of the answer.',
+    labels: ['code'],
+    buckets: [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10],
+  });
+  return {
+    asked(code, seconds) {
+      requests.add({ code });
+      durations.observe({ code }, seconds);
+    },
+  };
+}

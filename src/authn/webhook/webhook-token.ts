@@ -1,0 +1,146 @@
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { asAuthenticated, type TokenAuthenticator, type TokenIdentity } from '../authenticator.ts';
+import { AttemptError, repeat } from './repeat.ts';
+import { type ReviewStatus, readTokenReview, tokenReview } from './token-review.ts';
+import type { WebhookMetrics } from './webhook-metrics.ts';
+
+/** The versions of TokenReview that a webhook can be asked in (`--authentication-token-webhook-version`). */
+export const tokenReviewVersions = ['v1beta1', 'v1'] as const;
+export type TokenReviewVersion = (typeof tokenReviewVersions)[number];
+
+/**
+ * Sends a question to the webhook; the answer, whatever its status. Rejects where none came, before long, with the error
+ * of the engine (`code`) where it was the connection. Never follows redirects.
+ */
+export type AskWebhook = (
+  body: string,
+  signal: AbortSignal,
+) => Promise<{ readonly status: number; readonly body: Uint8Array; readonly retryAfterSeconds?: number | undefined }>;
+
+export interface WebhookTokenOptions {
+  readonly ask: AskWebhook;
+  readonly version: TokenReviewVersion;
+  readonly dialect: Dialect;
+  /** Those of the API server (`--api-audiences`), for webhooks that know of no audiences. */
+  readonly ownAudiences: readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics?: WebhookMetrics;
+}
+
+/**
+ * Has a webhook tell whose a token is (spec section 5.6). It is asked again where the connection broke, it is overloaded
+ * or it failed, within `limits.webhookTokenMsMax`. What else goes wrong is an error of this authenticator alone. Neither
+ * errors nor the log contain tokens. To be put behind a cache: each question here is a request there.
+ */
+export function webhookTokenAuthenticator(options: WebhookTokenOptions): TokenAuthenticator {
+  const webhook = new TokenWebhook(options);
+  return {
+    async authenticateToken(token, audiences) {
+      return identityOf(await webhook.review(token, audiences), { token, audiences, own: options.ownAudiences });
+    },
+  };
+}
+
+interface Question {
+  readonly token: string;
+  readonly audiences: readonly string[];
+  readonly own: readonly string[];
+}
+
+/** As published servers do: a token for somebody else is unknown, even where the webhook says what is wrong with it. */
+function identityOf(status: ReviewStatus, { token, audiences, own }: Question): TokenIdentity | undefined {
+  const meant = (status.audiences.length > 0 ? status.audiences : own).filter((each) => audiences.includes(each));
+  if (audiences.length > 0 && meant.length === 0) return undefined;
+  if (status.authenticated) return { user: asAuthenticated(status.user), audiences: meant };
+  if (status.error === '') return undefined;
+  throw new Error(
+    `the token webhook: ${status.error.replaceAll(token, '[token]').slice(0, limits.webhookErrorLengthMax)}`,
+  );
+}
+
+class TokenWebhook {
+  readonly #options: WebhookTokenOptions;
+  readonly #apiVersion: string;
+  #failing = false;
+
+  constructor(options: WebhookTokenOptions) {
+    this.#options = options;
+    this.#apiVersion = `${options.dialect.group('authentication')}/${options.version}`;
+  }
+
+  async review(token: string, audiences: readonly string[]): Promise<ReviewStatus> {
+    const body = tokenReview(this.#apiVersion, token, audiences);
+    const { clock, random } = this.#options;
+    const until = clock.monotonic() + limits.webhookTokenMsMax;
+    const late = new AbortController();
+    const timer = clock.after(limits.webhookTokenMsMax, () => late.abort(new Error('it is too slow')));
+    try {
+      const status = await repeat(() => this.#attempt(body, late.signal), { clock, random, until });
+      this.#succeeded();
+      return status;
+    } catch (error) {
+      this.#failed(error);
+      throw error;
+    } finally {
+      timer.close();
+    }
+  }
+
+  async #attempt(body: string, signal: AbortSignal): Promise<ReviewStatus> {
+    const answer = await this.#ask(body, signal);
+    const { status, retryAfterSeconds = 0 } = answer;
+    if (status < 200 || status > 206) {
+      const again = isPassing(status) || retryAfterSeconds > 0;
+      throw new AttemptError(`the token webhook answered ${status}`, { again, pauseMs: retryAfterSeconds * 1000 });
+    }
+    try {
+      return readTokenReview(answer.body, this.#apiVersion);
+    } catch (error) {
+      throw new AttemptError(`the token webhook: ${messageOf(error)}`, { again: false });
+    }
+  }
+
+  async #ask(body: string, signal: AbortSignal): ReturnType<AskWebhook> {
+    const { ask, clock, metrics } = this.#options;
+    const start = clock.monotonic();
+    const seconds = (): number => (clock.monotonic() - start) / 1000;
+    try {
+      const answer = await ask(body, signal);
+      metrics?.asked(String(answer.status), seconds());
+      return answer;
+    } catch (error) {
+      metrics?.asked('<error>', seconds());
+      const again = !signal.aborted && hasCode(error, 'ECONNRESET');
+      throw new AttemptError(`the token webhook gave no answer: ${messageOf(error)}`, { again });
+    }
+  }
+
+  /** Told once: whoever can send requests could fill the log otherwise. */
+  #failed(error: unknown): void {
+    if (!this.#failing) this.#options.logger.error('the token webhook fails', { error });
+    this.#failing = true;
+  }
+
+  #succeeded(): void {
+    if (this.#failing) this.#options.logger.info('the token webhook answers again');
+    this.#failing = false;
+  }
+}
+
+/** As published: overload, failures within the server, a gateway that waited in vain; 503 only with a `Retry-After`. */
+const isPassing = (status: number): boolean => status === 429 || (status >= 500 && status !== 503);
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Of an error or one of its causes. */
+function hasCode(error: unknown, code: string): boolean {
+  for (let each = error; each instanceof Error; each = each.cause)
+    if ('code' in each && each.code === code) return true;
+  return false;
+}
