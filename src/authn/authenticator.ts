@@ -1,17 +1,26 @@
 import type { X509Certificate } from 'node:crypto';
 import { StatusError } from '../meta/status-error.ts';
-import { groupAuthenticated, type UserInfo } from '../request/user-info.ts';
+import { anonymousUser, groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
 
 /** What a request shows of who sends it. */
 export interface Credentials {
   readonly peer: {
-    /** Verified against the authorities of the listener; the same object for every request of a connection. */
+    /**
+     * Verified against all authorities that the listener knows; whether it is for this authenticator is for its pool to
+     * tell. The same object for every request of a connection.
+     */
     readonly certificate: X509Certificate | undefined;
     /** Set where the client showed a certificate that could not be verified. */
     readonly certificateError?: unknown;
   };
-  /** A request header by its lower-case name. */
+  /** Path and query as they were sent. */
+  readonly target: string;
+  /** A request header by its lower-case name; several lines are joined by ', '. */
   header(name: string): string | undefined;
+  /** All values of a header, one for each line. */
+  headerLines(name: string): readonly string[];
+  /** Names of all request headers, in lower case. */
+  headerNames(): readonly string[];
 }
 
 /** Tells who sends a request by one kind of credential. */
@@ -53,6 +62,13 @@ export interface TokenAuthenticator {
 export const unauthorized = (cause: unknown): StatusError =>
   new StatusError('Unauthorized', 'Unauthorized', { cause, headers: { 'www-authenticate': 'Bearer' } });
 
-/** The user as a member of the group of all that were authenticated (spec section 5.1). */
-export const asAuthenticated = (user: UserInfo): UserInfo =>
-  user.groups.includes(groupAuthenticated) ? user : { ...user, groups: [...user.groups, groupAuthenticated] };
+/**
+ * The user as a member of the group of all that were authenticated (spec section 5.1). An anonymous one, of whom a proxy
+ * told, stays one.
+ */
+export function asAuthenticated(user: UserInfo): UserInfo {
+  const { username, groups } = user;
+  if (groups.includes(groupAuthenticated) || groups.includes(groupUnauthenticated)) return user;
+  if (username === anonymousUser.username) return user;
+  return { ...user, groups: [...groups, groupAuthenticated] };
+}

@@ -1,113 +1,22 @@
 import assert from 'node:assert/strict';
-import { createPublicKey, type X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
-import { systemRandom } from '../base/random.ts';
-import { kubernetes } from '../dialect/kubernetes.ts';
 import { orch } from '../dialect/orch.ts';
-import { StatusError } from '../meta/status-error.ts';
-import { type CertificateRequest, issueSelfSigned } from '../pki/certificate.ts';
-import { generateKey } from '../pki/keys.ts';
+import { makeCertificate } from '../pki/certificate-fixture.ts';
+import { TrustPool } from '../pki/trust-pool.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { withAnonymous } from './anonymous.ts';
-import type { Authenticator, Credentials, TokenAuthenticator } from './authenticator.ts';
+import type { Authenticator, TokenAuthenticator } from './authenticator.ts';
 import { bearerAuthenticator, bearerToken, tokenUnion } from './bearer.ts';
 import { clientCertificateAuthenticator } from './client-certificate.ts';
+import { isUnauthorized, showing } from './credentials-fixture.ts';
 import { staticTokenAuthenticator } from './static-token.ts';
 import { unionAuthenticator } from './union.ts';
 
 const bearer = (tokens: readonly TokenAuthenticator[]) => bearerAuthenticator(tokenUnion(tokens, []), []);
-const start = Date.UTC(2026, 0, 1);
-const hour = 60 * 60_000;
 const user = (username: string): UserInfo => ({ username, uid: '', groups: [], extra: {} });
 
-function certificate(request: Partial<CertificateRequest> = {}): X509Certificate {
-  const key = generateKey();
-  const subject = { commonName: 'jane', organizations: ['dev', 'ops, too'] };
-  const base = { subject, publicKey: createPublicKey(key), uses: ['clientAuth'] as const };
-  return issueSelfSigned({ ...base, notBefore: start, notAfter: start + hour, ...request }, key, systemRandom);
-}
-
-const showing = (shown: {
-  certificate?: X509Certificate;
-  certificateError?: unknown;
-  token?: string;
-}): Credentials => ({
-  peer: { certificate: shown.certificate, certificateError: shown.certificateError },
-  header: (name) => (name === 'authorization' && shown.token !== undefined ? `Bearer ${shown.token}` : undefined),
-});
 const nothing = showing({});
-
-const isUnauthorized = (error: unknown): boolean =>
-  error instanceof StatusError &&
-  error.code === 401 &&
-  error.message === 'Unauthorized' &&
-  error.headers['www-authenticate'] === 'Bearer';
-
-describe('client certificates', () => {
-  const clock = new ManualClock(start);
-  const authenticator = clientCertificateAuthenticator(orch, clock);
-  const who = (shown: X509Certificate) => authenticator.authenticate(showing({ certificate: shown }));
-
-  it('name the user and the groups, with the fingerprint as credential id', () => {
-    const shown = certificate();
-    const id = `X509SHA256=${shown.fingerprint256.replaceAll(':', '').toLowerCase()}`;
-    assert.deepEqual(who(shown), {
-      username: 'jane',
-      uid: '',
-      groups: ['dev', 'ops, too', 'system:authenticated'],
-      extra: { 'authentication.orch.io/credential-id': [id] },
-    });
-    const other = clientCertificateAuthenticator(kubernetes, clock).authenticate(showing({ certificate: shown }));
-    assert.deepEqual(Object.keys((other as UserInfo).extra), ['authentication.kubernetes.io/credential-id']);
-  });
-
-  it('are read once for a connection', () => {
-    const shown = certificate();
-    assert.equal(who(shown), who(shown));
-  });
-
-  it('may be without groups, with one, and with odd characters', () => {
-    const one = certificate({ subject: { commonName: 'a\nO=system:masters', organizations: ['ö/b+c=d'] } });
-    assert.deepEqual((who(one) as UserInfo).groups, ['ö/b+c=d', 'system:authenticated']);
-    assert.equal((who(one) as UserInfo).username, 'a\nO=system:masters');
-    assert.deepEqual((who(certificate({ subject: { commonName: 'x' } })) as UserInfo).groups, ['system:authenticated']);
-  });
-
-  it('without extended usages may be used for anything', () => {
-    assert.equal((who(certificate({ uses: [] })) as UserInfo).username, 'jane');
-  });
-
-  for (const [name, request] of [
-    ['for servers', { uses: ['serverAuth'] }],
-    ['without a common name', { subject: { commonName: '' } }],
-    ['that have expired', { notBefore: start - 2 * hour, notAfter: start - 1_000 }],
-    ['that are not valid yet', { notBefore: start + 1_000, notAfter: start + hour }],
-  ] as const) {
-    it(`${name} are unauthorized`, () => {
-      const shown = certificate(request);
-      assert.throws(() => who(shown), isUnauthorized);
-      assert.throws(() => who(shown), isUnauthorized, 'the second time too');
-    });
-  }
-
-  it('stop to hold when they expire during a connection', () => {
-    const ticking = new ManualClock(start);
-    const { authenticate } = clientCertificateAuthenticator(orch, ticking);
-    const credentials = showing({ certificate: certificate() });
-    assert.ok(authenticate(credentials));
-    ticking.advance(hour + 1_000);
-    assert.throws(() => authenticate(credentials), isUnauthorized);
-  });
-
-  it('that could not be verified are unauthorized, and none is no credential', () => {
-    assert.throws(
-      () => authenticator.authenticate(showing({ certificateError: new Error('unknown') })),
-      isUnauthorized,
-    );
-    assert.equal(authenticator.authenticate(nothing), undefined);
-  });
-});
 
 describe('bearer tokens', () => {
   for (const [header, token] of [
@@ -201,10 +110,19 @@ describe('the union', () => {
 
   it('takes a token beside a certificate that does not hold', () => {
     const tokens = staticTokenAuthenticator([{ token: 't', user: user('kate') }]);
-    const both = unionAuthenticator([clientCertificateAuthenticator(orch, new ManualClock(start)), bearer([tokens])]);
+    const authority = makeCertificate({ name: 'authority', authority: true });
+    const pool = new TrustPool(authority.cert, new ManualClock(Date.now()));
+    const both = unionAuthenticator([clientCertificateAuthenticator({ dialect: orch, pool }), bearer([tokens])]);
     const found = both.authenticate(showing({ certificateError: new Error('unknown authority'), token: 't' }));
     assert.equal((found as UserInfo).username, 'kate');
-    const shown = certificate();
-    assert.equal((both.authenticate(showing({ certificate: shown, token: 'bad' })) as UserInfo).username, 'jane');
+    const { certificate } = makeCertificate({ name: 'jane', issuer: authority });
+    assert.equal((both.authenticate(showing({ certificate, token: 'bad' })) as UserInfo).username, 'jane');
+    const foreign = makeCertificate({ name: 'root' });
+    assert.equal(
+      (both.authenticate(showing({ certificate: foreign.certificate, token: 't' })) as UserInfo).username,
+      'kate',
+    );
+    assert.throws(() => both.authenticate(showing({ certificate: foreign.certificate, token: 'bad' })), isUnauthorized);
+    assert.throws(() => both.authenticate(showing({ certificate: foreign.certificate })), isUnauthorized);
   });
 });

@@ -29,6 +29,7 @@ class InProcessExchange implements Exchange {
   readonly target: string;
   readonly peer = nowhere;
   readonly #request: ClientRequest;
+  #headers: NonNullable<ClientRequest['headers']>;
   readonly #controller = new AbortController();
   readonly #resolve: (response: ClientResponse) => void;
   readonly #endCallbacks: (() => void)[] = [];
@@ -37,6 +38,7 @@ class InProcessExchange implements Exchange {
 
   constructor(request: ClientRequest, resolve: (response: ClientResponse) => void, reject: (error: unknown) => void) {
     this.#request = request;
+    this.#headers = request.headers ?? {};
     this.method = request.method;
     this.target = request.target;
     this.#resolve = resolve;
@@ -67,7 +69,7 @@ class InProcessExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers?.[name];
+    return this.#headers[name];
   }
 
   headerLines(name: string): readonly string[] {
@@ -76,7 +78,15 @@ class InProcessExchange implements Exchange {
   }
 
   headerNames(): readonly string[] {
-    return Object.keys(this.#request.headers ?? {});
+    return Object.keys(this.#headers);
+  }
+
+  hasHeaderBeginning(prefix: string): boolean {
+    return this.headerNames().some((name) => name.startsWith(prefix));
+  }
+
+  hideHeaders(isHidden: (name: string) => boolean): void {
+    this.#headers = Object.fromEntries(Object.entries(this.#headers).filter(([name]) => !isHidden(name)));
   }
 
   async body(bytesMax: number): Promise<Buffer> {

@@ -39,6 +39,7 @@ export abstract class BaseExchange implements Exchange {
   answered = false;
   /** Sweeps of the listener since `answered`; kept here so that they cost the request nothing. */
   sweepsAnswered = 0;
+  #hidden: ((name: string) => boolean) | undefined;
 
   constructor(owner: ExchangeOwner, method: string, target: string) {
     this.#owner = owner;
@@ -50,9 +51,34 @@ export abstract class BaseExchange implements Exchange {
     return this.#owner.peer;
   }
 
-  abstract header(name: string): string | undefined;
-  abstract headerLines(name: string): readonly string[];
-  abstract headerNames(): readonly string[];
+  header(name: string): string | undefined {
+    return this.#hidden?.(name) ? undefined : this.sentHeader(name);
+  }
+
+  headerLines(name: string): readonly string[] {
+    return this.#hidden?.(name) ? [] : this.sentLines(name);
+  }
+
+  headerNames(): readonly string[] {
+    const hidden = this.#hidden;
+    return hidden ? this.sentNames().filter((name) => !hidden(name)) : this.sentNames();
+  }
+
+  hasHeaderBeginning(prefix: string): boolean {
+    if (this.#hidden) return this.headerNames().some((name) => name.startsWith(prefix));
+    return this.sentBeginning(prefix);
+  }
+
+  hideHeaders(isHidden: (name: string) => boolean): void {
+    const before = this.#hidden;
+    this.#hidden = before ? (name) => before(name) || isHidden(name) : isHidden;
+  }
+
+  /** As the methods of the interface, of all headers that were sent. */
+  protected abstract sentHeader(name: string): string | undefined;
+  protected abstract sentLines(name: string): readonly string[];
+  protected abstract sentNames(): readonly string[];
+  protected abstract sentBeginning(prefix: string): boolean;
   abstract respond(status: number, headers: Headers, body?: Uint8Array | string): void;
   abstract stream(status: number, headers: Headers): BodyWriter;
   /** Ends stream or connection at once, so that the client sees the response cut off. */

@@ -49,6 +49,13 @@ export interface Exchange {
   headerLines(name: string): readonly string[];
   /** Names of all request headers, in lower case. */
   headerNames(): readonly string[];
+  /** Whether there is a header whose name begins so; cheaper than to go through all names. In lower case. */
+  hasHeaderBeginning(prefix: string): boolean;
+  /**
+   * From now on the request has no headers of the names that `isHidden` picks, for whoever looks. Names are given in lower
+   * case. What was hidden before stays so.
+   */
+  hideHeaders(isHidden: (name: string) => boolean): void;
   /** Aborts when the client goes away, the server shuts down or the deadline of the request passes. */
   readonly signal: AbortSignal;
   /** Aborts the exchange's signal with that reason. */

@@ -39,17 +39,22 @@ export class Http1Exchange extends BaseExchange {
     response.on('close', () => this.end(this.answered && response.writableFinished));
   }
 
-  header(name: string): string | undefined {
+  protected sentHeader(name: string): string | undefined {
     const value = this.#request.headers[name];
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  headerLines(name: string): readonly string[] {
+  protected sentLines(name: string): readonly string[] {
     return this.#request.headersDistinct[name] ?? [];
   }
 
-  headerNames(): readonly string[] {
+  protected sentNames(): readonly string[] {
     return Object.keys(this.#request.headers);
+  }
+
+  protected sentBeginning(prefix: string): boolean {
+    for (const name in this.#request.headers) if (name.startsWith(prefix)) return true;
+    return false;
   }
 
   respond(status: number, headers: Headers, body?: Uint8Array | string): void {

@@ -32,12 +32,12 @@ export class Http2Exchange extends BaseExchange {
     request.stream.on('close', () => this.end(this.answered && isSent(request.stream)));
   }
 
-  header(name: string): string | undefined {
+  protected sentHeader(name: string): string | undefined {
     const value = this.#headers[name] ?? (name === 'host' ? this.#headers[':authority'] : undefined);
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  headerLines(name: string): readonly string[] {
+  protected sentLines(name: string): readonly string[] {
     const values: string[] = [];
     for (let at = 0; at < this.#lines.length; at += 2) {
       if (this.#lines[at] === name) values.push(this.#lines[at + 1] ?? '');
@@ -45,8 +45,13 @@ export class Http2Exchange extends BaseExchange {
     return values;
   }
 
-  headerNames(): readonly string[] {
+  protected sentNames(): readonly string[] {
     return Object.keys(this.#headers).filter((name) => !name.startsWith(':'));
+  }
+
+  protected sentBeginning(prefix: string): boolean {
+    for (let at = 0; at < this.#lines.length; at += 2) if (this.#lines[at]?.startsWith(prefix)) return true;
+    return false;
   }
 
   respond(status: number, headers: Headers, body?: Uint8Array | string): void {

@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   createSecureServer,
@@ -56,7 +57,10 @@ export interface Listener extends Closable {
   readonly port: number;
   /** TLS connections open now. */
   readonly connections: number;
-  /** Shows another certificate, or trusts other authorities, from the next connection on. Those that are open stay. */
+  /**
+   * Shows another certificate, or trusts other authorities, from the next connection on. Those that are open stay, but for
+   * clients whose certificate was not accepted: they are asked to connect again, it may be accepted now.
+   */
   setTls(tls: TlsMaterial): void;
   /** No new connections; those that are open finish what is under way and close. */
   stopAccepting(): void;
@@ -139,6 +143,9 @@ class TlsListener implements Listener {
       throw new TypeError('whether client certificates are asked for cannot change while the listener is open');
     }
     this.#server.setSecureContext(secureContext(tls));
+    for (const connection of this.#connections.values()) {
+      if (connection.peer.certificateError !== undefined) connection.retire();
+    }
   }
 
   stopAccepting(): void {
@@ -298,6 +305,9 @@ const secureContext = ({ cert, key, ca }: TlsMaterial) => ({
   key,
   ...(ca !== undefined && { ca: typeof ca === 'string' ? ca : [...ca] }),
   minVersion: 'TLSv1.2' as const,
+  // A resumed session would bring back what was found of the client's certificate before, and only its leaf. Without
+  // tickets, and with nobody to keep sessions here, each connection shows its whole chain, and is verified anew.
+  ...(ca !== undefined && { secureOptions: constants.SSL_OP_NO_TICKET }),
 });
 
 function http2Options(max: ListenerLimits): SecureServerOptions {

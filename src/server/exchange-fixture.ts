@@ -4,10 +4,10 @@ import type { BodyWriter, Exchange, Headers, Peer } from '../http/exchange.ts';
 /** For tests: a request without a connection, and what was answered to it. */
 export class ExchangeFixture implements Exchange {
   readonly protocol = 'HTTP/2.0';
-  readonly peer: Peer = { address: '192.0.2.1', port: 40_000, certificate: undefined, certificateError: undefined };
+  peer: Peer = { address: '192.0.2.1', port: 40_000, certificate: undefined, certificateError: undefined };
   readonly method: string;
   readonly target: string;
-  readonly #headers: Readonly<Record<string, string>>;
+  #headers: Readonly<Record<string, string | readonly string[]>>;
   readonly #body: Uint8Array | string;
   readonly #controller = new AbortController();
   readonly #ends: (() => void)[] = [];
@@ -23,7 +23,11 @@ export class ExchangeFixture implements Exchange {
   constructor(
     method: string,
     target: string,
-    options: { readonly headers?: Readonly<Record<string, string>>; readonly body?: Uint8Array | string } = {},
+    options: {
+      /** Several values are several lines. */
+      readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+      readonly body?: Uint8Array | string;
+    } = {},
   ) {
     this.method = method;
     this.target = target;
@@ -32,16 +36,25 @@ export class ExchangeFixture implements Exchange {
   }
 
   header(name: string): string | undefined {
-    return this.#headers[name];
+    const lines = this.headerLines(name);
+    return lines.length === 0 ? undefined : lines.join(', ');
   }
 
   headerLines(name: string): readonly string[] {
-    const value = this.#headers[name];
-    return value === undefined ? [] : [value];
+    const value = this.#headers[name] ?? [];
+    return typeof value === 'string' ? [value] : value;
   }
 
   headerNames(): readonly string[] {
     return Object.keys(this.#headers);
+  }
+
+  hasHeaderBeginning(prefix: string): boolean {
+    return this.headerNames().some((name) => name.startsWith(prefix));
+  }
+
+  hideHeaders(isHidden: (name: string) => boolean): void {
+    this.#headers = Object.fromEntries(Object.entries(this.#headers).filter(([name]) => !isHidden(name)));
   }
 
   get signal(): AbortSignal {

@@ -3,6 +3,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { ClosableStack } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
+import { orch } from '../dialect/orch.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
 import { anonymousUser, type UserInfo } from '../request/user-info.ts';
@@ -32,6 +33,7 @@ const refuse = (context: RequestContext, error: unknown): void => {
 const parts = (more: Partial<PipelineParts> = {}): PipelineParts => ({
   clock,
   resources,
+  dialect: orch,
   authenticator: { authenticate: () => jane },
   authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
   inFlightMax: { reads: 2, writes: 1 },
@@ -134,13 +136,24 @@ describe('the pipeline', () => {
     assert.match(String(refused[0]), /User "jane" cannot delete resource "nodes".*nobody says so/);
   });
 
-  for (const name of ['impersonate-user', 'impersonate-group', 'impersonate-uid']) {
-    test(`${name} is refused, not ignored`, () => {
-      const exchange = new ExchangeFixture('GET', '/version', { headers: { [name]: '' } });
-      servePipeline(stages(parts()), refuse)(exchange);
-      assert.equal(exchange.status, 403);
-    });
-  }
+  test('who is impersonated is asked about, not who asks', async () => {
+    const asked: string[] = [];
+    const authorizer: PipelineParts['authorizer'] = {
+      authorize({ verb }, user) {
+        asked.push(`${user.username} ${verb}`);
+        return { verdict: 'allow', reason: '' };
+      },
+    };
+    const seen: unknown[] = [];
+    const answer: PipelineParts['answer'] = ({ exchange, user, impersonatedBy }) => {
+      seen.push(user.username, impersonatedBy?.username, exchange.headerNames());
+    };
+    const headers = { 'impersonate-user': 'bob', authorization: 'Bearer x', 'x-remote-user': 'root' };
+    servePipeline(stages(parts({ authorizer, answer })), refuse)(new ExchangeFixture('GET', '/version', { headers }));
+    await settle();
+    assert.deepEqual(asked, ['jane impersonate', 'bob get']);
+    assert.deepEqual(seen, ['bob', 'jane', []]);
+  });
 });
 
 describe('the limit of requests in flight', () => {

@@ -15,7 +15,7 @@ export const stages = (parts: PipelineParts): readonly Stage[] => [
   requestInfo(),
   deadline(parts),
   authenticate(parts),
-  impersonate(),
+  impersonate(parts),
   limitInFlight(parts),
   authorize(parts),
   dispatch(parts),

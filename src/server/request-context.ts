@@ -9,6 +9,8 @@ export interface RequestContext {
   info: RequestInfo;
   /** Set by the stage `authenticate`. */
   user: UserInfo;
+  /** Who really sent the request, where `user` is impersonated. Set by the stage `impersonate`. */
+  impersonatedBy?: UserInfo;
   /** Texts of `Warning` headers. */
   readonly warnings: string[];
 }

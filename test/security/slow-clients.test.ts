@@ -5,6 +5,7 @@ import { ManualClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { orch } from '../../src/dialect/orch.ts';
 import { exchangeText, fetch2, received, start, until } from '../../src/http/listener-harness.ts';
 import { sendStatus } from '../../src/http/status-response.ts';
 import { anonymousUser } from '../../src/request/user-info.ts';
@@ -25,6 +26,7 @@ async function serving(clock: ManualClock) {
   const parts: PipelineParts = {
     clock,
     resources,
+    dialect: orch,
     authenticator: { authenticate: () => anonymousUser },
     authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
     inFlightMax: { reads: 2, writes: 2 },

@@ -1,17 +1,34 @@
-import { StatusError } from '../../meta/status-error.ts';
-import type { Stage } from '../request-context.ts';
-
-/** Headers by which a client asks to be served as somebody else. */
-const headers = ['impersonate-user', 'impersonate-group', 'impersonate-uid'];
+import { impersonationPrefix, isImpersonationHeader } from '../../authn/identity-headers.ts';
+import { impersonatedUser, impersonationAttributes, readImpersonation } from '../../authn/impersonation.ts';
+import { forbidden } from '../../authz/authorizer.ts';
+import type { ResourceAttributes } from '../../request/attributes.ts';
+import type { RequestContext, Stage } from '../request-context.ts';
+import type { PipelineParts } from './parts.ts';
 
 /**
- * Nobody can be impersonated yet. The headers are refused rather than ignored: a client that asks to act as somebody
- * with fewer rights, or a proxy that speaks for its users, must not act with its own instead.
+ * Serves the request as somebody else where the sender asks for it and may do so (spec section 5.1): each part of the
+ * identity is asked about, and the first that is not allowed is the answer. Everything behind sees the impersonated user
+ * only; the sender is kept for the log and the audit.
  */
-export const impersonate = (): Stage => ({
-  name: 'impersonate',
-  run({ exchange }) {
-    const asked = headers.find((name) => exchange.header(name) !== undefined);
-    if (asked !== undefined) throw new StatusError('Forbidden', `impersonation is not served: header ${asked}`);
-  },
-});
+export function impersonate({ authorizer, dialect }: Pick<PipelineParts, 'authorizer' | 'dialect'>): Stage {
+  const require = async ({ user }: RequestContext, attributes: ResourceAttributes): Promise<void> => {
+    const { verdict, reason } = await authorizer.authorize(attributes, user);
+    if (verdict !== 'allow') throw forbidden(attributes, user, reason);
+  };
+  const become = async (context: RequestContext): Promise<void> => {
+    const { exchange } = context;
+    const impersonation = readImpersonation(exchange);
+    exchange.hideHeaders(isImpersonationHeader);
+    if (!impersonation) return;
+    for (const attributes of impersonationAttributes(impersonation, dialect)) {
+      await require(context, attributes);
+      exchange.signal.throwIfAborted();
+    }
+    context.impersonatedBy = context.user;
+    context.user = impersonatedUser(impersonation);
+  };
+  return {
+    name: 'impersonate',
+    run: (context) => (context.exchange.hasHeaderBeginning(impersonationPrefix) ? become(context) : undefined),
+  };
+}

@@ -1,0 +1,100 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import { parseTime } from '../schema/time.ts';
+import { asAuthenticated, type TokenAuthenticator, type TokenIdentity } from './authenticator.ts';
+
+/** The two parts of a token (spec section 5.4): an id that may be shown, and a secret. */
+const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
+const groupPattern = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
+const everybody = 'system:bootstrappers';
+
+/** Keys of the Secret. */
+const keys = {
+  id: 'token-id',
+  secret: 'token-secret',
+  expiration: 'expiration',
+  authentication: 'usage-bootstrap-authentication',
+  groups: 'auth-extra-groups',
+} as const;
+
+export interface BootstrapTokenOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** The Secret of that name in the system namespace; undefined where there is none. */
+  readonly secret: (name: string) => ApiObject | undefined | Promise<ApiObject | undefined>;
+}
+
+/**
+ * Knows the tokens with which new nodes introduce themselves (spec section 5.4, `--enable-bootstrap-token-auth`). Each has
+ * a Secret, which must be of the right type, not about to be deleted, not expired, meant for authentication, and with
+ * nothing in it that is wrong.
+ *
+ * Who does not have the secret learns nothing: whether there is a token of that id, and what is wrong with it, changes
+ * neither the error nor the work. Who has it is told.
+ */
+export function bootstrapTokenAuthenticator({ dialect, clock, secret }: BootstrapTokenOptions): TokenAuthenticator {
+  const type = `bootstrap.${dialect.domain}/token`;
+  const identify = (id: string, given: string, found: ApiObject | undefined): TokenIdentity => {
+    const data = readData(found);
+    if (!sameText(data(keys.secret), given)) throw new Error(`there is no bootstrap token ${id} with that secret`);
+    const problem = findProblem({ id, type, found, data, now: clock.now() });
+    if (problem !== undefined) throw new Error(`bootstrap token ${id}: ${problem}`);
+    const groups = new Set([everybody, ...extraGroups(data)]);
+    return {
+      user: asAuthenticated({ username: `system:bootstrap:${id}`, uid: '', groups: [...groups].sort(), extra: {} }),
+    };
+  };
+  return {
+    authenticateToken(token) {
+      const [, id, given] = tokenPattern.exec(token) ?? [];
+      if (id === undefined || given === undefined) return undefined;
+      const found = secret(`bootstrap-token-${id}`);
+      if (found instanceof Promise) return found.then((late) => identify(id, given, late));
+      return identify(id, given, found);
+    },
+  };
+}
+
+/** The text of a key; '' where it is not there. */
+type Data = (key: string) => string;
+
+function readData(secret: ApiObject | undefined): Data {
+  const data = secret?.['data'];
+  return (key) => {
+    const value = typeof data === 'object' && data !== null && Object.hasOwn(data, key) ? data[key as never] : '';
+    return Buffer.from(String(value), 'base64').toString();
+  };
+}
+
+/** Compares hashes: the time it takes says nothing of either text, nor of their lengths. */
+const sameText = (one: string, other: string): boolean =>
+  timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
+
+/** What keeps a token from being used whose secret is right. */
+function findProblem(token: {
+  readonly id: string;
+  readonly type: string;
+  readonly found: ApiObject | undefined;
+  readonly data: Data;
+  readonly now: number;
+}): string | undefined {
+  const { id, type, found, data, now } = token;
+  if (found?.['type'] !== type) return `its Secret is not of the type ${type}`;
+  if (found.metadata.deletionTimestamp !== undefined) return 'its Secret is being deleted';
+  if (data(keys.id) !== id) return `${keys.id} of its Secret is another`;
+  if (hasExpired(data(keys.expiration), now)) return 'it has expired';
+  if (data(keys.authentication) !== 'true') return `it is not for authentication: ${keys.authentication} is not true`;
+  const odd = extraGroups(data).find((group) => !groupPattern.test(group));
+  return odd === undefined ? undefined : `${keys.groups} has ${JSON.stringify(odd)}, which is no group for it`;
+}
+
+/** A time that cannot be read has passed. */
+const hasExpired = (expiration: string, now: number): boolean =>
+  expiration !== '' && !((parseTime(expiration) ?? Number.NEGATIVE_INFINITY) > now);
+
+const extraGroups = (data: Data): readonly string[] => {
+  const groups = data(keys.groups);
+  return groups === '' ? [] : groups.split(',');
+};

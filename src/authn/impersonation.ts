@@ -1,0 +1,140 @@
+import type { Dialect } from '../dialect/dialect.ts';
+import { badRequest } from '../meta/status-error.ts';
+import type { ResourceAttributes } from '../request/attributes.ts';
+import { anonymousUser, groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
+import { isDnsLabel, isDnsSubdomain } from '../schema/formats.ts';
+import { extraKey, headerText } from './header-text.ts';
+import { impersonationPrefix, isImpersonationHeader } from './identity-headers.ts';
+
+/** As whom a request wants to be served. */
+export interface Impersonation {
+  readonly username: string;
+  /** '' where none was named. */
+  readonly uid: string;
+  /** In the order in which they were sent. */
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The headers of a request. */
+export interface ImpersonationHeaders {
+  headerLines(name: string): readonly string[];
+  headerNames(): readonly string[];
+}
+
+const headers = {
+  user: `${impersonationPrefix}user`,
+  uid: `${impersonationPrefix}uid`,
+  group: `${impersonationPrefix}group`,
+  extra: `${impersonationPrefix}extra-`,
+} as const;
+
+/**
+ * Reads `Impersonate-User`, `-Uid`, `-Group` (each line is one group, commas are part of it) and `-Extra-<key>`. An empty
+ * user or uid is none. Undefined where nobody is to be impersonated.
+ *
+ * @throws BadRequest for other impersonation headers without a user, for such headers that nobody knows, and for what is
+ * not UTF-8. Published servers answer 500 to the first and overlook the second; but the mistake is the client's, and who
+ * asks to be somebody else must not be served as himself.
+ */
+export function readImpersonation(request: ImpersonationHeaders): Impersonation | undefined {
+  const names = request.headerNames().filter(isImpersonationHeader);
+  const unknown = names.find((name) => !isKnown(name));
+  if (unknown !== undefined) throw badRequest(`header ${JSON.stringify(unknown)} is no impersonation header`);
+  const [username = ''] = texts(request, headers.user);
+  const [uid = ''] = texts(request, headers.uid);
+  const groups = texts(request, headers.group);
+  const extra = readExtra(request, names);
+  if (username !== '') return { username, uid, groups, extra };
+  if (uid === '' && groups.length === 0 && Object.keys(extra).length === 0) return undefined;
+  throw badRequest(
+    'uid, groups or extra values cannot be impersonated without a user: header Impersonate-User is missing',
+  );
+}
+
+const isKnown = (name: string): boolean =>
+  name === headers.user || name === headers.uid || name === headers.group || name.startsWith(headers.extra);
+
+function readExtra(request: ImpersonationHeaders, names: readonly string[]): Impersonation['extra'] {
+  const extra = new Map<string, string[]>();
+  for (const name of names) {
+    if (!name.startsWith(headers.extra)) continue;
+    const key = extraKey(name.slice(headers.extra.length));
+    const values = extra.get(key) ?? [];
+    values.push(...texts(request, name));
+    extra.set(key, values);
+  }
+  return Object.fromEntries(extra);
+}
+
+const texts = (request: ImpersonationHeaders, name: string): readonly string[] =>
+  request.headerLines(name).map((line) => {
+    const text = headerText(line);
+    if (text === undefined) throw badRequest(`the value of header ${name} is not UTF-8`);
+    return text;
+  });
+
+/**
+ * What the sender must be allowed to do, each with the verb `impersonate`, in the order in which it is asked: the user or
+ * the service account, each group, each extra value, the uid.
+ */
+export function impersonationAttributes(
+  { username, uid, groups, extra }: Impersonation,
+  dialect: Dialect,
+): readonly ResourceAttributes[] {
+  const account = serviceAccount(username);
+  const authentication = { ...nothing, group: dialect.group('authentication'), version: 'v1' };
+  return [
+    account
+      ? { ...nothing, resource: 'serviceaccounts', ...account }
+      : { ...nothing, resource: 'users', name: username },
+    ...groups.map((name) => ({ ...nothing, resource: 'groups', name })),
+    ...Object.entries(extra).flatMap(([subresource, values]) =>
+      values.map((name) => ({ ...authentication, resource: 'userextras', subresource, name })),
+    ),
+    ...(uid === '' ? [] : [{ ...authentication, resource: 'uids', name: uid }]),
+  ];
+}
+
+/** Users and groups are no objects: published servers ask about them without a version. */
+const nothing = {
+  type: 'resource',
+  verb: 'impersonate',
+  group: '',
+  version: '',
+  resource: '',
+  subresource: '',
+  namespace: '',
+  name: '',
+} as const;
+
+const accountPrefix = 'system:serviceaccount:';
+
+/** The service account that a user name stands for; undefined where it is somebody else's, or no account can have it. */
+function serviceAccount(username: string): { readonly namespace: string; readonly name: string } | undefined {
+  if (!username.startsWith(accountPrefix)) return undefined;
+  const [namespace = '', name = '', ...more] = username.slice(accountPrefix.length).split(':');
+  if (more.length > 0 || isDnsLabel(namespace).length > 0 || isDnsSubdomain(name).length > 0) return undefined;
+  return { namespace, name };
+}
+
+/** The user that the request is served as, once all of it is allowed. */
+export function impersonatedUser(impersonation: Impersonation): UserInfo {
+  const { username, uid, extra } = impersonation;
+  const groups = groupsOf(impersonation);
+  return { username, uid, groups: [...groups, ...addedGroups(username, groups)], extra };
+}
+
+/** Groups that were named are all; of a service account the others are known. */
+function groupsOf({ username, groups }: Impersonation): readonly string[] {
+  const account = serviceAccount(username);
+  if (groups.length > 0 || !account) return groups;
+  return ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`];
+}
+
+/** Everybody is in one of these two groups; who names one chooses it. */
+function addedGroups(username: string, groups: readonly string[]): readonly string[] {
+  if (groups.includes(groupUnauthenticated)) return [];
+  if (username === anonymousUser.username) return [groupUnauthenticated];
+  return groups.includes(groupAuthenticated) ? [] : [groupAuthenticated];
+}

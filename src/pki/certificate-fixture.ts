@@ -1,0 +1,95 @@
+import { createPublicKey, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
+import * as der from './der.ts';
+import { generateKey, keyToPem } from './keys.ts';
+
+/** For tests: certificates of every make, those too that this program would never issue. */
+export interface MadeCertificate {
+  readonly certificate: X509Certificate;
+  readonly privateKey: KeyObject;
+  /** PEM texts. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface CertificateRecipe {
+  /** The common name; several stand in that order. */
+  readonly name?: string | readonly string[];
+  readonly organizations?: readonly string[];
+  /** Who signs. Absent: itself. */
+  readonly issuer?: MadeCertificate;
+  /** Of the certificate's own key pair: that of another one. Absent: a new one. */
+  readonly keyOf?: MadeCertificate;
+  /** Adds basic constraints, and that it may sign certificates. */
+  readonly authority?: boolean | { readonly pathLength: number };
+  /** Extended usages as object identifiers; absent: any use. */
+  readonly uses?: readonly string[];
+  /** A critical extension with nothing in it, by its object identifier. */
+  readonly criticalExtension?: string;
+  /** Without extensions. */
+  readonly version1?: boolean;
+  /** Wall-clock milliseconds. */
+  readonly notBefore?: number;
+  readonly notAfter?: number;
+}
+
+export const forClients = '1.3.6.1.5.5.7.3.2';
+export const forServers = '1.3.6.1.5.5.7.3.1';
+
+const hourMs = 3600_000;
+const algorithm = der.sequence(der.objectIdentifier('1.2.840.10045.4.3.2'));
+
+export function makeCertificate(recipe: CertificateRecipe): MadeCertificate {
+  const privateKey = recipe.keyOf?.privateKey ?? generateKey();
+  const subject = encodeName(recipe);
+  const { notBefore = Date.now() - hourMs, notAfter = Date.now() + hourMs, issuer } = recipe;
+  const body = der.sequence(
+    ...(recipe.version1 ? [] : [der.explicit(0, der.unsignedInteger(Buffer.from([2])))]),
+    der.unsignedInteger(randomBytes(8)),
+    algorithm,
+    issuer ? subjectOf(issuer.certificate) : subject,
+    der.sequence(der.time(notBefore), der.time(notAfter)),
+    subject,
+    createPublicKey(privateKey).export({ type: 'spki', format: 'der' }),
+    ...(recipe.version1 ? [] : [der.explicit(3, der.sequence(...extensions(recipe)))]),
+  );
+  const signature = sign('sha256', body, issuer?.privateKey ?? privateKey);
+  const certificate = new X509Certificate(der.sequence(body, algorithm, der.bitString(signature)));
+  return { certificate, privateKey, cert: certificate.toString(), key: keyToPem(privateKey) };
+}
+
+function encodeName({ name = 'someone', organizations = [] }: CertificateRecipe): Buffer {
+  const part = (type: string, value: string): Buffer =>
+    der.setOf(der.sequence(der.objectIdentifier(type), der.utf8String(value)));
+  return der.sequence(
+    ...organizations.map((each) => part('2.5.4.10', each)),
+    ...[name].flat().map((each) => part('2.5.4.3', each)),
+  );
+}
+
+function subjectOf(certificate: X509Certificate): Buffer {
+  const body = der.readAll(certificate.raw)[0]?.content ?? Buffer.alloc(0);
+  const fields = der.readAll(der.readAll(body)[0]?.content ?? Buffer.alloc(0));
+  return fields[fields[0]?.tag === 0xa0 ? 5 : 4]?.whole ?? Buffer.alloc(0);
+}
+
+function extensions({ authority, uses, criticalExtension }: CertificateRecipe): Buffer[] {
+  const extension = (id: string, value: Uint8Array, critical: boolean): Buffer =>
+    der.sequence(der.objectIdentifier(id), ...(critical ? [der.boolean(true)] : []), der.octetString(value));
+  const length = typeof authority === 'object' ? [der.unsignedInteger(Buffer.from([authority.pathLength]))] : [];
+  return [
+    // Digital signature, and for authorities the signing of certificates.
+    extension('2.5.29.15', der.namedBits(authority ? [0, 5] : [0]), true),
+    extension('2.5.29.19', authority ? der.sequence(der.boolean(true), ...length) : der.sequence(), true),
+    ...(uses ? [extension('2.5.29.37', der.sequence(...uses.map(der.objectIdentifier)), false)] : []),
+    ...(criticalExtension ? [extension(criticalExtension, der.sequence(), true)] : []),
+  ];
+}
+
+/** The certificate as a connection has it on which the client sent those others behind it. */
+export function sentWith(leaf: MadeCertificate, ...others: readonly MadeCertificate[]): X509Certificate {
+  const chain = [leaf, ...others].map(({ certificate }) => new X509Certificate(certificate.raw));
+  for (const [at, certificate] of chain.entries()) {
+    Object.defineProperty(certificate, 'issuerCertificate', { value: chain[at + 1] });
+  }
+  return chain[0] as X509Certificate;
+}
