@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Dialect } from '../../../dialect/dialect.ts';
+import { dialects } from '../../../dialect/dialects.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import { attributesOf } from '../../attributes-harness.ts';
+import { admissionChain } from '../../chain.ts';
+import { nodeRestriction } from './node-restriction.ts';
+
+/** For tests: writes by the agent of node n1, whose pod `ns/mine` is. */
+export type Write = NonNullable<Parameters<typeof attributesOf>[0]>;
+
+const objectOf = (metadata: ApiObject['metadata'], spec: object): ApiObject =>
+  ({ apiVersion: 'v1', kind: 'Any', metadata, spec }) as ApiObject;
+
+const pods: Readonly<Record<string, ApiObject>> = {
+  'ns/mine': objectOf({ namespace: 'ns', name: 'mine', uid: 'uid-mine' }, { nodeName: 'n1' }),
+  'ns/theirs': objectOf({ namespace: 'ns', name: 'theirs', uid: 'uid-theirs' }, { nodeName: 'n2' }),
+  'ns/waiting': objectOf({ namespace: 'ns', name: 'waiting', uid: 'uid-waiting' }, {}),
+};
+const nodes: Readonly<Record<string, ApiObject>> = { n1: objectOf({ name: 'n1', uid: 'uid-n1' }, {}) };
+
+const commonNames: Readonly<Record<string, string>> = {
+  n1: 'system:node:n1',
+  n2: 'system:node:n2',
+  jane: 'jane',
+  none: '',
+};
+
+interface Setting {
+  readonly dialect?: Dialect;
+  readonly username?: string;
+  readonly groups?: readonly string[];
+}
+
+/** Throws the refusal. */
+export async function admit(write: Write, setting: Setting = {}): Promise<void> {
+  const { dialect = dialects.orch, username = 'system:node:n1', groups = ['system:nodes'] } = setting;
+  const chain = admissionChain([
+    nodeRestriction({
+      dialect,
+      pod: async (namespace, name) => pods[`${namespace}/${name}`],
+      node: (name) => nodes[name],
+      commonName: (request) => {
+        const found = commonNames[request];
+        if (found === undefined) throw new Error('not a request');
+        return found;
+      },
+    }),
+  ]);
+  const attributes = { ...attributesOf(write), user: { username, uid: '', groups, extra: {} } };
+  const before = structuredClone(attributes.object);
+  await chain.mutate(attributes);
+  await chain.validate(attributes);
+  assert.deepEqual(attributes.object, before, 'the object is left as it is');
+}
+
+type Row = readonly (readonly [what: string, write: Write, refusal: string])[];
+
+/** '' for what is admitted, else what the refusal says after `... is forbidden: `. */
+export function check(rows: Row, setting: Setting = {}): void {
+  for (const [what, write, refusal] of rows) {
+    it(what, async () => {
+      const done = admit(write, setting);
+      if (refusal === '') await done;
+      else {
+        await assert.rejects(done, (error) => {
+          assert.ok(error instanceof StatusError);
+          assert.equal(error.reason, 'Forbidden');
+          assert.equal(error.message.slice(error.message.indexOf(' is forbidden: ') + 15), refusal);
+          return true;
+        });
+      }
+    });
+  }
+}
+
+/** What a mirror pod of node n1 is owned by. */
+export const owner = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'uid-n1', controller: true };
