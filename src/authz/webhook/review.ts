@@ -85,7 +85,7 @@ export function reviewBody(
 ): string {
   const { resourceAttributes, nonResourceAttributes, user, groups, extra, uid } = spec;
   const sent = withoutEmpty({
-    resourceAttributes: resourceAttributes && withoutEmpty(resourceAttributes),
+    resourceAttributes: resourceAttributes && sentResource(resourceAttributes),
     nonResourceAttributes: nonResourceAttributes && withoutEmpty(nonResourceAttributes),
     user,
     [version === 'v1' ? 'groups' : 'group']: groups,
@@ -94,6 +94,16 @@ export function reviewBody(
   });
   return JSON.stringify({ apiVersion, kind: 'SubjectAccessReview', spec: sent });
 }
+
+function sentResource({ fieldSelector, labelSelector, ...rest }: ReviewedResource): object {
+  return withoutEmpty({
+    ...rest,
+    fieldSelector: fieldSelector && sentSelector(fieldSelector),
+    labelSelector: labelSelector && sentSelector(labelSelector),
+  });
+}
+
+const sentSelector = ({ requirements }: ReviewedSelector): object => ({ requirements: requirements.map(withoutEmpty) });
 
 const withoutEmpty = (fields: object): object =>
   Object.fromEntries(
