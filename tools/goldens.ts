@@ -32,6 +32,8 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
   const documents = new ApiDocuments(dialect, new ResourceRegistry(all, cache), () => '127.0.0.1:6443');
   const lease = dialect.group('coordination');
   const rbac = dialect.group('rbac.authorization');
+  const authentication = dialect.group('authentication');
+  const authorization = dialect.group('authorization');
   const named: Readonly<Record<string, ApiDocument | undefined>> = {
     api: documents.coreVersions(),
     apis: documents.groupList(),
@@ -39,11 +41,15 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
     'apis-coordination': documents.group(lease),
     'apis-coordination-v1': documents.resourceList(lease, 'v1'),
     'apis-rbac-v1': documents.resourceList(rbac, 'v1'),
+    'apis-authentication-v1': documents.resourceList(authentication, 'v1'),
+    'apis-authorization-v1': documents.resourceList(authorization, 'v1'),
     'aggregated-api': documents.aggregated('api'),
     'aggregated-apis': documents.aggregated('apis'),
     'openapi-v3-api-v1': documents.openapi('', 'v1'),
     'openapi-v3-apis-coordination-v1': documents.openapi(lease, 'v1'),
     'openapi-v3-apis-rbac-v1': documents.openapi(rbac, 'v1'),
+    'openapi-v3-apis-authentication-v1': documents.openapi(authentication, 'v1'),
+    'openapi-v3-apis-authorization-v1': documents.openapi(authorization, 'v1'),
     'openapi-v2': documents.openapiV2(),
   };
   await cache.close();

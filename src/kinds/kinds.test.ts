@@ -27,7 +27,10 @@ function structs(schema: Schema, found = new Set<StructSchema>()): Set<StructSch
   return found;
 }
 
-const roots = [...all.map(({ schema }) => schema), deleteOptions, labelSelector, listMeta, status];
+const bodies = all.flatMap(({ subresources }) =>
+  subresources.flatMap((subresource) => (subresource.type === 'action' ? [subresource.body.schema] : [])),
+);
+const roots = [...all.map(({ schema }) => schema), ...bodies, deleteOptions, labelSelector, listMeta, status];
 const everyStruct = new Set(roots.flatMap((root) => [...structs(root)]));
 
 test('kinds: what registries and clients go by', () => {
@@ -45,13 +48,19 @@ test('kinds: what registries and clients go by', () => {
     ['Node', 'nodes', 'no', 'Cluster', 'status', '0100'],
     ['Pod', 'pods', 'po', 'Namespaced', 'status,ephemeralcontainers,binding,eviction', '0110'],
     ['Secret', 'secrets', '', 'Namespaced', '', '0100'],
-    ['ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', '', '1110'],
+    ['ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', 'token', '1110'],
     ['Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['Lease', 'leases', '', 'Namespaced', '', '1000'],
     ['Role', 'roles', '', 'Namespaced', '', '1100'],
     ['RoleBinding', 'rolebindings', '', 'Namespaced', '', '1100'],
     ['ClusterRole', 'clusterroles', '', 'Cluster', '', '1100'],
     ['ClusterRoleBinding', 'clusterrolebindings', '', 'Cluster', '', '1100'],
+    ['TokenReview', 'tokenreviews', '', 'Cluster', '', '0000'],
+    ['SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],
+    ['SelfSubjectAccessReview', 'selfsubjectaccessreviews', '', 'Cluster', '', '0000'],
+    ['SelfSubjectRulesReview', 'selfsubjectrulesreviews', '', 'Cluster', '', '0000'],
+    ['SubjectAccessReview', 'subjectaccessreviews', '', 'Cluster', '', '0000'],
+    ['LocalSubjectAccessReview', 'localsubjectaccessreviews', '', 'Namespaced', '', '0000'],
   ]);
 });
 
@@ -127,6 +136,19 @@ const numbers: readonly (readonly [string, Readonly<Record<string, number>>])[] 
   ['RoleRef', { apiGroup: 1, kind: 2, name: 3 }],
   ['ClusterRole', { metadata: 1, rules: 2, aggregationRule: 3 }],
   ['RoleBinding', { metadata: 1, subjects: 2, roleRef: 3 }],
+  ['TokenRequestSpec', { audiences: 1, boundObjectRef: 3, expirationSeconds: 4 }],
+  ['TokenRequestStatus', { token: 1, expirationTimestamp: 2 }],
+  ['BoundObjectReference', { kind: 1, apiVersion: 2, name: 3, uid: 4 }],
+  ['TokenReviewStatus', { authenticated: 1, user: 2, error: 3, audiences: 4 }],
+  ['UserInfo', { username: 1, uid: 2, groups: 3, extra: 4 }],
+  ['SelfSubjectReview', { metadata: 1, status: 2 }],
+  ['SubjectAccessReviewStatus', { allowed: 1, reason: 2, evaluationError: 3, denied: 4 }],
+  [
+    'SubjectAccessReviewSpec',
+    { resourceAttributes: 1, nonResourceAttributes: 2, user: 3, groups: 4, extra: 5, uid: 6 },
+  ],
+  ['NonResourceAttributes', { path: 1, verb: 2 }],
+  ['SubjectRulesReviewStatus', { resourceRules: 1, nonResourceRules: 2, incomplete: 3, evaluationError: 4 }],
   ['LeaseSpec', { holderIdentity: 1, renewTime: 4, leaseTransitions: 5, preferredHolder: 7 }],
 ];
 

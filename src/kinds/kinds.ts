@@ -1,4 +1,10 @@
 import type { Dialect } from '../dialect/dialect.ts';
+import { selfSubjectReview } from './authentication/self-subject-review.ts';
+import { tokenReview } from './authentication/token-review.ts';
+import { localSubjectAccessReview } from './authorization/local-subject-access-review.ts';
+import { selfSubjectAccessReview } from './authorization/self-subject-access-review.ts';
+import { selfSubjectRulesReview } from './authorization/self-subject-rules-review.ts';
+import { subjectAccessReview } from './authorization/subject-access-review.ts';
 import { lease } from './coordination/lease.ts';
 import { configMap } from './core/config-map.ts';
 import { event } from './core/event.ts';
@@ -9,15 +15,23 @@ import { pod } from './core/pod/pod.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import type { Kind } from './kind.ts';
+import { type PowersSource, withoutPowers } from './powers.ts';
 import { clusterRole } from './rbac/cluster-role.ts';
 import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
 import { role } from './rbac/role.ts';
 import { roleBinding } from './rbac/role-binding.ts';
 
-/** All kinds that are built in, under the names of a dialect. */
-export const kinds = (dialect: Dialect): readonly Kind[] => [
-  ...[configMap, namespace, node, pod, secret, serviceAccount].map((make) => withFinalizerRule(make(dialect))),
+/** All kinds that are built in, under the names of a dialect. `powers` is asked by requests only. */
+export const kinds = (dialect: Dialect, powers: PowersSource = withoutPowers): readonly Kind[] => [
+  ...[configMap, namespace, node, pod, secret].map((make) => withFinalizerRule(make(dialect))),
+  withFinalizerRule(serviceAccount(dialect, powers)),
   event(dialect),
   lease(dialect),
   ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
+  tokenReview(dialect, powers),
+  selfSubjectReview(dialect),
+  selfSubjectAccessReview(dialect, powers),
+  selfSubjectRulesReview(dialect, powers),
+  subjectAccessReview(dialect, powers),
+  localSubjectAccessReview(dialect, powers),
 ];

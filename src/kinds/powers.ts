@@ -14,14 +14,14 @@ export interface KindPowers {
    * somebody does and it does not hold: the error says why and never contains the token.
    */
   authenticateToken(token: string, audiences: readonly string[]): Promise<AuthenticatedToken | undefined>;
-  /** What the chain of authorizers says. Does not reject: what went wrong is in the answer. */
-  authorize(user: UserInfo, attributes: Attributes): Promise<AccessDecision>;
+  /** What the chain of authorizers says; what went wrong on the way is in the answer. */
+  authorize(user: UserInfo, attributes: Attributes): AccessDecision | Promise<AccessDecision>;
   /** What a user may do in a namespace and outside of namespaces. */
-  rulesFor(user: UserInfo, namespace: string): Promise<AccessRules>;
-  /** How long a token will be valid for which so many seconds were asked. Issues nothing. */
-  tokenLifetime(question: TokenLifetimeQuestion): TokenLifetime;
-  /** Signs a token for a service account. */
-  issueToken(claim: TokenClaim): Promise<string>;
+  rulesFor(user: UserInfo, namespace: string): AccessRules | Promise<AccessRules>;
+  /** How long a token will be valid. Issues nothing. */
+  tokenLifetime(request: TokenLifetimeRequest): TokenLifetime;
+  /** Signs a token for a service account. Whoever asks has made sure that the account and what it is bound to exist. */
+  issueToken(grant: TokenGrant): IssuedToken | Promise<IssuedToken>;
   /** An object of the core group, not older than any write acknowledged before the call; undefined where there is none. */
   object(resource: string, namespace: string, name: string): Promise<ApiObject | undefined>;
 }
@@ -57,7 +57,8 @@ export interface AccessRules {
   readonly errors: readonly string[];
 }
 
-export interface TokenLifetimeQuestion {
+export interface TokenLifetimeRequest {
+  /** As asked, defaulted and validated. */
   readonly expirationSeconds: number;
   readonly audiences: readonly string[];
   readonly boundToPod: boolean;
@@ -68,28 +69,39 @@ export interface TokenLifetime {
   /** What the client is told: what it asked for, or the most that it may have. */
   readonly expirationSeconds: number;
   /** How long the token is valid: longer, where clients that never read it again are given time to change (KEP-1205). */
-  readonly validSeconds: number;
+  readonly lifetimeSeconds: number;
   /** From when on the use of the token is to be warned of; only where it is valid for longer than was told. */
   readonly warnAfterSeconds?: number;
+  /** For the client, as text of a `Warning` header. */
+  readonly warning?: string;
 }
 
-/** Something that a token names. */
-export interface TokenReference {
+/** An object, and no other of its name. */
+export interface ObjectIdentity {
   readonly name: string;
-  /** Absent where it is not there: the name is all that is known. */
-  readonly uid?: string;
+  readonly uid: string;
 }
 
-/** What a token says beside who issued it, and when. */
-export interface TokenClaim {
-  readonly namespace: string;
-  readonly account: Required<TokenReference>;
+/** What a token ends with. */
+export type TokenBinding =
+  | (ObjectIdentity & {
+      readonly kind: 'pod';
+      /** Where the pod runs, once that is known; without uid where there is no such node. */
+      readonly node?: { readonly name: string; readonly uid?: string };
+    })
+  | (ObjectIdentity & { readonly kind: 'secret' | 'node' });
+
+export interface TokenGrant extends Pick<TokenLifetime, 'lifetimeSeconds' | 'warnAfterSeconds'> {
+  readonly account: ObjectIdentity & { readonly namespace: string };
+  readonly binding?: TokenBinding;
+  /** One at least. */
   readonly audiences: readonly string[];
-  readonly lifetime: TokenLifetime;
-  /** The token goes with what it is bound to. A pod's node is no more than told. */
-  readonly pod?: TokenReference;
-  readonly secret?: TokenReference;
-  readonly node?: TokenReference;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  /** From when on its times count. Seconds since the Unix epoch. */
+  readonly issuedAt: number;
 }
 
 /** Gives the powers at the time of a request. */

@@ -1,5 +1,5 @@
 import { withAnonymous } from '../authn/anonymous.ts';
-import type { Authenticator } from '../authn/authenticator.ts';
+import type { Authenticator, TokenAuthenticator } from '../authn/authenticator.ts';
 import { bearerAuthenticator, tokenUnion } from '../authn/bearer.ts';
 import { clientCertificateAuthenticator } from '../authn/client-certificate.ts';
 import { staticTokenAuthenticator } from '../authn/static-token.ts';
@@ -21,9 +21,12 @@ import { inProcessTransport } from '../client/in-process.ts';
 import { startControllers } from '../controllers/controllers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { listen } from '../http/listener.ts';
+import type { Kind } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
+import type { KindPowers } from '../kinds/powers.ts';
+import { authoritiesOf, TrustPool } from '../pki/trust-pool.ts';
 import { Registry } from '../registry/registry.ts';
-import { keyPrefix, ResourceRegistry, type ServedResource } from '../registry/resource-registry.ts';
+import { cachedResources, ResourceRegistry, type ServedResource } from '../registry/resource-registry.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { openStore } from '../store/open.ts';
@@ -35,6 +38,7 @@ import { Compactor } from './compactor.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
 import { ensureDefaultPolicy } from './default-policy.ts';
 import { Health } from './health.ts';
+import { kindPowers } from './kind-powers.ts';
 import { servePipeline, stages } from './pipeline.ts';
 import { openRbac, servedRbac } from './rbac.ts';
 import { Responder } from './responder.ts';
@@ -51,7 +55,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     shutdown.add('store', () => store.close());
     await claimStore(store, dialect.name);
     const metrics = new Metrics();
-    const { cache, resources } = await openCache(config, store, clock, metrics);
+    let powers: KindPowers | undefined;
+    const all = kinds(dialect, () => powers ?? notYet());
+    const { cache, resources } = await openCache(config, { all, store, clock, metrics });
     shutdown.add('cache', () => cache.close());
     const held = new ClosableStack();
     shutdown.add('timers', () => held.close());
@@ -67,6 +73,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       cacheInStep: () => cache.revision > 0,
       storeTrouble: storeHealth(store, clock),
     });
+    const tokens = tokenUnion([staticTokenAuthenticator(config.authentication.staticTokens)], []);
+    powers = kindPowers({ authorizer, rules: rbac.index, tokens, apiAudiences: [], cache, resources });
     const inProcess = new WeakMap<Exchange, UserInfo>();
     const responder = new Responder({
       config,
@@ -77,11 +85,14 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       metrics,
       serverAddress: () => (shutdown.listener ? `${shutdown.listener.address}:${shutdown.listener.port}` : ''),
     });
+    const { clientAuthorities } = config.authentication;
+    const clients = clientAuthorities.length > 0 ? new TrustPool(clientAuthorities.join('\n'), clock) : undefined;
     const handle = servePipeline(
       stages({
         clock,
         resources: held,
-        authenticator: authenticatorOf(config, clock, inProcess),
+        dialect,
+        authenticator: authenticatorOf(config, clients, tokens, inProcess),
         authorizer,
         inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax },
         refuse: (context, error) => responder.refuse(context, error),
@@ -89,12 +100,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       }),
       (context, error) => responder.refuse(context, error),
     );
-    const { clientAuthorities } = config.authentication;
     const listener = await listen({
       tls: {
         cert: config.serving.certificate,
         key: config.serving.key,
-        ...(clientAuthorities.length > 0 && { ca: clientAuthorities.join('\n') }),
+        ...(clients && { ca: authoritiesOf([clients]) }),
       },
       address: config.listen.address,
       port: config.listen.port,
@@ -141,22 +151,27 @@ function counter(metrics: Metrics, name: string, help: string): { inc(): void } 
   return { inc: () => series.add({}) };
 }
 
+/** Requests come after the start. */
+function notYet(): never {
+  throw new Error('the server has not started yet');
+}
+
+interface CacheNeeds {
+  readonly all: readonly Kind[];
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
 async function openCache(
-  { dialect, logger }: ServerConfig,
-  store: Store,
-  clock: Clock,
-  metrics: Metrics,
+  { logger }: ServerConfig,
+  { all, store, clock, metrics }: CacheNeeds,
 ): Promise<{ readonly cache: WatchCache; readonly resources: ResourceRegistry }> {
-  const all = kinds(dialect);
   const cache = createWatchCache({
     store,
     clock,
     logger,
-    resources: all.map((kind) => ({
-      prefix: keyPrefix(kind),
-      namespaced: kind.scope === 'Namespaced',
-      selectableFields: kind.selectableFields,
-    })),
+    resources: cachedResources(all),
     metrics: {
       reloads: counter(metrics, 'orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
       slowWatches: counter(
@@ -209,15 +224,16 @@ function openRegistry({ config, store, cache, resources, clock, authorizer, rbac
 
 function authenticatorOf(
   { dialect, authentication }: ServerConfig,
-  clock: Clock,
+  clients: TrustPool | undefined,
+  tokens: TokenAuthenticator,
   inProcess: WeakMap<Exchange, UserInfo>,
 ) {
   const own: Authenticator = { authenticate: (credentials) => inProcess.get(credentials as Exchange) };
   return withAnonymous(
     unionAuthenticator([
       own,
-      clientCertificateAuthenticator(dialect, clock),
-      bearerAuthenticator(tokenUnion([staticTokenAuthenticator(authentication.staticTokens)], []), []),
+      ...(clients ? [clientCertificateAuthenticator({ dialect, pool: clients })] : []),
+      bearerAuthenticator(tokens, []),
     ]),
     authentication.anonymous ? 'allow' : 'refuse',
   );

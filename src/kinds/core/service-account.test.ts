@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
+import { withoutPowers } from '../powers.ts';
 import { create, read, row, update } from '../strategy-harness.ts';
 import { serviceAccount } from './service-account.ts';
 
-const kind = serviceAccount(orch);
+const kind = serviceAccount(orch, withoutPowers);
 
 test('ServiceAccount: only the names of secrets are kept', () => {
   const sent = {

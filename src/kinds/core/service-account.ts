@@ -4,8 +4,10 @@ import { boolean, type Infer, list, optional } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import type { PowersSource } from '../powers.ts';
 import { typed } from '../typed.ts';
 import { localObjectReference, objectReference } from './references.ts';
+import { serviceAccountToken } from './service-account-token.ts';
 
 const schema = kindSchema('api.core.v1.ServiceAccount', 'An identity for programs, and the secrets that go with it.', {
   secrets: optional(
@@ -39,7 +41,7 @@ function keepNames(object: ApiObject): void {
 }
 
 /** ServiceAccount (spec section 2.2). Unlike the published kind it is created by PUT, since spec section 4.2 says so. */
-export const serviceAccount = (dialect: Dialect): Kind => {
+export const serviceAccount = (dialect: Dialect, powers: PowersSource): Kind => {
   const deprecated = `${dialect.domain}/enforce-mountable-secrets`;
   const carries = (object: ApiObject | undefined): boolean => object?.metadata.annotations?.[deprecated] !== undefined;
   return {
@@ -70,7 +72,7 @@ export const serviceAccount = (dialect: Dialect): Kind => {
             ]
           : [],
     },
-    subresources: [],
+    subresources: [serviceAccountToken(dialect, powers)],
     createOnUpdate: true,
     unconditionalUpdate: true,
     deleteReturnsObject: true,

@@ -1,6 +1,7 @@
 import { list, map, optional, string, struct } from '../../schema/schema.ts';
 
-const labelSelectorRequirement = struct(
+/** One condition of a selector. */
+export const labelSelectorRequirement = struct(
   'apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement',
   'A condition on one label.',
   {

@@ -1,0 +1,80 @@
+import { orch } from '../dialect/orch.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import { describeFieldError } from '../meta/field-error.ts';
+import { StatusError } from '../meta/status-error.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import { decode } from '../schema/decode.ts';
+import { applyDefaults } from '../schema/defaults.ts';
+import { validate } from '../schema/validate.ts';
+import type { AnswerContext, Kind } from './kind.ts';
+import type { KindPowers } from './powers.ts';
+
+/** Answers what a client sends as the registry does, for tests of kinds that are answered. */
+
+export const now = Date.UTC(2026, 0, 10);
+
+export const jane: UserInfo = { username: 'jane', uid: 'u-1', groups: ['dev'], extra: { scopes: ['a', 'b'] } };
+
+/** Powers of which only those that a test gives are there. */
+export const powersOf = (some: Partial<KindPowers>): KindPowers =>
+  new Proxy(some as KindPowers, {
+    get(target, name) {
+      if (name in target) return Reflect.get(target, name);
+      throw new Error(`the test did not expect ${String(name)} to be asked`);
+    },
+  });
+
+export interface Answer {
+  readonly object: ApiObject;
+  readonly warnings: readonly string[];
+}
+
+/** Fails on unknown fields, so that tests spell fields right. */
+export function readBody(schema: Kind['schema'], sent: Readonly<Record<string, unknown>>): ApiObject {
+  const { value, errors, unknown } = decode(schema, sent);
+  if (errors.length + unknown.length > 0) throw new Error(JSON.stringify({ errors, unknown }));
+  applyDefaults(schema, value);
+  return value as unknown as ApiObject;
+}
+
+export function answerContext(user: UserInfo = jane): AnswerContext & { readonly warnings: string[] } {
+  const warnings: string[] = [];
+  return { dialect: orch, user, now, warnings, warn: (text) => warnings.push(text) };
+}
+
+/** The errors of validation, as `field: text`. */
+export function errorsOf(kind: Kind, sent: Readonly<Record<string, unknown>>): readonly string[] {
+  const object = prepared(kind, sent);
+  return [...validate(kind.schema, object), ...(kind.strategy.validateCreate?.(object, answerContext()) ?? [])].map(
+    (error) => `${error.field}: ${describeFieldError(error)}`,
+  );
+}
+
+/** The answer to an object that is valid. */
+export async function answerTo(
+  kind: Kind,
+  sent: Readonly<Record<string, unknown>>,
+  user: UserInfo = jane,
+): Promise<Answer> {
+  const errors = errorsOf(kind, sent);
+  if (errors.length > 0 || !kind.answer) throw new Error(errors.join(', '));
+  const context = answerContext(user);
+  return { object: await kind.answer(prepared(kind, sent), context), warnings: context.warnings };
+}
+
+/** The refusal of an object that is not answered. */
+export async function refusalOf(asked: Promise<unknown>): Promise<StatusError> {
+  const error = await asked.then(
+    () => undefined,
+    (refused: unknown) => refused,
+  );
+  if (error instanceof StatusError) return error;
+  throw new Error('was not refused', { cause: error });
+}
+
+function prepared(kind: Kind, sent: Readonly<Record<string, unknown>>): ApiObject {
+  const apiVersion = `${kind.group}/${kind.version}`;
+  const object = readBody(kind.schema, { kind: kind.kind, apiVersion, ...sent });
+  kind.strategy.default?.(object, answerContext());
+  return object;
+}

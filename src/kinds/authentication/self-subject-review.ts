@@ -1,0 +1,30 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import { optional, struct } from '../../schema/schema.ts';
+import { formatTime } from '../../schema/time.ts';
+import { answeredKind } from '../answered-kind.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { userInfo, userInfoOf } from './user-info.ts';
+
+const status = struct('api.authentication.v1.SelfSubjectReviewStatus', 'Who the caller is.', {
+  userInfo: optional(1, userInfo, 'The caller, or whom the caller impersonates.', { presence: 'always' }),
+});
+
+const schema = kindSchema('api.authentication.v1.SelfSubjectReview', 'Asks who the caller is.', {
+  status: optional(2, status, 'The answer; filled in by the server.', { presence: 'always' }),
+});
+
+/** SelfSubjectReview (spec section 2.6). Nothing of what was sent is in the answer. */
+export const selfSubjectReview = (dialect: Dialect): Kind =>
+  answeredKind({
+    group: dialect.group('authentication'),
+    kind: 'SelfSubjectReview',
+    scope: 'Cluster',
+    schema,
+    answer: ({ kind, apiVersion }, { user, now }) => ({
+      kind,
+      apiVersion,
+      metadata: { creationTimestamp: formatTime(now) },
+      status: { userInfo: userInfoOf(user) },
+    }),
+  });

@@ -1,0 +1,80 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import { badRequest, internalError } from '../../meta/status-error.ts';
+import { boolean, type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
+import { answeredKind } from '../answered-kind.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import type { AuthenticatedToken, KindPowers, PowersSource } from '../powers.ts';
+import { typed } from '../typed.ts';
+import { userInfo, userInfoOf } from './user-info.ts';
+
+const spec = struct('api.authentication.v1.TokenReviewSpec', 'The token that is asked about.', {
+  token: optional(1, string(), 'The bearer token.'),
+  audiences: optional(
+    2,
+    list(string()),
+    'Whom the one that asks takes itself for; the token must be meant for at least one. Empty: the API server.',
+  ),
+});
+
+const status = struct('api.authentication.v1.TokenReviewStatus', 'Whose the token is.', {
+  authenticated: optional(1, boolean(), 'The token is that of a known user.'),
+  user: optional(2, userInfo, 'That user.', { presence: 'always' }),
+  error: optional(3, string(), 'Why the token could not be checked.'),
+  audiences: optional(
+    4,
+    list(string()),
+    'Those of the audiences asked for that the token is meant for. Empty on success: it is meant for the API server.',
+  ),
+});
+
+const schema = kindSchema('api.authentication.v1.TokenReview', 'Asks whose a token is.', {
+  spec: required(2, spec, 'What is asked.', { presence: 'always' }),
+  status: optional(3, status, 'The answer; filled in by the server.', { presence: 'always' }),
+});
+
+type Status = Infer<typeof status>;
+
+/** TokenReview (spec section 2.4). */
+export const tokenReview = (dialect: Dialect, powers: PowersSource): Kind =>
+  answeredKind({
+    group: dialect.group('authentication'),
+    kind: 'TokenReview',
+    scope: 'Cluster',
+    schema,
+    async answer(object) {
+      const { token = '', audiences = [] } = typed(schema, object).spec;
+      if (token === '') throw badRequest('token is required for TokenReview in authentication');
+      return { ...object, status: await review(powers(), token, audiences) };
+    },
+  });
+
+/** What published servers say of a token that no authenticator knows. */
+const unknownToken: Status = { user: {}, error: 'invalid bearer token' };
+
+async function review(powers: KindPowers, token: string, named: readonly string[]): Promise<Status> {
+  const asked = named.length > 0 ? named : powers.apiAudiences;
+  let found: AuthenticatedToken | undefined;
+  try {
+    found = await powers.authenticateToken(token, asked);
+  } catch (error) {
+    // The question is answered: the token does not hold, or could not be checked.
+    return { user: {}, error: error instanceof Error ? error.message : 'the token could not be checked' };
+  }
+  if (!found) return unknownToken;
+  const audiences = compatible(asked, found, powers.apiAudiences);
+  if (asked.length > 0 && audiences.length === 0) {
+    if (!found.audiences) return unknownToken; // it is for the API server, which was not asked for
+    throw internalError(new Error('an authenticator accepted a token for audiences that were not asked for'));
+  }
+  return { authenticated: true, user: userInfoOf(found.user), ...(audiences.length > 0 && { audiences }) };
+}
+
+function compatible(
+  asked: readonly string[],
+  { audiences }: AuthenticatedToken,
+  apiAudiences: readonly string[],
+): string[] {
+  const meant = new Set(audiences ?? apiAudiences);
+  return asked.filter((audience) => meant.has(audience));
+}

@@ -1,0 +1,18 @@
+import type { UserInfo } from '../../request/user-info.ts';
+import { type Infer, list, map, optional, string, struct } from '../../schema/schema.ts';
+
+/** Spec section 2.5. */
+export const userInfo = struct('api.authentication.v1.UserInfo', 'Who a caller is.', {
+  username: optional(1, string(), 'Names the user, uniquely among those that are active.'),
+  uid: optional(2, string(), 'Tells users of the same name apart, over all time.'),
+  groups: optional(3, list(string()), 'Groups that the user belongs to.'),
+  extra: optional(4, map(list(string())), 'What else the authenticator knows of the user.'),
+});
+
+/** A user as the schema has it: what is empty is left out. */
+export const userInfoOf = ({ username, uid, groups, extra }: UserInfo): Infer<typeof userInfo> => ({
+  ...(username !== '' && { username }),
+  ...(uid !== '' && { uid }),
+  ...(groups.length > 0 && { groups: [...groups] }),
+  ...(Object.keys(extra).length > 0 && { extra: structuredClone(extra) as Record<string, string[]> }),
+});

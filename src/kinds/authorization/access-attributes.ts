@@ -1,0 +1,104 @@
+import type { FieldError } from '../../meta/field-error.ts';
+import { invalid } from '../../meta/field-error.ts';
+import type { Attributes, ResourceAttributes } from '../../request/attributes.ts';
+import { type Infer, optional, string, struct } from '../../schema/schema.ts';
+import {
+  fieldSelectorAttributes,
+  labelSelectorAttributes,
+  type ReadSelector,
+  readFieldSelector,
+  readLabelSelector,
+  validateFieldSelector,
+  validateLabelSelector,
+} from './selector-attributes.ts';
+
+const resourceAttributes = struct('api.authorization.v1.ResourceAttributes', 'A request for objects.', {
+  namespace: optional(1, string(), 'Namespace of the objects; empty for all, and for those that are in none.'),
+  verb: optional(2, string(), 'What is done: `get`, `list`, `create` and so on; `*` is everything.'),
+  group: optional(3, string(), 'API group; empty is the core group, `*` all.'),
+  version: optional(4, string(), 'API version; empty and `*` are all.'),
+  resource: optional(5, string(), 'Resource; `*` is all.'),
+  subresource: optional(6, string(), 'Subresource; empty is none.'),
+  name: optional(7, string(), 'Name of the object; empty is all.'),
+  fieldSelector: optional(8, fieldSelectorAttributes, 'Limits the request by fields; it never broadens it.', {
+    presence: 'explicit',
+  }),
+  labelSelector: optional(9, labelSelectorAttributes, 'Limits the request by labels; it never broadens it.', {
+    presence: 'explicit',
+  }),
+});
+
+const nonResourceAttributes = struct('api.authorization.v1.NonResourceAttributes', 'A request for a path.', {
+  path: optional(1, string(), 'The path.'),
+  verb: optional(2, string(), 'The HTTP method in lower case.'),
+});
+
+/** The fields by which every access review says what it asks about: one of them. */
+export const attributeFields = {
+  resourceAttributes: optional(1, resourceAttributes, 'A request for objects.', { presence: 'explicit' }),
+  nonResourceAttributes: optional(2, nonResourceAttributes, 'A request for a path.', { presence: 'explicit' }),
+} as const;
+
+type SentResource = Infer<typeof resourceAttributes>;
+
+export interface SentAttributes {
+  readonly resourceAttributes?: SentResource;
+  readonly nonResourceAttributes?: Infer<typeof nonResourceAttributes>;
+}
+
+/** What a review may not leave out, and may not say twice. */
+export function validateAttributes(sent: SentAttributes): FieldError[] {
+  const { resourceAttributes: resource, nonResourceAttributes: path } = sent;
+  if (!resource && !path) {
+    const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+    return [invalid('spec.resourceAttributes', null, why)];
+  }
+  const at = 'spec.resourceAttributes';
+  return [
+    ...(resource && path
+      ? [invalid('spec.nonResourceAttributes', path, 'cannot be specified in combination with resourceAttributes')]
+      : []),
+    ...validateFieldSelector(resource?.fieldSelector, `${at}.fieldSelector`),
+    ...validateLabelSelector(resource?.labelSelector, `${at}.labelSelector`),
+  ];
+}
+
+export interface ReadAttributes {
+  readonly attributes: Attributes;
+  /** What could not be read of the selectors, in words; it was left out of account. */
+  readonly problems: readonly string[];
+}
+
+/** The question of a review that was validated. */
+export function readAttributes({
+  resourceAttributes: resource,
+  nonResourceAttributes: path,
+}: SentAttributes): ReadAttributes {
+  if (resource) return readResource(resource);
+  return { attributes: { type: 'path', verb: path?.verb ?? '', path: path?.path ?? '' }, problems: [] };
+}
+
+function readResource(sent: SentResource): ReadAttributes {
+  const fields = readFieldSelector(sent.fieldSelector);
+  const labels = readLabelSelector(sent.labelSelector);
+  return {
+    attributes: { ...plainAttributes(sent), fieldSelector: fields.selector, labelSelector: labels.selector },
+    problems: [...problemsOf('fieldSelector', fields), ...problemsOf('labelSelector', labels)],
+  };
+}
+
+const plainAttributes = (sent: SentResource): ResourceAttributes => ({
+  type: 'resource',
+  verb: sent.verb ?? '',
+  group: sent.group ?? '',
+  version: sent.version ?? '*',
+  resource: sent.resource ?? '',
+  subresource: sent.subresource ?? '',
+  namespace: sent.namespace ?? '',
+  name: sent.name ?? '',
+});
+
+function problemsOf(field: string, { selector, complete }: ReadSelector): readonly string[] {
+  if (complete) return [];
+  return [`spec.resourceAttributes.${field} ${selector ? 'partially ' : ''}ignored due to parse error`];
+}

@@ -1,0 +1,50 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { answeredKind } from '../answered-kind.ts';
+import type { Kind } from '../kind.ts';
+import type { PowersSource } from '../powers.ts';
+import { typed } from '../typed.ts';
+import { decided, subjectOf, subjectReviewSchema, validateNoMetadata, validateSubjectSpec } from './access-review.ts';
+
+const schema = subjectReviewSchema('LocalSubjectAccessReview', 'Asks what somebody may do in one namespace.');
+
+/**
+ * LocalSubjectAccessReview: what any user may do in the namespace of the review, for those who may ask there and nowhere
+ * else.
+ */
+export const localSubjectAccessReview = (dialect: Dialect, powers: PowersSource): Kind =>
+  answeredKind(
+    {
+      group: dialect.group('authorization'),
+      kind: 'LocalSubjectAccessReview',
+      scope: 'Namespaced',
+      schema,
+      answer(object) {
+        const { spec } = typed(schema, object);
+        return decided(object, powers(), subjectOf(spec), spec);
+      },
+    },
+    { validateCreate: validate },
+  );
+
+function validate(object: ApiObject): FieldError[] {
+  const { spec } = typed(schema, object);
+  return [
+    ...validateSubjectSpec(spec),
+    ...validateNoMetadata(object, ['namespace'], 'must be empty except for namespace'),
+    ...validateLocal(object),
+  ];
+}
+
+/** Otherwise who may ask in one namespace would learn of others. */
+function validateLocal(object: ApiObject): FieldError[] {
+  const { resourceAttributes: resource, nonResourceAttributes: path } = typed(schema, object).spec;
+  const { namespace = '' } = resource ?? {};
+  return [
+    ...(resource && namespace !== object.metadata.namespace
+      ? [invalid('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')]
+      : []),
+    ...(path ? [invalid('spec.nonResourceAttributes', path, 'disallowed on this kind of request')] : []),
+  ];
+}

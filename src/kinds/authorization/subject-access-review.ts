@@ -1,0 +1,26 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import { answeredKind } from '../answered-kind.ts';
+import type { Kind } from '../kind.ts';
+import type { PowersSource } from '../powers.ts';
+import { typed } from '../typed.ts';
+import { decided, subjectOf, subjectReviewSchema, validateNoMetadata, validateSubjectSpec } from './access-review.ts';
+
+const schema = subjectReviewSchema('SubjectAccessReview', 'Asks what somebody may do.');
+
+/** SubjectAccessReview: what any user may do, anywhere. */
+export const subjectAccessReview = (dialect: Dialect, powers: PowersSource): Kind =>
+  answeredKind(
+    {
+      group: dialect.group('authorization'),
+      kind: 'SubjectAccessReview',
+      scope: 'Cluster',
+      schema,
+      answer(object) {
+        const { spec } = typed(schema, object);
+        return decided(object, powers(), subjectOf(spec), spec);
+      },
+    },
+    {
+      validateCreate: (object) => [...validateSubjectSpec(typed(schema, object).spec), ...validateNoMetadata(object)],
+    },
+  );

@@ -1,0 +1,140 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { badRequest, conflict, invalidObject, notFound } from '../../meta/status-error.ts';
+import { isPathSegment } from '../../schema/formats.ts';
+import { formatTime } from '../../schema/time.ts';
+import { asTokenRequest, type BoundObjectReference, tokenRequestSchema } from '../authentication/token-request.ts';
+import type { ActionSubresource, ActionTarget, AnswerContext, GroupVersionKind } from '../kind.ts';
+import type { KindPowers, ObjectIdentity, PowersSource, TokenBinding } from '../powers.ts';
+import { asPod } from './pod/pod-schema.ts';
+
+/** Shorter is refused: who renews a token at four fifths of its time would have no time left. */
+const secondsMin = 600;
+const secondsMax = 2 ** 32;
+
+/** POST `serviceaccounts/{name}/token`: a token of the account (spec section 2.3). */
+export function serviceAccountToken(dialect: Dialect, powers: PowersSource): ActionSubresource {
+  const kind = { group: dialect.group('authentication'), version: 'v1', kind: 'TokenRequest' } as const;
+  return {
+    type: 'action',
+    name: 'token',
+    body: { ...kind, schema: tokenRequestSchema },
+    prepare: (body, target, context) => prepare({ body, target, context, kind, powers: powers() }),
+    validate: (body) => validate(Number(asTokenRequest(body).spec.expirationSeconds)),
+    create: (body, target, context) => issue({ body, target, context, kind, powers: powers() }),
+  };
+}
+
+interface Request {
+  readonly body: ApiObject;
+  readonly target: ActionTarget;
+  readonly context: AnswerContext;
+  readonly kind: GroupVersionKind;
+  readonly powers: KindPowers;
+}
+
+async function prepare({ body, target, context, kind, powers }: Request): Promise<void> {
+  const { metadata } = body;
+  if (metadata.name !== undefined && metadata.name !== target.name) {
+    const why = 'must match the service account name if specified';
+    throw invalidObject(kind, target.name, [invalid('metadata.name', metadata.name, why)]);
+  }
+  await target.read();
+  const { spec } = asTokenRequest(body);
+  if ((spec.audiences ?? []).length === 0) spec.audiences = [...powers.apiAudiences];
+  metadata.name = target.name;
+  metadata.creationTimestamp = formatTime(context.now);
+  delete body['status'];
+}
+
+function validate(expirationSeconds: number): FieldError[] {
+  const refused = (why: string): FieldError[] => [invalid('spec.expirationSeconds', expirationSeconds, why)];
+  if (expirationSeconds < secondsMin) return refused('may not specify a duration less than 10 minutes');
+  if (expirationSeconds > secondsMax) return refused('may not specify a duration larger than 2^32 seconds');
+  return [];
+}
+
+async function issue({ body, target, context, powers }: Request): Promise<ApiObject> {
+  const { spec } = asTokenRequest(body);
+  const account = { namespace: target.namespace, ...identityOf(await target.read()) };
+  const binding = spec.boundObjectRef && (await boundTo(spec.boundObjectRef, target, powers));
+  const { audiences } = spec;
+  const { expirationSeconds, warning, ...lifetime } = powers.tokenLifetime({
+    expirationSeconds: Number(spec.expirationSeconds),
+    audiences,
+    boundToPod: binding?.kind === 'pod',
+  });
+  if (warning !== undefined) context.warn(warning);
+  const { token, issuedAt } = await powers.issueToken({ account, audiences, ...lifetime, ...(binding && { binding }) });
+  const expirationTimestamp = formatTime((issuedAt + expirationSeconds) * 1000);
+  return { ...body, spec: { ...spec, expirationSeconds }, status: { token, expirationTimestamp } };
+}
+
+/** What the token is bound to, as it is now. */
+async function boundTo(
+  reference: BoundObjectReference,
+  target: ActionTarget,
+  powers: KindPowers,
+): Promise<TokenBinding> {
+  const { kind = '', apiVersion = '', name = '', uid = '' } = reference;
+  const [group, version] = groupVersionOf(apiVersion);
+  const binding = await bindingTo({ kind: group === '' ? kind : '', name }, target, powers);
+  if (!binding) throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`);
+  if (uid !== '' && uid !== binding.uid) {
+    const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+    throw conflict({ group, resource: kind }, name, why);
+  }
+  return binding;
+}
+
+/** What is no group and version counts as neither, as in published servers. */
+function groupVersionOf(apiVersion: string): readonly [group: string, version: string] {
+  const [first = '', second, ...more] = apiVersion.split('/');
+  if (more.length > 0) return ['', ''];
+  return second === undefined ? ['', first] : [first, second];
+}
+
+/** Undefined for kinds that no token can be bound to. */
+async function bindingTo(
+  { kind, name }: { readonly kind: string; readonly name: string },
+  target: ActionTarget,
+  powers: KindPowers,
+): Promise<TokenBinding | undefined> {
+  switch (kind) {
+    case 'Pod':
+      return bindingToPod(await found('pods', target.namespace, name, powers), target, powers);
+    case 'Secret':
+      return { kind: 'secret', ...identityOf(await found('secrets', target.namespace, name, powers)) };
+    case 'Node':
+      return { kind: 'node', ...identityOf(await found('nodes', '', name, powers)) };
+    default:
+      return undefined;
+  }
+}
+
+async function found(resource: string, namespace: string, name: string, powers: KindPowers): Promise<ApiObject> {
+  if (name === '') throw badRequest('spec.boundObjectRef.name: the name of the object is required');
+  const problems = isPathSegment(name);
+  if (problems.length > 0)
+    throw badRequest(`spec.boundObjectRef.name: ${JSON.stringify(name)}: ${problems.join(', ')}`);
+  const object = await powers.object(resource, namespace, name);
+  if (!object) throw notFound({ group: '', resource }, name);
+  return object;
+}
+
+/** A pod's token tells its node as well. Where the node is not there its name is told, so that it can be seen in tokens. */
+async function bindingToPod(pod: ApiObject, { name }: ActionTarget, powers: KindPowers): Promise<TokenBinding> {
+  const { serviceAccountName, nodeName = '' } = asPod(pod).spec ?? {};
+  if (serviceAccountName !== name) {
+    throw badRequest(
+      `cannot bind token for serviceaccount ${JSON.stringify(name)} to pod running with different serviceaccount name.`,
+    );
+  }
+  const bound = { kind: 'pod', ...identityOf(pod) } as const;
+  if (nodeName === '') return bound;
+  const node = await powers.object('nodes', '', nodeName);
+  return { ...bound, node: node ? identityOf(node) : { name: nodeName } };
+}
+
+const identityOf = ({ metadata: { name = '', uid = '' } }: ApiObject): ObjectIdentity => ({ name, uid });
