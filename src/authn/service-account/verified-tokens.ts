@@ -23,6 +23,9 @@ export interface VerifiedTokensOptions {
   readonly issuers: ReadonlySet<string>;
   readonly dialect: Dialect;
   readonly clock: Clock;
+  /** Tokens that are kept of each sort. */
+  readonly verifiedMax?: number;
+  readonly forgedMax?: number;
 }
 
 interface Forged {
@@ -74,7 +77,7 @@ export class VerifiedTokens {
   }
 
   #verifyFirst(token: string, digest: string): VerifiedToken | undefined {
-    const { issuers, dialect, clock } = this.#options;
+    const { issuers, dialect, clock, verifiedMax, forgedMax } = this.#options;
     const jwt = unverifiedJwt(token);
     const kind = jwt && kindOfToken(jwt, issuers, dialect);
     if (!jwt || !kind) return undefined;
@@ -82,12 +85,12 @@ export class VerifiedTokens {
       verifySignature(jwt, this.#keys);
       const claims = readClaims(jwt, kind, dialect);
       const verified = { claims, user: userOf(claims, dialect), refusedAt: Number.NEGATIVE_INFINITY };
-      keep(this.#verified, digest, verified, limits.verifiedTokensKept);
+      keep(this.#verified, digest, verified, verifiedMax ?? limits.verifiedTokensKept);
       return verified;
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       const until = clock.monotonic() + limits.forgedTokenMs;
-      keep(this.#forged, digest, { problem, until }, limits.forgedTokensKept);
+      keep(this.#forged, digest, { problem, until }, forgedMax ?? limits.forgedTokensKept);
       throw error;
     }
   }
@@ -118,11 +121,7 @@ const userOf = (claims: TokenClaims, dialect: Dialect): UserInfo => {
 
 /** Adds to a map that keeps no more than so many: what was added first goes first. */
 function keep<Value>(map: Map<string, Value>, key: string, value: Value, countMax: number): void {
-  if (map.size >= countMax) {
-    for (const oldest of map.keys()) {
-      map.delete(oldest);
-      break;
-    }
-  }
+  const oldest = map.size >= countMax ? map.keys().next() : undefined;
+  if (oldest?.done === false) map.delete(oldest.value);
   map.set(key, value);
 }

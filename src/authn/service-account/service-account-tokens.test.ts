@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { ManualClock } from '../../base/clock.ts';
+import { silentLogger } from '../../base/logger.ts';
+import { Metrics } from '../../base/metrics.ts';
+import { systemRandom } from '../../base/random.ts';
+import { orch } from '../../dialect/orch.ts';
+import { readServiceAccountTokens } from './options.ts';
+import { createServiceAccountTokens } from './service-account-tokens.ts';
+import { account, makeSigningKey } from './token-harness.ts';
+
+const pem = (): string => makeSigningKey().privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+function start(context: TestContext, issuer: string) {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-service-account-'));
+  context.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, 'sign.pem');
+  writeFileSync(path, pem());
+  const options = readServiceAccountTokens(
+    {
+      'service-account-key-file': [],
+      'service-account-signing-key-file': path,
+      'service-account-issuer': [issuer],
+      'service-account-jwks-uri': undefined,
+      'service-account-lookup': true,
+      'service-account-max-token-expiration': undefined,
+      'service-account-extend-token-expiration': true,
+      'api-audiences': [],
+      'tls-private-key-file': undefined,
+    },
+    (file) => readFileSync(file),
+  );
+  assert.ok(options);
+  const clock = new ManualClock();
+  const found = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account };
+  const nothing = () => undefined;
+  const tokens = createServiceAccountTokens(options, {
+    dialect: orch,
+    objects: { account: () => found, pod: nothing, secret: nothing, node: nothing },
+    externalAddress: () => '127.0.0.1:6443',
+    clock,
+    random: systemRandom,
+    logger: silentLogger,
+    metrics: new Metrics(),
+  });
+  context.after(() => {
+    tokens.close();
+    assert.equal(clock.pending, 0);
+  });
+  return { tokens, clock, path };
+}
+
+test('a token that is made is known, until its key is replaced in the file', async (context) => {
+  const issuer = 'https://issuer.test';
+  const { tokens, clock, path } = start(context, issuer);
+  const lifetime = tokens.lifetime({ expirationSeconds: 600, audiences: [issuer], boundToPod: false });
+  const token = tokens.issuer?.issue({ account, audiences: [issuer], ...lifetime }).token ?? '';
+  assert.equal((await tokens.authenticator.authenticateToken(token, [issuer]))?.user.uid, account.uid);
+  const before = tokens.discovery?.keySet().body;
+  writeFileSync(path, pem());
+  clock.advance(2_000);
+  assert.throws(() => tokens.authenticator.authenticateToken(token, [issuer]), /unknown key/);
+  assert.notDeepEqual(tokens.discovery?.keySet().body, before);
+});
+
+test('an issuer that is no URL signs, and is not discovered', (context) => {
+  const { tokens } = start(context, 'issuer');
+  assert.ok(tokens.issuer);
+  assert.equal(tokens.discovery, undefined);
+});

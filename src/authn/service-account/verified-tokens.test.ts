@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../base/clock.ts';
+import { orch } from '../../dialect/orch.ts';
+import type { TokenKey } from '../../pki/token-keys.ts';
+import { issuerName, keySet, TokenHarness } from './token-harness.ts';
+import { VerifiedTokens } from './verified-tokens.ts';
+
+/** Counts the times that a key is looked up: as often as a signature is verified. */
+class CountingMap extends Map<string, TokenKey> {
+  count = 0;
+
+  override get(id: string): TokenKey | undefined {
+    this.count++;
+    return super.get(id);
+  }
+}
+
+function setUp() {
+  const { issuer, keys } = new TokenHarness();
+  const byId = new CountingMap(keys.byId);
+  const counted = { ...keySet(keys.all), byId };
+  const tokens = new VerifiedTokens({
+    keys: () => counted,
+    issuers: new Set([issuerName]),
+    dialect: orch,
+    clock: new ManualClock(),
+    verifiedMax: 2,
+    forgedMax: 2,
+  });
+  const account = { namespace: 'team', name: 'alice', uid: 'uid-alice' };
+  const make = () => issuer.issue({ account, audiences: ['a'], lifetimeSeconds: 600 }).token;
+  const forge = () => make().replace(/[^.]+$/, Buffer.alloc(64, 1).toString('base64url'));
+  return { tokens, byId, make, forge };
+}
+
+test('each token is verified once, and the oldest is forgotten first', () => {
+  const { tokens, byId, make } = setUp();
+  const [one, two, three] = [make(), make(), make()];
+  for (const token of [one, two, one, two, one]) assert.equal(tokens.verify(token)?.claims.kind, 'bound');
+  assert.equal(byId.count, 2);
+  for (const token of [three, two, three]) tokens.verify(token);
+  assert.equal(byId.count, 3);
+  tokens.verify(one);
+  assert.equal(byId.count, 4);
+});
+
+test('forged tokens are remembered apart, and drive out no good one', () => {
+  const { tokens, byId, make, forge } = setUp();
+  const good = make();
+  tokens.verify(good);
+  const [one, two, three] = [forge(), forge(), forge()];
+  for (const token of [one, one, two, two, three, three, two]) assert.throws(() => tokens.verify(token), /signature/);
+  assert.equal(byId.count, 4);
+  assert.throws(() => tokens.verify(one), /signature/);
+  assert.equal(byId.count, 5);
+  tokens.verify(good);
+  assert.equal(byId.count, 5);
+});
