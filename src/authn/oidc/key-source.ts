@@ -75,7 +75,10 @@ export class KeySource implements Closable {
 
   #load(): Promise<KeySet | undefined> {
     this.#timer?.close();
-    this.#loading = this.#attempt();
+    this.#loading = this.#attempt().finally(() => {
+      this.#loading = undefined;
+      this.#endedAt = this.#options.clock.monotonic();
+    });
     return this.#loading;
   }
 
@@ -85,8 +88,6 @@ export class KeySource implements Closable {
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Error(String(error)));
     }
-    this.#endedAt = this.#options.clock.monotonic();
-    this.#loading = undefined;
     return this.#keys;
   }
 

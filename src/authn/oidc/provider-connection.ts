@@ -16,10 +16,10 @@ export class ProviderConnection implements Closable {
   readonly #closed = new AbortController();
   #agent: https.Agent | undefined;
 
-  /** Throws where `authorities`, in PEM, holds no certificate or a broken one. Absent: the roots of the system. */
+  /** Throws where `authorities`, in PEM, holds no certificate or a broken one. Absent or empty: the roots of the system. */
   constructor(clock: Clock, authorities: string | undefined) {
     this.#clock = clock;
-    this.#authorities = authorities && readAuthorities(authorities);
+    this.#authorities = authorities ? readAuthorities(authorities) : undefined;
   }
 
   /** Rejects as `httpsGet` does. */
