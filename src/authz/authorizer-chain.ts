@@ -7,7 +7,7 @@ import type { UserInfo } from '../request/user-info.ts';
 import { alwaysAllow, alwaysDeny } from './always.ts';
 import type { AuthorizationMetrics } from './authorization-metrics.ts';
 import type { Attributes, Authorizer, Decision } from './authorizer.ts';
-import type { AuthorizerSpec, BuiltInSpec, WebhookSpec } from './configuration/authorizer-spec.ts';
+import type { AuthorizerSpec, BuiltInSpec, WebhookConnection, WebhookSpec } from './configuration/authorizer-spec.ts';
 import { counted } from './counted.ts';
 import { masters } from './masters.ts';
 import { type RuleResolver, type UserRules, unlistable } from './rule-resolver.ts';
@@ -29,7 +29,7 @@ export interface ChainParts {
   readonly node?: ListingAuthorizer | undefined;
   readonly abac?: ListingAuthorizer | undefined;
   /** Makes the way to a webhook from its connection's files. Throws, or rejects, where they cannot be used. */
-  readonly webhookSender: (spec: WebhookSpec) => WebhookSender | Promise<WebhookSender>;
+  readonly webhookSender: (connection: WebhookConnection, spec: WebhookSpec) => WebhookSender | Promise<WebhookSender>;
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly random: Random;
@@ -108,7 +108,7 @@ const cannotList = unlistable('webhook');
 
 async function buildWebhook(spec: WebhookSpec, parts: ChainParts, held: ClosableStack): Promise<Link> {
   const { dialect, clock, random, logger, metrics } = parts;
-  const sender = held.add(await parts.webhookSender(spec));
+  const sender = held.add(await parts.webhookSender(spec.connection, spec));
   const authorizer = new WebhookAuthorizer({
     ...spec,
     send: sender.send,

@@ -305,7 +305,7 @@ describe('a configuration that changes', () => {
     const built: string[] = [];
     const senders: ScriptedWebhook[] = [];
     const { authorizer } = await openReloadable(() => 'silence', documentOf(rbac, hookOf('a-0'), hookOf('b-0')), {
-      webhookSender: ({ name }) => {
+      webhookSender: (_connection, { name }) => {
         built.push(name);
         const sender = new ScriptedWebhook(
           () =>

@@ -216,6 +216,8 @@ export const limits = {
   authorizationQuestionLengthKept: 10_000,
   /** Characters of a reason that an authorization webhook gives; the rest is cut off. */
   authorizationReasonLengthMax: 1_024,
+  /** An authorization webhook that fails again and again is reported no more often than this. */
+  authorizationFailureReportMs: 10_000,
   /** How often a webhook is asked before it has failed, and the pause before the second attempt; it grows by half. */
   webhookAttemptsMax: 5,
   webhookRetryMs: 500,
@@ -251,4 +253,9 @@ export const limits = {
   refusedTokenMs: 1_000,
   /** Labels on token Secrets that are being written at once. */
   legacyMarksUnderWayMax: 100,
+  /** Audiences that an error names, and characters of each. */
+  audiencesShown: 10,
+  audienceLengthShown: 256,
+  /** Providers in one AuthenticationConfiguration (spec section 8). */
+  jwtAuthenticatorsMax: 64,
 } as const;

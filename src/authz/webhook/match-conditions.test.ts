@@ -15,7 +15,7 @@ before(async () => {
 
 const jane: UserInfo = { username: 'jane', uid: '7', groups: ['dev', 'ops'], extra: { 'example.org/a': ['1', '2'] } };
 const pods = readQuestion('get pods/log team x');
-const list: Attributes = {
+const list = {
   ...readQuestion('list pods team'),
   fieldSelector: parseFieldSelector('spec.nodeName=a'),
   labelSelector: parseLabelSelector(

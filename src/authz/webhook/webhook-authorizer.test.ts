@@ -39,8 +39,8 @@ function open(script: (body: string, call: number) => Script, options: Partial<W
   const webhook = new ScriptedWebhook(script);
   const metrics = new Metrics();
   const logged: string[] = [];
-  const log = (message: string, { error }: LogFields = {}): void => {
-    logged.push(error instanceof Error ? `${message}: ${error.message}` : message);
+  const log = (message: string, { problem, cause }: LogFields = {}): void => {
+    logged.push([message, problem, cause].filter((text) => text !== undefined).join(': '));
   };
   const logger: Logger = { ...silentLogger, error: log, info: log };
   const authorizer = new WebhookAuthorizer({
@@ -207,13 +207,29 @@ describe('the answer of a webhook', () => {
     assert.equal((await authorizer.authorize(readQuestion('get /x'), jane)).verdict, 'noOpinion');
   });
 
-  it('tells in the log when it comes again', async () => {
-    const { authorizer, logged } = open((_body, call) => (call === 1 ? response('') : answer({ allowed: true })));
-    await authorizer.authorize(pods, jane);
-    await authorizer.authorize(pods, jane);
-    await authorizer.authorize(readQuestion('get /x'), jane);
-    assert.equal(logged.length, 2);
-    assert.equal(logged[1], 'an authorization webhook answers again');
+  it('that does not come is logged from time to time, and that it comes again', async () => {
+    const { authorizer, clock, webhook, logged } = open(() => connectionError('ECONNREFUSED'));
+    const ask = async (): Promise<void> => {
+      await authorizer.authorize(pods, jane);
+    };
+    const fails = 'an authorization webhook fails: the request to it failed: ECONNREFUSED at 10.0.0.1:443';
+    const again = 'an authorization webhook answers again';
+    await ask();
+    clock.advance(9_999);
+    await ask();
+    assert.deepEqual(logged, [fails]);
+    clock.advance(1);
+    await ask();
+    assert.deepEqual(logged, [fails, fails]);
+    webhook.script = () => answer({ allowed: false });
+    await ask();
+    clock.advance(30_000);
+    await ask();
+    assert.deepEqual(logged, [fails, fails, again]);
+    clock.advance(30_000);
+    webhook.script = () => response('', 404);
+    await ask();
+    assert.deepEqual(logged, [fails, fails, again, 'an authorization webhook fails: it answered with status 404']);
   });
 });
 

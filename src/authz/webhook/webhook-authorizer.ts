@@ -52,8 +52,9 @@ export class WebhookAuthorizer implements Authorizer, Closable {
   readonly #refused: ExpiringAnswers;
   readonly #asked = new Map<string, Promise<Decision>>();
   readonly #closed = new AbortController();
-  /** What was last logged of its failures; '' while it answers. */
-  #problem = '';
+  /** When a failure was last logged, monotonic; and whether that is all that the log says since. */
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #reportedDown = false;
 
   constructor(options: WebhookAuthorizerOptions) {
     const { clock, group, version, authorizedTtlMs, unauthorizedTtlMs } = options;
@@ -118,20 +119,30 @@ export class WebhookAuthorizer implements Authorizer, Closable {
   }
 
   #failed(failure: WebhookFailure): Decision {
-    const { failurePolicy, metrics, name, logger } = this.#options;
-    if (failurePolicy === 'NoOpinion' && !this.#closed.signal.aborted) metrics.failedOpen(name, failure.result);
-    if (failure.message !== this.#problem) {
-      logger.error('an authorization webhook fails', { webhook: name, failurePolicy, error: failure });
+    const { failurePolicy, metrics, name } = this.#options;
+    if (!this.#closed.signal.aborted) {
+      if (failurePolicy === 'NoOpinion') metrics.failedOpen(name, failure.result);
+      this.#report(failure);
     }
-    this.#problem = failure.message;
     return this.#undecided(failure.message);
   }
 
+  /** A webhook that is down fails for every request: the log has it from time to time. */
+  #report(failure: WebhookFailure): void {
+    const { clock, logger, name, failurePolicy } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#reportedAt < limits.authorizationFailureReportMs) return;
+    this.#reportedAt = now;
+    this.#reportedDown = true;
+    const { message, cause } = failure;
+    const why = cause instanceof Error ? { cause: cause.message } : {};
+    logger.error('an authorization webhook fails', { webhook: name, failurePolicy, problem: message, ...why });
+  }
+
   #answered(): void {
-    if (this.#problem !== '') {
-      this.#options.logger.info('an authorization webhook answers again', { webhook: this.#options.name });
-    }
-    this.#problem = '';
+    if (!this.#reportedDown) return;
+    this.#reportedDown = false;
+    this.#options.logger.info('an authorization webhook answers again', { webhook: this.#options.name });
   }
 
   #undecided(problem: string): Decision {
