@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { silentLogger } from '../../base/logger.ts';
+import { orch } from '../../dialect/orch.ts';
 import type { ObjectMeta } from '../../meta/api-object.ts';
+import type { BoundClaims } from './claims.ts';
 import type { TokenGrant } from './issuer.ts';
+import { LegacyTokenUse } from './legacy-token-use.ts';
+import { findBound } from './revocation.ts';
 import { account, apiAudiences, issuerName, keySet, makeSigningKey, signRaw, TokenHarness } from './token-harness.ts';
 
 const pod = { namespace: 'team', name: 'pod-1', uid: 'uid-pod' };
@@ -211,6 +218,16 @@ test('a store that cannot be asked refuses', async () => {
   await assert.rejects(harness.authenticate(token), /no answer/);
 });
 
+test('look-ups that fail, each in its own way, refuse and leave nothing behind', async () => {
+  const rejecting = () => Promise.reject(new Error('no answer'));
+  const throwing = () => {
+    throw new Error('no answer');
+  };
+  const objects = { account: rejecting, pod: throwing, secret: rejecting, node: throwing };
+  const bound = { kind: 'bound', pod, secret, account } as unknown as BoundClaims;
+  await assert.rejects(async () => findBound(bound, objects, 'cache'), /no answer/);
+});
+
 test('keys rotate: what the old key signed ends with it, also where it was known', async () => {
   const harness = new TokenHarness();
   const [before, next] = [harness.signingKey, makeSigningKey('RS256')];
@@ -326,6 +343,25 @@ test('the day of last use is noted, once', async () => {
     if (kept) kept.metadata.labels = { 'orch.io/legacy-token-last-used': date };
     await harness.authenticate(token);
     assert.equal(harness.marks.length, count, date);
+  }
+});
+
+test('that the use cannot be noted is nobody’s concern', async () => {
+  for (const mark of [
+    () => Promise.reject(new Error('no')),
+    () => {
+      throw new Error('no');
+    },
+  ]) {
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (message: string) => warnings.push(message) };
+    const use = new LegacyTokenUse({ mark, dialect: orch, clock: new ManualClock(), logger });
+    const kept = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'team', name: 'legacy', uid: 'u' } };
+    use.note(kept);
+    await setImmediate();
+    use.note(kept);
+    await setImmediate();
+    assert.equal(warnings.length, 2);
   }
 });
 

@@ -77,11 +77,15 @@ function identify(
 ): TokenIdentity {
   // A server without a name of its own: who may use such a token is for those to say who ask.
   if (!claims.audiences && apiAudiences.length === 0) return { user };
-  const meant = claims.audiences ?? apiAudiences;
-  const audiences = asked.filter((audience) => meant.includes(audience));
+  const meant = new Set(claims.audiences ?? apiAudiences);
+  const audiences = asked.filter((audience) => meant.has(audience));
   if (audiences.length > 0) return { user, audiences };
-  throw new Error(`the token is for ${JSON.stringify(meant)}, not for ${JSON.stringify(asked)}`);
+  throw new Error(`the token is for ${show([...meant])}, not for ${show(asked)}`);
 }
+
+/** Both lists may be as long as somebody likes. */
+const show = (audiences: readonly string[]): string =>
+  JSON.stringify(audiences.slice(0, limits.audiencesShown).map((each) => each.slice(0, limits.audienceLengthShown)));
 
 /** One use of one token, from here on until it is accepted or not. */
 class Check {

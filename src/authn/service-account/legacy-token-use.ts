@@ -39,7 +39,7 @@ export class LegacyTokenUse {
   }
 
   note({ metadata }: ApiObject): void {
-    const { clock, dialect, mark, logger } = this.#options;
+    const { clock, dialect } = this.#options;
     const { namespace = '', name = '', uid = '' } = metadata;
     const label = `${dialect.domain}/legacy-token-last-used`;
     const date = dateOf(clock.now());
@@ -47,12 +47,21 @@ export class LegacyTokenUse {
     // A server whose clock is ahead may have written tomorrow.
     if (last === date || last === dateOf(clock.now() + dayMs)) return;
     if (this.#underWay.has(uid) || this.#underWay.size >= limits.legacyMarksUnderWayMax) return;
+    void this.#mark({ namespace, name, uid, label, date });
+  }
+
+  /** Never rejects. */
+  async #mark(mark: LegacyTokenMark): Promise<void> {
+    const { namespace, name, uid } = mark;
     this.#underWay.add(uid);
-    mark({ namespace, name, uid, label, date })
-      .catch((error: unknown) =>
-        logger.warn('the last use of a token Secret could not be noted', { namespace, name, error }),
-      )
-      .finally(() => this.#underWay.delete(uid));
+    try {
+      await this.#options.mark(mark);
+    } catch (error) {
+      // The next use tries again.
+      this.#options.logger.warn('the last use of a token Secret could not be noted', { namespace, name, error });
+    } finally {
+      this.#underWay.delete(uid);
+    }
   }
 }
 

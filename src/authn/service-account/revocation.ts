@@ -39,10 +39,10 @@ export function findBound(
   const podName = claims.kind === 'bound' ? claims.pod?.name : undefined;
   const nodeName = claims.kind === 'bound' && !claims.pod ? claims.node?.name : undefined;
   const found = [
-    objects.account(namespace, name, freshness),
-    podName === undefined ? undefined : objects.pod(namespace, podName, freshness),
-    secretName === undefined ? undefined : objects.secret(namespace, secretName, freshness),
-    nodeName === undefined ? undefined : objects.node(nodeName, freshness),
+    attempt(() => objects.account(namespace, name, freshness)),
+    podName === undefined ? undefined : attempt(() => objects.pod(namespace, podName, freshness)),
+    secretName === undefined ? undefined : attempt(() => objects.secret(namespace, secretName, freshness)),
+    nodeName === undefined ? undefined : attempt(() => objects.node(nodeName, freshness)),
   ] as const;
   const together = ([account, pod, secret, node]: readonly (ApiObject | undefined)[]): BoundObjects => ({
     account,
@@ -53,6 +53,15 @@ export function findBound(
   return found.some((each) => each instanceof Promise)
     ? Promise.all(found).then(together)
     : together(found as readonly (ApiObject | undefined)[]);
+}
+
+/** One that throws must not leave the promises of the others to nobody: they may reject. */
+function attempt(find: () => Found): Found {
+  try {
+    return find();
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 /**
