@@ -11,4 +11,12 @@ export interface ControllerContext {
   readonly dialect: Dialect;
   /** PEM of what programs in the cluster verify the API server against. */
   readonly rootAuthority: string;
+  /** Absent where there is no key to sign tokens of service accounts with. */
+  readonly signSecretToken?: SecretTokenSigner;
 }
+
+/** Makes the token of a service account that is kept in that Secret of its namespace. */
+export type SecretTokenSigner = (
+  account: { readonly namespace: string; readonly name: string; readonly uid: string },
+  secretName: string,
+) => string | Promise<string>;

@@ -5,6 +5,7 @@ import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { startRootCaPublisher } from './namespace-content/root-ca-publisher.ts';
 import { startServiceAccountController } from './namespace-content/service-account.ts';
 import { startNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
+import { startServiceAccountTokens } from './service-account-tokens/service-account-tokens.ts';
 
 /** One controller by its published name. */
 interface ControllerEntry {
@@ -29,6 +30,11 @@ const entries = {
     aliases: ['serviceaccount'],
     help: 'makes the default service account of every namespace',
     start: startServiceAccountController,
+  },
+  'serviceaccount-token-controller': {
+    aliases: ['serviceaccount-token'],
+    help: 'fills the secrets that ask for a token of a service account',
+    start: startServiceAccountTokens,
   },
   'root-ca-certificate-publisher-controller': {
     aliases: ['root-ca-cert-publisher'],

@@ -1,0 +1,186 @@
+import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import { hasReason } from '../../client/api-client.ts';
+import { Informer } from '../../client/informer.ts';
+import { WorkQueue } from '../../client/work-queue.ts';
+import { asServiceAccount } from '../../kinds/core/service-account.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { ControllerContext } from '../controller.ts';
+import {
+  fillTokenSecret,
+  readTokenSecret,
+  type TokenSecret,
+  type TokenSecretRules,
+  tokenSecretType,
+} from './token-secret.ts';
+
+/**
+ * Puts tokens into the Secrets that ask for one of a service account, and into those that somebody took them out of;
+ * deletes such Secrets when their account is gone or another one has its name; and takes Secrets that are gone out of the
+ * account's list. Such tokens never expire: they are for programs that cannot ask for others.
+ */
+export function startServiceAccountTokens(context: ControllerContext): Closable {
+  const { signSecretToken: signToken, logger } = context;
+  if (signToken) return new TokenSecrets(context, { ...context, signToken });
+  logger.info('Secrets for tokens of service accounts are not filled: there is no key to sign tokens with');
+  return { close() {} };
+}
+
+const parallel = 5;
+
+class TokenSecrets implements Closable {
+  readonly #context: ControllerContext;
+  readonly #rules: TokenSecretRules;
+  readonly #held = new ClosableStack();
+  readonly #stop = new AbortController();
+  readonly #queue: WorkQueue<string>;
+  /** Secrets that are gone, each with the account that may still list it. */
+  readonly #goneQueue: WorkQueue<TokenSecret>;
+  /** The uids of accounts. */
+  readonly #accounts: Informer<string>;
+  readonly #secrets: Informer<TokenSecret>;
+  /** Keys of Secrets by the key of the account that they name. */
+  readonly #byAccount = new Map<string, Set<string>>();
+
+  constructor(context: ControllerContext, rules: TokenSecretRules) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
+    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#look(key) }));
+    this.#goneQueue = this.#held.add(
+      new WorkQueue({ ...context, parallel, work: (secret) => this.#removeReference(secret) }),
+    );
+    this.#accounts = this.#held.add(
+      new Informer({
+        ...context,
+        path: '/api/v1/serviceaccounts',
+        select: ({ metadata }) => metadata.uid ?? '',
+        changed: (key, now, before) => {
+          if (now !== before) this.#lookAtAll(this.#byAccount.get(key));
+        },
+        synced: () => this.#lookAtAll(this.#secrets.keys()),
+      }),
+    );
+    const type = tokenSecretType(rules.dialect);
+    this.#secrets = this.#held.add(
+      new Informer({
+        ...context,
+        path: `/api/v1/secrets?fieldSelector=${encodeURIComponent(`type=${type}`)}`,
+        select: (object) => readTokenSecret(object, rules),
+        changed: (key, now, before) => this.#secretChanged(key, now, before),
+      }),
+    );
+  }
+
+  #secretChanged(key: string, now: TokenSecret | undefined, before: TokenSecret | undefined): void {
+    if (before) this.#unindex(key, before);
+    if (now) {
+      const named = accountKey(now);
+      const secrets = this.#byAccount.get(named) ?? new Set();
+      this.#byAccount.set(named, secrets.add(key));
+      this.#queue.add(key);
+    }
+    if (before && before.uid !== now?.uid) this.#goneQueue.add(before);
+  }
+
+  #unindex(key: string, secret: TokenSecret): void {
+    const secrets = this.#byAccount.get(accountKey(secret));
+    secrets?.delete(key);
+    if (secrets?.size === 0) this.#byAccount.delete(accountKey(secret));
+  }
+
+  #lookAtAll(keys: Iterable<string> = []): void {
+    for (const key of keys) this.#queue.add(key);
+  }
+
+  async #look(key: string): Promise<void> {
+    const secret = this.#secrets.get(key);
+    // Accounts that were not listed yet would seem to be gone.
+    if (!secret || !this.#accounts.synced || secret.accountName === '') return;
+    const uid = await this.#accountUid(secret);
+    if (uid === undefined) await this.#delete(secret);
+    else if (!secret.filled) await this.#fill(secret, uid);
+  }
+
+  /** Of the account that the Secret means; undefined where it is not there. */
+  async #accountUid(secret: TokenSecret): Promise<string | undefined> {
+    const isMeant = (uid: string | undefined): boolean => secret.accountUid === '' || secret.accountUid === uid;
+    const known = this.#accounts.get(accountKey(secret));
+    if (known !== undefined && isMeant(known)) return known;
+    // The watch may be behind: a Secret is deleted only where the server itself says that the account is not there.
+    const found = await this.#get(accountPath(secret));
+    const uid = found?.metadata.uid;
+    return isMeant(uid) ? uid : undefined;
+  }
+
+  async #delete(secret: TokenSecret): Promise<void> {
+    const { client, logger } = this.#context;
+    const { namespace, name, uid } = secret;
+    logger.info('the account of a token Secret is gone, so it goes', { namespace, secret: name });
+    const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } };
+    await settled(client.delete(secretPath(secret), options, this.#stop.signal));
+  }
+
+  async #fill(secret: TokenSecret, uid: string): Promise<void> {
+    const path = secretPath(secret);
+    const live = await this.#get(path);
+    // One that has changed meanwhile is looked at when the watch tells of it.
+    if (live?.metadata.resourceVersion !== secret.resourceVersion) return;
+    const filled = await fillTokenSecret(live, { name: secret.accountName, uid }, this.#rules);
+    try {
+      await settled(this.#context.client.update(path, filled, this.#stop.signal));
+    } catch (error) {
+      if (!hasReason(error, 'Invalid')) throw error;
+      // It may not be changed, for being immutable: to try again would not help until somebody changes it.
+      const { namespace, name } = secret;
+      this.#context.logger.warn('a token Secret cannot be filled', { namespace, secret: name, error });
+    }
+  }
+
+  /** An account may list its token Secrets; one that is gone is not to be listed any more. */
+  async #removeReference(secret: TokenSecret): Promise<void> {
+    const { accountName, accountUid, name } = secret;
+    if (accountName === '' || this.#accounts.get(accountKey(secret)) === undefined) return;
+    const path = accountPath(secret);
+    const account = await this.#get(path);
+    if (!account || (accountUid !== '' && accountUid !== account.metadata.uid)) return;
+    const { secrets = [] } = asServiceAccount(account);
+    const kept = secrets.filter((each) => each.name !== name);
+    if (kept.length === secrets.length) return;
+    try {
+      await this.#context.client.update(path, { ...account, secrets: kept }, this.#stop.signal);
+    } catch (error) {
+      // A Conflict is tried again: nobody tells of the Secret any more.
+      if (!hasReason(error, 'NotFound')) throw error;
+    }
+  }
+
+  async #get(path: string): Promise<ApiObject | undefined> {
+    try {
+      return await this.#context.client.get(path, this.#stop.signal);
+    } catch (error) {
+      if (hasReason(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#held.close();
+  }
+}
+
+const accountKey = ({ namespace, accountName }: TokenSecret): string => `${namespace}/${accountName}`;
+
+const inNamespace = (namespace: string): string => `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
+const secretPath = ({ namespace, name }: TokenSecret): string =>
+  `${inNamespace(namespace)}/secrets/${encodeURIComponent(name)}`;
+const accountPath = ({ namespace, accountName }: TokenSecret): string =>
+  `${inNamespace(namespace)}/serviceaccounts/${encodeURIComponent(accountName)}`;
+
+/** That somebody else was first is no failure: of what they did the watch tells. */
+async function settled(writing: Promise<unknown>): Promise<void> {
+  try {
+    await writing;
+  } catch (error) {
+    if (!hasReason(error, 'NotFound') && !hasReason(error, 'Conflict')) throw error;
+  }
+}
