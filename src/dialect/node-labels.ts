@@ -2,14 +2,15 @@ import type { Dialect } from './dialect.ts';
 
 /** The labels of nodes that have a meaning for the product, by who may set them. */
 export interface NodeLabels {
-  /** Labels of these domains, and of those below them, are the product's: nodes may set only the ones that follow. */
+  /**
+   * Labels of these domains, and of those below them, are the product's: nodes may set only the ones that follow. Those of
+   * `node-restriction.<domain>`, which keep nodes apart, are among them and never a node's.
+   */
   readonly domains: readonly string[];
   /** Domains, with those below them, that are for what nodes say of themselves. */
   readonly ownDomains: readonly string[];
   /** Single labels that nodes may set. */
   readonly own: ReadonlySet<string>;
-  /** Domain, with those below it, of labels that keep nodes apart: never a node's to set. */
-  readonly restricted: string;
 }
 
 const labelsOf = (domain: string, domains: readonly string[], agent: string): NodeLabels => ({
@@ -28,7 +29,6 @@ const labelsOf = (domain: string, domains: readonly string[], agent: string): No
     `failure-domain.beta.${domain}/zone`,
     `failure-domain.beta.${domain}/region`,
   ]),
-  restricted: `node-restriction.${domain}`,
 });
 
 const all: Readonly<Record<Dialect['name'], NodeLabels>> = {

@@ -73,6 +73,13 @@ const graph = graphOf(orch, {
           { name: 'b', secret: { secretName: 'two' } },
           { name: 'c', persistentVolumeClaim: { claimName: 'claim-2' } },
         ],
+        resourceClaims: [{ name: 'p', resourceClaimTemplateName: 'template' }],
+      },
+      status: {
+        resourceClaimStatuses: [
+          { name: 'q', resourceClaimName: 'stale' },
+          { name: 'p', resourceClaimName: 'fresh' },
+        ],
       },
     }),
     makePod('ns/shown', {
@@ -254,6 +261,8 @@ describe('claims, volumes, attachments, devices', () => {
     get volumeattachments@storage.k8s.io - attached-1    ...
     get resourceclaims@resource.orch.io ns direct        Y..
     get resourceclaims@resource.orch.io ns all-made      Y..
+    get resourceclaims@resource.orch.io ns fresh         .Y.
+    get resourceclaims@resource.orch.io ns stale         ...
     get resourceclaims@resource.orch.io ns template      ...
     get resourceclaims@resource.orch.io ns unmade        ...
     get resourceclaims@resource.orch.io ns needless      ...

@@ -44,6 +44,7 @@ describe('writes of nodes', () => {
       node('create', ownedBy({ kind: 'CSINode', name: 'n1' })),
       'node "n1" is not allowed to set ownerReferences',
     ],
+    ['update of nothing', node('update', {}), 'the object is missing'],
     ['update', node('update', { status: { phase: 'x' } }, {}), ''],
     ['patch another', { ...node('patch', {}, {}), name: 'n2' }, 'node "n1" is not allowed to modify node "n2"'],
     ['status of its own', { ...node('update', {}, {}), resource: 'nodes/status' }, ''],
@@ -143,6 +144,7 @@ const labelRows: readonly (readonly [key: string, allowed: boolean])[] = [
   ['DOMAIN.example.com/x', true],
   ['DOMAIN', true],
   ['plain', true],
+  ['DOMAINx', true],
 ];
 
 describe('labels of nodes', () => {

@@ -68,11 +68,10 @@ function forbiddenLabels(before: Labels, after: Labels, rules: NodeLabels): read
     .sort();
 }
 
-function isForbidden(key: string, { domains, own, ownDomains, restricted }: NodeLabels): boolean {
+function isForbidden(key: string, { domains, own, ownDomains }: NodeLabels): boolean {
   const slash = key.indexOf('/');
   if (slash < 0) return false;
   const prefix = key.slice(0, slash);
-  if (isWithin(prefix, restricted)) return true;
   const ofProduct = domains.some((domain) => isWithin(prefix, domain));
   return ofProduct && !own.has(key) && !ownDomains.some((domain) => isWithin(prefix, domain));
 }

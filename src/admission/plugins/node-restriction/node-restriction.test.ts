@@ -39,6 +39,7 @@ describe('tokens', () => {
       token({ ...bound, name: 'waiting', uid: 'uid-waiting' }),
       'node requested token bound to a pod scheduled on a different node',
     ],
+    ['no creation', token(undefined, { operation: 'update', old: {} }), ''],
     ['an account itself is for the authorizer', token(undefined, { resource: 'serviceaccounts' }), ''],
   ]);
 
@@ -149,6 +150,7 @@ describe('claims', () => {
     ['another phase', claim({ status: { phase: 'Lost' } }), fixed],
     ['another label', claim({ metadata: { name: 'x' }, status: { phase: 'Bound' } }), fixed],
     ['another volume', claim({ spec: { volumeName: 'w' }, status: { phase: 'Bound' } }), fixed],
+    ['status of nothing', { operation: 'update', resource: 'persistentvolumeclaims/status' }, 'the object is missing'],
     ['create a status', claim({}, { operation: 'create' }), 'unexpected operation "CREATE"'],
     ['the claim itself', claim({}, { resource: 'persistentvolumeclaims' }), 'may only update PVC status'],
     ['delete', claim({}, { operation: 'delete', resource: 'persistentvolumeclaims' }), 'may only update PVC status'],

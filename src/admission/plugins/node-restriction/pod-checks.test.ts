@@ -141,6 +141,8 @@ const otherClaims = 'node "n1" cannot update resource claim statues';
 
 describe('other writes of pods', () => {
   check([
+    ['delete nothing', podWrite({ operation: 'delete' }), 'the object is missing'],
+    ['status of nothing', podWrite({ operation: 'update', resource: 'pods/status' }), 'the object is missing'],
     ['delete its own', podWrite({ operation: 'delete', old: mine }), ''],
     [
       "delete another node's",
