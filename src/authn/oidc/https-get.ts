@@ -17,7 +17,12 @@ export interface HttpsGetOptions {
  */
 export function httpsGet(url: URL, options: HttpsGetOptions): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const end = (): void => {
+    timer.close();
+    options.signal.removeEventListener('abort', stop);
+  };
   const fail = (problem: string): void => {
+    end();
     reject(new Error(`${url.origin}${url.pathname}: ${problem}`));
     request.destroy();
   };
@@ -35,6 +40,7 @@ export function httpsGet(url: URL, options: HttpsGetOptions): Promise<Buffer> {
   if (options.signal.aborted) stop();
   request.on('error', ({ message }) => fail(message));
   request.on('response', (response) => {
+    response.on('error', ({ message }) => fail(message));
     if (response.statusCode !== 200) return fail(`status ${response.statusCode}`);
     const chunks: Buffer[] = [];
     let length = 0;
@@ -43,11 +49,10 @@ export function httpsGet(url: URL, options: HttpsGetOptions): Promise<Buffer> {
       if (length > options.bytesMax) return fail(`the answer has more than ${options.bytesMax} bytes`);
       chunks.push(chunk);
     });
-    response.on('error', ({ message }) => fail(message));
-    response.on('end', () => resolve(Buffer.concat(chunks)));
+    response.on('end', () => {
+      end();
+      resolve(Buffer.concat(chunks));
+    });
   });
-  return promise.finally(() => {
-    timer.close();
-    options.signal.removeEventListener('abort', stop);
-  });
+  return promise;
 }

@@ -172,7 +172,13 @@ export class TestProvider implements AsyncDisposable {
   }
 }
 
-/** Waits, a turn of the event loop at a time, until something holds. The test's own timeout is the limit. */
+/** Waits, a turn of the event loop at a time, until something holds; fails where it does not come. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  const deadline = performance.now() + waitMsMax;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`never came true: ${condition}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
+
+const waitMsMax = 10_000;

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { limits } from '../../base/limits.ts';
+import { authenticators } from './authenticators-fixture.ts';
+import { ecKey, signToken, TestProvider } from './provider-fixture.ts';
+
+const [groupsKey, otherKey] = [ecKey('one'), ecKey('other')];
+
+describe('distributed claims', () => {
+  let provider: TestProvider;
+  /** Of a token that holds groups. */
+  let claims: Record<string, unknown>;
+  let system: ReturnType<typeof authenticators>;
+  before(async () => {
+    provider = await TestProvider.start([groupsKey]);
+    claims = { ...provider.claims(), sub: undefined, groups: ['far', 'away'] };
+    system = authenticators(provider.settings({ groupsClaim: 'groups' }));
+    await system.ready();
+  });
+  afterEach(() => provider.instead.clear());
+  after(async () => {
+    system[Symbol.dispose]();
+    await provider[Symbol.asyncDispose]();
+  });
+
+  let serial = 0;
+  /** A token that says where its groups are; each is another one, so that none is remembered. */
+  const tokenFrom = (source: unknown, more: Record<string, unknown> = {}) =>
+    provider.token({
+      jti: String(serial++),
+      _claim_names: { groups: 'there' },
+      _claim_sources: { there: source },
+      ...more,
+    });
+  const endpoint = () => `${provider.url}/groups`;
+  const groupsOf = async (token: string) => (await system.all.authenticateToken(token))?.user.groups;
+  const serve = (token: string, status = 200) => provider.answerInstead('/groups', status, token);
+
+  it('are fetched from where they are', async () => {
+    serve(`${signToken(groupsKey, claims)}\n`);
+    assert.deepEqual(await groupsOf(tokenFrom({ endpoint: endpoint() })), ['far', 'away']);
+    assert.equal(provider.headers.authorization, undefined);
+    assert.deepEqual(await groupsOf(tokenFrom({ endpoint: endpoint(), access_token: 'sesame' })), ['far', 'away']);
+    assert.equal(provider.headers.authorization, 'Bearer sesame');
+  });
+
+  it('are remembered with the token', async () => {
+    serve(signToken(groupsKey, claims));
+    const token = tokenFrom({ endpoint: endpoint() });
+    await groupsOf(token);
+    provider.instead.clear();
+    assert.deepEqual(await groupsOf(token), ['far', 'away']);
+  });
+
+  it('are not asked for where the token has the claim, or does not say where it is', async () => {
+    const asked = provider.requests.length;
+    const source = { endpoint: endpoint() };
+    assert.deepEqual(await groupsOf(tokenFrom(source, { groups: ['near'] })), ['near']);
+    assert.deepEqual(await groupsOf(tokenFrom(source, { _claim_names: { email: 'there' } })), []);
+    assert.deepEqual(await groupsOf(tokenFrom(source, { _claim_names: undefined })), []);
+    assert.deepEqual(await groupsOf(tokenFrom({ JWT: 'aggregated' })), []);
+    assert.equal(provider.requests.length, asked);
+  });
+
+  it('are not asked for where no claim is named for groups', async () => {
+    using plain = authenticators(provider.settings());
+    await plain.ready();
+    assert.deepEqual((await plain.all.authenticateToken(tokenFrom({ endpoint: endpoint() })))?.user.groups, []);
+  });
+
+  it('may come from another issuer, which is reached then', async () => {
+    // On the same server, since the provider's authorities must vouch for it.
+    const other = `${provider.url}/other`;
+    provider.answerInstead('/other/.well-known/openid-configuration', 200, {
+      issuer: other,
+      jwks_uri: `${provider.url}/other/keys`,
+    });
+    const { privateKey } = otherKey;
+    provider.answerInstead('/other/keys', 200, {
+      keys: [{ ...privateKey.export({ format: 'jwk' }), d: undefined, kid: 'other' }],
+    });
+    serve(signToken(otherKey, { ...claims, iss: other }));
+    assert.deepEqual(await groupsOf(tokenFrom({ endpoint: endpoint() })), ['far', 'away']);
+    const asked = provider.requests.length;
+    assert.deepEqual(await groupsOf(tokenFrom({ endpoint: endpoint() })), ['far', 'away']);
+    assert.deepEqual(provider.requests.slice(asked), ['/groups']);
+    // The keys of one do not vouch for the other.
+    serve(signToken(groupsKey, { ...claims, iss: other }, { kid: 'other' }));
+    await system.refused(tokenFrom({ endpoint: endpoint() }), 'signature');
+  });
+
+  for (const [name, code, body] of [
+    ['that are no token', 'distributedClaim', () => 'hello'],
+    ['that are nothing', 'distributedClaim', () => ''],
+    ['that are too long', 'distributedClaim', () => 'x'.repeat(limits.tokenLengthMax + 1)],
+    ['without the claim', 'distributedClaim', () => signToken(groupsKey, { ...claims, groups: undefined })],
+    ['without an issuer', 'distributedClaim', () => signToken(groupsKey, { ...claims, iss: undefined })],
+    ['of an issuer without TLS', 'distributedClaim', () => signToken(groupsKey, { ...claims, iss: 'http://x' })],
+    [
+      'of an issuer that is not there',
+      'notReady',
+      () => signToken(groupsKey, { ...claims, iss: `${provider.url}/no` }),
+    ],
+    ['that have ended', 'expired', () => signToken(groupsKey, { ...claims, exp: 1 })],
+    ['for others', 'audience', () => signToken(groupsKey, { ...claims, aud: 'someone' })],
+    ['signed by nobody', 'signature', () => signToken(ecKey('one'), claims)],
+  ] as const) {
+    it(`do not hold ${name}`, async () => {
+      serve(body());
+      await system.refused(tokenFrom({ endpoint: endpoint() }), code);
+    });
+  }
+
+  it('do not hold where the endpoint fails or sends elsewhere', async () => {
+    for (const status of [302, 401, 500]) {
+      serve(signToken(groupsKey, claims), status);
+      await system.refused(tokenFrom({ endpoint: endpoint() }), 'distributedClaim');
+    }
+  });
+
+  for (const [name, more] of Object.entries<Record<string, unknown>>({
+    'the names are no object': { _claim_names: 'groups' },
+    'the source has no name': { _claim_names: { groups: 7 } },
+    'the source is not there': { _claim_names: { groups: 'elsewhere' } },
+    'the source is a name of every object': { _claim_names: { groups: 'constructor' } },
+    'there are no sources': { _claim_sources: undefined },
+    'the sources are a list': { _claim_sources: [{ endpoint: 'https://127.0.0.1:1/' }] },
+    'the endpoint is no address': { _claim_sources: { there: { endpoint: 'groups' } } },
+    'the endpoint is a number': { _claim_sources: { there: { endpoint: 1 } } },
+    'the endpoint has no TLS': { _claim_sources: { there: { endpoint: 'http://127.0.0.1:1/' } } },
+    'the endpoint is a file': { _claim_sources: { there: { endpoint: 'file:///etc/passwd' } } },
+    'the access token would make a header': {
+      _claim_sources: { there: { endpoint: 'https://127.0.0.1:1/', access_token: 'a\r\nx: y' } },
+    },
+    'the access token is a number': {
+      _claim_sources: { there: { endpoint: 'https://127.0.0.1:1/', access_token: 7 } },
+    },
+  })) {
+    it(`do not hold where ${name}`, () => system.refused(tokenFrom({}, more), 'distributedClaim'));
+  }
+
+  it('come from few issuers', async () => {
+    using other = authenticators(provider.settings({ groupsClaim: 'groups' }));
+    await other.ready();
+    for (let index = 0; index < limits.oidcClaimIssuersMax; index++) {
+      serve(signToken(groupsKey, { ...claims, iss: `${provider.url}/${index}` }));
+      await other.refused(tokenFrom({ endpoint: endpoint() }), 'notReady');
+    }
+    serve(signToken(groupsKey, { ...claims, iss: `${provider.url}/more` }));
+    await other.refused(tokenFrom({ endpoint: endpoint() }), 'distributedClaim');
+    assert.ok(!provider.requests.includes('/more/.well-known/openid-configuration'));
+  });
+});
