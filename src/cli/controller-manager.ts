@@ -14,6 +14,7 @@ import { dialectNames, dialects } from '../dialect/dialects.ts';
 import { defineCommand, type Terminal } from './command.ts';
 import { controllersFlag } from './controllers-flag.ts';
 import { boolean, choice, duration, type FlagValues, file, integer, optionalText } from './flags.ts';
+import { type OpenedSigner, openSecretTokenSigner, type SignerContext } from './secret-token-signer.ts';
 import { readBundle } from './server-options.ts';
 import { untilStopped } from './until-stopped.ts';
 import { UsageError } from './usage-error.ts';
@@ -50,8 +51,12 @@ const flags = {
     help: 'between attempts to take or renew the lease; less than the renew deadline',
   }),
   'root-ca-file': file({
-    help: 'authorities (PEM) that are published in every namespace',
+    help: 'authorities (PEM) that are published in every namespace, and stand beside the tokens in secrets',
     defaultText: 'those of the connection file',
+  }),
+  'service-account-private-key-file': file({
+    help: 'private key (PEM) that signs the tokens of service accounts that are kept in secrets',
+    defaultText: 'such secrets are left alone',
   }),
   v: integer({ min: 0, max: 10, default: 0, help: 'detail of the log; from 4 on for finding errors' }),
 } as const;
@@ -75,17 +80,30 @@ export const controllerManager = defineCommand({
     const clock = systemClock;
     const level = values.v >= debugVerbosity ? 'debug' : 'info';
     const logger = createLogger({ level, format: 'json', clock, write: terminal.err });
+    const signer = openSigner(values, { clock, logger, dialect });
     const transport = httpTransport(connection, { clock, pluginHost: pluginHost(terminal) });
     const client = new ApiClient(transport, `${dialect.controllerManager}/${productVersion}`);
     try {
       return await untilStopped(logger, (_stopped, signal) =>
-        manage(values, timing, { client, clock, logger, dialect, rootAuthority }, signal),
+        manage(
+          values,
+          timing,
+          { client, clock, logger, dialect, rootAuthority, ...(signer && { signSecretToken: signer.sign }) },
+          signal,
+        ),
       );
     } finally {
       transport.close();
+      signer?.close();
     }
   },
 });
+
+function openSigner(values: Values, context: SignerContext): OpenedSigner | undefined {
+  const flag = 'service-account-private-key-file';
+  const path = values[flag];
+  return path === undefined ? undefined : openSecretTokenSigner(flag, path, context);
+}
 
 /** From here on the log tells every step. */
 const debugVerbosity = 4;
@@ -161,11 +179,20 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Without an authority there is nothing to publish; such a server is verified by what every system trusts. */
-function isPossible(name: ControllerName, { rootAuthority, logger }: ControllerContext): boolean {
-  if (name !== 'root-ca-certificate-publisher-controller' || rootAuthority !== '') return true;
-  logger.warn('nothing to publish: neither --root-ca-file nor the connection file names an authority');
-  return false;
+/**
+ * Without an authority there is nothing to publish; such a server is verified by what every system trusts. Without a key
+ * nobody can sign.
+ */
+function isPossible(name: ControllerName, { rootAuthority, signSecretToken, logger }: ControllerContext): boolean {
+  if (name === 'root-ca-certificate-publisher-controller' && rootAuthority === '') {
+    logger.warn('nothing to publish: neither --root-ca-file nor the connection file names an authority');
+    return false;
+  }
+  if (name === 'serviceaccount-token-controller' && !signSecretToken) {
+    logger.info('secrets for tokens of service accounts are left alone: no --service-account-private-key-file');
+    return false;
+  }
+  return true;
 }
 
 /** Between attempts to reach a server that is not there yet. Milliseconds. */

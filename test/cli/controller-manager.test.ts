@@ -76,6 +76,29 @@ describe('orch controller-manager', () => {
     assert.equal(await other.exit(), 0);
   });
 
+  it('puts tokens into secrets with the key that is given, and leaves them alone without one', async () => {
+    const secrets = `${namespaces}/default/secrets`;
+    const made = await server.post(secrets, {
+      metadata: { name: 'token', annotations: { 'orch.io/service-account.name': 'default' } },
+      type: 'orch.io/service-account-token',
+    });
+    assert.equal(made.status, 201);
+    const chosen = ['--controllers=serviceaccount-token', '--leader-elect=false'];
+    await using idle = manager(...chosen);
+    await idle.prints(/are left alone: no --service-account-private-key-file/);
+    const key = join(server.dataDir, 'pki', 'service-account.key');
+    await using running = manager(...chosen, `--service-account-private-key-file=${key}`);
+    const token = async (): Promise<string> => {
+      const { json } = await server.get<{ data?: Readonly<Record<string, string>> }>(`${secrets}/token`);
+      return Buffer.from(json.data?.['token'] ?? '', 'base64').toString();
+    };
+    await until(async () => (await token()) !== '', 'the secret is filled');
+    const [, payload = ''] = (await token()).split('.');
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    assert.equal(claims.sub, 'system:serviceaccount:default:default');
+    assert.doesNotMatch(running.err, new RegExp(payload));
+  });
+
   it('waits for a server that is away, and goes on when it comes back', async () => {
     await server.stop();
     await using waiting = manager('--leader-elect=false');
@@ -121,6 +144,19 @@ describe('orch controller-manager', () => {
       const said = line?.replace('orch controller-manager: ', '') ?? '';
       if (typeof message === 'string') assert.equal(said, message);
       else assert.match(said, message);
+    });
+  }
+
+  for (const [file, problem] of [
+    ['/dev/null', 'has no PEM block of a private key'],
+    ['/none', 'ENOENT'],
+  ] as const) {
+    it(`${file} as the key of tokens: exit 1, one line`, async () => {
+      await using command = manager(`--service-account-private-key-file=${file}`);
+      assert.equal(await command.exit(), 1);
+      const [line = '', ...more] = command.err.split('\n');
+      assert.deepEqual(more, ['']);
+      assert.match(line, new RegExp(`^orch controller-manager: --service-account-private-key-file: .*${problem}`));
     });
   }
 
