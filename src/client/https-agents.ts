@@ -12,19 +12,19 @@ import { sameKeyPair } from './key-pair.ts';
 export class HttpsAgents implements Closable {
   readonly #connection: Connection;
   readonly #clock: Clock;
-  readonly #connectionsMax: number;
   #agent: https.Agent | undefined;
   #shown: KeyPairPem | undefined;
   readonly #retired = new Map<https.Agent, Closable>();
+  #closed = false;
 
-  constructor(connection: Connection, clock: Clock, connectionsMax = Number.POSITIVE_INFINITY) {
+  constructor(connection: Connection, clock: Clock) {
     this.#connection = connection;
     this.#clock = clock;
-    this.#connectionsMax = connectionsMax;
   }
 
-  /** The agent for a request with that certificate. */
+  /** The agent for a request with that certificate. Throws when all have been closed. */
   showing(certificate: KeyPairPem | undefined): https.Agent {
+    if (this.#closed) throw new Error('the client has been closed');
     if (this.#agent && sameKeyPair(certificate, this.#shown)) return this.#agent;
     if (this.#agent) this.#retire(this.#agent);
     this.#shown = certificate;
@@ -36,7 +36,6 @@ export class HttpsAgents implements Closable {
     const { authorities, serverName, insecure } = this.#connection;
     return new https.Agent({
       keepAlive: true,
-      maxSockets: this.#connectionsMax,
       rejectUnauthorized: !insecure,
       ...(authorities !== undefined && { ca: authorities }),
       ...(serverName !== undefined && { servername: serverName }),
@@ -56,6 +55,7 @@ export class HttpsAgents implements Closable {
   }
 
   close(): void {
+    this.#closed = true;
     this.#agent?.destroy();
     for (const [agent, timer] of this.#retired) {
       timer.close();

@@ -18,8 +18,6 @@ export interface HttpsRequesterOptions {
   readonly pluginHost: PluginHost;
   /** Silence after which a request counts as broken; undefined: never. Milliseconds. */
   readonly silenceMsMax?: number;
-  /** Connections at once; further requests wait for one of them. */
-  readonly connectionsMax?: number;
 }
 
 export interface HttpsRequest extends ClientRequest {
@@ -42,14 +40,14 @@ export class HttpsRequester implements Closable {
   readonly #impersonation: Readonly<Record<string, string | string[]>>;
 
   constructor(options: HttpsRequesterOptions) {
-    const { connection, clock, pluginHost, connectionsMax } = options;
+    const { connection, clock, pluginHost } = options;
     const { credential, impersonation } = connection;
     this.#options = options;
     this.#credentials =
       credential.type === 'plugin'
         ? pluginCredentials(credential.plugin, pluginHost, clock)
         : storedCredentials(credential, clock);
-    this.#agents = new HttpsAgents(connection, clock, connectionsMax);
+    this.#agents = new HttpsAgents(connection, clock);
     this.#impersonation = impersonation ? impersonationHeaders(impersonation) : {};
   }
 

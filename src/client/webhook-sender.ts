@@ -5,6 +5,7 @@ import { limits } from '../base/limits.ts';
 import type { Connection } from './connection.ts';
 import { HttpsRequester } from './https-requester.ts';
 import type { PluginHost } from './plugin-process.ts';
+import { Turns } from './turns.ts';
 
 export interface WebhookSenderOptions {
   readonly clock: Clock;
@@ -40,33 +41,43 @@ class Sender implements Closable {
   readonly #options: WebhookSenderOptions;
   readonly #requester: HttpsRequester;
   readonly #target: string;
-  #waiting = 0;
+  readonly #turns = new Turns(limits.webhookConnectionsMax);
+  /** What ends each question that waits or is under way. */
+  readonly #questions = new Set<AbortController>();
 
   constructor(connection: Connection, options: WebhookSenderOptions) {
     const { clock, pluginHost } = options;
     this.#options = options;
     this.#target = connection.server.pathname + connection.server.search;
-    const connectionsMax = limits.webhookConnectionsMax;
-    this.#requester = new HttpsRequester({ connection, clock, pluginHost, connectionsMax });
+    this.#requester = new HttpsRequester({ connection, clock, pluginHost });
   }
 
   async send(body: string, signal?: AbortSignal): Promise<WebhookAnswer> {
     signal?.throwIfAborted();
-    if (this.#waiting >= limits.webhookQuestionsMax) throw new Error('too many questions wait for the webhook');
+    if (this.#questions.size >= limits.webhookQuestionsMax) throw new Error('too many questions wait for the webhook');
     const { clock, timeoutMs } = this.#options;
     const stop = new AbortController();
     const timer = clock.after(timeoutMs, () => stop.abort(new Error(`the webhook gave no answer in ${timeoutMs} ms`)));
     const abort = (): void => stop.abort(signal?.reason);
     signal?.addEventListener('abort', abort);
-    this.#waiting += 1;
+    this.#questions.add(stop);
     try {
-      return await this.#ask(body, stop.signal);
+      return await this.#inTurn(body, stop.signal);
     } catch (error) {
       throw stop.signal.aborted ? stop.signal.reason : error;
     } finally {
-      this.#waiting -= 1;
+      this.#questions.delete(stop);
       signal?.removeEventListener('abort', abort);
       timer.close();
+    }
+  }
+
+  async #inTurn(body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+    await this.#turns.take(signal);
+    try {
+      return await this.#ask(body, signal);
+    } finally {
+      this.#turns.giveBack();
     }
   }
 
@@ -92,6 +103,7 @@ class Sender implements Closable {
   }
 
   close(): void {
+    for (const stop of this.#questions) stop.abort(new Error('the webhook is not asked any more'));
     this.#requester.close();
   }
 }

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { ManualClock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { Connection } from './connection.ts';
+import { bareHost, TlsHarness } from './tls-harness.ts';
+import { type WebhookSender, webhookSender } from './webhook-sender.ts';
+
+let server: TlsHarness;
+before(async () => {
+  server = new TlsHarness();
+  await server.listen();
+});
+after(async () => server.close());
+
+async function withSender(
+  use: (sender: WebhookSender, clock: ManualClock) => Promise<void>,
+  more: Partial<Connection> = {},
+): Promise<void> {
+  const clock = new ManualClock();
+  const options = { clock, pluginHost: bareHost, timeoutMs: 1_000, userAgent: 'test/1' };
+  const sender = webhookSender(server.connection('/a/b?c=d', more), options);
+  try {
+    await use(sender, clock);
+  } finally {
+    sender.close();
+    assert.equal(clock.pending, 0);
+  }
+}
+
+describe('a question to a webhook', () => {
+  it('goes to exactly its URL, and the answer comes whatever its status', async () => {
+    const seen: unknown[] = [];
+    server.handle = (request, response) => {
+      const { accept, 'content-type': type, 'user-agent': agent, authorization } = request.headers;
+      seen.push([request.method, request.url, accept, type, agent, authorization]);
+      response.writeHead(429, { 'retry-after': '7' });
+      request.pipe(response);
+    };
+    const authorization = { type: 'token', token: 't' } as const;
+    server.connections = 0;
+    await withSender(
+      async ({ send }) => {
+        const { status, body, retryAfterSeconds } = await send('{"ä":1}');
+        assert.deepEqual([status, body.toString(), retryAfterSeconds], [429, '{"ä":1}', 7]);
+        await send('{}');
+      },
+      { credential: { type: 'stored', authorization } },
+    );
+    const expected = ['POST', '/a/b?c=d', 'application/json', 'application/json', 'test/1', 'Bearer t'];
+    assert.deepEqual(seen, [expected, expected]);
+    assert.equal(server.connections, 1);
+  });
+
+  for (const text of ['soon', '-1', '1.5', 'Wed, 21 Oct 2026 07:28:00 GMT', '9'.repeat(400)]) {
+    it(`Retry-After: ${text.slice(0, 40)} says nothing`, async () => {
+      server.handle = (_request, response) => response.writeHead(503, { 'retry-after': text }).end();
+      await withSender(async ({ send }) => assert.equal((await send('{}')).retryAfterSeconds, undefined));
+    });
+  }
+
+  for (const status of [301, 302, 303, 304, 307, 308]) {
+    it(`a redirect is an error: ${status}`, async () => {
+      let requests = 0;
+      server.handle = (_request, response) => {
+        requests += 1;
+        response.writeHead(status, { location: `https://127.0.0.1:${server.port}/elsewhere` }).end();
+      };
+      await withSender(async ({ send }) => {
+        await assert.rejects(send('{}'), new RegExp(`answered ${status}, a redirect, which is not followed$`));
+      });
+      assert.equal(requests, 1);
+    });
+  }
+
+  it('an answer without end is an error', async () => {
+    const closed = Promise.withResolvers<void>();
+    server.handle = (_request, response) => {
+      response.on('close', closed.resolve).on('drain', write);
+      function write(): void {
+        while (response.write(Buffer.alloc(limits.webhookAnswerBytesMax / 16)));
+      }
+      write();
+    };
+    await withSender(async ({ send }) => {
+      await assert.rejects(send('{}'), /answer has more than \d+ bytes$/);
+      await closed.promise;
+    });
+  });
+
+  for (const when of ['before', 'after'] as const) {
+    it(`a webhook that is slow ${when} its answer has begun`, async () => {
+      const reached = Promise.withResolvers<void>();
+      server.handle = (_request, response) => {
+        if (when === 'after') response.write('{');
+        reached.resolve();
+      };
+      await withSender(async ({ send }, clock) => {
+        const answer = send('{}');
+        answer.catch(() => {});
+        await reached.promise;
+        clock.advance(1_000);
+        await assert.rejects(answer, /the webhook gave no answer in 1000 ms$/);
+      });
+    });
+  }
+
+  it('ends with the signal', async () => {
+    const reached = Promise.withResolvers<void>();
+    server.handle = () => reached.resolve();
+    await withSender(async ({ send }) => {
+      const stop = new AbortController();
+      const answer = send('{}', stop.signal);
+      await reached.promise;
+      stop.abort(new Error('enough'));
+      await assert.rejects(answer, /^Error: enough$/);
+      await assert.rejects(send('{}', stop.signal), /^Error: enough$/);
+    });
+  });
+
+  it('is refused where too many wait already; closing ends them', async () => {
+    let requests = 0;
+    const full = Promise.withResolvers<void>();
+    server.handle = () => {
+      requests += 1;
+      if (requests === limits.webhookConnectionsMax) full.resolve();
+    };
+    server.connections = 0;
+    await withSender(async ({ send, close }) => {
+      const waiting = Array.from({ length: limits.webhookQuestionsMax }, async () => send('{}'));
+      const outcome = Promise.allSettled(waiting);
+      await full.promise;
+      await assert.rejects(send('{}'), /too many questions wait for the webhook$/);
+      assert.equal(server.connections, limits.webhookConnectionsMax);
+      close();
+      assert.ok((await outcome).every(({ status }) => status === 'rejected'));
+      await assert.rejects(send('{}'), /the client has been closed$/);
+    });
+  });
+
+  it('waits its turn, and no longer than it may', async () => {
+    const waiting: ServerResponse[] = [];
+    const full = Promise.withResolvers<void>();
+    server.handle = (_request, response) => {
+      waiting.push(response);
+      if (waiting.length === limits.webhookConnectionsMax) full.resolve();
+      if (waiting.length > limits.webhookConnectionsMax) response.end('{}');
+    };
+    await withSender(async ({ send }, clock) => {
+      const first = Promise.all(Array.from({ length: limits.webhookConnectionsMax }, async () => send('{}')));
+      await full.promise;
+      const stop = new AbortController();
+      const [next, aborted] = [send('{}'), send('{}', stop.signal)];
+      stop.abort(new Error('enough'));
+      await assert.rejects(aborted, /^Error: enough$/);
+      for (const response of waiting) response.end('{}');
+      await Promise.all([first, next]);
+      assert.equal(waiting.length, limits.webhookConnectionsMax + 1);
+      const slow = Array.from({ length: limits.webhookConnectionsMax + 1 }, async () => send('{}'));
+      server.handle = () => {};
+      const outcome = Promise.allSettled(slow);
+      clock.advance(1_000);
+      for (const each of await outcome) {
+        assert.match(String(each.status === 'rejected' && each.reason), /the webhook gave no answer in 1000 ms$/);
+      }
+    });
+  });
+
+  it('is asked again at once where the webhook had closed the connection', async () => {
+    const used = new WeakSet<object>();
+    server.handle = (request, response) => {
+      if (used.has(request.socket)) request.socket.destroy();
+      else response.end('{}');
+      used.add(request.socket);
+    };
+    await withSender(async ({ send }) => {
+      await send('{}');
+      assert.equal((await send('{}')).status, 200);
+    });
+  });
+
+  it('a webhook that breaks off is an error with a code', async () => {
+    server.handle = (_request, response) => {
+      response.write('{');
+      setImmediate(() => response.destroy());
+    };
+    await withSender(async ({ send }) => {
+      await assert.rejects(send('{}'), ({ code }: NodeJS.ErrnoException) => code === 'ECONNRESET');
+    });
+  });
+});
