@@ -150,6 +150,13 @@ export async function readToClose(socket: TLSSocket): Promise<string> {
   return all;
 }
 
+/** What a client offers to be spared the next handshake: comes with the handshake in TLS 1.2, and after it in 1.3. */
+export async function sessionOf(socket: TLSSocket): Promise<Buffer> {
+  if (socket.getProtocol() === 'TLSv1.2') return socket.getSession() ?? Buffer.alloc(0);
+  const [session] = (await once(socket, 'session')) as [Buffer];
+  return session;
+}
+
 /** Waits, a turn of the event loop at a time, until something holds. The test's own timeout is the limit. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));

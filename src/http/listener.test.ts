@@ -18,6 +18,7 @@ import {
   readToClose,
   type Started,
   serving,
+  sessionOf,
   start,
   strangerPair,
   until,
@@ -62,25 +63,43 @@ describe('a client certificate', () => {
     });
   }
 
-  it('is not trusted by a resumed session more than by a new one', async () => {
-    const seen: (X509Certificate | undefined)[] = [];
-    await using started = await start(
-      (exchange) => {
-        seen.push(exchange.peer.certificate);
-        ok(exchange);
-      },
-      { ca },
-    );
-    for (const pair of [strangerPair, {}]) {
-      const first = await started.tls(pair);
-      const ticket = once(first, 'session');
-      await exchangeText(first, get.replace('host', 'connection: close\r\nhost'));
-      const [session] = await ticket;
-      const second = await started.tls({ ...pair, session });
-      assert.ok(second.isSessionReused());
-      await exchangeText(second, get.replace('host', 'connection: close\r\nhost'));
-    }
-    assert.deepEqual(seen, [undefined, undefined, undefined, undefined]);
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    it(`is shown and verified anew by each connection (${version})`, async () => {
+      const seen: (X509Certificate | undefined)[] = [];
+      await using started = await start(
+        (exchange) => {
+          seen.push(exchange.peer.certificate);
+          ok(exchange);
+        },
+        { ca },
+      );
+      for (const pair of [clientPair, strangerPair, {}]) {
+        const options = { ...pair, minVersion: version, maxVersion: version };
+        const first = await started.tls(options);
+        const ticket = sessionOf(first);
+        await exchangeText(first, get.replace('host', 'connection: close\r\nhost'));
+        const session = await ticket;
+        assert.ok(session.length > 0);
+        const second = await started.tls({ ...options, session });
+        assert.equal(second.isSessionReused(), false);
+        await exchangeText(second, get.replace('host', 'connection: close\r\nhost'));
+      }
+      const subjects = seen.map((certificate) => certificate?.subject);
+      assert.deepEqual(subjects, ['CN=alice', 'CN=alice', undefined, undefined, undefined, undefined]);
+    });
+  }
+
+  it('that was not accepted may be so after a reload: the client is asked to connect again', async () => {
+    await using started = await start(ok, { ca });
+    const [good, none] = [await started.http2(clientPair), await started.http2()];
+    const bad = await started.http2(strangerPair);
+    const bad1 = await started.tls(strangerPair);
+    await until(() => started.listener.connections === 4);
+    bad1.resume();
+    const gone = [once(bad, 'close'), once(bad1, 'close')];
+    started.listener.setTls({ ...serving, ca: [ca, strangerPair.cert] });
+    await Promise.all(gone);
+    for (const session of [good, none]) assert.equal((await fetch2(session, '/')).status, 200);
   });
 
   it('is not asked for without authorities', async () => {
