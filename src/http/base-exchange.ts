@@ -65,8 +65,8 @@ export abstract class BaseExchange implements Exchange {
   }
 
   hasHeaderBeginning(prefix: string): boolean {
-    if (this.#hidden) return this.headerNames().some((name) => name.startsWith(prefix));
-    return this.sentBeginning(prefix);
+    if (!this.sentBeginning(prefix)) return false;
+    return !this.#hidden || this.headerNames().some((name) => name.startsWith(prefix));
   }
 
   hideHeaders(isHidden: (name: string) => boolean): void {

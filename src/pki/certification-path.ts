@@ -110,20 +110,26 @@ function pathProblem(path: readonly X509Certificate[]): string | undefined {
   let below = 0;
   for (const [at, certificate] of path.entries()) {
     const role = at === 0 ? 'leaf' : at === path.length - 1 ? 'anchor' : 'intermediate';
-    const problem = certificateProblem(certificate, role, below);
+    const problem = readableProblem(certificate, role, below);
     if (problem !== undefined) return role === 'leaf' ? `it ${problem}` : `an authority above it ${problem}`;
     if (role === 'intermediate' && certificate.subject !== certificate.issuer) below += 1;
   }
   return undefined;
 }
 
-function certificateProblem(
-  certificate: X509Certificate,
-  role: 'leaf' | 'intermediate' | 'anchor',
-  below: number,
-): string | undefined {
-  const extensions = tryReadExtensions(certificate);
-  if (extensions === 'unreadable') return 'cannot be read';
+type Role = 'leaf' | 'intermediate' | 'anchor';
+
+function readableProblem(certificate: X509Certificate, role: Role, below: number): string | undefined {
+  try {
+    return certificateProblem(certificate, role, below);
+  } catch {
+    // What is no DER in a place that OpenSSL does not look at: it is a problem like any other.
+    return 'cannot be read';
+  }
+}
+
+function certificateProblem(certificate: X509Certificate, role: Role, below: number): string | undefined {
+  const extensions = readExtensions(certificate);
   if (!isForClients(certificate)) return 'is not for client authentication';
   // Certificates of version 1 cannot say that they are an authority's: the operator says it of an anchor.
   if (!extensions) return role === 'intermediate' ? 'is not the certificate of an authority' : undefined;
@@ -131,14 +137,6 @@ function certificateProblem(
     if (critical && !knownExtensions.has(id)) return 'has a critical extension that is not known here';
   }
   return role === 'leaf' ? undefined : authorityProblem(extensions, below);
-}
-
-function tryReadExtensions(certificate: X509Certificate): Extensions | undefined | 'unreadable' {
-  try {
-    return readExtensions(certificate);
-  } catch {
-    return 'unreadable';
-  }
 }
 
 function authorityProblem(extensions: Extensions, below: number): string | undefined {
