@@ -1,6 +1,6 @@
 import { absorb, CelFault } from './fault.ts';
 import { costOfList, costOfMap, costOfTurn } from './meter.ts';
-import { asBool, type Frame, type Planner, type Step } from './plan.ts';
+import { asBool, type Frame, type Planning, type Step } from './step.ts';
 import type { Fold, OptionalMap } from './syntax.ts';
 import { CelMap, CelOptional, type CelValue, isList, KeyedMap, typeNameOf } from './value.ts';
 
@@ -18,7 +18,7 @@ interface Collector {
 }
 
 /** The steps of a macro over a list, or the keys of a map. */
-export function planFold(expr: Fold, planner: Planner): Step {
+export function planFold(expr: Fold, planner: Planning): Step {
   const range = planner.plan(expr.range);
   return planner.within(expr.first, (first) => {
     if (expr.second === undefined) return loop(expr, range, planner, [first]);
@@ -26,7 +26,7 @@ export function planFold(expr: Fold, planner: Planner): Step {
   });
 }
 
-function loop(expr: Fold, range: Step, planner: Planner, slots: readonly [number, number?]): Step {
+function loop(expr: Fold, range: Step, planner: Planning, slots: readonly [number, number?]): Step {
   const body = planner.plan(expr.body);
   const filter = expr.filter === undefined ? undefined : planner.plan(expr.filter);
   const [first, second] = slots;
@@ -125,7 +125,7 @@ function toMap(frame: Frame, add: (turn: Turn, map: KeyedMap) => void): Collecto
 }
 
 /** The steps of `optMap` and `optFlatMap`. */
-export function planOptionalMap(expr: OptionalMap, planner: Planner): Step {
+export function planOptionalMap(expr: OptionalMap, planner: Planning): Step {
   const target = planner.plan(expr.target);
   return planner.within(expr.variable, (slot) => {
     const body = planner.plan(expr.body);

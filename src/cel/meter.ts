@@ -27,8 +27,6 @@ export class Meter {
 
 /** Of strings and bytes that are looked through (as published). */
 export const costPerCharacter = 0.1;
-/** Of each character of a pattern, by each tenth of a character that is matched against it (as published). */
-export const costPerPatternCharacter = 0.25;
 /** Lists and maps that an expression makes (as published). */
 export const costOfList = 10;
 export const costOfMap = 30;

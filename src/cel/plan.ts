@@ -2,8 +2,9 @@ import type { CelEnvironment } from './cel.ts';
 import { type Checked, typeNames } from './check.ts';
 import { absorb, CelFault } from './fault.ts';
 import { planFold, planOptionalMap } from './fold.ts';
-import { costOfList, costOfMap, type Meter } from './meter.ts';
+import { costOfList, costOfMap } from './meter.ts';
 import { acceptsAll, type Overload, runOverload } from './overload.ts';
+import { asBool, type Planning, type Step } from './step.ts';
 import type { Call, Conditional, Element, Entry, Expr, Index, Logic, Select } from './syntax.ts';
 import {
   CelMap,
@@ -18,27 +19,15 @@ import {
   typeNameOf,
 } from './value.ts';
 
-/** What one evaluation works with. */
-export interface Frame {
-  readonly meter: Meter;
-  /** The variables as they were given. */
-  readonly variables: Readonly<Record<string, unknown>>;
-  /** Variables that were read, and those of macros; by their slots. */
-  readonly slots: (CelValue | undefined)[];
-}
-
-/** Gives the value of an expression, or throws a CelFault. */
-export type Step = (frame: Frame) => CelValue;
-
 /** Where a name finds its value: the innermost first. */
-export interface Names {
+interface Names {
   readonly name: string;
   readonly slot: number;
   readonly around: Names | undefined;
 }
 
 /** Turns a checked expression into steps. */
-export class Planner {
+export class Planner implements Planning {
   readonly #checked: Checked;
   readonly #environment: CelEnvironment;
   readonly #variableSlots = new Map<string, number>();
@@ -79,7 +68,6 @@ export class Planner {
     }
   }
 
-  /** Plans what lies within a macro, where a name stands for a slot of its own. */
   within<T>(name: string, act: (slot: number) => T): T {
     const [around, slot] = [this.#names, this.#slots++];
     this.#names = { name, slot, around };
@@ -167,11 +155,6 @@ export class Planner {
     const [condition, yes, no] = [this.plan(expr.condition), this.plan(expr.yes), this.plan(expr.no)];
     return (frame) => (asBool(condition(frame)) ? yes(frame) : no(frame));
   }
-}
-
-export function asBool(value: CelValue): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new CelFault(`no such overload: bool expected, found ${typeNameOf(value)}`);
 }
 
 const readSlot =

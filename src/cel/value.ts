@@ -89,6 +89,7 @@ export abstract class CelMap {
 export class JsonMap extends CelMap {
   readonly #object: Readonly<Record<string, unknown>>;
   readonly #read = new Map<string, CelValue>();
+  #keys: readonly string[] | undefined;
 
   constructor(object: Readonly<Record<string, unknown>>) {
     super();
@@ -111,7 +112,8 @@ export class JsonMap extends CelMap {
   }
 
   keys(): readonly string[] {
-    return Object.keys(this.#object).filter((key) => this.#object[key] !== undefined);
+    this.#keys ??= Object.keys(this.#object).filter((key) => this.#object[key] !== undefined);
+    return this.#keys;
   }
 }
 

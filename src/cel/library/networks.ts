@@ -131,19 +131,20 @@ const isGlobalUnicast = (ip: Ip): boolean =>
   ![isLoopback, isUnspecified, isLinkLocalUnicast, isMulticast, isBroadcast].some((test) => test(ip));
 
 const [ipType, cidrType] = [opaqueType('net.IP'), opaqueType('net.CIDR')];
-const traversal = (text: string): number => Math.ceil(text.length * costPerCharacter);
+/** Taking a text apart costs more than looking at it. */
+const parseCost = (text: string): number => 10 + Math.ceil(text.length * costPerCharacter);
 const ipTests = { isLoopback, isUnspecified, isLinkLocalUnicast, isLinkLocalMulticast, isGlobalUnicast };
 
 /** The extensions for IP addresses and networks of the published servers. */
 export const networks = [
-  define('ip', [stringType], ipType, toIp, traversal),
-  define('isIP', [stringType], boolType, (text: string) => parseIp(text) !== undefined, traversal),
-  define('ip.isCanonical', [stringType], boolType, (text: string) => toIp(text).text === text, traversal),
+  define('ip', [stringType], ipType, toIp, parseCost),
+  define('isIP', [stringType], boolType, (text: string) => parseIp(text) !== undefined, parseCost),
+  define('ip.isCanonical', [stringType], boolType, (text: string) => toIp(text).text === text, parseCost),
   define('string', [ipType], stringType, (ip: Ip) => ip.text),
   defineMethod('family', [ipType], intType, (ip: Ip) => BigInt(ip.family)),
   ...Object.entries(ipTests).map(([name, test]) => defineMethod(name, [ipType], boolType, test)),
-  define('cidr', [stringType], cidrType, toCidr, traversal),
-  define('isCIDR', [stringType], boolType, (text: string) => parseCidr(text) !== undefined, traversal),
+  define('cidr', [stringType], cidrType, toCidr, parseCost),
+  define('isCIDR', [stringType], boolType, (text: string) => parseCidr(text) !== undefined, parseCost),
   define('string', [cidrType], stringType, (cidr: Cidr) => cidr.text),
   defineMethod('ip', [cidrType], ipType, (cidr: Cidr) => cidr.address),
   defineMethod('prefixLength', [cidrType], intType, (cidr: Cidr) => BigInt(cidr.prefixLength)),
@@ -154,7 +155,7 @@ export const networks = [
     [cidrType, stringType],
     boolType,
     (cidr: Cidr, ip: string) => cidr.contains(toIp(ip)),
-    (_: Cidr, ip: string) => traversal(ip),
+    (_: Cidr, ip: string) => parseCost(ip),
   ),
   defineMethod('containsCIDR', [cidrType, cidrType], boolType, (cidr: Cidr, other: Cidr) =>
     cidr.contains(other.address, other.prefixLength),

@@ -1,7 +1,7 @@
-import { RE2JS } from 're2js';
+import { type Matcher, RE2JS } from 're2js';
 import { limits } from '../../base/limits.ts';
 import { CelFault } from '../fault.ts';
-import { costPerCharacter, costPerPatternCharacter, type Meter } from '../meter.ts';
+import { costPerCharacter, type Meter } from '../meter.ts';
 import { define, defineMethod } from '../overload.ts';
 import { boolType, intType, listType, stringType } from '../type.ts';
 import type { CelList } from '../value.ts';
@@ -25,11 +25,15 @@ function patternFor(pattern: string, meter: Meter): RE2JS {
   const known = literals.get(pattern);
   if (known !== undefined) return known;
   meter.spend(pattern.length * costPerCompiledCharacter);
-  return tryCompile(pattern, () => 'invalid regular expression');
+  const made = tryCompile(pattern, () => 'invalid regular expression');
+  // What it has become of counts such as `{500}` is known only now; the engine bounds it.
+  meter.spend(made.programSize() * costPerInstruction);
+  return made;
 }
 
-/** Compiling takes some microseconds a character. */
+/** Compiling takes some microseconds for each. */
 const costPerCompiledCharacter = 50;
+const costPerInstruction = 10;
 
 function tryCompile(pattern: string, describe: (error: string) => string): RE2JS {
   if (pattern.length > limits.celPatternLengthMax) {
@@ -42,23 +46,33 @@ function tryCompile(pattern: string, describe: (error: string) => string): RE2JS
   }
 }
 
-const matchCost = (text: string, pattern: string): number =>
-  Math.ceil((1 + text.length) * costPerCharacter) * Math.ceil(pattern.length * costPerPatternCharacter);
+/**
+ * Paid for by the size of what the pattern was compiled to: published servers count its characters, by which `(a?){1000}`
+ * would be cheap, and seconds of work a small part of what an expression may cost.
+ */
+function matcherOf(text: string, pattern: string, meter: Meter): Matcher {
+  const compiled = patternFor(pattern, meter);
+  meter.spend(searchCost(compiled, text.length));
+  return compiled.matcher(text);
+}
 
-const matches = (text: string, pattern: string, meter: Meter): boolean =>
-  patternFor(pattern, meter).matcher(text).find();
+const searchCost = (pattern: RE2JS, length: number): number =>
+  Math.ceil((1 + length) * costPerCharacter) * pattern.programSize();
+
+const matches = (text: string, pattern: string, meter: Meter): boolean => matcherOf(text, pattern, meter).find();
 
 function find(text: string, pattern: string, meter: Meter): string {
-  const matcher = patternFor(pattern, meter).matcher(text);
+  const matcher = matcherOf(text, pattern, meter);
   return matcher.find() ? (matcher.group() ?? '') : '';
 }
 
 function findAll(text: string, pattern: string, limit: bigint, meter: Meter): CelList {
-  const matcher = patternFor(pattern, meter).matcher(text);
+  const matcher = matcherOf(text, pattern, meter);
   const found: string[] = [];
   while ((limit < 0n || found.length < limit) && matcher.find()) {
-    meter.spend(1);
     found.push(matcher.group() ?? '');
+    // The next search may look at all that is left, whatever it finds.
+    meter.spend(searchCost(matcher.patternInput, text.length - matcher.end()));
   }
   return found;
 }
@@ -67,15 +81,11 @@ const [S, listOfStrings] = [stringType, listType(stringType)];
 
 /** `matches` of the language, and the extension for regular expressions of the published servers. */
 export const patterns = [
-  define('matches', [S, S], boolType, matches, matchCost),
-  defineMethod('matches', [S, S], boolType, matches, matchCost),
-  defineMethod('find', [S, S], S, find, matchCost),
-  defineMethod(
-    'findAll',
-    [S, S],
-    listOfStrings,
-    (text: string, pattern: string, meter: Meter) => findAll(text, pattern, -1n, meter),
-    matchCost,
+  define('matches', [S, S], boolType, matches),
+  defineMethod('matches', [S, S], boolType, matches),
+  defineMethod('find', [S, S], S, find),
+  defineMethod('findAll', [S, S], listOfStrings, (text: string, pattern: string, meter: Meter) =>
+    findAll(text, pattern, -1n, meter),
   ),
-  defineMethod('findAll', [S, S, intType], listOfStrings, findAll, matchCost),
+  defineMethod('findAll', [S, S, intType], listOfStrings, findAll),
 ];

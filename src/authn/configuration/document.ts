@@ -1,0 +1,91 @@
+import { boolean, type Infer, list, optional, string, struct } from '../../schema/schema.ts';
+
+/**
+ * The fields of an AuthenticationConfiguration (spec section 5.5), the same in all of its versions. Nothing is required
+ * here: what is missing is said by who checks the field, in the words of published servers.
+ */
+
+/** A prefix that is empty is not the same as none. */
+const explicit = { presence: 'explicit' } as const;
+
+const issuer = struct('api.apiserver.v1beta1.Issuer', 'Who issues the tokens.', {
+  url: optional(1, string(), 'What `iss` of a token must be, and where the provider is.'),
+  discoveryURL: optional(2, string(), 'Where the provider describes itself, if not in the usual place.'),
+  certificateAuthority: optional(3, string(), 'Authorities that vouch for the provider, in PEM.'),
+  audiences: optional(4, list(string()), 'Whom tokens may be meant for.'),
+  audienceMatchPolicy: optional(5, string(), 'How audiences are compared.'),
+});
+
+const claimValidationRule = struct('api.apiserver.v1beta1.ClaimValidationRule', 'What claims must be like.', {
+  claim: optional(1, string(), 'A claim that must be there.'),
+  requiredValue: optional(2, string(), 'What it must hold.'),
+  expression: optional(3, string(), 'An expression over `claims` that must be true.'),
+  message: optional(4, string(), 'What is said where the expression is not.'),
+});
+
+const prefixedMapping = struct('api.apiserver.v1beta1.PrefixedClaimOrExpression', 'Where a value comes from.', {
+  claim: optional(1, string(), 'A claim.'),
+  prefix: optional(2, string(), 'What stands before it.', explicit),
+  expression: optional(3, string(), 'An expression over `claims`.'),
+});
+
+const mapping = struct('api.apiserver.v1beta1.ClaimOrExpression', 'Where a value comes from.', {
+  claim: optional(1, string(), 'A claim.'),
+  expression: optional(2, string(), 'An expression over `claims`.'),
+});
+
+const extraMapping = struct('api.apiserver.v1beta1.ExtraMapping', 'One extra attribute.', {
+  key: optional(1, string(), 'Its key, with a domain before a slash.'),
+  valueExpression: optional(2, string(), 'An expression over `claims`.'),
+});
+
+const claimMappings = struct('api.apiserver.v1beta1.ClaimMappings', 'How claims make a user.', {
+  username: optional(1, prefixedMapping, 'The name.'),
+  groups: optional(2, prefixedMapping, 'The groups.'),
+  uid: optional(3, mapping, 'The uid.'),
+  extra: optional(4, list(extraMapping), 'Extra attributes.'),
+});
+
+const userValidationRule = struct('api.apiserver.v1beta1.UserValidationRule', 'What the user must be like.', {
+  expression: optional(1, string(), 'An expression over `user` that must be true.'),
+  message: optional(2, string(), 'What is said where it is not.'),
+});
+
+const jwtAuthenticator = struct('api.apiserver.v1beta1.JWTAuthenticator', 'One provider.', {
+  issuer: optional(1, issuer, 'Who issues the tokens.'),
+  claimValidationRules: optional(2, list(claimValidationRule), 'What claims must be like.'),
+  claimMappings: optional(3, claimMappings, 'How claims make a user.'),
+  userValidationRules: optional(4, list(userValidationRule), 'What the user must be like.'),
+});
+
+const anonymous = struct('api.apiserver.v1beta1.AnonymousAuthConfig', 'Requests without a credential.', {
+  enabled: optional(1, boolean(), 'Whether they are served.'),
+  conditions: optional(
+    2,
+    list(
+      struct('api.apiserver.v1beta1.AnonymousAuthCondition', 'For what.', {
+        path: optional(1, string(), 'The path of the request.'),
+      }),
+    ),
+    'For what; everything where there is none.',
+  ),
+});
+
+export const authenticationConfiguration = struct(
+  'api.apiserver.v1beta1.AuthenticationConfiguration',
+  'How requests are authenticated.',
+  {
+    jwt: optional(1, list(jwtAuthenticator), 'Providers whose tokens are accepted.'),
+    anonymous: optional(2, anonymous, 'Requests without a credential.', explicit),
+  },
+);
+
+export type IssuerFields = Infer<typeof issuer>;
+export type ClaimValidationRuleFields = Infer<typeof claimValidationRule>;
+export type PrefixedMappingFields = Infer<typeof prefixedMapping>;
+export type MappingFields = Infer<typeof mapping>;
+export type ExtraMappingFields = Infer<typeof extraMapping>;
+export type ClaimMappingsFields = Infer<typeof claimMappings>;
+export type UserValidationRuleFields = Infer<typeof userValidationRule>;
+export type JwtAuthenticatorFields = Infer<typeof jwtAuthenticator>;
+export type AnonymousFields = Infer<typeof anonymous>;

@@ -1,0 +1,108 @@
+import { ConfigurationError } from '../../codec/configuration-document.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { describeFieldError, type FieldError } from '../../meta/field-error.ts';
+import { isSignatureAlgorithm, signatureAlgorithms } from '../../pki/signature-algorithm.ts';
+import type { JwtAuthenticator } from '../oidc/jwt-authenticator.ts';
+import type { JwtAuthenticatorFields } from './document.ts';
+import { compileJwtAuthenticator } from './jwt-authenticator.ts';
+
+/** The flags `--oidc-*` (spec section 5.5); what was not given is absent or empty. */
+export interface OidcFlags {
+  readonly issuerUrl?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly usernameClaim?: string | undefined;
+  readonly usernamePrefix?: string | undefined;
+  readonly groupsClaim?: string | undefined;
+  readonly groupsPrefix?: string | undefined;
+  readonly requiredClaims?: ReadonlyMap<string, string> | undefined;
+  /** What stands in the file that `--oidc-ca-file` names. */
+  readonly certificateAuthority?: string | undefined;
+  readonly signingAlgorithms?: readonly string[] | undefined;
+}
+
+export interface OidcFlagOptions {
+  readonly dialect: Pick<Dialect, 'domain'>;
+  /** Issuers of service account tokens, which the provider may not pass for. */
+  readonly disallowedIssuers: readonly string[];
+}
+
+/** What the flags come to; undefined without a provider. Throws a ConfigurationError that names the flags. */
+export function authenticatorFromFlags(flags: OidcFlags, options: OidcFlagOptions): JwtAuthenticator | undefined {
+  if (!flags.issuerUrl || !flags.clientId) return undefined;
+  const { signingAlgorithms = [] } = flags;
+  const wanted = signingAlgorithms.length === 0 ? ['RS256'] : signingAlgorithms;
+  const unknown = wanted.filter((name) => !isSignatureAlgorithm(name));
+  const { authenticator, errors } = compileJwtAuthenticator(fieldsOf(flags), '', {
+    ...options,
+    signingAlgorithms: wanted.filter(isSignatureAlgorithm),
+  });
+  const problems = [
+    ...errors.map(describeFlagError),
+    ...unknown.map((name) => `--oidc-signing-algs: unsupported signing alg ${JSON.stringify(name)}: ${supported}`),
+  ];
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return authenticator;
+}
+
+const supported = `supported values: ${signatureAlgorithms.toSorted().join(', ')}`;
+
+function fieldsOf(flags: OidcFlags): JwtAuthenticatorFields {
+  const { issuerUrl = '', clientId = '', groupsClaim = '', groupsPrefix = '', certificateAuthority } = flags;
+  const claim = flags.usernameClaim || 'sub';
+  return {
+    issuer: { url: issuerUrl, audiences: [clientId], ...(certificateAuthority && { certificateAuthority }) },
+    claimValidationRules: Array.from(flags.requiredClaims ?? [], ([key, value]) => ({
+      claim: key,
+      requiredValue: value,
+    })),
+    claimMappings: {
+      username: { claim, prefix: usernamePrefix(flags.usernamePrefix ?? '', claim, issuerUrl) },
+      ...(groupsClaim !== '' && { groups: { claim: groupsClaim, prefix: groupsPrefix } }),
+    },
+  };
+}
+
+/** Names of two providers must not meet; addresses are the same everywhere. */
+function usernamePrefix(flag: string, claim: string, issuerUrl: string): string {
+  if (flag === '-') return '';
+  return flag === '' && claim !== 'email' ? `${issuerUrl}#` : flag;
+}
+
+/** Which flag a field is given by; the first that fits. */
+const flagsOfFields: readonly (readonly [prefix: string, flag: string])[] = [
+  ['.issuer.url', '--oidc-issuer-url'],
+  ['.issuer.audiences', '--oidc-client-id'],
+  ['.issuer.certificateAuthority', '--oidc-ca-file'],
+  ['.claimMappings.username', '--oidc-username-claim'],
+  ['.claimMappings.groups', '--oidc-groups-claim'],
+  ['.claimValidationRules', '--oidc-required-claim'],
+];
+
+function describeFlagError(error: FieldError): string {
+  const flag = flagsOfFields.find(([prefix]) => error.field.startsWith(prefix))?.[1] ?? error.field;
+  return `${flag}: ${describeFieldError(error)}`;
+}
+
+/** Flags of which some exclude each other. */
+export interface GivenFlags {
+  /** `--authentication-config` */
+  readonly configFile?: string | undefined;
+  /** Names of the flags `--oidc-*` that were given. */
+  readonly oidcGiven: readonly string[];
+  readonly oidc: Pick<OidcFlags, 'issuerUrl' | 'clientId'>;
+}
+
+/** What is wrong with flags that were given together, as published; one sentence each. */
+export function flagProblems({ configFile, oidcGiven, oidc }: GivenFlags): readonly string[] {
+  if (oidcGiven.length === 0) return [];
+  if (configFile)
+    return [`--authentication-config and the --oidc-* flags (${oidcGiven.join(', ')}) exclude each other`];
+  if (oidc.issuerUrl && oidc.clientId) return [];
+  return ['--oidc-issuer-url and --oidc-client-id must be given together when any --oidc-* flag is'];
+}
+
+/** What is wrong with `--anonymous-auth` beside a document that says who may come in without a credential. */
+export function anonymousProblems(given: boolean, anonymous: object | undefined): readonly string[] {
+  if (!given || anonymous === undefined) return [];
+  return ['--anonymous-auth cannot be given when the file of --authentication-config has the field anonymous'];
+}
