@@ -139,7 +139,12 @@ describe('who is a proxy', () => {
       'system:anonymous system:unauthenticated',
     ],
     [
-      'the same without the group',
+      'a proxy that names the group of those who were not authenticated',
+      { certificate: proxy, headers: { 'x-remote-user': 'jane', 'x-remote-group': 'system:unauthenticated' } },
+      'jane system:unauthenticated',
+    ],
+    [
+      'an anonymous user without the group',
       { certificate: proxy, headers: { 'x-remote-user': 'system:anonymous' } },
       'system:anonymous',
     ],

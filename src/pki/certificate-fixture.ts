@@ -25,6 +25,8 @@ export interface CertificateRecipe {
   readonly uses?: readonly string[];
   /** A critical extension with nothing in it, by its object identifier. */
   readonly criticalExtension?: string;
+  /** Without saying what its key may be used for: anything. */
+  readonly withoutKeyUsage?: boolean;
   /** Without extensions. */
   readonly version1?: boolean;
   /** Wall-clock milliseconds. */
@@ -72,13 +74,13 @@ function subjectOf(certificate: X509Certificate): Buffer {
   return fields[fields[0]?.tag === 0xa0 ? 5 : 4]?.whole ?? Buffer.alloc(0);
 }
 
-function extensions({ authority, uses, criticalExtension }: CertificateRecipe): Buffer[] {
+function extensions({ authority, uses, criticalExtension, withoutKeyUsage }: CertificateRecipe): Buffer[] {
   const extension = (id: string, value: Uint8Array, critical: boolean): Buffer =>
     der.sequence(der.objectIdentifier(id), ...(critical ? [der.boolean(true)] : []), der.octetString(value));
   const length = typeof authority === 'object' ? [der.unsignedInteger(Buffer.from([authority.pathLength]))] : [];
   return [
     // Digital signature, and for authorities the signing of certificates.
-    extension('2.5.29.15', der.namedBits(authority ? [0, 5] : [0]), true),
+    ...(withoutKeyUsage ? [] : [extension('2.5.29.15', der.namedBits(authority ? [0, 5] : [0]), true)]),
     extension('2.5.29.19', authority ? der.sequence(der.boolean(true), ...length) : der.sequence(), true),
     ...(uses ? [extension('2.5.29.37', der.sequence(...uses.map(der.objectIdentifier)), false)] : []),
     ...(criticalExtension ? [extension(criticalExtension, der.sequence(), true)] : []),

@@ -72,7 +72,8 @@ function pathOf(authority: { readonly pathLength: number }): readonly [TrustPool
 
 describe('a pool does not trust', () => {
   const forged = make({ name: 'root', authority: true });
-  const noAuthority = make({ name: 'middle', issuer: root });
+  const noSigner = make({ name: 'middle', issuer: root });
+  const noAuthority = make({ name: 'middle', issuer: root, withoutKeyUsage: true });
   const serversOnly = make({ name: 'middle', authority: true, issuer: root, uses: [forServers] });
   const strange = make({ name: 'middle', authority: true, issuer: root, criticalExtension: '1.2.3.4' });
   const version1 = make({ name: 'middle', version1: true, issuer: root });
@@ -86,7 +87,9 @@ describe('a pool does not trust', () => {
     ['an authority of the same name', pool(root), through(forged), /signed by no authority/],
     ['an intermediate that was kept back', pool(root), sentWith(leaf({ issuer: middle })), /signed by no authority/],
     ['the certificate of an authority that was sent', pool(root), sentWith(leaf({ issuer: other }), other), /no auth/],
-    ['what a leaf signed', pool(root), through(noAuthority), /not the certificate of an authority|no authority/],
+    ['what a leaf signed', pool(root), through(noAuthority), /above it is not the certificate of an authority/],
+    ['what a key signed that may not sign certificates', pool(root), through(noSigner), /signed by no authority/],
+    ['what a leaf of the pool signed', pool(noAuthority), sentWith(leaf({ issuer: noAuthority })), /not the cert/],
     ['an intermediate of version 1', pool(root), through(version1), /not the certificate of an authority/],
     ['for servers', pool(root), sentWith(leaf({ issuer: root, uses: [forServers] })), /not for client auth/],
     ['an authority for servers', pool(root), through(serversOnly), /above it is not for client authentication/],
