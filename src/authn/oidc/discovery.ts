@@ -4,7 +4,7 @@ import type { TokenIssuer } from './jwt-authenticator.ts';
 
 /** Where a provider describes itself (OpenID Connect Discovery section 4). */
 export const discoveryAddress = ({ url, discoveryURL }: Pick<TokenIssuer, 'url' | 'discoveryURL'>): URL =>
-  new URL(discoveryURL ?? `${url.replace(/\/$/, '')}/.well-known/openid-configuration`);
+  new URL(discoveryURL || `${url.replace(/\/$/, '')}/.well-known/openid-configuration`);
 
 /**
  * Where the keys are, as the provider's description has it. Throws where it is no such description, describes another
