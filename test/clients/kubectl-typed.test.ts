@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
-import { readdirSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { kubectlReleases } from '../support/kubectl-releases.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /**
@@ -13,21 +12,9 @@ import { OrchProcess } from '../support/orch-process.ts';
 
 const run = promisify(execFile);
 
-const used = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
-
-/** By their releases, oldest first; the one in use where there is no other. */
-function clients(): readonly string[] {
-  if (used === '') return [];
-  const folder = dirname(realpathSync(used));
-  const releases = readdirSync(folder).filter((name) => /^kubectl\.\d+\.\d+$/.test(name));
-  return releases.length > 0 ? releases.sort().map((name) => join(folder, name)) : [used];
-}
-
-const found = clients();
-
 for (const dialect of ['orch', 'kubernetes']) {
   describe(`typed commands with --dialect=${dialect}`, {
-    skip: found.length === 0 && 'kubectl is not installed',
+    skip: kubectlReleases.length === 0 && 'kubectl is not installed',
   }, () => {
     let server: OrchProcess;
     before(async () => {
@@ -35,9 +22,9 @@ for (const dialect of ['orch', 'kubernetes']) {
     });
     after(() => server[Symbol.asyncDispose]());
 
-    for (const client of found) {
-      test(`${client.split('/').at(-1)}: create and read`, async () => {
-        const namespace = `n${client.replace(/\D/g, '')}`;
+    for (const { program: client, release } of kubectlReleases) {
+      test(`kubectl ${release}: create and read`, async () => {
+        const namespace = `n${release.replace(/\D/g, '')}`;
         const kubectl = async (...args: readonly string[]): Promise<string> => {
           const flags = ['--kubeconfig', server.kubeconfig, '-n', namespace];
           const env = { ...process.env, HOME: server.dataDir };
