@@ -13,9 +13,9 @@ import { type ControllerName, chooseControllers, startControllers } from '../con
 import { dialectNames, dialects } from '../dialect/dialects.ts';
 import { defineCommand, type Terminal } from './command.ts';
 import { controllersFlag } from './controllers-flag.ts';
+import { readBundle } from './flag-files.ts';
 import { boolean, choice, duration, type FlagValues, file, integer, optionalText } from './flags.ts';
 import { type OpenedSigner, openSecretTokenSigner, type SignerContext } from './secret-token-signer.ts';
-import { readBundle } from './server-options.ts';
 import { untilStopped } from './until-stopped.ts';
 import { UsageError } from './usage-error.ts';
 import { productVersion } from './version.ts';

@@ -100,6 +100,31 @@ export const list = (described: Described<readonly string[]>): Flag<readonly str
     return [...(before ?? []), ...items];
   });
 
+/** One item, whatever is in it; a flag given again adds to them. */
+export const repeated = (described: Omit<Described<never>, 'default'>): Flag<readonly string[]> =>
+  flag<readonly string[]>({ ...described, default: [] }, 'TEXT', (value, before) => [
+    ...(before ?? []),
+    notEmpty(value),
+  ]);
+
+/** The same flag, which tells whether it was given: its value is undefined where it was not. Help shows the default. */
+export const orUndefined = <T>(described: Flag<T>): Flag<T | undefined> => ({ ...described, default: undefined });
+
+/** `key=value` items between commas; a flag given again adds to them. */
+export const map = (described: Omit<Described<never>, 'default'>): Flag<ReadonlyMap<string, string>> =>
+  flag<ReadonlyMap<string, string>>(
+    { ...described, default: new Map(), defaultText: '' },
+    'KEY=VALUE,...',
+    (value, before) => {
+      const items = value.split(',').map((item) => {
+        const [, key = '', setting = ''] = /^\s*([^=]*)=([\s\S]*)$/.exec(item) ?? [];
+        if (key === '') throw new Error(`${quote(item)} is not KEY=VALUE`);
+        return [key, setting] as const;
+      });
+      return new Map([...(before ?? []), ...items]);
+    },
+  );
+
 /** Items of a closed list between commas; a flag given again adds to them. */
 export const choices = <const T extends string>(
   described: Described<readonly T[]> & { readonly of: readonly T[] },

@@ -2,8 +2,9 @@ import { isIP } from 'node:net';
 import { defaultPlugins, type PluginName, pluginNames } from '../admission/plugins.ts';
 import { dialectNames } from '../dialect/dialects.ts';
 import { defaultFeatures, type Features, featureGates } from '../server/features.ts';
+import { authenticationFlags } from './authentication-flags.ts';
+import { authorizationFlags } from './authorization-flags.ts';
 import {
-  boolean,
   choice,
   choices,
   duration,
@@ -27,7 +28,8 @@ const ipAddress = (flag: Flag<string>): Flag<string> => ({
 
 /** The flags of every command that starts a server. Names that the spec does not give are those of published 1.32 servers. */
 export const serverFlags = {
-  'anonymous-auth': boolean({ default: true, help: 'serve requests without a credential as system:anonymous' }),
+  ...authenticationFlags,
+  ...authorizationFlags,
   'bind-address': ipAddress(
     text({ placeholder: 'IP', default: '127.0.0.1', help: 'the address to listen on; 0.0.0.0 or :: for all' }),
   ),
@@ -36,7 +38,6 @@ export const serverFlags = {
     help: 'where keys and certificates are kept that the server makes itself',
     defaultText: '<data-dir>/pki',
   }),
-  'client-ca-file': file({ help: 'authorities (PEM) whose client certificates identify users' }),
   'data-dir': text({
     placeholder: 'DIR',
     default: './.orch',
@@ -80,7 +81,6 @@ export const serverFlags = {
   }),
   'tls-cert-file': file({ help: 'the certificate to serve with (PEM), intermediates behind it' }),
   'tls-private-key-file': file({ help: 'key (PEM) of --tls-cert-file' }),
-  'token-auth-file': file({ help: 'static tokens: lines of token,user,uid,"group1,group2"' }),
   v: integer({ min: 0, max: 10, default: 0, help: 'detail of the log; from 4 on for finding errors' }),
 } as const;
 

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { ensureAuthority } from '../pki/ca.ts';
+import { defaultFeatures } from '../server/features.ts';
 import { parseFlags } from './flags.ts';
 import { serverFlags } from './server-flags.ts';
 import { readServerOptions, readServingPair } from './server-options.ts';
@@ -38,10 +39,30 @@ it('without flags all is as documented', () => {
   assert.deepEqual(options, {
     storage: { backend: 'sqlite', file: at('data/orch.db') },
     listen: { address: '127.0.0.1', port: 6443 },
-    authentication: { clientAuthorities: [], staticTokens: [], anonymous: true },
+    authentication: {
+      staticTokens: [],
+      apiAudiences: [],
+      bootstrapTokens: false,
+      anonymous: true,
+      anonymousGiven: false,
+    },
+    authorization: {
+      chain: {
+        type: 'specs',
+        specs: [
+          { type: 'Node', name: 'node' },
+          { type: 'RBAC', name: 'rbac' },
+        ],
+      },
+    },
     livezGraceMs: 0,
     shutdownDelayMs: 0,
-    features: { AllowUnsafeMalformedObjectDeletion: false, APIResponseCompression: true },
+    features: {
+      AllowUnsafeMalformedObjectDeletion: false,
+      APIResponseCompression: true,
+      RemoteRequestHeaderUID: false,
+      StructuredAuthenticationConfiguration: true,
+    },
     admissionPlugins: ['NamespaceLifecycle', 'ServiceAccount'],
   });
   assert.equal(statSync(at('data')).mode & 0o777, 0o700);
@@ -64,11 +85,11 @@ it('flags are taken over', () => {
   assert.equal(options.dialect.name, 'kubernetes');
   assert.deepEqual(options.listen, { address: '::', port: 0 });
   assert.deepEqual([options.livezGraceMs, options.shutdownDelayMs], [10_000, 70_000]);
-  assert.deepEqual(options.features, { AllowUnsafeMalformedObjectDeletion: false, APIResponseCompression: false });
+  assert.deepEqual(options.features, { ...defaultFeatures, APIResponseCompression: false });
   assert.deepEqual(options.storage, { backend: 'sqlite', file: at('x.db') });
   const { anonymous, clientAuthorities, staticTokens } = options.authentication;
   assert.equal(anonymous, false);
-  assert.equal(clientAuthorities.join('').match(/BEGIN CERTIFICATE/g)?.length, 2);
+  assert.equal(clientAuthorities?.file?.content.toString().match(/BEGIN CERTIFICATE/g)?.length, 2);
   assert.deepEqual(
     staticTokens.map(({ token, user }) => [token, user.username, user.uid, ...user.groups]),
     [['s3cret', 'jane', '1', 'dev', 'ops']],
@@ -134,7 +155,7 @@ describe('flags that do not go together, or name files that do not do', () => {
     [['--data-dir=@empty'], /^--data-dir: the directory .* cannot be made: there is a file in its place$/],
     [
       ['--enable-admission-plugins=Nonsense'],
-      /^--enable-admission-plugins: "Nonsense" is not one of NamespaceLifecycle, ServiceAccount, OwnerRef\w+$/,
+      /^--enable-admission-plugins: "Nonsense" is not one of NamespaceLifecycle, ServiceAccount, NodeRestriction, OwnerRef\w+$/,
     ],
     [['--disable-admission-plugins=ServiceAccount,None'], /^--disable-admission-plugins: "None" is not one of /],
     [
@@ -143,7 +164,7 @@ describe('flags that do not go together, or name files that do not do', () => {
     ],
     [
       ['--feature-gates=Nonsense=true'],
-      /^--feature-gates: unknown name "Nonsense"; known: AllowUnsafeMalformedObjectDeletion, APIResponseCompression$/,
+      /^--feature-gates: unknown name "Nonsense"; known: AllowUnsafeMalformedObjectDeletion, APIResponseCompression, /,
     ],
   ] as const) {
     it(args.join(' '), () => {

@@ -1,14 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { enabledPlugins, type PluginName } from '../admission/plugins.ts';
-import { parseTokenFile } from '../authn/static-token.ts';
 import { makePrivateDirectory } from '../base/atomic-file.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type Logger } from '../base/logger.ts';
 import { dialects } from '../dialect/dialects.ts';
-import { readCertificates, readKeyPair } from '../pki/key-pair-files.ts';
-import type { AuthenticationConfig, KeyPairPem, ServerConfig, StorageConfig } from '../server/config.ts';
+import { readKeyPair } from '../pki/key-pair-files.ts';
+import type { KeyPairPem, ServerConfig, StorageConfig } from '../server/config.ts';
+import { readAuthentication } from './authentication-options.ts';
+import { readAuthorization } from './authorization-options.ts';
 import type { Terminal } from './command.ts';
+import { named, readBundle } from './flag-files.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -33,6 +34,7 @@ export function readServerOptions(
     storage: readStorage(values),
     listen: { address: values['bind-address'], port: values['secure-port'] },
     authentication: readAuthentication(values),
+    authorization: readAuthorization(values),
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],
     features: values['feature-gates'],
@@ -56,16 +58,6 @@ export const certificateDirectory = (values: ServerFlagValues): string =>
 /** The pair that the flags name, or undefined where they name none. */
 export function readServingPair(values: ServerFlagValues): KeyPairPem | undefined {
   return readPair(values, 'tls-cert-file', 'tls-private-key-file');
-}
-
-function readAuthentication(values: ServerFlagValues): AuthenticationConfig {
-  const [clientCaFile, tokenFile] = [values['client-ca-file'], values['token-auth-file']];
-  return {
-    clientAuthorities: clientCaFile === undefined ? [] : [readBundle('client-ca-file', clientCaFile)],
-    staticTokens:
-      tokenFile === undefined ? [] : named('token-auth-file', () => parseTokenFile(readText(tokenFile), tokenFile)),
-    anonymous: values['anonymous-auth'],
-  };
 }
 
 function readStorage(values: ServerFlagValues): StorageConfig {
@@ -128,30 +120,4 @@ function readPair(
   if (key === undefined) throw new UsageError(`--${certificateFlag} needs --${keyFlag}`);
   const pair = named(certificateFlag, () => readKeyPair({ certificate, key }));
   return { certificate: pair.certificatePem, key: pair.keyPem };
-}
-
-/** The certificates in the file of a flag, each of them checked, as PEM. */
-export function readBundle(flag: string, file: string): string {
-  return named(flag, () =>
-    readCertificates(file)
-      .map((certificate) => certificate.toString())
-      .join(''),
-  );
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error });
-  }
-}
-
-/** Runs what a flag asks for; what goes wrong is that flag's fault. */
-function named<T>(flag: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new UsageError(`--${flag}: ${error instanceof Error ? error.message : error}`, { cause: error });
-  }
 }

@@ -5,6 +5,7 @@ import { makePrivateDirectory, replaceFile } from '../base/atomic-file.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { chooseControllers } from '../controllers/controllers.ts';
+import { dialects } from '../dialect/dialects.ts';
 import { ensureAuthority, ensureIssued } from '../pki/ca.ts';
 import { ensureKey, type KeyPair, type KeyPairFiles } from '../pki/key-pair-files.ts';
 import { certificatesFromPem } from '../pki/pem.ts';
@@ -28,18 +29,21 @@ export const up = defineCommand({
     'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
     '--client-ca-file are trusted beside its own.',
   flags: { ...serverFlags, controllers: controllersFlag },
-  async run(values, terminal) {
-    const options = readServerOptions(values);
+  async run(given, terminal) {
+    // Before anything is made: what is wrong with the flags leaves nothing behind.
+    readServerOptions(given);
+    const values = { ...given, ...ownSettings(given) };
     const dataDirectory = values['data-dir'];
     makePrivateDirectory(dataDirectory);
     const pki = ensurePki(values);
+    const options = readServerOptions(values);
     const kubeconfig = join(dataDirectory, 'admin.kubeconfig');
     const config: ServerConfig = {
       ...options,
       serving: pki.serving,
       authentication: {
         ...options.authentication,
-        clientAuthorities: [pki.authority.certificatePem, ...options.authentication.clientAuthorities],
+        clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [pki.authority.certificatePem] },
       },
       controllers: { run: chooseControllers(values.controllers), rootAuthority: authoritiesOf(values, pki) },
       logger: serverLogger(values, 'text', terminal),
@@ -53,6 +57,20 @@ export const up = defineCommand({
     });
   },
 });
+
+/** What `up` sets up by itself, where the flags do not say otherwise. */
+function ownSettings(values: ServerFlagValues): Partial<ServerFlagValues> {
+  const issuers = values['service-account-issuer'];
+  return {
+    'service-account-signing-key-file': values['service-account-signing-key-file'] ?? tokenKeyFile(values),
+    'service-account-issuer': issuers.length > 0 ? issuers : [dialects[values.dialect].tokenIssuer],
+    'enable-admission-plugins': values['disable-admission-plugins'].includes('NodeRestriction')
+      ? values['enable-admission-plugins']
+      : [...values['enable-admission-plugins'], 'NodeRestriction'],
+  };
+}
+
+const tokenKeyFile = (values: ServerFlagValues): string => join(certificateDirectory(values), 'service-account.key');
 
 interface UpPki {
   readonly authority: KeyPair;
@@ -76,7 +94,7 @@ function ensurePki(values: ServerFlagValues): UpPki {
     { subject: { commonName: 'orch-admin', organizations: [groupMasters] }, use: 'clientAuth' },
     context,
   );
-  ensureKey(join(directory, 'service-account.key'));
+  ensureKey(tokenKeyFile(values));
   return { authority, admin, serving: given ?? ensureServing(files('apiserver'), authority, values) };
 }
 

@@ -31,6 +31,8 @@ export interface Dialect {
   /** Name of the program that runs the controllers, and of its lease. */
   readonly controllerManager: string;
   readonly credentialPluginVariable: string;
+  /** Issuer of the tokens of service accounts where nobody says otherwise: how published servers are set up. */
+  readonly tokenIssuer: string;
   /** The command-line client that people have for this API; named in what `orch up` prints. */
   readonly commandLineClient: string;
   /**

@@ -16,6 +16,7 @@ export const kubernetes: Dialect = {
   tokenVolume: 'kube-api-access',
   controllerManager: 'kube-controller-manager',
   credentialPluginVariable: 'KUBERNETES_EXEC_INFO',
+  tokenIssuer: 'https://kubernetes.default.svc.cluster.local',
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   title: 'Kubernetes',

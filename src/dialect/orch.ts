@@ -16,6 +16,7 @@ export const orch: Dialect = {
   tokenVolume: 'orch-api-access',
   controllerManager: 'orch-controller-manager',
   credentialPluginVariable: 'ORCH_EXEC_INFO',
+  tokenIssuer: 'https://orch.default.svc.cluster.local',
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   title: 'orch',

@@ -1,13 +1,4 @@
-import { withAnonymous } from '../authn/anonymous.ts';
-import type { Authenticator, TokenAuthenticator } from '../authn/authenticator.ts';
-import { bearerAuthenticator, tokenUnion } from '../authn/bearer.ts';
-import { clientCertificateAuthenticator } from '../authn/client-certificate.ts';
-import { staticTokenAuthenticator } from '../authn/static-token.ts';
-import { unionAuthenticator } from '../authn/union.ts';
-import { type Authorizer, forbidden } from '../authz/authorizer.ts';
-import { masters } from '../authz/masters.ts';
-import type { RbacIndex } from '../authz/rbac/rbac-index.ts';
-import { unionAuthorizer } from '../authz/union.ts';
+import { forbidden } from '../authz/authorizer.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ClosableStack } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
@@ -20,11 +11,10 @@ import { ApiClient } from '../client/api-client.ts';
 import { inProcessTransport } from '../client/in-process.ts';
 import { startControllers } from '../controllers/controllers.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { listen } from '../http/listener.ts';
+import { listen, type TlsMaterial } from '../http/listener.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { KindPowers } from '../kinds/powers.ts';
-import { authoritiesOf, TrustPool } from '../pki/trust-pool.ts';
 import { Registry } from '../registry/registry.ts';
 import { cachedResources, ResourceRegistry, type ServedResource } from '../registry/resource-registry.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
@@ -32,15 +22,18 @@ import type { UserInfo } from '../request/user-info.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { composeAdmission } from './admission.ts';
+import { type Authentication, openAuthentication } from './authentication.ts';
+import { type Authorization, openAuthorization } from './authorization.ts';
 import { createNamespaces, serverUser } from './bootstrap.ts';
 import { claimStore } from './claim-store.ts';
 import { Compactor } from './compactor.ts';
-import type { RunningServer, ServerConfig } from './config.ts';
+import type { ListenAddress, RunningServer, ServerConfig } from './config.ts';
 import { ensureDefaultPolicy } from './default-policy.ts';
 import { Health } from './health.ts';
+import { identityObjects } from './identity-objects.ts';
 import { kindPowers } from './kind-powers.ts';
 import { servePipeline, stages } from './pipeline.ts';
-import { openRbac, servedRbac } from './rbac.ts';
+import { servedRbac } from './rbac.ts';
 import { Responder } from './responder.ts';
 import { Shutdown } from './shutdown.ts';
 import { storeHealth } from './store-health.ts';
@@ -61,9 +54,25 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     shutdown.add('cache', () => cache.close());
     const held = new ClosableStack();
     shutdown.add('timers', () => held.close());
-    const rbac = held.add(openRbac(resources, dialect));
-    const authorizer = unionAuthorizer([masters, rbac.index]);
-    const registry = openRegistry({ config, store, cache, resources, clock, authorizer, rbac: rbac.index });
+    const inProcess = new WeakMap<Exchange, UserInfo>();
+    const ownTransport = inProcessTransport(
+      (exchange) => handle(exchange),
+      (exchange) => inProcess.set(exchange, serverUser),
+    );
+    const serverAddress = () => (shutdown.listener ? hostAndPort(shutdown.listener) : '');
+    const base = { dialect, clock, random: systemRandom, logger, metrics, held };
+    const authorization = await openAuthorization({ ...base, config: config.authorization, resources });
+    const { authorizer } = authorization;
+    const authentication = await openAuthentication({
+      ...base,
+      config: config.authentication,
+      objects: identityObjects(cache, resources),
+      own: { authenticate: (credentials) => inProcess.get(credentials as Exchange) },
+      client: new ApiClient(ownTransport, 'orch'),
+      externalAddress: serverAddress,
+    });
+    powers = composePowers(config, { authentication, authorization, cache, resources });
+    const registry = openRegistry({ config, store, cache, resources, clock, authorization });
     held.add(new Compactor({ store, clock, logger, windowMs: limits.historyMs }));
     const health = new Health({
       clock,
@@ -73,9 +82,6 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       cacheInStep: () => cache.revision > 0,
       storeTrouble: storeHealth(store, clock),
     });
-    const tokens = tokenUnion([staticTokenAuthenticator(config.authentication.staticTokens)], []);
-    powers = kindPowers({ authorizer, rules: rbac.index, tokens, apiAudiences: [], cache, resources });
-    const inProcess = new WeakMap<Exchange, UserInfo>();
     const responder = new Responder({
       config,
       clock,
@@ -83,16 +89,16 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       resources,
       health,
       metrics,
-      serverAddress: () => (shutdown.listener ? `${shutdown.listener.address}:${shutdown.listener.port}` : ''),
+      serverAddress,
+      issuerDiscovery: authentication.serviceAccounts?.discovery,
     });
-    const { clientAuthorities } = config.authentication;
-    const clients = clientAuthorities.length > 0 ? new TrustPool(clientAuthorities.join('\n'), clock) : undefined;
     const handle = servePipeline(
       stages({
         clock,
         resources: held,
         dialect,
-        authenticator: authenticatorOf(config, clients, tokens, inProcess),
+        authenticator: authentication.authenticator,
+        requestHeaders: config.authentication.requestHeader?.names,
         authorizer,
         inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax },
         refuse: (context, error) => responder.refuse(context, error),
@@ -100,18 +106,14 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       }),
       (context, error) => responder.refuse(context, error),
     );
-    const listener = await listen({
-      tls: {
-        cert: config.serving.certificate,
-        key: config.serving.key,
-        ...(clients && { ca: authoritiesOf([clients]) }),
-      },
-      address: config.listen.address,
-      port: config.listen.port,
-      handle,
-      clock,
-      logger,
+    const tls = (): TlsMaterial => ({
+      cert: config.serving.certificate,
+      key: config.serving.key,
+      ...(authentication.authorities().length > 0 && { ca: authentication.authorities() }),
     });
+    const { address, port } = config.listen;
+    const listener = await listen({ tls: tls(), address, port, handle, clock, logger });
+    authentication.onAuthoritiesChanged(() => listener.setTls(tls()));
     shutdown.listener = listener;
     const controllers = new ClosableStack();
     shutdown.endWatches = () => {
@@ -119,7 +121,6 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       responder.endWatches();
     };
     await createNamespaces(registry, find(resources, '', 'v1', 'namespaces'), dialect);
-    const ownTransport = inProcessTransport(handle, (exchange) => inProcess.set(exchange, serverUser));
     await ensureDefaultPolicy({
       dialect,
       client: new ApiClient(ownTransport, 'orch'),
@@ -138,7 +139,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     health.started();
     const { run, rootAuthority } = config.controllers;
     const client = new ApiClient(ownTransport, dialect.controllerManager);
-    controllers.add(startControllers(run, { client, clock, logger, dialect, rootAuthority }));
+    const issuer = authentication.serviceAccounts?.issuer;
+    const signing = issuer && { signSecretToken: issuer.issueLegacy };
+    controllers.add(startControllers(run, { client, clock, logger, dialect, rootAuthority, ...signing }));
     return { address: listener.address, port: listener.port, stop: () => shutdown.stop(), done: shutdown.done };
   } catch (error) {
     await shutdown.stop();
@@ -190,18 +193,37 @@ async function openCache(
   return { cache, resources: new ResourceRegistry(all, cache) };
 }
 
+interface PowerNeeds {
+  readonly authentication: Authentication;
+  readonly authorization: Authorization;
+  readonly cache: WatchCache;
+  readonly resources: ResourceRegistry;
+}
+
+function composePowers(
+  { authentication: { apiAudiences } }: ServerConfig,
+  { authentication: { tokens, serviceAccounts }, authorization, cache, resources }: PowerNeeds,
+): KindPowers {
+  const issuer = serviceAccounts?.issuer;
+  const issuing = issuer && {
+    tokenLifetime: serviceAccounts.lifetime,
+    issueToken: issuer.issue,
+  };
+  return kindPowers({ ...authorization, tokens, apiAudiences, cache, resources, ...(issuing && { issuing }) });
+}
+
 interface RegistryNeeds {
   readonly config: ServerConfig;
   readonly store: Store;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
   readonly clock: Clock;
-  readonly authorizer: Authorizer;
-  readonly rbac: RbacIndex;
+  readonly authorization: Authorization;
 }
 
-function openRegistry({ config, store, cache, resources, clock, authorizer, rbac }: RegistryNeeds): Registry {
+function openRegistry({ config, store, cache, resources, clock, authorization }: RegistryNeeds): Registry {
   const { dialect, logger, features, admissionPlugins } = config;
+  const { authorizer, index: rbac } = authorization;
   const admission = composeAdmission(admissionPlugins, { dialect, clock, cache, resources, authorizer, rbac });
   const requireCreate = async (info: ResourceRequest, user: UserInfo): Promise<void> => {
     const attributes: ResourceRequest = { ...info, verb: 'create' };
@@ -222,25 +244,11 @@ function openRegistry({ config, store, cache, resources, clock, authorizer, rbac
   });
 }
 
-function authenticatorOf(
-  { dialect, authentication }: ServerConfig,
-  clients: TrustPool | undefined,
-  tokens: TokenAuthenticator,
-  inProcess: WeakMap<Exchange, UserInfo>,
-) {
-  const own: Authenticator = { authenticate: (credentials) => inProcess.get(credentials as Exchange) };
-  return withAnonymous(
-    unionAuthenticator([
-      own,
-      ...(clients ? [clientCertificateAuthenticator({ dialect, pool: clients })] : []),
-      bearerAuthenticator(tokens, []),
-    ]),
-    authentication.anonymous ? 'allow' : 'refuse',
-  );
-}
-
 function find(resources: ResourceRegistry, group: string, version: string, resource: string): ServedResource {
   const served = resources.find(group, version, resource);
   if (!served) throw new Error(`${resource} are not served`);
   return served;
 }
+
+const hostAndPort = ({ address, port }: ListenAddress): string =>
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;

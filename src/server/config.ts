@@ -1,8 +1,15 @@
 import type { PluginName } from '../admission/plugins.ts';
+import type { RequestHeaderNames } from '../authn/identity-headers.ts';
+import type { JwtAuthenticator } from '../authn/oidc/jwt-authenticator.ts';
+import type { ServiceAccountTokenOptions } from '../authn/service-account/options.ts';
 import type { StaticToken } from '../authn/static-token.ts';
+import type { TokenReviewVersion } from '../authn/webhook/webhook-token.ts';
+import type { Policy } from '../authz/abac/policy.ts';
+import type { AuthorizerSpec } from '../authz/configuration/authorizer-spec.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ControllerName } from '../controllers/controllers.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { FileContent } from '../pki/token-key-files.ts';
 import type { Features } from './features.ts';
 
 /**
@@ -21,6 +28,7 @@ export interface ServerConfig {
   /** What the listener shows: the certificate with its intermediates behind it, and its key. */
   readonly serving: KeyPairPem;
   readonly authentication: AuthenticationConfig;
+  readonly authorization: AuthorizationConfig;
   /** `/livez` stays healthy for this long although start hooks have not finished. Milliseconds. */
   readonly livezGraceMs: number;
   /** How long requests are still served while `/readyz` already fails, after a stop was asked for. Milliseconds. */
@@ -56,12 +64,56 @@ export interface KeyPairPem {
   readonly key: string;
 }
 
+/** Who may come in (spec section 5). */
 export interface AuthenticationConfig {
-  /** PEM bundles of the authorities that client certificates are verified against; empty: none are asked for. */
-  readonly clientAuthorities: readonly string[];
+  /** Whom client certificates are verified against; absent: none are asked for. */
+  readonly clientAuthorities?: AuthoritiesConfig;
+  /** Proxies that say in headers whom they speak for. */
+  readonly requestHeader?: {
+    readonly authorities: AuthoritiesConfig;
+    /** Common names that a proxy may have; empty: any. */
+    readonly allowedNames: readonly string[];
+    readonly names: RequestHeaderNames;
+  };
   readonly staticTokens: readonly StaticToken[];
+  readonly serviceAccounts?: ServiceAccountTokenOptions;
+  /** The audiences by which this server identifies itself. */
+  readonly apiAudiences: readonly string[];
+  readonly bootstrapTokens: boolean;
+  /** OpenID Connect. */
+  readonly providers?:
+    | { readonly type: 'flags'; readonly authenticators: readonly JwtAuthenticator[] }
+    /** An AuthenticationConfiguration as it was read, which is looked at again at its path. */
+    | ({ readonly type: 'file' } & FileContent);
+  /** A service that reviews bearer tokens, by its connection file. */
+  readonly tokenWebhook?: {
+    readonly file: string;
+    readonly version: TokenReviewVersion;
+    /** How long its answers are kept. Milliseconds. */
+    readonly cacheMs: number;
+  };
   /** Whether requests without a credential are served as `system:anonymous` (spec section 5.1). */
   readonly anonymous: boolean;
+  /** A flag says so, and a file may not say otherwise. */
+  readonly anonymousGiven: boolean;
+}
+
+/** Authorities of clients. */
+export interface AuthoritiesConfig {
+  /** PEM bundles that stay as they are. */
+  readonly fixed: readonly string[];
+  /** A PEM bundle as it was read, which is looked at again at its path. */
+  readonly file?: FileContent;
+}
+
+/** Who is asked what a user may do (spec section 5.7). */
+export interface AuthorizationConfig {
+  readonly chain:
+    | { readonly type: 'specs'; readonly specs: readonly AuthorizerSpec[] }
+    /** An AuthorizationConfiguration as it was read, which is looked at again at its path. */
+    | ({ readonly type: 'file' } & FileContent);
+  /** The policies of ABAC; absent where there is no file of them. */
+  readonly policies?: readonly Policy[];
 }
 
 /** Which store, by the names of `--storage-backend`. */

@@ -17,6 +17,16 @@ export const featureGates = {
     stage: 'beta',
     help: 'gzip answers of GET and LIST where the client accepts it (spec section 4.3)',
   },
+  RemoteRequestHeaderUID: {
+    default: false,
+    stage: 'alpha',
+    help: 'take the uid of a user from a proxy (--requestheader-uid-headers)',
+  },
+  StructuredAuthenticationConfiguration: {
+    default: true,
+    stage: 'beta',
+    help: 'read --authentication-config (spec section 5.5)',
+  },
 } as const satisfies Readonly<Record<string, FeatureGate>>;
 
 export type FeatureName = keyof typeof featureGates;

@@ -1,3 +1,4 @@
+import type { IssuerDiscovery } from '../authn/service-account/discovery.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { hasMessage } from '../codec/protobuf/message.ts';
@@ -31,6 +32,8 @@ export interface ResponderParts {
   readonly metrics: Metrics;
   /** `host:port` for clients that ask where this server is. */
   readonly serverAddress: () => string;
+  /** How others verify tokens of this server. */
+  readonly issuerDiscovery: IssuerDiscovery | undefined;
 }
 
 /** Answers requests that have passed all other stages: asks the registry, and writes what it says as the client wants it. */
@@ -54,6 +57,7 @@ export class Responder {
       health: parts.health,
       metrics: parts.metrics,
       negotiator: this.#negotiator,
+      issuerDiscovery: parts.issuerDiscovery,
     });
   }
 

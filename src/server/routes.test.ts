@@ -26,7 +26,14 @@ const health = new Health({
 });
 health.started();
 const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => '');
-const router = routes({ dialect: orch, documents, health, metrics, negotiator: new Negotiator(orch) });
+const router = routes({
+  dialect: orch,
+  documents,
+  health,
+  metrics,
+  negotiator: new Negotiator(orch),
+  issuerDiscovery: undefined,
+});
 
 async function get(
   target: string,

@@ -1,3 +1,9 @@
+import {
+  type DiscoveryDocument,
+  type IssuerDiscovery,
+  jwksPath,
+  openidConfigurationPath,
+} from '../authn/service-account/discovery.ts';
 import { type Metrics, metricsMediaType } from '../base/metrics.ts';
 import { formatYaml } from '../codec/yaml.ts';
 import type { Dialect } from '../dialect/dialect.ts';
@@ -16,6 +22,8 @@ export interface RouteParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly negotiator: Negotiator;
+  /** How others verify tokens of this server; absent where it makes none that they could. */
+  readonly issuerDiscovery: IssuerDiscovery | undefined;
 }
 
 /** Paths that are no resources: health, discovery, OpenAPI, version, metrics. */
@@ -27,6 +35,7 @@ export function routes(parts: RouteParts): PathRouter {
     router.exact(endpoint, get, answerHealth(parts)).prefix(`${endpoint}/`, get, answerHealth(parts));
   }
   const version = Buffer.from(JSON.stringify(versionInfo(parts.dialect)));
+  routeDiscovery(router, parts);
   return router
     .exact('/', get, (exchange) => sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: router.paths }))))
     .exact('/version', get, (exchange) => sendJson(parts, exchange, version))
@@ -45,6 +54,18 @@ export function routes(parts: RouteParts): PathRouter {
     .exact('/openapi/v2', get, (exchange) => sendDocument(parts, exchange, documents.openapiV2()))
     .exact('/openapi/v3', get, (exchange) => sendDocument(parts, exchange, documents.openapiIndex()))
     .prefix('/openapi/v3/', get, (exchange, path) => sendOpenapi(parts, exchange, path));
+}
+
+/** Discovery of the issuer of service account tokens (spec section 5.3). Published servers answer in these types, whatever is asked for. */
+function routeDiscovery(router: PathRouter, { issuerDiscovery }: RouteParts): void {
+  if (!issuerDiscovery) return;
+  const send = (exchange: Exchange, { body, headers }: DiscoveryDocument): void => {
+    exchange.setHeader('cache-control', headers['cache-control']);
+    sendBytes(exchange, { status: 200, contentType: headers['content-type'], body });
+  };
+  router
+    .exact(openidConfigurationPath, ['GET'], (exchange) => send(exchange, issuerDiscovery.configuration()))
+    .exact(jwksPath, ['GET'], (exchange) => send(exchange, issuerDiscovery.keySet()));
 }
 
 /** A slash at the end names the same document. */

@@ -1,0 +1,248 @@
+import { hostname } from 'node:os';
+import { type AnonymousPolicy, anonymousPolicy, type FinalAuthenticator, withAnonymous } from '../authn/anonymous.ts';
+import type { Authenticator, TokenAuthenticator } from '../authn/authenticator.ts';
+import { bearerAuthenticator, tokenUnion } from '../authn/bearer.ts';
+import { bootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
+import { clientCertificateAuthenticator } from '../authn/client-certificate.ts';
+import { readAuthenticationConfiguration } from '../authn/configuration/authentication-configuration.ts';
+import type { JwtAuthenticator } from '../authn/oidc/jwt-authenticator.ts';
+import { OidcAuthenticators } from '../authn/oidc/oidc-authenticators.ts';
+import { type OidcMetrics, oidcMetrics } from '../authn/oidc/oidc-metrics.ts';
+import { requestHeaderAuthenticator } from '../authn/request-header.ts';
+import {
+  createServiceAccountTokens,
+  type ServiceAccountTokens,
+} from '../authn/service-account/service-account-tokens.ts';
+import { staticTokenAuthenticator } from '../authn/static-token.ts';
+import { cachedTokens, type TokenCacheCounts, tokenCacheCounts } from '../authn/token-cache.ts';
+import { unionAuthenticator } from '../authn/union.ts';
+import { webhookTokenMetrics } from '../authn/webhook/webhook-metrics.ts';
+import { webhookTokenAuthenticator } from '../authn/webhook/webhook-token.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ClosableStack } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Random } from '../base/random.ts';
+import { WatchedFile } from '../base/watched-file.ts';
+import { loadCel } from '../cel/cel.ts';
+import type { ApiClient } from '../client/api-client.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import { authoritiesOf, TrustPool } from '../pki/trust-pool.ts';
+import type { AuthenticationConfig, AuthoritiesConfig } from './config.ts';
+import type { IdentityObjects } from './identity-objects.ts';
+import { openWebhook } from './webhooks.ts';
+
+export interface AuthenticationParts {
+  readonly config: AuthenticationConfig;
+  readonly dialect: Dialect;
+  readonly objects: IdentityObjects;
+  /** Knows the requests that come from within the process. */
+  readonly own: Authenticator;
+  /** Writes what is noted about tokens. */
+  readonly client: ApiClient;
+  /** `host:port` at which others reach this server. Asked for when the first of them wants to know. */
+  readonly externalAddress: () => string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** What is opened is closed with the server. */
+  readonly held: ClosableStack;
+}
+
+export interface Authentication {
+  readonly authenticator: FinalAuthenticator;
+  /** All that tell whose a bearer token is. */
+  readonly tokens: TokenAuthenticator;
+  /** Absent where no key verifies tokens of service accounts. */
+  readonly serviceAccounts: ServiceAccountTokens | undefined;
+  /** PEM of whom client certificates and proxies are verified against, for the listener. */
+  readonly authorities: () => readonly string[];
+  /** Calls back when these have changed. */
+  readonly onAuthoritiesChanged: (changed: () => void) => void;
+}
+
+/**
+ * Who may come in (spec section 5): every authenticator that is configured, as one. Rejects where a file that was read cannot
+ * be used; the message names it.
+ */
+export async function openAuthentication(parts: AuthenticationParts): Promise<Authentication> {
+  const { config, dialect, own, held } = parts;
+  const serviceAccounts = openServiceAccounts(parts);
+  const listeners: (() => void)[] = [];
+  const notify = (): void => {
+    for (const changed of listeners) changed();
+  };
+  const clients = openPool(config.clientAuthorities, parts, notify);
+  const proxies = openPool(config.requestHeader?.authorities, parts, notify);
+  const counts = tokenCacheCounts(parts.metrics);
+  const { authenticators: oidc, anonymous } = await openProviders(parts, counts);
+  const tokens = tokenUnion(
+    [
+      staticTokenAuthenticator(config.staticTokens),
+      ...(serviceAccounts ? [serviceAccounts.authenticator] : []),
+      ...(config.bootstrapTokens ? [bootstrapTokens(parts)] : []),
+      ...(oidc ? [oidc] : []),
+      ...webhookTokens(parts, counts),
+    ],
+    config.apiAudiences,
+  );
+  const { requestHeader } = config;
+  const union = unionAuthenticator([
+    own,
+    ...(proxies && requestHeader ? [requestHeaderAuthenticator({ ...requestHeader, pool: proxies })] : []),
+    ...(clients ? [clientCertificateAuthenticator({ dialect, pool: clients })] : []),
+    bearerAuthenticator(tokens, config.apiAudiences),
+  ]);
+  const pools = [clients, proxies].filter((pool) => pool !== undefined);
+  if (serviceAccounts) held.add(serviceAccounts);
+  return {
+    authenticator: withAnonymous(union, anonymous),
+    tokens,
+    serviceAccounts,
+    authorities: () => authoritiesOf(pools),
+    onAuthoritiesChanged: (changed) => void listeners.push(changed),
+  };
+}
+
+function openServiceAccounts(parts: AuthenticationParts): ServiceAccountTokens | undefined {
+  const { config, client, objects } = parts;
+  if (!config.serviceAccounts) return undefined;
+  return createServiceAccountTokens(config.serviceAccounts, {
+    ...parts,
+    objects,
+    markLegacyToken: async ({ namespace, name, uid, label, date }) => {
+      const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`;
+      await client.mergePatch(path, { metadata: { uid, labels: { [label]: date } } });
+    },
+  });
+}
+
+/** A pool of authorities, and what of it comes from a file that is looked at again. */
+function openPool(
+  authorities: AuthoritiesConfig | undefined,
+  { clock, logger, held }: AuthenticationParts,
+  changed: () => void,
+): TrustPool | undefined {
+  if (!authorities) return undefined;
+  const { fixed, file } = authorities;
+  const pemWith = (content: string): string => [...fixed, content].join('\n');
+  const pool = new TrustPool(pemWith(file?.content.toString() ?? ''), clock);
+  if (file) {
+    const { path, content } = file;
+    const apply = (now: Buffer): void => {
+      // Checked alone: beside fixed ones, an empty file would look like a good one.
+      new TrustPool(now.toString(), clock);
+      pool.replace(pemWith(now.toString()));
+      logger.info('authorities of clients were read anew', { file: path });
+      changed();
+    };
+    const failed = (error: unknown): void =>
+      logger.error('authorities of clients stay as they are', { file: path, error });
+    held.add(new WatchedFile({ path, clock, apply, failed }, content));
+  }
+  return pool;
+}
+
+const bootstrapTokens = ({ dialect, clock, objects }: AuthenticationParts): TokenAuthenticator =>
+  bootstrapTokenAuthenticator({
+    dialect,
+    clock,
+    secret: (name) =>
+      objects.secret(dialect.namespaces.system, name, 'cache') ??
+      objects.secret(dialect.namespaces.system, name, 'store'),
+  });
+
+function webhookTokens(parts: AuthenticationParts, counts: TokenCacheCounts): readonly TokenAuthenticator[] {
+  const { config, held, metrics, clock, random } = parts;
+  if (!config.tokenWebhook) return [];
+  const { file, version, cacheMs } = config.tokenWebhook;
+  const webhook = held.add(openWebhook({ type: 'file', file }, limits.webhookTokenMsMax, parts));
+  const asking = webhookTokenAuthenticator({
+    ...parts,
+    ask: webhook.send,
+    version,
+    ownAudiences: config.apiAudiences,
+    metrics: webhookTokenMetrics(metrics),
+  });
+  return [cachedTokens(asking, { clock, random, successMs: cacheMs, failureMs: cacheMs, counts })];
+}
+
+interface Providers {
+  readonly authenticators: OidcAuthenticators | undefined;
+  readonly anonymous: () => AnonymousPolicy;
+}
+
+/** The providers of flags or of a file, and who may come in without a credential, which the file may say too. */
+async function openProviders(parts: AuthenticationParts, tokenCacheCounts: TokenCacheCounts): Promise<Providers> {
+  const { config, metrics, clock, held } = parts;
+  const anonymousByFlag = config.anonymous ? 'allow' : 'refuse';
+  const { providers } = config;
+  const reports = oidcMetrics({ metrics, clock, serverId: hostname() });
+  const open = (authenticators: readonly JwtAuthenticator[]): OidcAuthenticators =>
+    held.add(new OidcAuthenticators(authenticators, { ...parts, metrics: reports, tokenCacheCounts }));
+  if (providers?.type === 'file') return new ProviderFile(parts, providers, reports).open(open, anonymousByFlag);
+  return {
+    authenticators: providers && open(providers.authenticators),
+    anonymous: () => anonymousByFlag,
+  };
+}
+
+/** An AuthenticationConfiguration, which is looked at again from time to time. */
+class ProviderFile {
+  readonly #parts: AuthenticationParts;
+  readonly #path: string;
+  readonly #content: Buffer;
+  readonly #reports: OidcMetrics;
+
+  constructor(
+    parts: AuthenticationParts,
+    { path, content }: { readonly path: string; readonly content: Buffer },
+    reports: OidcMetrics,
+  ) {
+    this.#parts = parts;
+    this.#path = path;
+    this.#content = content;
+    this.#reports = reports;
+  }
+
+  async open(
+    open: (authenticators: readonly JwtAuthenticator[]) => OidcAuthenticators,
+    anonymousByFlag: AnonymousPolicy,
+  ): Promise<Providers> {
+    const { clock, held } = this.#parts;
+    const first = await this.#read(this.#content).catch((error) => {
+      throw new Error(`${this.#path}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    });
+    let anonymous = first.anonymous ? anonymousPolicy(first.anonymous) : anonymousByFlag;
+    const authenticators = open(first.authenticators);
+    this.#reports.reloaded('success');
+    const failed = (error: unknown): void => authenticators.reloadFailed(error);
+    const replace = async (content: Buffer): Promise<void> => {
+      const settings = await this.#read(content);
+      authenticators.replace(settings.authenticators);
+      anonymous = settings.anonymous ? anonymousPolicy(settings.anonymous) : anonymousByFlag;
+    };
+    // One after the other: the last content counts.
+    let work = Promise.resolve();
+    const apply = (content: Buffer): void => {
+      work = work.then(() => replace(content)).catch(failed);
+    };
+    held.add(new WatchedFile({ path: this.#path, clock, apply, failed }, this.#content));
+    return { authenticators, anonymous: () => anonymous };
+  }
+
+  async #read(content: Buffer) {
+    const { config, dialect } = this.#parts;
+    const settings = await readAuthenticationConfiguration(content, {
+      dialect,
+      disallowedIssuers: config.serviceAccounts?.issuers ?? [],
+      loadCel,
+    });
+    if (config.anonymousGiven && settings.anonymous) {
+      throw new Error('anonymous: --anonymous-auth says who may come in without a credential: use one of both');
+    }
+    return settings;
+  }
+}

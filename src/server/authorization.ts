@@ -1,0 +1,141 @@
+import { hostname } from 'node:os';
+import { abacAuthorizer } from '../authz/abac/abac-authorizer.ts';
+import { authorizationMetrics } from '../authz/authorization-metrics.ts';
+import type { Authorizer } from '../authz/authorizer.ts';
+import { type AuthorizerChain, buildAuthorizers, type ChainParts } from '../authz/authorizer-chain.ts';
+import { readAuthorizationConfiguration } from '../authz/configuration/authorization-configuration.ts';
+import type { AuthorizerSpec, AuthorizerType } from '../authz/configuration/authorizer-spec.ts';
+import { graphSources } from '../authz/node/graph-sources.ts';
+import { NodeAuthorizer } from '../authz/node/node-authorizer.ts';
+import { NodeGraph } from '../authz/node/node-graph.ts';
+import type { RbacIndex } from '../authz/rbac/rbac-index.ts';
+import { ReloadableAuthorizer } from '../authz/reloadable-authorizer.ts';
+import type { RuleResolver } from '../authz/rule-resolver.ts';
+import { reviewPath } from '../authz/webhook/review.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ClosableStack } from '../base/disposable.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Random } from '../base/random.ts';
+import { WatchedFile } from '../base/watched-file.ts';
+import { loadCel } from '../cel/cel.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import type { ResourceRegistry } from '../registry/resource-registry.ts';
+import type { AuthorizationConfig } from './config.ts';
+import { followObjects } from './object-feed.ts';
+import { openRbac } from './rbac.ts';
+import { openWebhook } from './webhooks.ts';
+
+export interface AuthorizationParts {
+  readonly config: AuthorizationConfig;
+  readonly dialect: Dialect;
+  readonly resources: ResourceRegistry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** What is opened is closed with the server. */
+  readonly held: ClosableStack;
+}
+
+export interface Authorization {
+  readonly authorizer: Authorizer;
+  readonly rules: RuleResolver;
+  /** Also where the mode RBAC is off: nobody gives away by roles what they do not hold. */
+  readonly index: RbacIndex;
+}
+
+/**
+ * Who is asked what a user may do (spec section 5.7). Rejects where a webhook cannot be reached as its connection file says
+ * it should, or the file of the chain is wrong; the message names the file.
+ */
+export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
+  const { config, dialect, resources, held } = parts;
+  const { index } = held.add(openRbac(resources, dialect));
+  const types = await typesAtStart(parts);
+  const node = types.has('Node') ? openNodeAuthorizer(parts) : undefined;
+  const chainParts = chainPartsOf(parts, {
+    rbac: types.has('RBAC') ? index : undefined,
+    node,
+    abac: config.policies && abacAuthorizer(config.policies),
+  });
+  const build = (specs: readonly AuthorizerSpec[]): Promise<AuthorizerChain> => buildAuthorizers(specs, chainParts);
+  const chain = held.add(config.chain.type === 'file' ? await openFile(parts, build) : await build(config.chain.specs));
+  return { authorizer: chain, rules: chain, index };
+}
+
+/** What has to be fed from the cache; later configurations cannot add to it. */
+async function typesAtStart({ config, dialect }: AuthorizationParts): Promise<ReadonlySet<AuthorizerType>> {
+  const { chain } = config;
+  const specs =
+    chain.type === 'file'
+      ? await named(chain.path, readAuthorizationConfiguration(chain.content, { dialect, loadCel }))
+      : chain.specs;
+  return new Set(specs.map(({ type }) => type));
+}
+
+async function named<T>(path: string, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    throw new Error(`${path}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+}
+
+function openNodeAuthorizer({ dialect, resources, held }: AuthorizationParts): NodeAuthorizer {
+  const graph = new NodeGraph(dialect);
+  for (const { group, resource } of graphSources(dialect)) {
+    const served = [...resources.all()].find(({ name }) => name.group === group && name.resource === resource);
+    if (!served) continue;
+    held.add(
+      followObjects(served, {
+        put: (object) => graph.put(resource, object),
+        remove: (namespace, name) => graph.remove(resource, namespace, name),
+      }),
+    );
+  }
+  return new NodeAuthorizer(graph, dialect);
+}
+
+const chainPartsOf = (
+  { dialect, clock, random, logger, metrics }: AuthorizationParts,
+  authorizers: Pick<ChainParts, 'rbac' | 'node' | 'abac'>,
+): ChainParts => ({
+  ...authorizers,
+  webhookSender: (connection, { timeoutMs, version }) =>
+    openWebhook(
+      connection.type === 'file' ? connection : { ...connection, path: reviewPath(dialect, version) },
+      timeoutMs,
+      { dialect, clock, logger },
+    ),
+  dialect,
+  clock,
+  random,
+  logger,
+  metrics: authorizationMetrics(metrics),
+});
+
+/** The chain of a file, which is looked at again from time to time. */
+async function openFile(
+  { config: { chain }, dialect, clock, logger, metrics, held }: AuthorizationParts,
+  build: (specs: readonly AuthorizerSpec[]) => Promise<AuthorizerChain>,
+): Promise<ReloadableAuthorizer> {
+  if (chain.type !== 'file') throw new Error('no file describes the chain');
+  const { path, content } = chain;
+  const authorizer = await ReloadableAuthorizer.open(
+    { file: path, dialect, loadCel, build, clock, logger, metrics, serverId: hostname() },
+    content,
+  );
+  held.add(
+    new WatchedFile(
+      {
+        path,
+        clock,
+        apply: (changed) => void authorizer.reload(changed),
+        failed: (error) => authorizer.failed(error),
+      },
+      content,
+    ),
+  );
+  return authorizer;
+}
