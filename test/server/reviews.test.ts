@@ -181,3 +181,26 @@ describe('a token of a service account', () => {
     assert.deepEqual([status, headers['allow']], [405, 'POST']);
   });
 });
+
+test('a Secret that asks for a token of an account gets one that identifies it', async () => {
+  const secrets = '/api/v1/namespaces/default/secrets';
+  await server.post(accounts, { metadata: { name: 'holder' } });
+  const made = await server.post(secrets, {
+    metadata: { name: 'kept', annotations: { 'orch.io/service-account.name': 'holder' } },
+    type: 'orch.io/service-account-token',
+  });
+  assert.equal(made.status, 201);
+  const held = async (): Promise<string> => {
+    const { json } = await server.get<{ data?: Readonly<Record<string, string>> }>(`${secrets}/kept`);
+    return Buffer.from(json.data?.['token'] ?? '', 'base64').toString();
+  };
+  await until(async () => (await held()) !== '', 'the secret is filled');
+  const as = { token: await held() };
+  const { json } = await server.post<Review>(`${authentication}/selfsubjectreviews`, {}, { as });
+  const { username } = json.status['userInfo'] as { username: string };
+  assert.equal(username, 'system:serviceaccount:default:holder');
+  await server.delete(`${accounts}/holder`);
+  await until(async () => (await server.get(`${secrets}/kept`)).status === 404, 'the secret goes with its account');
+  const refused = async () => (await server.post(`${authentication}/selfsubjectreviews`, {}, { as })).status === 401;
+  await until(refused, 'the token is nobody any more');
+});
