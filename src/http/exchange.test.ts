@@ -106,29 +106,6 @@ for (const [protocol, client] of [
       assert.equal(seen.signal.aborted, false, 'a response that arrived aborts nothing');
     });
 
-    it('has no headers that were hidden', async () => {
-      const seen: unknown[] = [];
-      const look = (exchange: Exchange): void => {
-        const names = exchange.headerNames().filter((name) => name.startsWith('x-'));
-        const one = [exchange.header('x-one'), ...exchange.headerLines('x-one')];
-        seen.push([names, one, exchange.hasHeaderBeginning('x-o'), exchange.hasHeaderBeginning('x-t')]);
-      };
-      handle = (exchange) => {
-        look(exchange);
-        exchange.hideHeaders((name) => name === 'x-one');
-        look(exchange);
-        exchange.hideHeaders((name) => name.startsWith('x-t'));
-        look(exchange);
-        exchange.respond(200, {});
-      };
-      await client.send('/', { headers: { 'X-One': ['a', 'b'], 'x-two': 'c', 'x-four': 'd' } });
-      assert.deepEqual(seen, [
-        [['x-one', 'x-two', 'x-four'], ['a, b', 'a', 'b'], true, true],
-        [['x-two', 'x-four'], [undefined], false, true],
-        [['x-four'], [undefined], false, false],
-      ]);
-    });
-
     it('is complete once a request with a body is answered, and aborts nothing', async () => {
       const answers: Readonly<Record<string, (exchange: Exchange, body: Buffer) => void>> = {
         small: (exchange, body) => exchange.respond(201, {}, body),
@@ -567,37 +544,6 @@ describe('HTTP/1.1 by hand', () => {
 });
 
 describe('HTTP/2 by hand', () => {
-  it('never has a Connection header (RFC 9113 section 8.2.2)', async () => {
-    const targets: string[] = [];
-    handle = (exchange) => {
-      targets.push(`${exchange.target} ${exchange.header('connection')}`);
-      exchange.respond(200, {});
-    };
-    const socket = await started.tls({ ALPNProtocols: ['h2'] });
-    const closed = once(socket, 'close');
-    socket.resume();
-    const field = (name: string, value: string): Buffer =>
-      Buffer.concat([
-        Buffer.from([0, name.length]),
-        Buffer.from(name),
-        Buffer.from([value.length]),
-        Buffer.from(value),
-      ]);
-    /** A HEADERS frame that ends headers and stream: GET, https, and the path as literals (RFC 7541 section 6.2.2). */
-    const request = (stream: number, path: string, ...more: readonly Buffer[]): Buffer => {
-      const block = Buffer.concat([Buffer.from([0x82, 0x87]), field(':path', path), field(':authority', 'a'), ...more]);
-      return Buffer.concat([Buffer.from([0, 0, block.length, 1, 5, 0, 0, 0, stream]), block]);
-    };
-    socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-    socket.write(Buffer.from('000000040000000000', 'hex'));
-    socket.write(request(1, '/bad', field('connection', 'x-remote-user'), field('x-remote-user', 'jane')));
-    socket.write(request(3, '/good', field('x-remote-user', 'jane')));
-    await until(() => targets.length > 0);
-    assert.deepEqual(targets, ['/good undefined']);
-    socket.destroy();
-    await closed;
-  });
-
   it('tells a client that waits for it to go on', async () => {
     handle = async (exchange) => exchange.respond(200, {}, await exchange.body(10));
     const stream = (await started.http2()).request(
