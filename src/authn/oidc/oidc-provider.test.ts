@@ -252,6 +252,27 @@ describe('the keys of tokens', () => {
     assert.equal(provider.keyRequests, 3);
   });
 
+  it('are waited for by so many tokens and no more; tokens of known keys do not wait', async () => {
+    await using provider = await TestProvider.start();
+    using system = authenticators(provider.settings());
+    await system.ready();
+    rotated(system);
+    const answers: (() => void)[] = [];
+    provider.instead.set('/keys', (_request, response) => {
+      answers.push(() => response.end('{"keys":[]}'));
+    });
+    const unknown = (sub: string) => swapped(provider.token(), 1, encode(provider.claims({ sub })));
+    const waiting = Array.from({ length: limits.oidcWaitingMax }, (_, index) =>
+      system.refused(unknown(String(index)), 'signature'),
+    );
+    await system.refused(unknown('one more'), 'busy');
+    assert.equal(await system.who(provider.token({ sub: 'known' })), 'known');
+    await until(() => answers.length === 1);
+    answers[0]?.();
+    await Promise.all(waiting);
+    assert.equal(provider.keyRequests, 2);
+  });
+
   it('that the provider takes back stop working when they are fetched again, known tokens too', async () => {
     await using provider = await TestProvider.start([ecKey('one'), ecKey('two')]);
     using system = authenticators(provider.settings());
