@@ -4,7 +4,7 @@ import type { Authorizer } from '../authz/authorizer.ts';
 import type { RuleResolver } from '../authz/rule-resolver.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import type { KindPowers } from '../kinds/powers.ts';
-import { internalError } from '../meta/status-error.ts';
+import { internalError, noSuchPath } from '../meta/status-error.ts';
 import { freshObject } from '../registry/fresh-object.ts';
 import type { ResourceRegistry } from '../registry/resource-registry.ts';
 
@@ -42,7 +42,8 @@ export function kindPowers(parts: KindPowerParts): KindPowers {
   };
 }
 
+/** As published servers that have no key: there is no such place. */
 const refuse = (): never => {
-  throw internalError(new Error('no key is there to sign tokens of service accounts with'));
+  throw noSuchPath();
 };
 const withoutKey: Pick<KindPowers, 'tokenLifetime' | 'issueToken'> = { tokenLifetime: refuse, issueToken: refuse };
