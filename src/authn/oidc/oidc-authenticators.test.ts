@@ -113,6 +113,17 @@ describe('a changed configuration', () => {
     assert.deepEqual(slow.requests, []);
   });
 
+  it('that waits goes on where its file cannot be read for a while', async () => {
+    await using provider = await TestProvider.start();
+    using system = authenticators(provider.settings(named('old')));
+    await system.ready();
+    system.all.replace([provider.settings(named('new'))]);
+    system.all.fileUnreadable(new Error('EACCES'));
+    await until(() => reloads(system, 'success') === 1);
+    assert.equal(reloads(system, 'failure'), 1);
+    assert.equal(await system.who(provider.token()), 'new');
+  });
+
   it('may leave no provider at all, and bring them back', async () => {
     await using provider = await TestProvider.start();
     using system = authenticators();

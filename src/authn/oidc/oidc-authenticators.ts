@@ -59,6 +59,11 @@ export class OidcAuthenticators implements TokenAuthenticator, Closable {
     this.#report(error);
   }
 
+  /** Reports that the file could not be read. That says nothing of what stands in it: one that waits goes on waiting. */
+  fileUnreadable(error: unknown): void {
+    this.#report(error);
+  }
+
   close(): void {
     this.#closed = true;
     this.#dropNext();
