@@ -110,18 +110,15 @@ export const repeated = (described: Omit<Described<never>, 'default'>): Flag<rea
 /** The same flag, which tells whether it was given: its value is undefined where it was not. Help shows the default. */
 export const orUndefined = <T>(described: Flag<T>): Flag<T | undefined> => ({ ...described, default: undefined });
 
-/** `key=value` items between commas; a flag given again adds to them. */
+/** One `key=value`, whatever the value; a flag given again adds to it. */
 export const map = (described: Omit<Described<never>, 'default'>): Flag<ReadonlyMap<string, string>> =>
   flag<ReadonlyMap<string, string>>(
     { ...described, default: new Map(), defaultText: '' },
-    'KEY=VALUE,...',
+    'KEY=VALUE',
     (value, before) => {
-      const items = value.split(',').map((item) => {
-        const [, key = '', setting = ''] = /^\s*([^=]*)=([\s\S]*)$/.exec(item) ?? [];
-        if (key === '') throw new Error(`${quote(item)} is not KEY=VALUE`);
-        return [key, setting] as const;
-      });
-      return new Map([...(before ?? []), ...items]);
+      const [, key = '', setting = ''] = /^\s*([^=]*)=([\s\S]*)$/.exec(value) ?? [];
+      if (key === '') throw new Error(`${quote(value)} is not KEY=VALUE`);
+      return new Map([...(before ?? []), [key, setting]]);
     },
   );
 

@@ -1,13 +1,18 @@
 import { hostname } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
 import { type AnonymousPolicy, anonymousPolicy, type FinalAuthenticator, withAnonymous } from '../authn/anonymous.ts';
 import type { Authenticator, TokenAuthenticator } from '../authn/authenticator.ts';
 import { bearerAuthenticator, tokenUnion } from '../authn/bearer.ts';
 import { bootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
 import { clientCertificateAuthenticator } from '../authn/client-certificate.ts';
-import { readAuthenticationConfiguration } from '../authn/configuration/authentication-configuration.ts';
+import {
+  type AuthenticationSettings,
+  readAuthenticationConfiguration,
+} from '../authn/configuration/authentication-configuration.ts';
+import { anonymousProblems } from '../authn/configuration/oidc-flags.ts';
 import type { JwtAuthenticator } from '../authn/oidc/jwt-authenticator.ts';
 import { OidcAuthenticators } from '../authn/oidc/oidc-authenticators.ts';
-import { type OidcMetrics, oidcMetrics } from '../authn/oidc/oidc-metrics.ts';
+import { oidcMetrics } from '../authn/oidc/oidc-metrics.ts';
 import { requestHeaderAuthenticator } from '../authn/request-header.ts';
 import {
   createServiceAccountTokens,
@@ -28,6 +33,7 @@ import { WatchedFile } from '../base/watched-file.ts';
 import { loadCel } from '../cel/cel.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { FileContent } from '../pki/token-key-files.ts';
 import { authoritiesOf, TrustPool } from '../pki/trust-pool.ts';
 import type { AuthenticationConfig, AuthoritiesConfig } from './config.ts';
 import type { IdentityObjects } from './identity-objects.ts';
@@ -171,78 +177,58 @@ function webhookTokens(parts: AuthenticationParts, counts: TokenCacheCounts): re
 
 interface Providers {
   readonly authenticators: OidcAuthenticators | undefined;
-  readonly anonymous: () => AnonymousPolicy;
+  readonly anonymous: AnonymousPolicy;
 }
 
 /** The providers of flags or of a file, and who may come in without a credential, which the file may say too. */
 async function openProviders(parts: AuthenticationParts, tokenCacheCounts: TokenCacheCounts): Promise<Providers> {
   const { config, metrics, clock, held } = parts;
-  const anonymousByFlag = config.anonymous ? 'allow' : 'refuse';
   const { providers } = config;
   const reports = oidcMetrics({ metrics, clock, serverId: hostname() });
   const open = (authenticators: readonly JwtAuthenticator[]): OidcAuthenticators =>
     held.add(new OidcAuthenticators(authenticators, { ...parts, metrics: reports, tokenCacheCounts }));
-  if (providers?.type === 'file') return new ProviderFile(parts, providers, reports).open(open, anonymousByFlag);
-  return {
-    authenticators: providers && open(providers.authenticators),
-    anonymous: () => anonymousByFlag,
-  };
+  if (providers?.type === 'file') return openProviderFile(parts, providers, open);
+  return { authenticators: providers && open(providers.authenticators), anonymous: byFlag(config) };
 }
 
-/** An AuthenticationConfiguration, which is looked at again from time to time. */
-class ProviderFile {
-  readonly #parts: AuthenticationParts;
-  readonly #path: string;
-  readonly #content: Buffer;
-  readonly #reports: OidcMetrics;
-
-  constructor(
-    parts: AuthenticationParts,
-    { path, content }: { readonly path: string; readonly content: Buffer },
-    reports: OidcMetrics,
-  ) {
-    this.#parts = parts;
-    this.#path = path;
-    this.#content = content;
-    this.#reports = reports;
-  }
-
-  async open(
-    open: (authenticators: readonly JwtAuthenticator[]) => OidcAuthenticators,
-    anonymousByFlag: AnonymousPolicy,
-  ): Promise<Providers> {
-    const { clock, held } = this.#parts;
-    const first = await this.#read(this.#content).catch((error) => {
-      throw new Error(`${this.#path}: ${error instanceof Error ? error.message : error}`, { cause: error });
-    });
-    let anonymous = first.anonymous ? anonymousPolicy(first.anonymous) : anonymousByFlag;
-    const authenticators = open(first.authenticators);
-    this.#reports.reloaded('success');
-    const failed = (error: unknown): void => authenticators.reloadFailed(error);
-    const replace = async (content: Buffer): Promise<void> => {
-      const settings = await this.#read(content);
-      authenticators.replace(settings.authenticators);
-      anonymous = settings.anonymous ? anonymousPolicy(settings.anonymous) : anonymousByFlag;
-    };
-    // One after the other: the last content counts.
-    let work = Promise.resolve();
-    const apply = (content: Buffer): void => {
-      work = work.then(() => replace(content)).catch(failed);
-    };
-    held.add(new WatchedFile({ path: this.#path, clock, apply, failed }, this.#content));
-    return { authenticators, anonymous: () => anonymous };
-  }
-
-  async #read(content: Buffer) {
-    const { config, dialect } = this.#parts;
-    const settings = await readAuthenticationConfiguration(content, {
-      dialect,
-      disallowedIssuers: config.serviceAccounts?.issuers ?? [],
-      loadCel,
-    });
-    if (config.anonymousGiven && settings.anonymous) {
-      throw new Error('anonymous: --anonymous-auth says who may come in without a credential: use one of both');
+/** The providers of an AuthenticationConfiguration, which is looked at again from time to time. */
+async function openProviderFile(
+  parts: AuthenticationParts,
+  { path, content }: FileContent,
+  open: (authenticators: readonly JwtAuthenticator[]) => OidcAuthenticators,
+): Promise<Providers> {
+  const { config, clock, held } = parts;
+  const first = await readProviderFile(parts, content).catch((error) => {
+    throw new Error(`${path}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  });
+  const authenticators = open(first.authenticators);
+  const replace = async (changed: Buffer): Promise<void> => {
+    const settings = await readProviderFile(parts, changed);
+    // As published: who may come in without a credential is not changed while the server runs.
+    if (!isDeepStrictEqual(settings.anonymous, first.anonymous)) {
+      throw new Error('anonymous: changed from initial configuration file: restart the server');
     }
-    return settings;
-  }
+    authenticators.replace(settings.authenticators);
+  };
+  // One after the other: the last content counts.
+  let work = Promise.resolve();
+  const apply = (changed: Buffer): void => {
+    work = work.then(() => replace(changed)).catch((error) => authenticators.reloadFailed(error));
+  };
+  const failed = (error: unknown): void => authenticators.fileUnreadable(error);
+  held.add(new WatchedFile({ path, clock, apply, failed }, content));
+  return { authenticators, anonymous: first.anonymous ? anonymousPolicy(first.anonymous) : byFlag(config) };
 }
+
+async function readProviderFile(
+  { config, dialect }: AuthenticationParts,
+  content: Buffer,
+): Promise<AuthenticationSettings> {
+  const disallowedIssuers = config.serviceAccounts?.issuers ?? [];
+  const settings = await readAuthenticationConfiguration(content, { dialect, disallowedIssuers, loadCel });
+  const [problem] = anonymousProblems(config.anonymousGiven, settings.anonymous);
+  if (problem !== undefined) throw new Error(problem);
+  return settings;
+}
+
+const byFlag = ({ anonymous }: AuthenticationConfig): AnonymousPolicy => (anonymous ? 'allow' : 'refuse');
