@@ -3,6 +3,12 @@ import type { Clock } from './clock.ts';
 import type { Closable } from './disposable.ts';
 import { limits } from './limits.ts';
 
+/** A file as it was read at the start. */
+export interface FileContent {
+  readonly path: string;
+  readonly content: Buffer;
+}
+
 export interface WatchedFileOptions {
   readonly path: string;
   readonly clock: Clock;

@@ -93,6 +93,7 @@ export const authenticationFlags = {
   'service-account-max-token-expiration': duration({
     default: 0,
     defaultText: 'none',
+    max: Number.MAX_SAFE_INTEGER,
     help: 'the longest life of a token that is asked for; at least 1h',
   }),
   'service-account-signing-key-file': file({

@@ -2,9 +2,9 @@ import { authenticatorFromFlags, flagProblems, type OidcFlags } from '../authn/c
 import { requestHeaderNames } from '../authn/identity-headers.ts';
 import { readServiceAccountTokens } from '../authn/service-account/options.ts';
 import { parseTokenFile } from '../authn/static-token.ts';
+import type { FileContent } from '../base/watched-file.ts';
 import { readKubeconfig } from '../client/kubeconfig.ts';
 import { dialects } from '../dialect/dialects.ts';
-import type { FileContent } from '../pki/token-key-files.ts';
 import type { AuthenticationConfig, AuthoritiesConfig } from '../server/config.ts';
 import { named, readBundle, readBytes, usage } from './flag-files.ts';
 import type { ServerFlagValues } from './server-flags.ts';

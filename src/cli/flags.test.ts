@@ -1,18 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  boolean,
-  choice,
-  duration,
-  file,
-  integer,
-  list,
-  parseDuration,
-  parseFlags,
-  suggestion,
-  switches,
-  text,
-} from './flags.ts';
+import { boolean, choice, duration, file, integer, list, parseFlags, suggestion, switches, text } from './flags.ts';
 import { UsageError } from './usage-error.ts';
 
 const table = {
@@ -105,6 +93,7 @@ describe('arguments that end the command', () => {
 });
 
 describe('durations', () => {
+  const read = duration({ default: 0, defaultText: '', help: '' });
   for (const [value, ms] of [
     ['0', 0],
     ['0s', 0],
@@ -116,7 +105,7 @@ describe('durations', () => {
     ['1us', 0.001],
     ['1m1ms', 60_001],
   ] as const) {
-    it(value, () => assert.equal(parseDuration(value), ms));
+    it(value, () => assert.equal(read.parse(value, undefined), ms));
   }
   for (const value of [
     '',
@@ -132,7 +121,7 @@ describe('durations', () => {
     '9999h',
     `${'9'.repeat(400)}h`,
   ]) {
-    it(`${JSON.stringify(value)} is refused`, () => assert.throws(() => parseDuration(value)));
+    it(`${JSON.stringify(value)} is refused`, () => assert.throws(() => read.parse(value, undefined)));
   }
 });
 

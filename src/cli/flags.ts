@@ -1,3 +1,4 @@
+import { parseDuration } from '../base/duration.ts';
 import { UsageError } from './usage-error.ts';
 
 /** One flag of a command: how its text becomes a value, and what help says of it. */
@@ -88,9 +89,18 @@ export const boolean = (described: Described<boolean>): Flag<boolean> => ({
   isSwitch: true,
 });
 
-/** A time as Go writes it, in milliseconds: `70s`, `1h2m`, `1.5h`, `0`. Not negative. */
-export const duration = (described: Described<number> & { readonly defaultText: string }): Flag<number> =>
-  flag(described, 'DURATION', parseDuration);
+/** A time as `base/duration.ts` reads it, in milliseconds. Not negative, and no longer than timers can wait unless `max` says so. */
+export const duration = (
+  described: Described<number> & { readonly defaultText: string; readonly max?: number },
+): Flag<number> =>
+  flag(described, 'DURATION', (value) => {
+    const duration = parseDuration(value);
+    if (duration === undefined || duration < 0 || /^[+-]/.test(value)) {
+      throw new Error(`${quote(value)} is not a duration such as 70s, 1m30s or 1h`);
+    }
+    if (duration > (described.max ?? durationMsMax)) throw new Error(`${quote(value)} is too long`);
+    return duration;
+  });
 
 /** Items between commas; a flag given again adds to them. */
 export const list = (described: Described<readonly string[]>): Flag<readonly string[]> =>
@@ -152,29 +162,6 @@ export const switches = <const Name extends string>(
     }
     return result;
   });
-
-const unitMs: Readonly<Record<string, number>> = {
-  h: 3_600_000,
-  m: 60_000,
-  s: 1_000,
-  ms: 1,
-  us: 1e-3,
-  µs: 1e-3,
-  ns: 1e-6,
-};
-
-/** Milliseconds of a duration as Go's `time.ParseDuration` reads it, but for signs. Throws where it is none. */
-export function parseDuration(value: string): number {
-  if (value === '0') return 0;
-  const parts = [...value.matchAll(/(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)/gy)];
-  const length = parts.reduce((sum, [part]) => sum + part.length, 0);
-  if (parts.length === 0 || length !== value.length) {
-    throw new Error(`${quote(value)} is not a duration such as 70s, 1m30s or 1h`);
-  }
-  const total = parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit ?? ''] ?? 0), 0);
-  if (total > durationMsMax) throw new Error(`${quote(value)} is too long`);
-  return total;
-}
 
 /** Timers of the runtime count milliseconds in 31 bits: 24 days. */
 const durationMsMax = 2 ** 31 - 1;

@@ -1,14 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { type Closable, ClosableStack } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
-import { WatchedFile } from '../base/watched-file.ts';
+import { type FileContent, WatchedFile } from '../base/watched-file.ts';
 import { distinctKeys, readSigningKey, readTokenKeys, type SigningKey, type TokenKey } from './token-keys.ts';
-
-/** A file as it was read at the start. */
-export interface FileContent {
-  readonly path: string;
-  readonly content: Buffer;
-}
 
 export interface TokenKeyFilesOptions {
   /** Of `--service-account-key-file`. */

@@ -7,9 +7,9 @@ import type { TokenReviewVersion } from '../authn/webhook/webhook-token.ts';
 import type { Policy } from '../authz/abac/policy.ts';
 import type { AuthorizerSpec } from '../authz/configuration/authorizer-spec.ts';
 import type { Logger } from '../base/logger.ts';
+import type { FileContent } from '../base/watched-file.ts';
 import type { ControllerName } from '../controllers/controllers.ts';
 import type { Dialect } from '../dialect/dialect.ts';
-import type { FileContent } from '../pki/token-key-files.ts';
 import type { Features } from './features.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { FileContent } from '../../pki/token-key-files.ts';
+import type { FileContent } from '../../base/watched-file.ts';
 import { readSigningKey, readTokenKeys } from '../../pki/token-keys.ts';
 import { extendedLifetimeSeconds, extendedRequestSeconds } from './lifetime.ts';
 

@@ -2,7 +2,7 @@ import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../
 import { parseFieldSelector, parseLabelSelector, type Requirement, type Selector } from '../../meta/selectors.ts';
 import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import { type Infer, list, optional, string, struct } from '../../schema/schema.ts';
-import { labelSelectorRequirement } from '../meta/label-selector.ts';
+import { labelSelectorRequirement, readLabelRequirement } from '../meta/label-selector.ts';
 
 /** What an access review says of the selectors of a request (KEP-4601). */
 
@@ -107,24 +107,7 @@ export const readFieldSelector = (sent: FieldSelectorAttributes | undefined): Re
   });
 
 export const readLabelSelector = (sent: LabelSelectorAttributes | undefined): ReadSelector =>
-  read(
-    sent,
-    (text) => parseLabelSelector(text, isQualifiedName, isLabelValue),
-    ({ key = '', operator, values = [] }) => {
-      switch (operator) {
-        case 'In':
-          return { operator: 'in', key, values: new Set(values) };
-        case 'NotIn':
-          return { operator: 'notin', key, values: new Set(values) };
-        case 'Exists':
-          return { operator: 'exists', key };
-        case 'DoesNotExist':
-          return { operator: 'absent', key };
-        default:
-          return undefined;
-      }
-    },
-  );
+  read(sent, (text) => parseLabelSelector(text, isQualifiedName, isLabelValue), readLabelRequirement);
 
 function read(
   sent: LabelSelectorAttributes | undefined,

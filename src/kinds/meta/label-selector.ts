@@ -1,4 +1,5 @@
-import { list, map, optional, string, struct } from '../../schema/schema.ts';
+import type { Requirement } from '../../meta/selectors.ts';
+import { type Infer, list, map, optional, string, struct } from '../../schema/schema.ts';
 
 /** One condition of a selector. */
 export const labelSelectorRequirement = struct(
@@ -21,3 +22,23 @@ export const labelSelector = struct(
   },
   { structType: 'atomic' },
 );
+
+/** What a condition means; undefined where its operator is none of labels. */
+export function readLabelRequirement({
+  key = '',
+  operator = '',
+  values = [],
+}: Infer<typeof labelSelectorRequirement>): Requirement | undefined {
+  switch (operator) {
+    case 'In':
+      return { operator: 'in', key, values: new Set(values) };
+    case 'NotIn':
+      return { operator: 'notin', key, values: new Set(values) };
+    case 'Exists':
+      return { operator: 'exists', key };
+    case 'DoesNotExist':
+      return { operator: 'absent', key };
+    default:
+      return undefined;
+  }
+}

@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../meta/api-object.ts';
 import { matches, type Requirement, type Selector } from '../../meta/selectors.ts';
+import { readLabelRequirement } from '../meta/label-selector.ts';
 import { type AggregationRule, asClusterRole } from './cluster-role.ts';
 import type { PolicyRule } from './policy-rule.ts';
 
@@ -61,25 +62,10 @@ function readSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector
     key,
     values: new Set([value]),
   }));
-  for (const { key = '', operator = '', values = [] } of matchExpressions) {
-    const requirement = readRequirement(key, operator, values);
+  for (const expression of matchExpressions) {
+    const requirement = readLabelRequirement(expression);
     if (!requirement) return undefined;
     requirements.push(requirement);
   }
   return requirements;
-}
-
-function readRequirement(key: string, operator: string, values: readonly string[]): Requirement | undefined {
-  switch (operator) {
-    case 'In':
-      return { operator: 'in', key, values: new Set(values) };
-    case 'NotIn':
-      return { operator: 'notin', key, values: new Set(values) };
-    case 'Exists':
-      return { operator: 'exists', key };
-    case 'DoesNotExist':
-      return { operator: 'absent', key };
-    default:
-      return undefined;
-  }
 }
