@@ -192,6 +192,8 @@ export const limits = {
   tokenCacheTextMax: 32 * 1024 * 1024,
   /** All attempts to ask a webhook whose a token is, together. */
   webhookTokenMsMax: 30_000,
+  /** How long it is remembered at most that nobody knows a token. */
+  unknownTokenKeptMs: 10_000,
   /** What a webhook may answer, connections to it, and questions that wait for it before more are refused. */
   webhookAnswerBytesMax: 1024 * 1024,
   webhookConnectionsMax: 100,

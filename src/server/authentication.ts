@@ -13,6 +13,7 @@ import { anonymousProblems } from '../authn/configuration/oidc-flags.ts';
 import type { JwtAuthenticator } from '../authn/oidc/jwt-authenticator.ts';
 import { OidcAuthenticators } from '../authn/oidc/oidc-authenticators.ts';
 import { oidcMetrics } from '../authn/oidc/oidc-metrics.ts';
+import { withReport } from '../authn/report.ts';
 import { requestHeaderAuthenticator } from '../authn/request-header.ts';
 import {
   createServiceAccountTokens,
@@ -73,7 +74,7 @@ export interface Authentication {
  * be used; the message names it.
  */
 export async function openAuthentication(parts: AuthenticationParts): Promise<Authentication> {
-  const { config, dialect, own, held } = parts;
+  const { config, dialect, own, logger, held } = parts;
   const serviceAccounts = openServiceAccounts(parts);
   const listeners: (() => void)[] = [];
   const notify = (): void => {
@@ -103,7 +104,7 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
   const pools = [clients, proxies].filter((pool) => pool !== undefined);
   if (serviceAccounts) held.add(serviceAccounts);
   return {
-    authenticator: withAnonymous(union, anonymous),
+    authenticator: withReport(withAnonymous(union, anonymous), logger),
     tokens,
     serviceAccounts,
     authorities: () => authoritiesOf(pools),
@@ -154,9 +155,8 @@ const bootstrapTokens = ({ dialect, clock, objects }: AuthenticationParts): Toke
   bootstrapTokenAuthenticator({
     dialect,
     clock,
-    secret: (name) =>
-      objects.secret(dialect.namespaces.system, name, 'cache') ??
-      objects.secret(dialect.namespaces.system, name, 'store'),
+    // Never the cache first: how long it takes would tell whether there is a token of that id.
+    secret: (name) => objects.secret(dialect.namespaces.system, name, 'store'),
   });
 
 function webhookTokens(parts: AuthenticationParts, counts: TokenCacheCounts): readonly TokenAuthenticator[] {
@@ -171,7 +171,9 @@ function webhookTokens(parts: AuthenticationParts, counts: TokenCacheCounts): re
     ownAudiences: config.apiAudiences,
     metrics: webhookTokenMetrics(metrics),
   });
-  return [cachedTokens(asking, { clock, random, successMs: cacheMs, failureMs: cacheMs, counts })];
+  // Shorter than published servers remember it: who is made known at the webhook has not long to wait.
+  const failureMs = Math.min(cacheMs, limits.unknownTokenKeptMs);
+  return [cachedTokens(asking, { clock, random, successMs: cacheMs, failureMs, counts })];
 }
 
 interface Providers {
@@ -198,7 +200,8 @@ async function openProviderFile(
 ): Promise<Providers> {
   const { config, clock, held } = parts;
   const first = await readProviderFile(parts, content).catch((error) => {
-    throw new Error(`${path}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    const problem = error instanceof Error ? error.message : error;
+    throw new Error(`--authentication-config: ${path}: ${problem}`, { cause: error });
   });
   const authenticators = open(first.authenticators);
   const replace = async (changed: Buffer): Promise<void> => {

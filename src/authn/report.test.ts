@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { systemClock } from '../base/clock.ts';
+import { createLogger } from '../base/logger.ts';
+import { badRequest, type StatusError } from '../meta/status-error.ts';
+import { withAnonymous } from './anonymous.ts';
+import type { TokenAuthenticator } from './authenticator.ts';
+import { bearerAuthenticator, tokenUnion } from './bearer.ts';
+import { isUnauthorized, showing } from './credentials-fixture.ts';
+import { withReport } from './report.ts';
+import { unionAuthenticator } from './union.ts';
+
+const failing = (message: string, cause?: Error): TokenAuthenticator => ({
+  authenticateToken() {
+    throw new Error(message, cause && { cause });
+  },
+});
+
+/** What is logged of a request with a token and a certificate that none of these knows. */
+async function logOf(tokens: readonly TokenAuthenticator[], level: 'debug' | 'info' = 'debug') {
+  const lines: string[] = [];
+  const logger = createLogger({ level, format: 'json', clock: systemClock, write: (line) => lines.push(line) });
+  const union = unionAuthenticator([
+    {
+      authenticate() {
+        throw new Error('the certificate has expired');
+      },
+    },
+    bearerAuthenticator(tokenUnion(tokens, []), []),
+  ]);
+  const authenticator = withReport(withAnonymous(union, 'allow'), logger);
+  await assert.rejects(async () => authenticator.authenticate(showing({ token: 'the-secret' })), isUnauthorized);
+  return lines.map((line) => JSON.parse(line) as { readonly message: string; readonly reasons: readonly string[] });
+}
+
+describe('why a request is not authenticated', () => {
+  it('is told for each authenticator that failed', async () => {
+    const [line, ...more] = await logOf([failing('it is late'), failing('keys', new Error('no answer'))]);
+    assert.equal(more.length, 0);
+    assert.equal(line?.message, 'a request is not authenticated');
+    assert.deepEqual(line.reasons, [
+      'the certificate has expired',
+      'invalid token: it is late',
+      'invalid token: keys: no answer',
+    ]);
+    assert.equal(JSON.stringify(line).includes('the-secret'), false);
+  });
+
+  it('is told where the answer came late', async () => {
+    const [line] = await logOf([{ authenticateToken: async () => undefined }]);
+    assert.deepEqual(line?.reasons, ['the certificate has expired', 'unknown token']);
+  });
+
+  it('is told to those only who look for errors', async () => {
+    assert.deepEqual(await logOf([failing('it is late')], 'info'), []);
+  });
+
+  it('leaves other failures, and users, as they are', async () => {
+    const lines: string[] = [];
+    const logger = createLogger({
+      level: 'debug',
+      format: 'json',
+      clock: systemClock,
+      write: (line) => lines.push(line),
+    });
+    const report = (answer: () => never) => withReport({ authenticate: answer }, logger).authenticate(showing({}));
+    const error: StatusError = badRequest('no');
+    assert.throws(
+      () =>
+        report(() => {
+          throw error;
+        }),
+      error,
+    );
+    assert.deepEqual(lines, []);
+  });
+});

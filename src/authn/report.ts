@@ -1,0 +1,34 @@
+import type { Logger } from '../base/logger.ts';
+import { StatusError } from '../meta/status-error.ts';
+import type { FinalAuthenticator } from './anonymous.ts';
+
+/**
+ * Writes into the log, for who looks for errors, why requests are not authenticated: the client is not told. The reasons
+ * come from authenticators, whose errors never contain a credential.
+ */
+export function withReport(authenticator: FinalAuthenticator, logger: Logger): FinalAuthenticator {
+  const report = (error: unknown): never => {
+    if (error instanceof StatusError && error.code === 401) {
+      logger.debug('a request is not authenticated', { reasons: reasonsOf(error.cause) });
+    }
+    throw error;
+  };
+  return {
+    authenticate(credentials) {
+      try {
+        const user = authenticator.authenticate(credentials);
+        return user instanceof Promise ? user.catch(report) : user;
+      } catch (error) {
+        return report(error);
+      }
+    },
+  };
+}
+
+/** One for each authenticator that failed, with what it says was the cause. */
+function reasonsOf(error: unknown): readonly string[] {
+  if (error instanceof AggregateError) return error.errors.flatMap(reasonsOf);
+  if (error instanceof StatusError) return reasonsOf(error.cause);
+  if (!(error instanceof Error)) return [String(error)];
+  return error.cause === undefined ? [error.message] : reasonsOf(error.cause).map((why) => `${error.message}: ${why}`);
+}
