@@ -113,6 +113,29 @@ describe('a token webhook', () => {
     assert.deepEqual(log, []);
   });
 
+  it('says nothing either with a part of a token in it', async () => {
+    const { review } = scripted([{ error: 'no such claims: eyJzdWIiOiJqYW5lIn0, but a.b is fine' }]);
+    await assert.rejects(review('a.eyJzdWIiOiJqYW5lIn0.b'), /no such claims: \[token\], but a\.b is fine$/);
+  });
+
+  it('is not asked about more tokens at once than may wait, those that are to be asked about again among them', async () => {
+    const { authenticator, asked, clock } = scripted([500]);
+    const ask = (at: number) => Promise.resolve(authenticator.authenticateToken(`t-${at}`, [])).catch(String);
+    const waiting = Array.from({ length: limits.webhookQuestionsMax }, (_, at) => ask(at));
+    await new Promise(setImmediate);
+    assert.match(String(await ask(-1)), /too many tokens wait/);
+    assert.equal(asked.length, limits.webhookQuestionsMax);
+    clock.advance(limits.webhookTokenMsMax);
+    for (let turn = 0; turn < 5; turn++) {
+      await new Promise(setImmediate);
+      clock.advance(limits.webhookTokenMsMax);
+    }
+    assert.match(String((await Promise.all(waiting))[0]), /answered 500/);
+    const before = asked.length;
+    void ask(-1);
+    assert.equal(asked.length, before + 1, 'then there is room again');
+  });
+
   for (const [step, message] of [
     [400, /answered 400$/],
     [401, /answered 401$/],

@@ -2,9 +2,9 @@ import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
+import { retry } from '../../base/retry.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { asAuthenticated, type TokenAuthenticator, type TokenIdentity } from '../authenticator.ts';
-import { AttemptError, repeat } from './repeat.ts';
 import { type ReviewStatus, readTokenReview, tokenReview } from './token-review.ts';
 import type { WebhookMetrics } from './webhook-metrics.ts';
 
@@ -59,15 +59,38 @@ function identityOf(status: ReviewStatus, { token, audiences, own }: Question): 
   if (audiences.length > 0 && meant.length === 0) return undefined;
   if (status.authenticated) return { user: asAuthenticated(status.user), audiences: meant };
   if (status.error === '') return undefined;
-  throw new Error(
-    `the token webhook: ${status.error.replaceAll(token, '[token]').slice(0, limits.webhookErrorLengthMax)}`,
-  );
+  throw new Error(`the token webhook: ${withoutToken(status.error, token).slice(0, limits.webhookErrorLengthMax)}`);
 }
+
+/** The text without the token, nor any part of it that says something by itself: claims, a signature. */
+function withoutToken(text: string, token: string): string {
+  const parts = token.split('.').filter(({ length }) => length >= secretLengthMin);
+  return [token, ...parts].reduce((left, secret) => left.replaceAll(secret, '[token]'), text);
+}
+
+/** Shorter parts of tokens stand in texts by chance. */
+const secretLengthMin = 8;
+
+/** A question without an answer that can be used. */
+class AttemptError extends Error {
+  /** When to ask again at the earliest, in milliseconds from now; undefined: asking again would not help. */
+  readonly againMs: number | undefined;
+
+  constructor(message: string, againMs: number | undefined) {
+    super(message);
+    this.name = 'AttemptError';
+    this.againMs = againMs;
+  }
+}
+
+const mayPass = (error: unknown): number | undefined => (error instanceof AttemptError ? error.againMs : undefined);
 
 class TokenWebhook {
   readonly #options: WebhookTokenOptions;
   readonly #apiVersion: string;
   #failing = false;
+  /** Reviews under way, those that pause between two attempts too. */
+  #underWay = 0;
 
   constructor(options: WebhookTokenOptions) {
     this.#options = options;
@@ -75,19 +98,22 @@ class TokenWebhook {
   }
 
   async review(token: string, audiences: readonly string[]): Promise<ReviewStatus> {
+    if (this.#underWay >= limits.webhookQuestionsMax) throw new Error('too many tokens wait for the token webhook');
     const body = tokenReview(this.#apiVersion, token, audiences);
     const { clock, random } = this.#options;
     const until = clock.monotonic() + limits.webhookTokenMsMax;
     const late = new AbortController();
     const timer = clock.after(limits.webhookTokenMsMax, () => late.abort(new Error('it is too slow')));
+    this.#underWay += 1;
     try {
-      const status = await repeat(() => this.#attempt(body, late.signal), { clock, random, until });
+      const status = await retry(() => this.#attempt(body, late.signal), { clock, random, until, mayPass });
       this.#succeeded();
       return status;
     } catch (error) {
       this.#failed(error);
       throw error;
     } finally {
+      this.#underWay -= 1;
       timer.close();
     }
   }
@@ -97,12 +123,12 @@ class TokenWebhook {
     const { status, retryAfterSeconds = 0 } = answer;
     if (status < 200 || status > 206) {
       const again = isPassing(status) || retryAfterSeconds > 0;
-      throw new AttemptError(`the token webhook answered ${status}`, { again, pauseMs: retryAfterSeconds * 1000 });
+      throw new AttemptError(`the token webhook answered ${status}`, again ? retryAfterSeconds * 1000 : undefined);
     }
     try {
       return readTokenReview(answer.body, this.#apiVersion);
     } catch (error) {
-      throw new AttemptError(`the token webhook: ${messageOf(error)}`, { again: false });
+      throw new AttemptError(`the token webhook: ${messageOf(error)}`, undefined);
     }
   }
 
@@ -117,7 +143,7 @@ class TokenWebhook {
     } catch (error) {
       metrics?.asked('<error>', seconds());
       const again = !signal.aborted && hasCode(error, 'ECONNRESET');
-      throw new AttemptError(`the token webhook gave no answer: ${messageOf(error)}`, { again });
+      throw new AttemptError(`the token webhook gave no answer: ${messageOf(error)}`, again ? 0 : undefined);
     }
   }
 
