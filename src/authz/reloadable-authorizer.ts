@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { type ReloadReports, reloadReports } from '../base/reload-reports.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { Attributes, Authorizer, Decision } from './authorizer.ts';
 import type { AuthorizerChain } from './authorizer-chain.ts';
@@ -36,7 +36,7 @@ export interface ReloadableAuthorizerOptions extends ReadAuthorizationOptions {
  */
 export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable {
   readonly #options: ReloadableAuthorizerOptions;
-  readonly #report: (status: 'success' | 'failure') => void;
+  readonly #report: ReloadReports;
   readonly #requiredTypes: readonly string[];
   #specs: readonly AuthorizerSpec[];
   #current: Lease;
@@ -46,7 +46,7 @@ export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable 
 
   private constructor(options: ReloadableAuthorizerOptions, specs: readonly AuthorizerSpec[], chain: AuthorizerChain) {
     this.#options = options;
-    this.#report = reloadReports(options);
+    this.#report = reloadReports({ ...options, of: 'authorization' });
     this.#specs = specs;
     this.#requiredTypes = specs.map(({ type }) => type).filter((type) => type !== 'Webhook');
     this.#current = new Lease(chain);
@@ -144,28 +144,4 @@ class Lease {
   #closeWhenIdle(): void {
     if (this.#retired && this.#pending === 0) this.chain.close();
   }
-}
-
-/** Counts reloads, and the start as the first, under the names that published servers have for them. */
-function reloadReports({
-  metrics,
-  clock,
-  serverId,
-}: ReloadableAuthorizerOptions): (status: 'success' | 'failure') => void {
-  const labels = ['status', 'apiserver_id_hash'] as const;
-  const reloads = metrics.counter({
-    name: 'apiserver_authorization_config_controller_automatic_reloads_total',
-    help: 'How often the authorization configuration was reloaded, by status and identity of the server.',
-    labels,
-  });
-  const last = metrics.gauge({
-    name: 'apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds',
-    help: 'When the authorization configuration was last reloaded, by status and identity of the server.',
-    labels,
-  });
-  const idHash = serverId === '' ? '' : `sha256:${createHash('sha256').update(serverId).digest('hex')}`;
-  return (status) => {
-    reloads.add({ status, apiserver_id_hash: idHash });
-    last.set({ status, apiserver_id_hash: idHash }, clock.now() / 1000);
-  };
 }

@@ -1,13 +1,13 @@
-import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Metrics } from '../../base/metrics.ts';
+import { hashedLabel, type ReloadReports, reloadReports } from '../../base/reload-reports.ts';
 
 /** What is counted about providers and their tokens, under the names that published servers have for it. */
 export interface OidcMetrics {
   /** How long it took to verify a token that was in no cache. */
   verified(issuer: string, result: 'success' | 'failure', seconds: number): void;
   /** The configuration file has changed, and what came of it. */
-  reloaded(status: 'success' | 'failure'): void;
+  readonly reloaded: ReloadReports;
 }
 
 export interface OidcMetricsOptions {
@@ -25,27 +25,10 @@ export function oidcMetrics({ metrics, clock, serverId }: OidcMetricsOptions): O
     labels: ['result', 'jwt_issuer_hash'],
     buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
-  const labels = ['status', 'apiserver_id_hash'] as const;
-  const reloads = metrics.counter({
-    name: 'apiserver_authentication_config_controller_automatic_reloads_total',
-    help: 'How often the authentication configuration was reloaded, by status and identity of the server.',
-    labels,
-  });
-  const last = metrics.gauge({
-    name: 'apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds',
-    help: 'When the authentication configuration was last reloaded, by status and identity of the server.',
-    labels,
-  });
-  const serverIdHash = hashed(serverId);
   return {
     verified(issuer, result, seconds) {
-      latency.observe({ result, jwt_issuer_hash: hashed(issuer) }, seconds);
+      latency.observe({ result, jwt_issuer_hash: hashedLabel(issuer) }, seconds);
     },
-    reloaded(status) {
-      reloads.add({ status, apiserver_id_hash: serverIdHash });
-      last.set({ status, apiserver_id_hash: serverIdHash }, clock.now() / 1000);
-    },
+    reloaded: reloadReports({ of: 'authentication', metrics, clock, serverId }),
   };
 }
-
-const hashed = (text: string): string => (text === '' ? '' : `sha256:${hash('sha256', text)}`);

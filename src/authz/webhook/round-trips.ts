@@ -1,6 +1,7 @@
-import { type Clock, pause } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Random } from '../../base/random.ts';
+import { retry } from '../../base/retry.ts';
 import type { AuthorizationMetrics, RoundTrip } from '../authorization-metrics.ts';
 
 /** What a webhook answered. */
@@ -20,11 +21,21 @@ export type WebhookSend = (body: string, signal: AbortSignal) => Promise<Webhook
 /** A webhook gave no answer that can be used. `cause` is what happened, for the log. */
 export class WebhookFailure extends Error {
   readonly result: Exclude<RoundTrip, 'success'>;
+  /** It may pass: the webhook is worth asking again. */
+  readonly again: boolean;
 
-  constructor(problem: string, result: WebhookFailure['result'], cause?: unknown) {
-    super(problem, cause === undefined ? undefined : { cause });
+  constructor(
+    problem: string,
+    {
+      result = 'error',
+      again = false,
+      ...options
+    }: ErrorOptions & Partial<Pick<WebhookFailure, 'result' | 'again'>> = {},
+  ) {
+    super(problem, options);
     this.name = 'WebhookFailure';
     this.result = result;
+    this.again = again;
   }
 }
 
@@ -52,65 +63,48 @@ export async function askWebhook<T>(
   signal: AbortSignal,
 ): Promise<T> {
   const { clock, random } = options;
-  const givingUp = clock.monotonic() + limits.requestMsMax;
-  let pauseMs: number = limits.webhookRetryMs;
-  for (let attempt = 1; ; attempt++) {
-    const { answer, failure, again } = await roundTrip(options, body, read, signal);
-    if (!failure) return answer;
-    if (!again || attempt === limits.webhookAttemptsMax) throw failure;
-    await pause(clock, pauseMs * (1 + jitter(random)), signal);
-    if (signal.aborted || clock.monotonic() >= givingUp) throw failure;
-    pauseMs *= pauseGrowth;
-  }
+  const until = clock.monotonic() + limits.requestMsMax;
+  return retry(() => roundTrip(options, body, read, signal), { clock, random, until, mayPass, signal });
 }
 
-const pauseGrowth = 1.5;
+const mayPass = (error: unknown): number | undefined =>
+  error instanceof WebhookFailure && error.again ? 0 : undefined;
 
-/** Up to a fifth, so that servers which fail together do not come back together. */
-const jitter = (random: Random): number => ((random.bytes(1)[0] ?? 0) / 256) * 0.2;
-
-type Outcome<T> =
-  | { readonly answer: T; readonly failure?: undefined; readonly again: false }
-  | { readonly answer?: undefined; readonly failure: WebhookFailure; readonly again: boolean };
-
+/** One attempt, counted. */
 async function roundTrip<T>(
   options: RoundTripsOptions,
   body: string,
   read: (body: Uint8Array) => T,
   signal: AbortSignal,
-): Promise<Outcome<T>> {
+): Promise<T> {
   const { name, clock, metrics } = options;
   const start = clock.monotonic();
-  const outcome = await attempt(options, body, read, signal);
-  metrics.roundTrip(name, outcome.failure?.result ?? 'success', (clock.monotonic() - start) / 1000);
-  return outcome;
-}
-
-async function attempt<T>(
-  options: RoundTripsOptions,
-  body: string,
-  read: (body: Uint8Array) => T,
-  signal: AbortSignal,
-): Promise<Outcome<T>> {
-  let response: WebhookResponse;
+  const count = (result: RoundTrip): void => metrics.roundTrip(name, result, (clock.monotonic() - start) / 1000);
   try {
-    response = await inTime(options, body, signal);
+    const answer = readResponse(await inTime(options, body, signal), read);
+    count('success');
+    return answer;
   } catch (error) {
     const failure =
-      error instanceof WebhookFailure ? error : new WebhookFailure('the request to it failed', 'error', error);
-    return { failure, again: isBrokenConnection(error) };
+      error instanceof WebhookFailure
+        ? error
+        : new WebhookFailure('the request to it failed', { cause: error, again: isBrokenConnection(error) });
+    count(failure.result);
+    throw failure;
   }
-  const { status, retryAfterSeconds } = response;
+}
+
+function readResponse<T>({ status, body, retryAfterSeconds }: WebhookResponse, read: (body: Uint8Array) => T): T {
   if (status < 200 || status > 206) {
-    const result = status === gatewayTimeout ? 'timeout' : 'error';
     const again = passingStatuses.has(status) || retryAfterSeconds !== undefined;
-    return { failure: new WebhookFailure(`it answered with status ${status}`, result), again };
+    const result = status === gatewayTimeout ? 'timeout' : 'error';
+    throw new WebhookFailure(`it answered with status ${status}`, { result, again });
   }
   try {
-    return { answer: read(response.body), again: false };
+    return read(body);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    return { failure: new WebhookFailure(`its answer cannot be used: ${problem}`, 'error', error), again: false };
+    throw new WebhookFailure(`its answer cannot be used: ${problem}`, { cause: error });
   }
 }
 
@@ -129,14 +123,18 @@ async function inTime(
     over.reject(failure);
     late.abort(failure);
   };
-  const timer = clock.after(timeoutMs, () => stop(new WebhookFailure('it did not answer in time', 'timeout')));
-  const onAbort = (): void => stop(new WebhookFailure('the server stops', 'error'));
+  const timer = clock.after(timeoutMs, () =>
+    stop(new WebhookFailure('it did not answer in time', { result: 'timeout' })),
+  );
+  const onAbort = (): void => stop(new WebhookFailure('the server stops'));
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
     return await Promise.race([over.promise, send(body, late.signal)]);
   } catch (error) {
-    throw isTimeout(error) ? new WebhookFailure('it did not answer in time', 'timeout', error) : error;
+    throw isTimeout(error)
+      ? new WebhookFailure('it did not answer in time', { result: 'timeout', cause: error })
+      : error;
   } finally {
     timer.close();
     signal.removeEventListener('abort', onAbort);

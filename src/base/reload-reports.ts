@@ -1,0 +1,39 @@
+import { hash } from 'node:crypto';
+import type { Clock } from './clock.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface ReloadReportsOptions {
+  /** What is reloaded. */
+  readonly of: 'authentication' | 'authorization';
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** Tells this server from others; only its hash is shown; '' for none. */
+  readonly serverId: string;
+}
+
+/** Tells that a configuration file has changed, and what came of it. */
+export type ReloadReports = (status: 'success' | 'failure') => void;
+
+/** Counts reloads of a configuration file, under the names that published servers have for it. Made once for a server. */
+export function reloadReports({ of, metrics, clock, serverId }: ReloadReportsOptions): ReloadReports {
+  const labels = ['status', 'apiserver_id_hash'] as const;
+  const prefix = `apiserver_${of}_config_controller_automatic_reload`;
+  const reloads = metrics.counter({
+    name: `${prefix}s_total`,
+    help: `How often the ${of} configuration was reloaded, by status and identity of the server.`,
+    labels,
+  });
+  const last = metrics.gauge({
+    name: `${prefix}_last_timestamp_seconds`,
+    help: `When the ${of} configuration was last reloaded, by status and identity of the server.`,
+    labels,
+  });
+  const apiserver_id_hash = hashedLabel(serverId);
+  return (status) => {
+    reloads.add({ status, apiserver_id_hash });
+    last.set({ status, apiserver_id_hash }, clock.now() / 1000);
+  };
+}
+
+/** A text that metrics may not show, by its hash; '' stays ''. */
+export const hashedLabel = (text: string): string => (text === '' ? '' : `sha256:${hash('sha256', text)}`);
