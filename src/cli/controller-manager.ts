@@ -8,8 +8,12 @@ import { httpTransport } from '../client/http-transport.ts';
 import { readKubeconfig } from '../client/kubeconfig.ts';
 import { defaultTiming, type ElectionTiming, leadOnce } from '../client/leader-election.ts';
 import type { PluginHost } from '../client/plugin-process.ts';
-import type { ControllerContext } from '../controllers/controller.ts';
-import { type ControllerName, chooseControllers, startControllers } from '../controllers/controllers.ts';
+import {
+  type ControllerName,
+  type ControllersContext,
+  chooseControllers,
+  startControllers,
+} from '../controllers/controllers.ts';
 import { dialectNames, dialects } from '../dialect/dialects.ts';
 import { defineCommand, type Terminal } from './command.ts';
 import { controllersFlag } from './controllers-flag.ts';
@@ -136,7 +140,7 @@ function readTiming(values: Values): ElectionTiming {
 async function manage(
   values: Values,
   timing: ElectionTiming,
-  context: ControllerContext,
+  context: ControllersContext,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, logger, dialect } = context;
@@ -164,7 +168,7 @@ async function manage(
 
 async function runControllers(
   names: readonly ControllerName[],
-  context: ControllerContext,
+  context: ControllersContext,
   signal: AbortSignal,
 ): Promise<void> {
   const running = startControllers(names, context);
@@ -183,7 +187,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
  * Without an authority there is nothing to publish; such a server is verified by what every system trusts. Without a key
  * nobody can sign.
  */
-function isPossible(name: ControllerName, { rootAuthority, signSecretToken, logger }: ControllerContext): boolean {
+function isPossible(name: ControllerName, { rootAuthority, signSecretToken, logger }: ControllersContext): boolean {
   if (name === 'root-ca-certificate-publisher-controller' && rootAuthority === '') {
     logger.warn('nothing to publish: neither --root-ca-file nor the connection file names an authority');
     return false;
@@ -200,7 +204,7 @@ const reachMs = 1_000;
 
 /** Waits for the server. One that speaks another dialect would be asked for what it does not have, again and again. */
 async function requireDialect(
-  { client, clock, logger, dialect }: ControllerContext,
+  { client, clock, logger, dialect }: ControllersContext,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {

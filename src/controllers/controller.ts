@@ -5,7 +5,10 @@ import type { Dialect } from '../dialect/dialect.ts';
 
 /** What every controller works with. */
 export interface ControllerContext {
+  /** Does the controller's work, as its own account where it has one. */
   readonly client: ApiClient;
+  /** Lists and watches for controllers whose account may only write: as published, controllers share what is read. */
+  readonly reader: ApiClient;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly dialect: Dialect;

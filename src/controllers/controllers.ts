@@ -1,4 +1,5 @@
 import { type Closable, ClosableStack } from '../base/disposable.ts';
+import type { ApiClient } from '../client/api-client.ts';
 import { startClusterRoleAggregation } from './cluster-role-aggregation/cluster-role-aggregation.ts';
 import type { ControllerContext } from './controller.ts';
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts';
@@ -12,6 +13,8 @@ interface ControllerEntry {
   /** Names by which it was known before; flags take them too. */
   readonly aliases: readonly string[];
   readonly help: string;
+  /** The published name of its service account in the system namespace; absent: it works as the program does. */
+  readonly account?: string;
   readonly start: (context: ControllerContext) => Closable;
 }
 
@@ -19,16 +22,19 @@ const entries = {
   'garbage-collector-controller': {
     aliases: ['garbagecollector', 'garbage-collector'],
     help: 'deletes objects whose owners are gone',
+    account: 'generic-garbage-collector',
     start: startGarbageCollector,
   },
   'namespace-controller': {
     aliases: ['namespace'],
     help: 'empties namespaces that are being deleted',
+    account: 'namespace-controller',
     start: startNamespaceLifecycle,
   },
   'serviceaccount-controller': {
     aliases: ['serviceaccount'],
     help: 'makes the default service account of every namespace',
+    account: 'service-account-controller',
     start: startServiceAccountController,
   },
   'serviceaccount-token-controller': {
@@ -39,11 +45,13 @@ const entries = {
   'root-ca-certificate-publisher-controller': {
     aliases: ['root-ca-cert-publisher'],
     help: 'gives every namespace a config map with the authority of the API server',
+    account: 'root-ca-cert-publisher',
     start: startRootCaPublisher,
   },
   'clusterrole-aggregation-controller': {
     aliases: ['clusterrole-aggregation'],
     help: 'gives cluster roles that aggregate others the rules of those',
+    account: 'clusterrole-aggregation-controller',
     start: startClusterRoleAggregation,
   },
 } as const satisfies Readonly<Record<string, ControllerEntry>>;
@@ -76,9 +84,20 @@ const nameOf = (text: string): ControllerName | undefined =>
     return name === text || aliases.includes(text);
   });
 
+/** What controllers are started with. */
+export interface ControllersContext extends Omit<ControllerContext, 'reader'> {
+  /** Speaks as a service account of the system namespace. Absent: all work as the program does. */
+  readonly clientOf?: (account: string) => ApiClient;
+}
+
 /** Starts controllers; closing the result ends them, and the requests that they have under way. */
-export function startControllers(names: readonly ControllerName[], context: ControllerContext): Closable {
+export function startControllers(names: readonly ControllerName[], context: ControllersContext): Closable {
+  const { client, clientOf, ...rest } = context;
   const running = new ClosableStack();
-  for (const name of names) running.add(entries[name].start(context));
+  for (const name of names) {
+    const { account, start }: ControllerEntry = entries[name];
+    const own = account === undefined ? undefined : clientOf?.(account);
+    running.add(start({ ...rest, client: own ?? client, reader: client }));
+  }
   return running;
 }

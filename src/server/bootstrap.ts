@@ -1,3 +1,4 @@
+import { accountGroups, accountUsername } from '../authn/service-account/account-user.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -11,6 +12,22 @@ export const serverUser: UserInfo = {
   groups: [groupMasters, groupAuthenticated],
   extra: {},
 };
+
+/** As whom the controllers of this process read, and those without an account of their own write. */
+export const managerUser = ({ controllerManager }: Dialect): UserInfo => ({
+  username: `system:${controllerManager}`,
+  uid: '',
+  groups: [groupAuthenticated],
+  extra: {},
+});
+
+/** A service account of the system namespace, by which a controller is known (spec section 5.3). */
+export const systemAccount = ({ namespaces: { system } }: Dialect, name: string): UserInfo => ({
+  username: accountUsername({ namespace: system, name }),
+  uid: '',
+  groups: [...accountGroups(system), groupAuthenticated],
+  extra: {},
+});
 
 /** The namespaces that exist after every start. */
 export const initialNamespaces = ({ namespaces }: Dialect): readonly string[] => [

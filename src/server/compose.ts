@@ -24,7 +24,7 @@ import type { Store } from '../store/store.ts';
 import { composeAdmission } from './admission.ts';
 import { type Authentication, openAuthentication } from './authentication.ts';
 import { type Authorization, openAuthorization } from './authorization.ts';
-import { createNamespaces, serverUser } from './bootstrap.ts';
+import { createNamespaces, managerUser, serverUser, systemAccount } from './bootstrap.ts';
 import { claimStore } from './claim-store.ts';
 import { Compactor } from './compactor.ts';
 import type { ListenAddress, RunningServer, ServerConfig } from './config.ts';
@@ -55,10 +55,16 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     const held = new ClosableStack();
     shutdown.add('timers', () => held.close());
     const inProcess = new WeakMap<Exchange, UserInfo>();
-    const ownTransport = inProcessTransport(
-      (exchange) => handle(exchange),
-      (exchange) => inProcess.set(exchange, serverUser),
-    );
+    /** Speaks with this server from within, as that user. */
+    const clientAs = (user: UserInfo, name: string): ApiClient =>
+      new ApiClient(
+        inProcessTransport(
+          (exchange) => handle(exchange),
+          (exchange) => inProcess.set(exchange, user),
+        ),
+        name,
+      );
+    const ownClient = clientAs(serverUser, 'orch');
     const serverAddress = () => (shutdown.listener ? hostAndPort(shutdown.listener) : '');
     const base = { dialect, clock, random: systemRandom, logger, metrics, held };
     const authorization = await openAuthorization({ ...base, config: config.authorization, resources });
@@ -68,7 +74,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       config: config.authentication,
       objects: identityObjects(cache, resources),
       own: { authenticate: (credentials) => inProcess.get(credentials as Exchange) },
-      client: new ApiClient(ownTransport, 'orch'),
+      client: ownClient,
       externalAddress: serverAddress,
     });
     powers = composePowers(config, { authentication, authorization, cache, resources });
@@ -123,7 +129,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     await createNamespaces(registry, find(resources, '', 'v1', 'namespaces'), dialect);
     await ensureDefaultPolicy({
       dialect,
-      client: new ApiClient(ownTransport, 'orch'),
+      client: ownClient,
       fresh: () => cache.fresh(),
       servedAs: (kind) => servedRbac(resources, dialect, kind),
     });
@@ -138,10 +144,12 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     await config.beforeReady?.(listener);
     health.started();
     const { run, rootAuthority } = config.controllers;
-    const client = new ApiClient(ownTransport, dialect.controllerManager);
+    const { controllerManager } = dialect;
+    const client = clientAs(managerUser(dialect), controllerManager);
+    const clientOf = (account: string) => clientAs(systemAccount(dialect, account), controllerManager);
     const issuer = authentication.serviceAccounts?.issuer;
     const signing = issuer && { signSecretToken: issuer.issueLegacy };
-    controllers.add(startControllers(run, { client, clock, logger, dialect, rootAuthority, ...signing }));
+    controllers.add(startControllers(run, { client, clientOf, clock, logger, dialect, rootAuthority, ...signing }));
     return { address: listener.address, port: listener.port, stop: () => shutdown.stop(), done: shutdown.done };
   } catch (error) {
     await shutdown.stop();

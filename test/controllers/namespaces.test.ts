@@ -4,8 +4,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import type { ClientRequest } from '../../src/client/transport.ts';
-import type { ControllerContext } from '../../src/controllers/controller.ts';
-import { chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
+import { type ControllersContext, chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
 import type { NamespaceCondition } from '../../src/controllers/namespace-lifecycle/conditions.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
@@ -26,7 +25,7 @@ const hastyClock: Clock = {
 };
 
 function start(...names: readonly string[]): void {
-  const context: ControllerContext = {
+  const context: ControllersContext = {
     client: new ApiClient(transport, 'controllers'),
     clock: hastyClock,
     logger: silentLogger,

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
-import type { ControllerContext, SecretTokenSigner } from '../../src/controllers/controller.ts';
-import { chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
+import type { SecretTokenSigner } from '../../src/controllers/controller.ts';
+import { type ControllersContext, chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { internalError } from '../../src/meta/status-error.ts';
@@ -27,7 +27,7 @@ const sign: SecretTokenSigner = ({ namespace, name, uid }, secretName) => {
   return token;
 };
 
-function start(more: Partial<ControllerContext> = { signSecretToken: sign }): void {
+function start(more: Partial<ControllersContext> = { signSecretToken: sign }): void {
   const running = startControllers(chooseControllers(['serviceaccount-token']), {
     client: new ApiClient(transport, 'controllers'),
     clock: hastyClock,

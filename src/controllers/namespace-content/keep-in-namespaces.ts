@@ -40,6 +40,7 @@ class Keeper implements Closable {
     this.#objects = this.#held.add(
       new Informer({
         ...context,
+        client: context.reader,
         path: `/api/v1/${kept.resource}?fieldSelector=metadata.name%3D${encodeURIComponent(kept.name)}`,
         select: (object) => (kept.mend ? object : true),
         changed: (key) => this.#queue.add(key.slice(0, key.indexOf('/'))),
@@ -52,6 +53,7 @@ class Keeper implements Closable {
     this.#namespaces = this.#held.add(
       new Informer({
         ...context,
+        client: context.reader,
         path: '/api/v1/namespaces',
         select: ({ metadata }) => metadata.deletionTimestamp === undefined,
         changed: (key, active) => {

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { ManualClock } from './clock.ts';
+import { limits } from './limits.ts';
+import { systemRandom } from './random.ts';
+import { retry } from './retry.ts';
+
+describe('what is tried again', () => {
+  const noJitter = { ...systemRandom, bytes: (count: number) => new Uint8Array(count) };
+
+  /** Runs it to its end on a clock of its own; tells when attempts were made. */
+  async function run(
+    outcomes: readonly ('ok' | 'passing' | 'lasting')[],
+    { untilMs = 60_000, waitMs = 0, signal = new AbortController().signal } = {},
+  ): Promise<{ readonly times: readonly number[]; readonly result: string }> {
+    const clock = new ManualClock();
+    const times: number[] = [];
+    const attempt = async (): Promise<string> => {
+      const outcome = outcomes[times.length] ?? 'passing';
+      times.push(clock.monotonic());
+      if (outcome === 'ok') return outcome;
+      throw new Error(outcome);
+    };
+    let result: string | undefined;
+    const mayPass = (error: unknown): number | undefined => (String(error).includes('passing') ? waitMs : undefined);
+    retry(attempt, { clock, random: noJitter, until: untilMs, mayPass, signal }).then(
+      (value) => {
+        result = value;
+      },
+      (error: Error) => {
+        result = error.message;
+      },
+    );
+    for (;;) {
+      await turn();
+      if (result !== undefined) return { times, result };
+      clock.advance(1);
+    }
+  }
+
+  it('comes after pauses that grow, a few times in all', async () => {
+    const { times, result } = await run([]);
+    assert.equal(limits.webhookAttemptsMax, 5);
+    assert.deepEqual(times.map(Math.round), [0, 500, 1250, 2375, 4063]);
+    assert.equal(result, 'passing');
+  });
+
+  it('ends with what came', async () => {
+    assert.deepEqual(await run(['passing', 'ok']), { times: [0, 500], result: 'ok' });
+    assert.deepEqual(await run(['passing', 'lasting']), { times: [0, 500], result: 'lasting' });
+    assert.deepEqual(await run(['ok']), { times: [0], result: 'ok' });
+  });
+
+  it('waits as long as it was told to, and not past its time', async () => {
+    assert.deepEqual((await run(['passing', 'ok'], { waitMs: 700 })).times, [0, 700]);
+    assert.deepEqual(await run(['passing', 'ok'], { untilMs: 400 }), { times: [0], result: 'passing' });
+  });
+
+  it('ends with the signal', async () => {
+    const result = await run(['passing', 'ok'], { signal: AbortSignal.abort() });
+    assert.deepEqual(result, { times: [0], result: 'passing' });
+  });
+});
