@@ -27,9 +27,15 @@ export interface PlainAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
+/** Where a server is, and the authority of its certificate. */
+export interface Place {
+  readonly port: number;
+  readonly credentials: { readonly ca: string | Buffer };
+}
+
 /** A request that shows exactly this. */
 export function send(
-  server: OrchProcess,
+  server: Place,
   method: string,
   path: string,
   { shown = {}, body }: { readonly shown?: Shown; readonly body?: unknown } = {},
@@ -68,7 +74,7 @@ export function send(
 const group = 'authentication.orch.io';
 
 /** Whom the server takes the sender of a request for; the status where it does not let them ask. */
-export async function whoIs(server: OrchProcess, shown: Shown = {}): Promise<User | number> {
+export async function whoIs(server: Place, shown: Shown = {}): Promise<User | number> {
   const body = { apiVersion: `${group}/v1`, kind: 'SelfSubjectReview' };
   const { status, text } = await send(server, 'POST', `/apis/${group}/v1/selfsubjectreviews`, { shown, body });
   if (status !== 201) return status;
@@ -76,7 +82,7 @@ export async function whoIs(server: OrchProcess, shown: Shown = {}): Promise<Use
 }
 
 /** The name alone; the status where there is none. */
-export async function nameOf(server: OrchProcess, shown?: Shown): Promise<string | number> {
+export async function nameOf(server: Place, shown?: Shown): Promise<string | number> {
   const user = await whoIs(server, shown);
   return typeof user === 'number' ? user : user.username;
 }

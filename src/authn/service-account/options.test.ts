@@ -59,7 +59,9 @@ test('the key of the listener verifies where no other key is named', () => {
     read({ 'tls-private-key-file': 'sign.pem', ...flags }, base)?.keyFiles.map(({ path }) => path);
   assert.deepEqual(paths({}), ['sign.pem']);
   assert.deepEqual(paths({ 'service-account-key-file': ['keys.pem'] }), ['keys.pem']);
-  assert.deepEqual(paths({}, signing), []);
+  assert.deepEqual(paths({}, signing), ['sign.pem'], 'beside one that signs');
+  assert.deepEqual(paths({ 'tls-private-key-file': 'bad.pem' }, signing), []);
+  assert.deepEqual(read({ 'tls-private-key-file': 'bad.pem' })?.warnings, []);
   assert.equal(paths({ 'tls-private-key-file': 'bad.pem' }), undefined);
 });
 

@@ -129,18 +129,23 @@ function readKeyFiles(
   flags: ServiceAccountTokenFlags,
   readFile: ReadFile,
 ): Pick<ServiceAccountTokenOptions, 'keyFiles' | 'signingKeyFile' | 'warnings'> {
-  const keyFiles = flags['service-account-key-file'].map((path) =>
+  const given = flags['service-account-key-file'].map((path) =>
     readChecked('service-account-key-file', path, readFile, readTokenKeys),
   );
-  const signingPath = flags['service-account-signing-key-file'];
-  if (signingPath !== undefined) {
-    const flag = 'service-account-signing-key-file';
-    return { keyFiles, signingKeyFile: readChecked(flag, signingPath, readFile, readSigningKey), warnings: [] };
-  }
-  return keyFiles.length > 0 ? { keyFiles, warnings: [] } : fallBack(flags['tls-private-key-file'], readFile);
+  const flag = 'service-account-signing-key-file';
+  const signingPath = flags[flag];
+  const signingKeyFile =
+    signingPath === undefined ? undefined : readChecked(flag, signingPath, readFile, readSigningKey);
+  const fallen =
+    given.length > 0 ? { keyFiles: given, warnings: [] } : fallBack(flags['tls-private-key-file'], readFile);
+  // That the key of the listener is of no use for tokens means nothing where another one signs them.
+  return signingKeyFile ? { keyFiles: fallen.keyFiles, signingKeyFile, warnings: [] } : fallen;
 }
 
-/** The key of the listener verifies tokens where no other does (spec section 5.3), and where it can. */
+/**
+ * The key of the listener verifies tokens where no key file is named (spec section 5.3), and where it can; also beside one
+ * that signs, as in published servers.
+ */
 function fallBack(
   path: string | undefined,
   readFile: ReadFile,
