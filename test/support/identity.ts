@@ -67,7 +67,8 @@ export function send(
     },
   );
   request.on('error', reject);
-  request.end(body === undefined ? undefined : JSON.stringify(body));
+  // As bytes: with a text, Node would write the bytes of headers in UTF-8 too.
+  request.end(body === undefined ? undefined : Buffer.from(JSON.stringify(body)));
   return promise;
 }
 
