@@ -149,3 +149,18 @@ export async function outcome(
   const { status, json } = await server.request<Partial<Refusal> | undefined>(method, path, options);
   return [status, json?.message];
 }
+
+/** The status that a watch begins with; it is not waited for its end. */
+export async function watchStatus(
+  server: OrchProcess,
+  path: string,
+  shown: { readonly token: string },
+): Promise<number> {
+  const watch = server.watch(path, shown);
+  try {
+    await watch.until(({ status }) => status !== 0);
+    return watch.status;
+  } finally {
+    watch.close();
+  }
+}

@@ -174,9 +174,11 @@ export class OrchProcess implements AsyncDisposable {
     return this.#anonymous;
   }
 
-  /** Opens a watch; events come one by one until the response ends or `close` is called. */
-  watch(path: string): WatchClient {
-    return new WatchClient(path, { host: '127.0.0.1', port: this.#port, ...this.credentials });
+  /** Opens a watch, as the admin or who has the token; events come one by one until it ends or `close` is called. */
+  watch(path: string, as?: { readonly token: string }): WatchClient {
+    const { ca, ...admin } = this.credentials;
+    const shown = as ? { headers: { authorization: `Bearer ${as.token}` } } : admin;
+    return new WatchClient(path, { host: '127.0.0.1', port: this.#port, ca, ...shown });
   }
 
   /** Ends the process without notice. */
@@ -232,9 +234,9 @@ export class WatchClient {
   #rest = '';
   #wake: (() => void)[] = [];
 
-  constructor(path: string, options: https.RequestOptions) {
+  constructor(path: string, options: https.RequestOptions & { readonly headers?: Readonly<Record<string, string>> }) {
     this.#request = https.request(
-      { ...options, path, agent: false, headers: { accept: 'application/json' } },
+      { ...options, path, agent: false, headers: { accept: 'application/json', ...options.headers } },
       (response) => {
         this.status = response.statusCode ?? 0;
         response.setEncoding('utf8');
