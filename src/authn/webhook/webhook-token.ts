@@ -7,6 +7,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { asAuthenticated, type TokenAuthenticator, type TokenIdentity } from '../authenticator.ts';
 import { type ReviewStatus, readTokenReview, tokenReview } from './token-review.ts';
 import type { WebhookMetrics } from './webhook-metrics.ts';
+import { withoutToken } from './without-token.ts';
 
 /** The versions of TokenReview that a webhook can be asked in (`--authentication-token-webhook-version`). */
 export const tokenReviewVersions = ['v1beta1', 'v1'] as const;
@@ -59,17 +60,8 @@ function identityOf(status: ReviewStatus, { token, audiences, own }: Question): 
   if (audiences.length > 0 && meant.length === 0) return undefined;
   if (status.authenticated) return { user: asAuthenticated(status.user), audiences: meant };
   if (status.error === '') return undefined;
-  throw new Error(`the token webhook: ${withoutToken(status.error, token).slice(0, limits.webhookErrorLengthMax)}`);
+  throw new Error(`the token webhook: ${withoutToken(status.error.slice(0, limits.webhookErrorLengthMax), token)}`);
 }
-
-/** The text without the token, nor any part of it that says something by itself: claims, a signature. */
-function withoutToken(text: string, token: string): string {
-  const parts = token.split('.').filter(({ length }) => length >= secretLengthMin);
-  return [token, ...parts].reduce((left, secret) => left.replaceAll(secret, '[token]'), text);
-}
-
-/** Shorter parts of tokens stand in texts by chance. */
-const secretLengthMin = 8;
 
 /** A question without an answer that can be used. */
 class AttemptError extends Error {

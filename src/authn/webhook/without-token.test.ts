@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { withoutToken } from './without-token.ts';
+
+describe('a text without a token', () => {
+  const token = 'the-header.eyJzdWIiOiJqYW5lIn0.the-signature';
+  for (const [text, expected] of [
+    ['no such claims: eyJzdWIiOiJqYW5lIn0, but a.b is fine', 'no such claims: [token], but a.b is fine'],
+    ['begins with the-header.eyJzd, ends with JqYW5lIn0.the-signature!', 'begins with [token], ends with [token]!'],
+    ['signature', '[token]'],
+    ['the-sig', 'the-sig'],
+    [`${token}${token}`, '[token][token]'],
+    ['\u{1f600} the-header. the-header.the-header.', '\u{1f600} [token] [token][token]'],
+    ['', ''],
+  ] as const) {
+    it(JSON.stringify(text), () => assert.equal(withoutToken(text, token), expected));
+  }
+
+  it('a short token', () => assert.equal(withoutToken('is a1 known? a2 is', 'a1'), 'is [token] known? a2 is'));
+
+  it('no token', () => assert.equal(withoutToken('all of it', ''), 'all of it'));
+
+  it('takes no time worth speaking of, however long both are', () => {
+    const long = 'ab'.repeat(32 * 1024);
+    assert.equal(withoutToken('ab'.repeat(512), long), '[token]');
+    assert.equal(withoutToken('a'.repeat(1_024), long), 'a'.repeat(1_024));
+  });
+});
