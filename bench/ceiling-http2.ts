@@ -30,7 +30,6 @@ function onStream(stream: ServerHttp2Stream, path: string): void {
     return;
   }
   if (answer.emits) {
-    stream.resume();
     stream.on('end', () => emit(stream, headers, answer.body));
     return;
   }
@@ -73,7 +72,10 @@ function listen({ cert, key }: CeilingMessage & { readonly type: 'listen' }): vo
   const options = { cert, key };
   const http2 = createSecureServer({ ...options, settings: { maxConcurrentStreams: 100 } });
   http2.on('session', (session) => session.on('error', () => {}));
-  http2.on('stream', (stream: ServerHttp2Stream, headers) => onStream(stream, headers[':path'] ?? ''));
+  http2.on('stream', (stream: ServerHttp2Stream, headers) => {
+    if (headers[':method'] !== 'GET') stream.resume();
+    onStream(stream, headers[':path'] ?? '');
+  });
   const http1 = createServer(options, (request, response) => onRequest(request.url ?? '', response));
   http2.listen(0, '127.0.0.1', () => {
     http1.listen(0, '127.0.0.1', () => {

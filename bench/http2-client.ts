@@ -16,7 +16,7 @@ import { within } from './within.ts';
 
 /**
  * A client that costs next to nothing, so that what is measured is the server: it writes HTTP/2 frames (RFC 9113) made
- * beforehand and looks at no more of an answer than where it ends. No dynamic HPACK table, windows opened wide.
+ * beforehand and looks at no more of an answer than where it ends. No dynamic HPACK table for answers, windows opened wide.
  */
 export interface ConnectOptions {
   readonly port: number;
@@ -29,6 +29,11 @@ export interface RequestOptions {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Headers that go into the table of the connection with its first request, and only by their place in it with later ones,
+   * as clients do with tokens. The same for all requests of a connection that have any; less than 4 KiB.
+   */
+  readonly repeated?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
 }
 
@@ -66,6 +71,8 @@ export class Http2Client {
   readonly #socket: TLSSocket;
   readonly #streams = new Map<number, OpenStream>();
   #nextStream = 1;
+  /** What the server has in its table. */
+  #repeated = '';
   #received = 0;
   #out: Buffer[] = [];
 
@@ -112,7 +119,15 @@ export class Http2Client {
     const id = this.#nextStream;
     this.#nextStream += 2;
     this.#streams.set(id, { listener, status: 0, bytes: 0 });
-    this.#write(request.frames(id));
+    this.#write(this.#isFirstOf(request) ? request.firstFrames(id) : request.frames(id));
+  }
+
+  /** Whether the server does not have its repeated headers yet. */
+  #isFirstOf({ repeated }: PreparedRequest): boolean {
+    if (repeated === '' || repeated === this.#repeated) return false;
+    if (this.#repeated !== '') throw new Error('a connection repeats one set of headers');
+    this.#repeated = repeated;
+    return true;
   }
 
   #write(bytes: Buffer): void {
@@ -200,10 +215,12 @@ export class Http2Client {
 
 /** A request as frames that only lack their stream's number. */
 export class PreparedRequest {
-  readonly #frames: Buffer;
-  readonly #idsAt: readonly number[];
+  /** Tells one set of repeated headers from another; '' where there are none. */
+  readonly repeated: string;
+  readonly #first: Frames;
+  readonly #later: Frames;
 
-  constructor({ method, path, headers = {}, body }: RequestOptions) {
+  constructor({ method, path, headers = {}, repeated = {}, body }: RequestOptions) {
     const block = Buffer.concat([
       literal(':method', method),
       literal(':scheme', 'https'),
@@ -211,24 +228,58 @@ export class PreparedRequest {
       literal(':authority', '127.0.0.1'),
       ...Object.entries(headers).map(([name, value]) => literal(name, value)),
     ]);
-    const end = body ? 0 : frameFlag.endStream;
-    const head = frameOf({ type: frameType.headers, flags: frameFlag.endHeaders | end, stream: 0 }, block);
-    this.#frames = body
-      ? Buffer.concat([head, frameOf({ type: frameType.data, flags: frameFlag.endStream, stream: 0 }, body)])
-      : head;
-    this.#idsAt = body ? [5, head.length + 5] : [5];
+    const entries = Object.entries(repeated);
+    const added = entries.map(([name, value]) => literal(name, value, literalForm.indexed));
+    const places = entries.map((_, index) => indexed(firstDynamicIndex + entries.length - 1 - index));
+    this.repeated = entries.length === 0 ? '' : JSON.stringify(entries);
+    this.#first = framesOf(Buffer.concat([block, ...added]), body);
+    this.#later = framesOf(Buffer.concat([block, ...places]), body);
+  }
+
+  /** For a connection on which no request with the same repeated headers went before. */
+  firstFrames(id: number): Buffer {
+    return withId(this.#first, id);
   }
 
   frames(id: number): Buffer {
-    const frames = Buffer.from(this.#frames);
-    for (const at of this.#idsAt) frames.writeUInt32BE(id, at);
-    return frames;
+    return withId(this.#later, id);
   }
 }
 
-/** A header that is in no table (RFC 7541 section 6.2.2), without Huffman coding. */
-function literal(name: string, value: string): Buffer {
-  return Buffer.concat([Buffer.from([0]), hpackString(name), hpackString(value)]);
+interface Frames {
+  readonly bytes: Buffer;
+  /** Where the stream's number stands. */
+  readonly idsAt: readonly number[];
+}
+
+function framesOf(block: Buffer, body: Buffer | undefined): Frames {
+  const end = body ? 0 : frameFlag.endStream;
+  const head = frameOf({ type: frameType.headers, flags: frameFlag.endHeaders | end, stream: 0 }, block);
+  if (!body) return { bytes: head, idsAt: [5] };
+  const data = frameOf({ type: frameType.data, flags: frameFlag.endStream, stream: 0 }, body);
+  return { bytes: Buffer.concat([head, data]), idsAt: [5, head.length + 5] };
+}
+
+function withId({ bytes, idsAt }: Frames, id: number): Buffer {
+  const frames = Buffer.from(bytes);
+  for (const at of idsAt) frames.writeUInt32BE(id, at);
+  return frames;
+}
+
+/** The first byte of a header that stands in no table (RFC 7541 sections 6.2.1 and 6.2.2). */
+const literalForm = { indexed: 0x40, notIndexed: 0 };
+/** Of what was added last; what was added before stands after it (RFC 7541 section 2.3.3). */
+const firstDynamicIndex = 62;
+
+/** A header in full, without Huffman coding. */
+function literal(name: string, value: string, form = literalForm.notIndexed): Buffer {
+  return Buffer.concat([Buffer.from([form]), hpackString(name), hpackString(value)]);
+}
+
+/** A header by its place in the table (RFC 7541 section 6.1). */
+function indexed(index: number): Buffer {
+  if (index >= 127) throw new Error('too many repeated headers');
+  return Buffer.from([0x80 | index]);
 }
 
 /** RFC 7541 section 5.2; lengths are integers with a prefix of 7 bits. */

@@ -9,6 +9,7 @@ import { Product } from './product.ts';
 import { isMet, type Row, textTable } from './report.ts';
 import { fullScale, quickScale, sizes } from './scale.ts';
 import type { BenchContext, Scenario } from './scenario.ts';
+import { credentials } from './scenarios/credentials.ts';
 import { get } from './scenarios/get.ts';
 import { list } from './scenarios/list.ts';
 import { memory } from './scenarios/memory.ts';
@@ -20,7 +21,7 @@ import { Workspace } from './workspace.ts';
 
 const root = resolve(import.meta.dirname, '..');
 /** Starts go first, while nothing else runs. */
-const scenarios: readonly Scenario[] = [start, memory, get, write, watch, list];
+const scenarios: readonly Scenario[] = [start, memory, get, credentials, write, watch, list];
 /** The whole run ends by then, whatever hangs. */
 const runMsMax = 360_000;
 
@@ -79,8 +80,8 @@ function makeContext(
     scale: quick ? quickScale : fullScale,
     workspace,
     progress,
-    start: (dataDirectory = workspace.freshPath('data')) =>
-      Product.start({ workspace, launcher, dataDirectory, nodeOptions: `${profiling} ${nodeOptions}` }),
+    start: ({ dataDirectory = workspace.freshPath('data'), flags = [] } = {}) =>
+      Product.start({ workspace, launcher, dataDirectory, flags, nodeOptions: `${profiling} ${nodeOptions}` }),
     ceiling() {
       ceiling ??= Ceiling.start(workspace, profiling);
       return ceiling;

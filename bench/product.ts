@@ -19,6 +19,8 @@ export interface ProductOptions {
   readonly launcher: string;
   /** Made where it is absent. */
   readonly dataDirectory: string;
+  /** More for `orch up`. */
+  readonly flags?: readonly string[];
   /** More for NODE_OPTIONS, such as `--cpu-prof`. */
   readonly nodeOptions?: string;
 }
@@ -44,12 +46,18 @@ export class Product implements AsyncDisposable {
     this.startMs = startMs;
   }
 
-  static async start({ workspace, launcher, dataDirectory, nodeOptions = '' }: ProductOptions): Promise<Product> {
+  static async start({
+    workspace,
+    launcher,
+    dataDirectory,
+    flags = [],
+    nodeOptions = '',
+  }: ProductOptions): Promise<Product> {
     const port = await freePort();
     const startedAt = performance.now();
     const child = workspace.spawn({
       command: launcher,
-      args: ['up', '--data-dir', dataDirectory, '--secure-port', String(port)],
+      args: ['up', '--data-dir', dataDirectory, '--secure-port', String(port), ...flags],
       env: { NODE_OPTIONS: `${inspectorOptions} ${nodeOptions}` },
     });
     const errors = collectText(child);
@@ -66,8 +74,15 @@ export class Product implements AsyncDisposable {
     return new Product(workspace, child, access, startMs);
   }
 
-  http2(count: number): Promise<Http2Client[]> {
-    return Promise.all(Array.from({ length: count }, () => Http2Client.connect(this.access)));
+  /** Connections of its administrator, or of others. */
+  http2(count: number, access: ConnectOptions = this.access): Promise<Http2Client[]> {
+    return Promise.all(Array.from({ length: count }, () => Http2Client.connect(access)));
+  }
+
+  /** How to reach it without the certificate of the administrator, or with another one. */
+  accessWith(pair: Pick<ConnectOptions, 'cert' | 'key'>): ConnectOptions {
+    const { port, ca } = this.access;
+    return { port, ca, ...pair };
   }
 
   http1(count: number): Promise<Http1Client[]> {

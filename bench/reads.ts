@@ -10,6 +10,8 @@ import type { Sample } from './rounds.ts';
 export interface Read {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** See `RequestOptions`. */
+  readonly repeated?: Readonly<Record<string, string>>;
 }
 
 /** How long, and how much at most. */
@@ -32,13 +34,13 @@ export async function learn(product: Product, ceiling: Ceiling, { path, headers 
 
 /** `streams` requests at once on each of few connections of HTTP/2. */
 export async function http2Reader(
-  side: Product | Ceiling,
-  { path, headers }: Read,
+  side: Pick<Ceiling, 'http2'>,
+  { path, headers, repeated = {} }: Read,
   { body }: Pick<ApiResponse, 'body'>,
   { connections, streams }: { readonly connections: number; readonly streams: number },
 ): Promise<Reader> {
   const clients = await side.http2(connections);
-  const request = new PreparedRequest({ method: 'GET', path, headers: { ...acceptJson, ...headers } });
+  const request = new PreparedRequest({ method: 'GET', path, headers: { ...acceptJson, ...headers }, repeated });
   return {
     read: (bounds) =>
       runLoad({

@@ -17,6 +17,9 @@ test('a reach is compared with the median of what it is about', () => {
   assert.equal(isMet({ ...row, reach: { of: 'ratio', atLeast: 0.63 } }), false);
   assert.equal(isMet({ ...row, reach: { of: 'measured', atMost: 1234 } }), false);
   assert.equal(isMet({ ...row, reach: { of: 'measured', atMost: 1235 } }), true);
+  const beside = { of: 'the row above', ratio: { min: 0.8, median: 0.9, max: 1 } };
+  assert.equal(isMet({ ...row, beside, reach: { of: 'beside', atLeast: 0.9 } }), true);
+  assert.equal(isMet({ ...row, beside, reach: { of: 'beside', atLeast: 0.95 } }), false);
   const { reach: _, ...without } = row;
   assert.equal(isMet(without), undefined);
 });
@@ -27,6 +30,12 @@ test('tables show every column', () => {
     markdownTable([row]),
     /\| reads<br><sub>a note<\/sub> \| 900 \/ 1,235 \/ 2,000 \/s \| 2,000 \/s \| 62% \| ≥ 60% \| yes \|/,
   );
+});
+
+test('a ratio to something else of the run stands in a note, and what it should reach names that', () => {
+  const beside = { of: 'the row above', ratio: { min: 0.8, median: 0.9, max: 1 } };
+  const lines = textTable([{ ...row, beside, reach: { of: 'beside', atLeast: 0.9 } }]);
+  assert.match(lines, /62%\s+≥ 90% of the row above\s+yes\n {4}80% \/ 90% \/ 100% of the row above\n {4}a note/);
 });
 
 test('numbers keep three digits', () => {

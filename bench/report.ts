@@ -9,14 +9,22 @@ export interface Row {
   readonly ceiling?: Stats;
   /** Measured to ceiling. */
   readonly ratio?: Stats;
+  /** Measured to something else of the same run. */
+  readonly beside?: Beside;
   readonly reach?: Reach;
   /** What else was seen: percentiles, CPU. */
   readonly notes?: readonly string[];
 }
 
+export interface Beside {
+  readonly ratio: Stats;
+  /** `the row above`. */
+  readonly of: string;
+}
+
 /** What design section 8 wants. Compared with the median. */
 export interface Reach {
-  readonly of: 'measured' | 'ratio';
+  readonly of: 'measured' | 'ratio' | 'beside';
   readonly atLeast?: number;
   readonly atMost?: number;
 }
@@ -24,9 +32,9 @@ export interface Reach {
 const columns = ['what', 'measured (min / median / max)', 'ceiling', 'ratio', 'reach', 'met?'] as const;
 
 /** True where a row is short of what it should reach; undefined where nothing was said. */
-export function isMet({ measured, ratio, reach }: Row): boolean | undefined {
+export function isMet({ measured, ratio, beside, reach }: Row): boolean | undefined {
   if (!reach) return undefined;
-  const value = reach.of === 'ratio' ? ratio?.median : measured.median;
+  const value = { measured, ratio, beside: beside?.ratio }[reach.of]?.median;
   if (value === undefined) return undefined;
   return value >= (reach.atLeast ?? Number.NEGATIVE_INFINITY) && value <= (reach.atMost ?? Number.POSITIVE_INFINITY);
 }
@@ -41,7 +49,7 @@ export function textTable(rows: readonly Row[]): string {
       .join('  ')
       .trimEnd();
   const [head, ...body] = lines.map(format);
-  const withNotes = body.flatMap((line, index) => [line, ...(rows[index]?.notes ?? []).map((note) => `    ${note}`)]);
+  const withNotes = body.flatMap((line, index) => [line, ...notesOf(rows[index]).map((note) => `    ${note}`)]);
   return `${[head, ...withNotes].join('\n')}\n`;
 }
 
@@ -50,9 +58,16 @@ export function markdownTable(rows: readonly Row[]): string {
   const line = (texts: readonly string[]): string => `| ${texts.join(' | ')} |`;
   const withNotes = rows.map((row) => {
     const [what = '', ...rest] = cells(row);
-    return line([[what, ...(row.notes ?? []).map((note) => `<sub>${note}</sub>`)].join('<br>'), ...rest]);
+    return line([[what, ...notesOf(row).map((note) => `<sub>${note}</sub>`)].join('<br>'), ...rest]);
   });
   return `${[line(columns), line(columns.map(() => '---')), ...withNotes].join('\n')}\n`;
+}
+
+function notesOf(row: Row | undefined): readonly string[] {
+  const { beside, notes = [] } = row ?? {};
+  if (!beside) return notes;
+  const { ratio, of } = beside;
+  return [`${percent(ratio.min)} / ${percent(ratio.median)} / ${percent(ratio.max)} of ${of}`, ...notes];
 }
 
 function cells(row: Row): readonly string[] {
@@ -68,9 +83,14 @@ function cells(row: Row): readonly string[] {
   ];
 }
 
-function reachText({ unit, reach }: Row): string {
+function reachText({ unit, beside, reach }: Row): string {
   if (!reach) return '';
-  const value = (number: number): string => (reach.of === 'ratio' ? percent(number) : `${shortNumber(number)} ${unit}`);
+  const units = {
+    measured: (number: number): string => `${shortNumber(number)} ${unit}`,
+    ratio: percent,
+    beside: (ratio: number): string => `${percent(ratio)} of ${beside?.of}`,
+  };
+  const value = units[reach.of];
   if (reach.atLeast !== undefined) return `≥ ${value(reach.atLeast)}`;
   return reach.atMost !== undefined ? `≤ ${value(reach.atMost)}` : '';
 }

@@ -23,23 +23,43 @@ export interface CompareOptions {
   ceiling(): Promise<Sample>;
 }
 
-/** Runs both sides in turns. The first round of each is for warming up and counts nowhere. */
+/** Runs both sides in turns, as `takeTurns` does. */
 export async function compare({ rounds, product, ceiling }: CompareOptions): Promise<Compared> {
-  const pairs: { readonly product: Sample; readonly ceiling: Sample }[] = [];
-  for (let round = 0; round <= rounds; round++) {
-    const pair = { product: await product(), ceiling: await ceiling() };
-    if (round > 0) pairs.push(pair);
-  }
+  const [ours = [], bare = []] = await takeTurns(rounds, [product, ceiling]);
   return {
-    product: statsOf(pairs.map((pair) => pair.product.rate)),
-    ceiling: statsOf(pairs.map((pair) => pair.ceiling.rate)),
-    ratio: statsOf(pairs.map((pair) => pair.product.rate / pair.ceiling.rate)),
-    productCpuMicros: medianCpu(pairs.map((pair) => pair.product)),
-    ceilingCpuMicros: medianCpu(pairs.map((pair) => pair.ceiling)),
+    product: ratesOf(ours),
+    ceiling: ratesOf(bare),
+    ratio: ratioTo(ours, bare),
+    productCpuMicros: medianCpu(ours),
+    ceilingCpuMicros: medianCpu(bare),
   };
 }
 
-function medianCpu(samples: readonly Sample[]): number | undefined {
+/**
+ * Runs sides in turns, so that all meet the same noise of the machine. The first round of each is for warming up and counts
+ * nowhere. Gives the rounds of each side, in the order of the sides.
+ */
+export async function takeTurns(
+  rounds: number,
+  sides: readonly (() => Promise<Sample>)[],
+): Promise<readonly (readonly Sample[])[]> {
+  const samples = sides.map((): Sample[] => []);
+  for (let round = 0; round <= rounds; round++) {
+    for (const [index, side] of sides.entries()) {
+      const sample = await side();
+      if (round > 0) samples[index]?.push(sample);
+    }
+  }
+  return samples;
+}
+
+export const ratesOf = (samples: readonly Sample[]): Stats => statsOf(samples.map(({ rate }) => rate));
+
+/** Of each round of one side to the same round of another. */
+export const ratioTo = (samples: readonly Sample[], others: readonly Sample[]): Stats =>
+  statsOf(samples.map(({ rate }, round) => rate / (others[round]?.rate ?? Number.NaN)));
+
+export function medianCpu(samples: readonly Sample[]): number | undefined {
   const known = samples.flatMap(({ cpuMicros }) => (cpuMicros === undefined ? [] : [cpuMicros]));
   return known.length === 0 ? undefined : statsOf(known).median;
 }

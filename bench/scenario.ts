@@ -8,14 +8,19 @@ import type { Workspace } from './workspace.ts';
 export interface BenchContext {
   readonly scale: Scale;
   readonly workspace: Workspace;
-  /** Starts the product on a directory; on a new one where none is given. */
-  start(dataDirectory?: string): Promise<Product>;
+  start(how?: HowToStart): Promise<Product>;
   /** The bare server, started by who asks first. */
   ceiling(): Promise<Ceiling>;
   /** A data directory with `sizes.filledObjects` ConfigMaps (filled-data.ts), made by who asks first. One product at a time. */
   filledDirectory(): Promise<string>;
   /** Tells whoever waits what is under way. */
   progress(text: string): void;
+}
+
+export interface HowToStart {
+  /** Absent: a new one. */
+  readonly dataDirectory?: string | undefined;
+  readonly flags?: readonly string[];
 }
 
 /** One thing that is measured. */

@@ -18,7 +18,7 @@ export const list: Scenario = {
   async run(context) {
     const directory = await context.filledDirectory();
     context.progress(`starting with ${sizes.filledObjects.toLocaleString('en-US')} objects`);
-    await using product = await context.start(directory);
+    await using product = await context.start({ dataDirectory: directory });
     return [...(await whole(context, product)), await nothing(context, product)];
   },
 };

@@ -52,7 +52,7 @@ async function measure(
   directory?: string,
   afterwards: (product: Product) => Promise<void> = async () => {},
 ): Promise<Memory> {
-  await using product = await context.start(directory);
+  await using product = await context.start({ dataDirectory: directory });
   const asItIs = product.residentBytes();
   await product.collectGarbage();
   const settled = product.residentBytes();

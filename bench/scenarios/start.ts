@@ -53,6 +53,6 @@ async function filled(context: BenchContext): Promise<Row> {
 }
 
 async function startMs(context: BenchContext, directory?: string): Promise<number> {
-  await using product = await context.start(directory);
+  await using product = await context.start({ dataDirectory: directory });
   return product.startMs;
 }

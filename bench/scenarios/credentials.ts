@@ -1,0 +1,103 @@
+import { ApiClient, type ApiResponse } from '../api-client.ts';
+import { letRead, namespace, whoAmI } from '../api-objects.ts';
+import { type Credential, CredentialSources } from '../credentials.ts';
+import { configMapBody } from '../objects.ts';
+import type { Product } from '../product.ts';
+import { http2Reader, learn, type Read, type Reader, sampled } from '../reads.ts';
+import { type Row, shortNumber } from '../report.ts';
+import { medianCpu, ratesOf, ratioTo, type Sample, takeTurns } from '../rounds.ts';
+import type { BenchContext, Scenario } from '../scenario.ts';
+
+const collection = `/api/v1/namespaces/${namespace}/configmaps`;
+const read: Read = { path: `${collection}/one` };
+const streams = { connections: 4, streams: 24 };
+const getRow = 'the GET row of the administrator';
+
+/** Reads of one object with each kind of credential, by users whom a RoleBinding lets read. */
+export const credentials: Scenario = {
+  name: 'credentials',
+  async run(context) {
+    await using sources = await CredentialSources.start(context.workspace);
+    await using product = await context.start({ flags: sources.flags() });
+    await product.api.expect(201, collection, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: configMapBody({ name: 'one', namespace }),
+    });
+    const all = await sources.credentials(product);
+    await letRead(product.api, [...new Set(all.map(({ username }) => username))]);
+    for (const credential of all) await checkUser(product, credential);
+    const before = sources.questions;
+    const rows = await measure(context, product, all);
+    context.progress(`webhook and provider were asked ${sources.questions - before} times meanwhile`);
+    return rows;
+  },
+};
+
+/** What is measured is worth nothing where the user is another one than is thought. */
+async function checkUser(product: Product, { name, username, pair, headers }: Credential): Promise<void> {
+  const api = new ApiClient(product.accessWith(pair));
+  try {
+    const known = await whoAmI(api, headers);
+    if (known !== username) throw new Error(`${name}: the user is ${known} instead of ${username}`);
+  } finally {
+    api.close();
+  }
+}
+
+async function measure(context: BenchContext, product: Product, all: readonly Credential[]): Promise<readonly Row[]> {
+  const { scale, progress } = context;
+  progress(`GET one object with ${all.length} kinds of credentials`);
+  const ceiling = await context.ceiling();
+  const answer = await learn(product, ceiling, read);
+  using readers = new Readers();
+  const bare = readers.add(await http2Reader(ceiling, read, answer, streams));
+  const admin = readers.add(await http2Reader(product, read, answer, streams));
+  const shown: Reader[] = [];
+  for (const credential of all) shown.push(readers.add(await readerAs(product, credential, answer)));
+  const bounds = { durationMs: scale.roundMs };
+  const [ceilingSamples = [], adminSamples = [], ...samples] = await takeTurns(scale.rounds, [
+    () => sampled(ceiling, () => bare.read(bounds)),
+    ...[admin, ...shown].map((reader) => () => sampled(product, () => reader.read(bounds))),
+  ]);
+  return all.map((credential, index) => rowOf(credential, samples[index] ?? [], ceilingSamples, adminSamples));
+}
+
+/** Connections of one who shows the credential, and nothing else. */
+function readerAs(product: Product, { pair, headers }: Credential, answer: ApiResponse): Promise<Reader> {
+  const side = { http2: (count: number) => product.http2(count, product.accessWith(pair)) };
+  return http2Reader(side, { ...read, repeated: headers }, answer, streams);
+}
+
+function rowOf(
+  { name, cached }: Credential,
+  samples: readonly Sample[],
+  ceiling: readonly Sample[],
+  admin: readonly Sample[],
+): Row {
+  const cpu = `CPU per request ${shortNumber(medianCpu(samples) ?? 0)} µs, GET row ${shortNumber(medianCpu(admin) ?? 0)} µs`;
+  return {
+    what: `GET one object, ${name}`,
+    unit: '/s',
+    measured: ratesOf(samples),
+    ceiling: ratesOf(ceiling),
+    ratio: ratioTo(samples, ceiling),
+    beside: { ratio: ratioTo(samples, admin), of: getRow },
+    ...(cached && { reach: { of: 'beside', atLeast: 0.95 } }),
+    notes: [cpu],
+  };
+}
+
+/** Readers that are open until all of them are closed. */
+class Readers implements Disposable {
+  readonly #all: Reader[] = [];
+
+  add(reader: Reader): Reader {
+    this.#all.push(reader);
+    return reader;
+  }
+
+  [Symbol.dispose](): void {
+    for (const reader of this.#all) reader[Symbol.dispose]();
+  }
+}
