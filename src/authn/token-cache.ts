@@ -4,6 +4,7 @@ import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import type { TokenAuthenticator, TokenIdentity } from './authenticator.ts';
+import { BoundedEntries } from './bounded-entries.ts';
 
 export interface TokenCacheOptions {
   readonly clock: Clock;
@@ -50,8 +51,9 @@ class TokenCache implements TokenAuthenticator {
     this.#failureMs = failureMs;
     this.#counts = options.counts ?? noCounts();
     this.#secret = Buffer.from(random.bytes(secretBytes)).toString('base64');
-    this.#known = new BoundedEntries(entriesMax);
-    this.#unknown = new BoundedEntries(entriesMax);
+    const max = { entries: entriesMax, weight: limits.tokenCacheTextMax };
+    this.#known = new BoundedEntries(max);
+    this.#unknown = new BoundedEntries(max);
   }
 
   authenticateToken(token: string, audiences: readonly string[]): Answer | Promise<Answer> {
@@ -119,48 +121,6 @@ class TokenCache implements TokenAuthenticator {
 const secretBytes = 32;
 /** Characters of base64: 132 bits. */
 const prefixLength = 22;
-
-interface Entry<Value> {
-  readonly value: Value;
-  /** Monotonic milliseconds. */
-  readonly until: number;
-  /** Characters of the value. */
-  readonly weight: number;
-}
-
-/** Entries that end, in the order in which they came; the oldest go when there are too many or they weigh too much. */
-class BoundedEntries<Value> {
-  readonly #entriesMax: number;
-  readonly #entries = new Map<string, Entry<Value>>();
-  #weight = 0;
-
-  constructor(entriesMax: number) {
-    this.#entriesMax = entriesMax;
-  }
-
-  get(key: string, now: number): Entry<Value> | undefined {
-    const entry = this.#entries.get(key);
-    if (!entry || now < entry.until) return entry;
-    this.#drop(key, entry);
-    return undefined;
-  }
-
-  set(key: string, entry: Entry<Value>): void {
-    const before = this.#entries.get(key);
-    if (before) this.#drop(key, before);
-    this.#entries.set(key, entry);
-    this.#weight += entry.weight;
-    for (const [oldestKey, oldest] of this.#entries) {
-      if (this.#entries.size <= this.#entriesMax && this.#weight <= limits.tokenCacheTextMax) return;
-      this.#drop(oldestKey, oldest);
-    }
-  }
-
-  #drop(key: string, entry: Entry<Value>): void {
-    this.#entries.delete(key);
-    this.#weight -= entry.weight;
-  }
-}
 
 /** What caches of tokens did since the start. Plain numbers: the way of every request adds to them. */
 export interface TokenCacheCounts {

@@ -187,7 +187,7 @@ export const limits = {
   /** What evaluating one expression may cost, and a set of them for one request (published: about 0.1 s and 1 s). */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
-  /** Results that a cache of tokens keeps, and the characters of all identities among them. */
+  /** Results that a cache of tokens keeps, and the characters of all identities, or of all tokens, among them. */
   tokenCacheEntriesMax: 32 * 1024,
   tokenCacheTextMax: 32 * 1024 * 1024,
   /** All attempts to ask a webhook whose a token is, together. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { TokenKey } from '../../pki/token-keys.ts';
 import { issuerName, keySet, TokenHarness } from './token-harness.ts';
@@ -56,4 +57,28 @@ test('forged tokens are remembered apart, and drive out no good one', () => {
   assert.equal(byId.count, 5);
   tokens.verify(good);
   assert.equal(byId.count, 5);
+});
+
+test('tokens that are long are few', () => {
+  const { issuer, keys } = new TokenHarness();
+  const byId = new CountingMap(keys.byId);
+  const counted = { ...keySet(keys.all), byId };
+  const tokens = new VerifiedTokens({
+    keys: () => counted,
+    issuers: new Set([issuerName]),
+    dialect: orch,
+    clock: new ManualClock(),
+  });
+  const account = { namespace: 'team', name: 'alice', uid: 'uid-alice' };
+  const audiences = ['a'.repeat(limits.tokenLengthMax * 0.7)];
+  const make = () => issuer.issue({ account, audiences, lifetimeSeconds: 600 }).token;
+  const first = make();
+  const room = Math.floor(limits.tokenCacheTextMax / first.length);
+  tokens.verify(first);
+  for (let made = 1; made < room; made++) tokens.verify(make());
+  tokens.verify(first);
+  assert.equal(byId.count, room);
+  tokens.verify(make());
+  tokens.verify(first);
+  assert.equal(byId.count, room + 2);
 });

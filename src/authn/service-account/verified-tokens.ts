@@ -5,6 +5,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { TokenKeySet } from '../../pki/token-key-files.ts';
 import type { TokenKey } from '../../pki/token-keys.ts';
 import type { UserInfo } from '../../request/user-info.ts';
+import { BoundedEntries } from '../bounded-entries.ts';
 import { type Jwt, unverifiedJwt } from '../jwt.ts';
 import { headerProblem, isSignedWith, keyIdOf } from '../jwt-signature.ts';
 import { accountUser } from './account-user.ts';
@@ -28,12 +29,6 @@ export interface VerifiedTokensOptions {
   readonly forgedMax?: number;
 }
 
-interface Forged {
-  readonly problem: string;
-  /** Monotonic milliseconds. */
-  readonly until: number;
-}
-
 /**
  * Verifies tokens, each once: what can never change of a token is kept by its hash, the token itself is not. Tokens that do
  * not hold are kept apart and for a short time only, so that a flood of them neither costs a verification each nor drives
@@ -41,12 +36,16 @@ interface Forged {
  */
 export class VerifiedTokens {
   readonly #options: VerifiedTokensOptions;
-  readonly #verified = new Map<string, VerifiedToken>();
-  readonly #forged = new Map<string, Forged>();
+  readonly #verified: BoundedEntries<VerifiedToken>;
+  /** What is wrong with them. */
+  readonly #forged: BoundedEntries<string>;
   #keys: TokenKeySet;
 
   constructor(options: VerifiedTokensOptions) {
+    const { verifiedMax = limits.verifiedTokensKept, forgedMax = limits.forgedTokensKept } = options;
     this.#options = options;
+    this.#verified = new BoundedEntries({ entries: verifiedMax, weight: limits.tokenCacheTextMax });
+    this.#forged = new BoundedEntries({ entries: forgedMax, weight: limits.tokenCacheTextMax });
     this.#keys = options.keys();
   }
 
@@ -55,9 +54,11 @@ export class VerifiedTokens {
     if (token.length > limits.tokenLengthMax || !token.includes('.')) return undefined;
     this.#followKeys();
     const digest = hash('sha256', token, 'base64');
-    const known = this.#verified.get(digest);
-    if (known) return known;
-    this.#refuseForged(digest);
+    const now = this.#options.clock.monotonic();
+    const known = this.#verified.get(digest, now);
+    if (known) return known.value;
+    const forged = this.#forged.get(digest, now);
+    if (forged) throw new Error(forged.value);
     return this.#verifyFirst(token, digest);
   }
 
@@ -69,15 +70,8 @@ export class VerifiedTokens {
     this.#forged.clear();
   }
 
-  #refuseForged(digest: string): void {
-    const forged = this.#forged.get(digest);
-    if (!forged) return;
-    if (forged.until > this.#options.clock.monotonic()) throw new Error(forged.problem);
-    this.#forged.delete(digest);
-  }
-
   #verifyFirst(token: string, digest: string): VerifiedToken | undefined {
-    const { issuers, dialect, clock, verifiedMax, forgedMax } = this.#options;
+    const { issuers, dialect, clock } = this.#options;
     const jwt = unverifiedJwt(token);
     const kind = jwt && kindOfToken(jwt, issuers, dialect);
     if (!jwt || !kind) return undefined;
@@ -85,12 +79,12 @@ export class VerifiedTokens {
       verifySignature(jwt, this.#keys);
       const claims = readClaims(jwt, kind, dialect);
       const verified = { claims, user: userOf(claims, dialect), refusedAt: Number.NEGATIVE_INFINITY };
-      keep(this.#verified, digest, verified, verifiedMax ?? limits.verifiedTokensKept);
+      this.#verified.set(digest, { value: verified, until: Number.POSITIVE_INFINITY, weight: token.length });
       return verified;
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       const until = clock.monotonic() + limits.forgedTokenMs;
-      keep(this.#forged, digest, { problem, until }, forgedMax ?? limits.forgedTokensKept);
+      this.#forged.set(digest, { value: problem, until, weight: problem.length });
       throw error;
     }
   }
@@ -118,10 +112,3 @@ const userOf = (claims: TokenClaims, dialect: Dialect): UserInfo => {
         };
   return accountUser(claims.account, circumstances, dialect);
 };
-
-/** Adds to a map that keeps no more than so many: what was added first goes first. */
-function keep<Value>(map: Map<string, Value>, key: string, value: Value, countMax: number): void {
-  const oldest = map.size >= countMax ? map.keys().next() : undefined;
-  if (oldest?.done === false) map.delete(oldest.value);
-  map.set(key, value);
-}

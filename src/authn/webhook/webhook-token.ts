@@ -56,7 +56,8 @@ interface Question {
 
 /** As published servers do: a token for somebody else is unknown, even where the webhook says what is wrong with it. */
 function identityOf(status: ReviewStatus, { token, audiences, own }: Question): TokenIdentity | undefined {
-  const meant = (status.audiences.length > 0 ? status.audiences : own).filter((each) => audiences.includes(each));
+  const asked = new Set(audiences);
+  const meant = (status.audiences.length > 0 ? status.audiences : own).filter((each) => asked.has(each));
   if (audiences.length > 0 && meant.length === 0) return undefined;
   if (status.authenticated) return { user: asAuthenticated(status.user), audiences: meant };
   if (status.error === '') return undefined;
