@@ -1,0 +1,92 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Handler, peerName, TlsHarness } from '../../src/client/tls-harness.ts';
+
+/** A question that came. */
+export interface AuthorizationQuestion {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** As it was sent. */
+  readonly spec: {
+    readonly user: string;
+    readonly resourceAttributes?: Readonly<Record<string, unknown>>;
+    readonly nonResourceAttributes?: { readonly path: string; readonly verb: string };
+    readonly [field: string]: unknown;
+  };
+  readonly target: string;
+  /** The common name of the certificate that the server showed. */
+  readonly certificate: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export interface AuthorizationVerdict {
+  readonly allowed?: boolean;
+  readonly denied?: boolean;
+  readonly reason?: string;
+  readonly evaluationError?: string;
+}
+
+/** A service on the loopback interface that says what users may do (spec section 5.7), over TLS. */
+export class AuthorizationWebhook implements AsyncDisposable {
+  readonly harness = new TlsHarness();
+  readonly questions: AuthorizationQuestion[] = [];
+  /** `status` of the answer. */
+  verdict: (question: AuthorizationQuestion) => AuthorizationVerdict = () => ({ allowed: false });
+  /** Instead of an answer; the question has been read. */
+  instead: ((question: AuthorizationQuestion, response: Parameters<Handler>[1]) => void) | undefined;
+
+  static async start(): Promise<AuthorizationWebhook> {
+    const webhook = new AuthorizationWebhook();
+    await webhook.harness.listen();
+    webhook.harness.handle = (...exchange) => void webhook.#answer(...exchange);
+    return webhook;
+  }
+
+  async #answer(...[request, response]: Parameters<Handler>): Promise<void> {
+    const { apiVersion, kind, spec } = JSON.parse(await text(request));
+    const { url: target = '', headers } = request;
+    const question = { apiVersion, kind, spec, target, headers, certificate: peerName(request) };
+    this.questions.push(question);
+    if (this.instead) return this.instead(question, response);
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ apiVersion, kind: 'SubjectAccessReview', status: this.verdict(question) }));
+  }
+
+  /** What was asked about one user. */
+  of(user: string): readonly AuthorizationQuestion[] {
+    return this.questions.filter(({ spec }) => spec.user === user);
+  }
+
+  get port(): number {
+    return this.harness.port;
+  }
+
+  /** Writes a file that says how to reach it, and with which certificate; its path. */
+  connectionFile(name = 'authorization.kubeconfig', more: object = {}): string {
+    const client = this.harness.issue('orch-asks');
+    const file = join(this.harness.directory, name);
+    const base64 = (pem: string): string => Buffer.from(pem).toString('base64');
+    const cluster = {
+      server: `https://127.0.0.1:${this.harness.port}/authorize?by=${name}`,
+      'tls-server-name': 'api.example.com',
+      'certificate-authority-data': base64(this.harness.authorities),
+      ...more,
+    };
+    const user = { 'client-certificate-data': base64(client.certificate), 'client-key-data': base64(client.key) };
+    const document = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'webhook', cluster }],
+      users: [{ name: 'server', user }],
+      contexts: [{ name: 'c', context: { cluster: 'webhook', user: 'server' } }],
+      'current-context': 'c',
+    };
+    writeFileSync(file, JSON.stringify(document));
+    return file;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.harness.close();
+  }
+}
