@@ -13,6 +13,7 @@ import { credentials } from './scenarios/credentials.ts';
 import { get } from './scenarios/get.ts';
 import { list } from './scenarios/list.ts';
 import { memory } from './scenarios/memory.ts';
+import { reviews } from './scenarios/reviews.ts';
 import { start } from './scenarios/start.ts';
 import { watch } from './scenarios/watch.ts';
 import { write } from './scenarios/write.ts';
@@ -21,7 +22,7 @@ import { Workspace } from './workspace.ts';
 
 const root = resolve(import.meta.dirname, '..');
 /** Starts go first, while nothing else runs. */
-const scenarios: readonly Scenario[] = [start, memory, get, credentials, write, watch, list];
+const scenarios: readonly Scenario[] = [start, memory, get, credentials, reviews, write, watch, list];
 /** The whole run ends by then, whatever hangs. */
 const runMsMax = 360_000;
 
