@@ -32,7 +32,9 @@ export class AuthorizationWebhook implements AsyncDisposable {
   readonly harness = new TlsHarness();
   readonly questions: AuthorizationQuestion[] = [];
   /** `status` of the answer. */
-  verdict: (question: AuthorizationQuestion) => AuthorizationVerdict = () => ({ allowed: false });
+  verdict: (question: AuthorizationQuestion) => AuthorizationVerdict | Promise<AuthorizationVerdict> = () => ({
+    allowed: false,
+  });
   /** Instead of an answer; the question has been read. */
   instead: ((question: AuthorizationQuestion, response: Parameters<Handler>[1]) => void) | undefined;
 
@@ -49,8 +51,9 @@ export class AuthorizationWebhook implements AsyncDisposable {
     const question = { apiVersion, kind, spec, target, headers, certificate: peerName(request) };
     this.questions.push(question);
     if (this.instead) return this.instead(question, response);
+    const status = await this.verdict(question);
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ apiVersion, kind: 'SubjectAccessReview', status: this.verdict(question) }));
+    response.end(JSON.stringify({ apiVersion, kind: 'SubjectAccessReview', status }));
   }
 
   /** What was asked about one user. */
