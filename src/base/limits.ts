@@ -260,4 +260,11 @@ export const limits = {
   audienceLengthShown: 256,
   /** Providers in one AuthenticationConfiguration (spec section 8). */
   jwtAuthenticatorsMax: 64,
+  /** Between two searches for objects whose time is over: a 120th of that time, but no less and no more. */
+  expiryStepMsMin: 100,
+  expiryStepMsMax: 60_000,
+  /** How long objects are looked at before others run. */
+  expirySliceMs: 5,
+  /** Removals of such objects under way at once. */
+  expiryParallel: 32,
 } as const;

@@ -59,6 +59,12 @@ export const serverFlags = {
   'etcd-keyfile': file({ help: 'key (PEM) of --etcd-certfile' }),
   'etcd-prefix': text({ default: '/registry', help: 'what all keys in etcd begin with' }),
   'etcd-servers': list({ placeholder: 'URL,...', default: [], help: 'etcd members; the store is then etcd' }),
+  'event-ttl': duration({
+    default: 3600_000,
+    defaultText: '1h0m0s',
+    max: Number.MAX_SAFE_INTEGER,
+    help: 'how long events stay after they were last written; 0 for ever',
+  }),
   'feature-gates': switches<keyof Features>({ default: defaultFeatures, help: describeGates() }),
   'livez-grace-period': duration({
     default: 0,

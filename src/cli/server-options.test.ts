@@ -57,6 +57,7 @@ it('without flags all is as documented', () => {
     },
     livezGraceMs: 0,
     shutdownDelayMs: 0,
+    timesToLiveMs: { event: 3600_000 },
     features: {
       AllowUnsafeMalformedObjectDeletion: false,
       APIResponseCompression: true,
@@ -77,6 +78,7 @@ it('flags are taken over', () => {
     '--anonymous-auth=false',
     '--livez-grace-period=10s',
     '--shutdown-delay-duration=1m10s',
+    '--event-ttl=720h',
     '--feature-gates=APIResponseCompression=false',
     '--client-ca-file=@bundle.pem',
     '--token-auth-file=@tokens.csv',
@@ -85,6 +87,7 @@ it('flags are taken over', () => {
   assert.equal(options.dialect.name, 'kubernetes');
   assert.deepEqual(options.listen, { address: '::', port: 0 });
   assert.deepEqual([options.livezGraceMs, options.shutdownDelayMs], [10_000, 70_000]);
+  assert.deepEqual(options.timesToLiveMs, { event: 30 * 24 * 3600_000 });
   assert.deepEqual(options.features, { ...defaultFeatures, APIResponseCompression: false });
   assert.deepEqual(options.storage, { backend: 'sqlite', file: at('x.db') });
   const { anonymous, clientAuthorities, staticTokens } = options.authentication;

@@ -37,6 +37,7 @@ export function readServerOptions(
     authorization: readAuthorization(values),
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],
+    timesToLiveMs: { event: values['event-ttl'] },
     features: values['feature-gates'],
     admissionPlugins: readAdmissionPlugins(values),
   };

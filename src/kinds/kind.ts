@@ -5,6 +5,9 @@ import type { ResourceVerb } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
 
+/** Times for which the server is configured to keep objects. */
+export type TimeToLive = 'event';
+
 export interface GroupVersionKind {
   /** Full name; '' for core. */
   readonly group: string;
@@ -133,6 +136,8 @@ export interface Kind extends GroupVersionKind {
   readonly subresources: readonly Subresource[];
   /** PUT of an absent object creates it (spec section 4.2). */
   readonly createOnUpdate: boolean;
+  /** Objects go by themselves when they have not been written for this time. Absent: they stay. */
+  readonly timeToLive?: TimeToLive;
   /** Verbs that are not served although other kinds have them. */
   readonly withoutVerbs?: readonly ResourceVerb[];
   /** PUT without a resourceVersion overwrites. */

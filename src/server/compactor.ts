@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
-import type { Revision, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import { RevisionAges } from './revision-ages.ts';
 
 /**
  * Forgets history that is older than the window (spec section 8: 5 minutes): remembers what the head was every so
@@ -10,12 +11,13 @@ import type { Revision, Store } from '../store/store.ts';
  */
 export class Compactor implements Closable {
   readonly #options: CompactorOptions;
-  readonly #heads: { readonly revision: Revision; readonly atMs: number }[] = [];
+  readonly #ages: RevisionAges;
   #timer: Closable | undefined;
   #closed = false;
 
   constructor(options: CompactorOptions) {
     this.#options = options;
+    this.#ages = new RevisionAges(options.clock);
     this.#schedule();
   }
 
@@ -25,32 +27,16 @@ export class Compactor implements Closable {
   }
 
   async #tick(): Promise<void> {
-    const { store, logger } = this.#options;
+    const { store, logger, windowMs } = this.#options;
     try {
-      await this.#remember();
-      const due = this.#takeDue();
+      this.#ages.see(await store.head());
+      const due = this.#ages.takeOlderThan(windowMs);
       if (due !== undefined && !this.#closed) await store.compact(due);
     } catch (error) {
       // Tried again next time: history that stays too long costs room, nothing else.
       if (!this.#closed) logger.warn('history could not be compacted', { error });
     }
     this.#schedule();
-  }
-
-  async #remember(): Promise<void> {
-    const { store, clock } = this.#options;
-    const revision = await store.head();
-    if (this.#heads.at(-1)?.revision !== revision) this.#heads.push({ revision, atMs: clock.monotonic() });
-  }
-
-  #takeDue(): Revision | undefined {
-    const { clock, windowMs } = this.#options;
-    let due: Revision | undefined;
-    for (let oldest = this.#heads[0]; oldest && oldest.atMs + windowMs <= clock.monotonic(); oldest = this.#heads[0]) {
-      due = oldest.revision;
-      this.#heads.shift();
-    }
-    return due;
   }
 
   close(): void {

@@ -32,6 +32,7 @@ import { ensureDefaultPolicy } from './default-policy.ts';
 import { Health } from './health.ts';
 import { identityObjects } from './identity-objects.ts';
 import { kindPowers } from './kind-powers.ts';
+import { expireObjects } from './object-expiry.ts';
 import { servePipeline, stages } from './pipeline.ts';
 import { servedRbac } from './rbac.ts';
 import { Responder } from './responder.ts';
@@ -80,6 +81,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     powers = composePowers(config, { authentication, authorization, cache, resources });
     const registry = openRegistry({ config, store, cache, resources, clock, authorization });
     held.add(new Compactor({ store, clock, logger, windowMs: limits.historyMs }));
+    held.add(expireObjects({ timesToLiveMs: config.timesToLiveMs, resources, cache, store, clock, logger }));
     const health = new Health({
       clock,
       logger,

@@ -10,6 +10,7 @@ import type { Logger } from '../base/logger.ts';
 import type { FileContent } from '../base/watched-file.ts';
 import type { ControllerName } from '../controllers/controllers.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { TimeToLive } from '../kinds/kind.ts';
 import type { Features } from './features.ts';
 
 /**
@@ -33,6 +34,8 @@ export interface ServerConfig {
   readonly livezGraceMs: number;
   /** How long requests are still served while `/readyz` already fails, after a stop was asked for. Milliseconds. */
   readonly shutdownDelayMs: number;
+  /** How long objects of kinds with a time to live stay after they were last written. Milliseconds; 0: for ever. */
+  readonly timesToLiveMs: Readonly<Record<TimeToLive, number>>;
   readonly features: Features;
   /** Admission plugins that run, in their order. */
   readonly admissionPlugins: readonly PluginName[];

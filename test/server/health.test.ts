@@ -148,6 +148,7 @@ async function whileStarting(livezGraceMs: number, look: (url: string) => Promis
     authorization: { chain: { type: 'specs', specs: [{ type: 'RBAC', name: 'rbac' }] } },
     livezGraceMs,
     shutdownDelayMs: 0,
+    timesToLiveMs: { event: 0 },
     features: defaultFeatures,
     admissionPlugins: [],
     controllers: { run: [], rootAuthority: '' },

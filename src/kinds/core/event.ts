@@ -182,6 +182,7 @@ export const event = (_dialect: Dialect): Kind => ({
   },
   subresources: [],
   createOnUpdate: true,
+  timeToLive: 'event',
   unconditionalUpdate: true,
   deleteReturnsObject: false,
   generation: false,
