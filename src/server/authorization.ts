@@ -47,7 +47,7 @@ export interface Authorization {
 
 /**
  * Who is asked what a user may do (spec section 5.7). Rejects where a webhook cannot be reached as its connection file says
- * it should, or the file of the chain is wrong; the message names the file.
+ * it should, or the file of the chain is wrong; the message names the flag and the file.
  */
 export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
   const { config, dialect, resources, held } = parts;
@@ -60,7 +60,11 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
     abac: config.policies && abacAuthorizer(config.policies),
   });
   const build = (specs: readonly AuthorizerSpec[]): Promise<AuthorizerChain> => buildAuthorizers(specs, chainParts);
-  const chain = held.add(config.chain.type === 'file' ? await openFile(parts, build) : await build(config.chain.specs));
+  const chain = held.add(
+    config.chain.type === 'file'
+      ? await named('--authorization-config', openFile(parts, build))
+      : await named('--authorization-webhook-config-file', build(config.chain.specs)),
+  );
   return { authorizer: chain, rules: chain, index };
 }
 
@@ -69,16 +73,19 @@ async function typesAtStart({ config, dialect }: AuthorizationParts): Promise<Re
   const { chain } = config;
   const specs =
     chain.type === 'file'
-      ? await named(chain.path, readAuthorizationConfiguration(chain.content, { dialect, loadCel }))
+      ? await named(
+          `--authorization-config: ${chain.path}`,
+          readAuthorizationConfiguration(chain.content, { dialect, loadCel }),
+        )
       : chain.specs;
   return new Set(specs.map(({ type }) => type));
 }
 
-async function named<T>(path: string, reading: Promise<T>): Promise<T> {
+async function named<T>(what: string, opening: Promise<T>): Promise<T> {
   try {
-    return await reading;
+    return await opening;
   } catch (error) {
-    throw new Error(`${path}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    throw new Error(`${what}: ${error instanceof Error ? error.message : error}`, { cause: error });
   }
 }
 
