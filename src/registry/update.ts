@@ -21,7 +21,11 @@ export async function update(writer: ObjectWriter, request: VerbRequest, view?: 
     info.name,
     (stored) => step(writer, request, context, { sent, stored, view: view ?? served.kind.strategy }),
     served.kind.createOnUpdate && !view
-      ? async () => writer.create(context, refuseVersioned(structuredClone(sent), request))
+      ? async () => {
+          const object = refuseVersioned(structuredClone(sent), request);
+          await writer.requireCreate(request);
+          return writer.create(context, object);
+        }
       : undefined,
   );
   return { type: 'object', status: written.type === 'created' ? 201 : 200, served, bytes: written.bytes };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { StatusError } from '../meta/status-error.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { StoreError } from '../store/store.ts';
 import { RegistryFixture } from './registry-fixture.ts';
@@ -158,6 +159,26 @@ test('update of an absent object: created where its kind allows it, else 404', a
   });
   assert.ok(again.type === 'object' && again.status === 200);
   assert.equal((await fixture.refusal('PUT', `${configMaps}/a`, configMap('a'))).code, 404);
+});
+
+test('an update that creates asks for the permission to create, and one that does not create does not', async () => {
+  const asked: string[] = [];
+  await using fixture = await RegistryFixture.open({
+    requireCreate: ({ verb, namespace, name }) => {
+      asked.push(`${verb} ${namespace}/${name}`);
+      throw new StatusError('Forbidden', 'no');
+    },
+  });
+  const account = { metadata: { name: 's' } };
+  const accounts = '/api/v1/namespaces/n/serviceaccounts';
+  for (const path of [`${accounts}/s`, `${accounts}/s?dryRun=All`]) {
+    assert.equal((await fixture.refusal('PUT', path, account)).code, 403, path);
+  }
+  assert.equal((await fixture.refusal('GET', `${accounts}/s`)).code, 404);
+  assert.deepEqual(asked, ['update n/s', 'update n/s']);
+  await fixture.call('POST', accounts, account);
+  await fixture.call('PUT', `${accounts}/s`, account);
+  assert.equal(asked.length, 2);
 });
 
 test('a lost race is run again, and seen by the client only where it named a version', async () => {
