@@ -22,7 +22,7 @@ export function attributesOf(write: Write = {}): AdmissionAttributes {
     fields && ({ apiVersion: 'v1', kind: 'Any', metadata: { name }, ...fields } as ApiObject);
   return {
     operation,
-    info: { group, version: 'v1', resource, subresource, namespace },
+    info: { group, version: 'v1', resource, subresource, namespace, name: operation === 'create' ? '' : name },
     name,
     kind: { group, version: 'v1', kind: 'Any' },
     object: operation === 'delete' ? undefined : objectOf(write.object ?? {}),

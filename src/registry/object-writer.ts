@@ -25,7 +25,7 @@ import { WriteLanes } from './write-lanes.ts';
 export interface WriteContext {
   readonly served: ServedResource;
   /** Shown to admission plugins. */
-  readonly info: Pick<ResourceRequest, 'group' | 'version' | 'resource' | 'subresource' | 'namespace'>;
+  readonly info: Pick<ResourceRequest, 'group' | 'version' | 'resource' | 'subresource' | 'namespace' | 'name'>;
   readonly user: UserInfo;
   /** Owns the fields that are written. */
   readonly manager: string;

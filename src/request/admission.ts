@@ -5,8 +5,9 @@ import type { UserInfo } from './user-info.ts';
 /** What an admission plugin may look at. */
 export interface AdmissionAttributes {
   readonly operation: Exclude<WriteVerb, 'deletecollection'> | 'connect';
-  readonly info: Pick<ResourceRequest, 'group' | 'version' | 'resource' | 'subresource' | 'namespace'>;
-  /** '' for objects whose name is yet to be generated. */
+  /** What was asked for; its `name` is '' where the path names none: POST to a collection. */
+  readonly info: Pick<ResourceRequest, 'group' | 'version' | 'resource' | 'subresource' | 'namespace' | 'name'>;
+  /** Of the object; '' where it is yet to be generated. */
   readonly name: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   /** The new state; absent on delete. Mutating plugins change it in place. */

@@ -63,13 +63,13 @@ export function escalationPrevention(dialect: Dialect, index: RbacIndex, authori
 }
 
 async function guard(attributes: AdmissionAttributes, powers: EscalationPowers): Promise<void> {
-  const { kind, info, name, object, old, operation, user } = attributes;
+  const { kind, info, object, old, user } = attributes;
   if (!object) return;
   const write = {
     user,
     resource: { group: info.group, resource: info.resource },
     namespace: info.namespace,
-    requestName: operation === 'create' ? '' : name,
+    requestName: info.name,
     object,
     old,
   };
