@@ -267,4 +267,6 @@ export const limits = {
   expirySliceMs: 5,
   /** Removals of such objects under way at once. */
   expiryParallel: 32,
+  /** Documents of discovery and OpenAPI in forms other than JSON. */
+  documentFormBytesMax: 16 * 1024 * 1024,
 } as const;

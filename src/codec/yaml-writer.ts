@@ -54,7 +54,7 @@ function writeScalar(value: unknown, indent: string): string {
  * Begins with a letter and has no sign that means something, or is digits with a unit: `100m`, `2Gi`. Some readers take
  * `e1` for a number.
  */
-const plainChars = /^(?![eE]\d+$)(?:[A-Za-z_/](?:[\w./@+=-]|:(?=[\w/])| (?=[\w/]))*|\d+(?:\.\d+)?[A-Za-z]+)$/;
+const plainChars = /^(?![eE]\d+$)(?:[A-Za-z_/](?:[\w./@+=-]|[:,](?=[\w/])| (?=[\w/]))*|\d+(?:\.\d+)?[A-Za-z]+)$/;
 /** Signs that JSON leaves as they are and YAML takes for line breaks or refuses. */
 const escapedChars = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 

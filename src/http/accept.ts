@@ -24,7 +24,8 @@ export function parseAccept(header: string): readonly MediaRange[] {
 
 const wildcards = ({ type, subtype }: MediaRange): number => (type === '*' ? 2 : subtype === '*' ? 1 : 0);
 
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** As RFC 9110 section 5.6.2 has it, and `@`, which clients write in the old names of OpenAPI in protobuf. */
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z@]+$/;
 
 /** A media type or range with its parameters, or undefined where the text is none. */
 export function parseMediaRange(text: string): MediaRange | undefined {

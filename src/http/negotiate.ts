@@ -15,6 +15,8 @@ export type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'Par
 export interface Offer {
   readonly format: Format;
   readonly mediaType: string;
+  /** What the answer calls it where that is another name. */
+  readonly sentAs?: string;
   /** Whether watches are written in it. */
   readonly streams: boolean;
   /** Whether tables are. */
@@ -43,6 +45,8 @@ export interface NegotiateOptions {
   readonly representations?: readonly Exclude<Representation, 'object'>[];
   /** What it answers has a protobuf form. */
   readonly protobuf?: boolean;
+  /** It answers a document in OpenAPI of this version, which has a protobuf form of its own. */
+  readonly openapi?: 2 | 3 | undefined;
 }
 
 /** Best first: what a client gets that takes anything. */
@@ -60,6 +64,16 @@ const protobufOffers = ({ protobufMediaType }: Dialect): readonly Offer[] =>
     tables: false,
     told: mediaType === protobufMediaType,
   }));
+
+/** OpenAPI in protobuf: its name, and the old one that clients ask for, which is no media type by RFC 9110. */
+const openapiOffers = (version: 2 | 3): readonly Offer[] => {
+  const mediaType = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
+  const old = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
+  const offer = { format: 'protobuf', mediaType, streams: false, tables: false, told: true } as const;
+  return [...textOffers, offer, { ...offer, mediaType: old, sentAs: mediaType, told: false }];
+};
+
+const openapiOffersOf = { 2: openapiOffers(2), 3: openapiOffers(3) } as const;
 
 const otherProtobufMediaTypes = (own: string): readonly string[] =>
   Object.values(dialects)
@@ -101,13 +115,14 @@ export class Negotiator {
     return offer.format;
   }
 
-  #offersFor({ protobuf = false }: NegotiateOptions): readonly Offer[] {
+  #offersFor({ protobuf = false, openapi }: NegotiateOptions): readonly Offer[] {
+    if (openapi) return openapiOffersOf[openapi];
     return protobuf ? this.#offers : textOffers;
   }
 
   #choose(accept: string, options: NegotiateOptions): Negotiated | null {
-    const { watch = false, representations = [], protobuf = false } = options;
-    const key = `${watch} ${protobuf} ${representations.join(' ')}`;
+    const { watch = false, representations = [], protobuf = false, openapi } = options;
+    const key = `${watch} ${protobuf} ${openapi} ${representations.join(' ')}`;
     let choose = this.#choices.get(key);
     if (!choose) {
       choose = boundedMemo((header) => this.#search(header, options), remembered);
@@ -126,7 +141,7 @@ export class Negotiator {
         if (!covers(range, offer) || (watch && !offer.streams) || isRefused(ranges, range, offer)) continue;
         const as = this.#representation(range, offer, representations);
         if (!as || !streamFits(range, watch)) continue;
-        const { format, mediaType } = offer;
+        const { format, sentAs: mediaType = offer.mediaType } = offer;
         const metaGroup = range.parameters.get('g') ?? this.#metaGroups[0] ?? '';
         return { format, as, metaGroup, mediaType, pretty: range.parameters.get('pretty') === '1' };
       }

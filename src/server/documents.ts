@@ -17,6 +17,8 @@ export interface ApiDocument {
   readonly json: Buffer;
   /** Of the content, in hexadecimal digits. */
   readonly hash: string;
+  /** Of the OpenAPI that it is written in, and so has a protobuf form of; absent for other documents. */
+  readonly openapi?: 2 | 3;
 }
 
 /**
@@ -40,11 +42,12 @@ export class ApiDocuments {
     this.#made.clear();
   }
 
-  #document(name: string, make: () => unknown): ApiDocument {
+  #document(name: string, make: () => unknown, openapi?: 2 | 3): ApiDocument {
     let document = this.#made.get(name);
     if (!document) {
       const json = Buffer.from(JSON.stringify(make()));
-      document = { json, hash: createHash('sha512').update(json).digest('hex').toUpperCase() };
+      const hash = createHash('sha512').update(json).digest('hex').toUpperCase();
+      document = { json, hash, ...(openapi && { openapi }) };
       this.#made.set(name, document);
     }
     return document;
@@ -106,11 +109,11 @@ export class ApiDocuments {
   /** `/openapi/v3/<path>`; undefined for versions that are not served. */
   openapi(group: string, version: string): ApiDocument | undefined {
     const resources = this.#resourcesOf(group, version);
-    return resources && this.#document(`/openapi/v3/${group}/${version}`, () => openapiV3(resources, this.#dialect));
+    return resources && this.#document(`/openapi/v3/${group}/${version}`, () => openapiV3(resources, this.#dialect), 3);
   }
 
   /** `/openapi/v2`. */
   openapiV2(): ApiDocument {
-    return this.#document('/openapi/v2', () => openapiV2([...this.#resources.all()], this.#dialect));
+    return this.#document('/openapi/v2', () => openapiV2([...this.#resources.all()], this.#dialect), 2);
   }
 }

@@ -189,7 +189,7 @@ describe('the aggregated form', () => {
         const { text, headers } = await asked;
         assert.equal(JSON.parse(text).kind === 'APIGroupDiscoveryList', expected, target);
         assert.equal(headers['content-type'], expected ? aggregated : 'application/json');
-        assert.equal(headers['vary'], 'accept');
+        assert.equal(headers['vary'], 'accept, accept-encoding');
       }
     });
   }

@@ -5,14 +5,14 @@ import {
   openidConfigurationPath,
 } from '../authn/service-account/discovery.ts';
 import { type Metrics, metricsMediaType } from '../base/metrics.ts';
-import { formatYaml } from '../codec/yaml.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { parseAccept } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Format, Negotiator } from '../http/negotiate.ts';
-import { cacheControl, sendBytes } from '../http/respond.ts';
+import type { Negotiated, Negotiator } from '../http/negotiate.ts';
+import { cacheControl, sendBytes, wantsGzip } from '../http/respond.ts';
 import { PathRouter } from '../http/router.ts';
 import { noSuchPath } from '../meta/status-error.ts';
+import { type DocumentForm, DocumentForms, entityTag, writeDocument } from './document-forms.ts';
 import type { ApiDocument, ApiDocuments } from './documents.ts';
 import type { Health } from './health.ts';
 
@@ -26,8 +26,13 @@ export interface RouteParts {
   readonly issuerDiscovery: IssuerDiscovery | undefined;
 }
 
+interface DocumentParts extends RouteParts {
+  readonly forms: DocumentForms;
+}
+
 /** Paths that are no resources: health, discovery, OpenAPI, version, metrics. */
-export function routes(parts: RouteParts): PathRouter {
+export function routes(routeParts: RouteParts): PathRouter {
+  const parts: DocumentParts = { ...routeParts, forms: new DocumentForms() };
   const { documents, metrics } = parts;
   const router = new PathRouter();
   const get = ['GET'];
@@ -102,44 +107,50 @@ function sendText(exchange: Exchange, contentType: string, body: string, status 
   sendBytes(exchange, { status, contentType, body: Buffer.from(body) });
 }
 
+/** What the server says of itself: no document that clients keep. */
 function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer): void {
-  const { format, mediaType, pretty } = negotiator.negotiate(exchange);
-  sendBytes(exchange, { status: 200, contentType: mediaType, body: written(json, format, pretty), compress: true });
+  const negotiated = negotiator.negotiate(exchange);
+  const body = writeDocument({ json }, formOf(negotiated));
+  sendBytes(exchange, { status: 200, contentType: negotiated.mediaType, body, compress: true });
 }
 
-function written(json: Buffer, format: Format, pretty: boolean): Buffer {
-  if (format === 'yaml') return Buffer.from(formatYaml(JSON.parse(json.toString())));
-  return pretty ? Buffer.from(`${JSON.stringify(JSON.parse(json.toString()), null, 2)}\n`) : json;
-}
+const formOf = ({ format, pretty }: Negotiated): DocumentForm => (format === 'json' && pretty ? 'pretty' : format);
 
-function sendDocument(parts: RouteParts, exchange: Exchange, document: ApiDocument | undefined): void {
+function sendDocument(parts: DocumentParts, exchange: Exchange, document: ApiDocument | undefined): void {
   if (!document) throw noSuchPath();
-  if (!notModified(exchange, document)) sendJson(parts, exchange, document.json);
+  const negotiated = parts.negotiator.negotiate(exchange, { openapi: document.openapi });
+  sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
 }
 
-/** Answers 304 to a client that has the document (RFC 9110 section 13.1.2). */
-function notModified(exchange: Exchange, { hash }: ApiDocument): boolean {
-  const etag = `"${hash}"`;
-  exchange.setHeader('etag', etag);
-  exchange.setHeader('vary', 'accept');
-  const known = exchange.header('if-none-match');
-  if (known === undefined || !known.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)) return false;
-  exchange.respond(304, { 'cache-control': cacheControl });
-  return true;
+interface Sent {
+  readonly document: ApiDocument;
+  readonly form: DocumentForm;
+  readonly contentType: string;
 }
+
+/** Answers 304 to a client that has this form of the document (RFC 9110 section 13.1.2). */
+function sendForm({ forms }: DocumentParts, exchange: Exchange, { document, form, contentType }: Sent): void {
+  const etag = entityTag(document, form, { gzip: wantsGzip(exchange) });
+  exchange.setHeader('etag', etag);
+  exchange.setHeader('vary', 'accept, accept-encoding');
+  if (isKnown(etag, exchange.header('if-none-match'))) exchange.respond(304, { 'cache-control': cacheControl });
+  else sendBytes(exchange, { status: 200, contentType, body: forms.bytes(document, form), compress: true });
+}
+
+/** The weak comparison of RFC 9110 section 8.8.3.2. */
+const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
+  ifNoneMatch?.split(',').some((each) => ['*', etag].includes(each.trim().replace(/^W\//, ''))) ?? false;
 
 /** `/api` and `/apis`, in the aggregated form for clients that prefer it (KEP-3352). */
-function sendDiscovery(parts: RouteParts, exchange: Exchange, root: 'api' | 'apis'): void {
+function sendDiscovery(parts: DocumentParts, exchange: Exchange, root: 'api' | 'apis'): void {
   const { documents, dialect } = parts;
   const group = dialect.group('apidiscovery');
   if (!prefersAggregated(exchange.header('accept') ?? '', group)) {
     sendDocument(parts, exchange, root === 'api' ? documents.coreVersions() : documents.groupList());
     return;
   }
-  const document = documents.aggregated(root);
-  if (notModified(exchange, document)) return;
   const contentType = `application/json;g=${group};v=v2;as=APIGroupDiscoveryList`;
-  sendBytes(exchange, { status: 200, contentType, body: document.json, compress: true });
+  sendForm(parts, exchange, { document: documents.aggregated(root), form: 'json', contentType });
 }
 
 /** True where the first type that this server has is the aggregated one. */
@@ -156,7 +167,7 @@ function prefersAggregated(accept: string, group: string): boolean {
 }
 
 /** A document whose hash is in its address never changes there. */
-function sendOpenapi(parts: RouteParts, exchange: Exchange, path: string): void {
+function sendOpenapi(parts: DocumentParts, exchange: Exchange, path: string): void {
   const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');
   const [group, version] = root === 'api' ? ['', rest[0]] : [rest[0] ?? '', rest[1]];
   const isPlace = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;
