@@ -20,6 +20,7 @@ import type { Random } from '../base/random.ts';
 import { WatchedFile } from '../base/watched-file.ts';
 import { loadCel } from '../cel/cel.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { ApiObject } from '../meta/api-object.ts';
 import type { ResourceRegistry } from '../registry/resource-registry.ts';
 import type { AuthorizationConfig } from './config.ts';
 import { followObjects } from './object-feed.ts';
@@ -50,8 +51,8 @@ export interface Authorization {
  * it should, or the file of the chain is wrong; the message names the flag and the file.
  */
 export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
-  const { config, dialect, resources, held } = parts;
-  const { index } = held.add(openRbac(resources, dialect));
+  const { config, held } = parts;
+  const { index } = held.add(openRbac(parts));
   const types = await typesAtStart(parts);
   const node = types.has('Node') ? openNodeAuthorizer(parts) : undefined;
   const chainParts = chainPartsOf(parts, {
@@ -89,17 +90,14 @@ async function named<T>(what: string, opening: Promise<T>): Promise<T> {
   }
 }
 
-function openNodeAuthorizer({ dialect, resources, held }: AuthorizationParts): NodeAuthorizer {
+function openNodeAuthorizer({ dialect, resources, logger, held }: AuthorizationParts): NodeAuthorizer {
   const graph = new NodeGraph(dialect);
   for (const { group, resource } of graphSources(dialect)) {
     const served = [...resources.all()].find(({ name }) => name.group === group && name.resource === resource);
     if (!served) continue;
-    held.add(
-      followObjects(served, {
-        put: (object) => graph.put(resource, object),
-        remove: (namespace, name) => graph.remove(resource, namespace, name),
-      }),
-    );
+    const put = (object: ApiObject): void => graph.put(resource, object);
+    const remove = (namespace: string, name: string): void => graph.remove(resource, namespace, name);
+    held.add(followObjects(served, { put, remove }, logger));
   }
   return new NodeAuthorizer(graph, dialect);
 }

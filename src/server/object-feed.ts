@@ -1,4 +1,5 @@
 import type { Closable } from '../base/disposable.ts';
+import type { Logger } from '../base/logger.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
 import { parseStored } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -6,7 +7,10 @@ import type { ServedResource } from '../registry/resource-registry.ts';
 
 /** What is kept up to date with the objects of one resource. */
 export interface ObjectFollower {
-  /** A new object, or the new state of one. It is the follower's own. */
+  /**
+   * A new object, or the new state of one. It is the follower's own. As it is stored: where it is not what its kind says,
+   * this throws, and the follower is told to forget it.
+   */
   put(object: ApiObject): void;
   /** `namespace` is '' for cluster-scoped objects. An object that is not known may be told too. */
   remove(namespace: string, name: string): void;
@@ -14,23 +18,26 @@ export interface ObjectFollower {
 
 /**
  * Tells a follower of all objects of a resource: of those that are there before it returns, then of every change, as soon as
- * the cache tells its watchers. An object that became unreadable is removed: what nobody can read grants nothing.
+ * the cache tells its watchers. An object that became unreadable is removed, and so is one that the follower cannot take: what
+ * nobody can read grants nothing, and must not keep the follower from what comes after it.
  */
-export function followObjects(served: ServedResource, follower: ObjectFollower): Closable {
-  return new ObjectFeed(served, follower);
+export function followObjects(served: ServedResource, follower: ObjectFollower, logger: Logger): Closable {
+  return new ObjectFeed(served, follower, logger);
 }
 
 class ObjectFeed implements Closable, WatchSink {
   readonly #served: ServedResource;
   readonly #follower: ObjectFollower;
+  readonly #logger: Logger;
   /** What the follower was told of, by key. */
   #known = new Map<string, CacheEntry>();
   #watcher: Watcher | undefined;
   #closed = false;
 
-  constructor(served: ServedResource, follower: ObjectFollower) {
+  constructor(served: ServedResource, follower: ObjectFollower, logger: Logger) {
     this.#served = served;
     this.#follower = follower;
+    this.#logger = logger;
     this.#start();
   }
 
@@ -51,7 +58,18 @@ class ObjectFeed implements Closable, WatchSink {
   }
 
   #put(entry: CacheEntry): void {
-    this.#follower.put(parseStored(entry.bytes) as ApiObject);
+    try {
+      this.#follower.put(parseStored(entry.bytes) as ApiObject);
+    } catch (error) {
+      const { key, revision, namespace, name } = entry;
+      const problem = error instanceof Error ? error.message : String(error);
+      this.#logger.error('a stored object is not what its kind says; it is left out of account', {
+        key,
+        revision,
+        problem,
+      });
+      this.#follower.remove(namespace, name);
+    }
   }
 
   event({ type, entry }: Parameters<WatchSink['event']>[0]): boolean {

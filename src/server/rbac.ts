@@ -3,9 +3,12 @@ import type { Authorizer } from '../authz/authorizer.ts';
 import { checkBindingEscalation, checkRoleEscalation, type EscalationPowers } from '../authz/rbac/escalation.ts';
 import { RbacIndex, type RbacKind } from '../authz/rbac/rbac-index.ts';
 import { type Closable, ClosableStack } from '../base/disposable.ts';
+import type { Logger } from '../base/logger.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { ApiObject } from '../meta/api-object.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
+import { decode } from '../schema/decode.ts';
 import { followObjects } from './object-feed.ts';
 
 /** The kinds that the index is made of, and how a write of one is guarded. Roles stand before what binds them. */
@@ -28,19 +31,31 @@ export function servedRbac(resources: ResourceRegistry, dialect: Dialect, kind: 
   throw new Error(`${kind} is not served`);
 }
 
+interface RbacParts {
+  readonly resources: ResourceRegistry;
+  readonly dialect: Dialect;
+  readonly logger: Logger;
+}
+
 /** The index of roles and bindings, in step with what is stored until it is closed. */
-export function openRbac(resources: ResourceRegistry, dialect: Dialect): { readonly index: RbacIndex } & Closable {
+export function openRbac({ resources, dialect, logger }: RbacParts): { readonly index: RbacIndex } & Closable {
   const index = new RbacIndex(rbacGroup(dialect));
   const feeds = new ClosableStack();
   for (const kind of rbacKinds) {
-    feeds.add(
-      followObjects(servedRbac(resources, dialect, kind), {
-        put: (object) => index.put(kind, object),
-        remove: (namespace, name) => index.remove(kind, namespace, name),
-      }),
-    );
+    const served = servedRbac(resources, dialect, kind);
+    const put = (object: ApiObject): void => index.put(kind, decoded(object, served));
+    const remove = (namespace: string, name: string): void => index.remove(kind, namespace, name);
+    feeds.add(followObjects(served, { put, remove }, logger));
   }
   return { index, close: () => feeds.close() };
+}
+
+/** Others may write to a store that several servers share: what is not of its type is no permission. */
+function decoded(object: ApiObject, { kind: { schema } }: ServedResource): ApiObject {
+  const { value, errors } = decode(schema, object);
+  const [error] = errors;
+  if (error) throw new Error(`${error.path}: expected ${error.expected}`);
+  return value as ApiObject;
 }
 
 /**
