@@ -11,12 +11,9 @@ export interface RequestHeaderNames {
   readonly extraPrefix: readonly string[];
 }
 
-/**
- * The names as `--requestheader-*-headers` give them, made ready. Throws a TypeError where one is empty or cannot be that
- * of a header.
- */
+/** The names as they are given, made ready. Throws a TypeError as `headerName` does. */
 export function requestHeaderNames(given: Partial<RequestHeaderNames>): RequestHeaderNames {
-  const clean = (names: readonly string[] = []): readonly string[] => names.map(cleanName);
+  const clean = (names: readonly string[] = []): readonly string[] => names.map(headerName);
   return {
     username: clean(given.username),
     uid: clean(given.uid),
@@ -28,7 +25,8 @@ export function requestHeaderNames(given: Partial<RequestHeaderNames>): RequestH
 /** RFC 9110 section 5.6.2. */
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
-function cleanName(given: string): string {
+/** A name as `--requestheader-*-headers` give it, made ready. Throws a TypeError where it cannot be that of a header. */
+export function headerName(given: string): string {
   const name = given.trim().toLowerCase();
   if (name === '') throw new TypeError('the name of a header is empty');
   if (!token.test(name)) throw new TypeError(`${JSON.stringify(given)} cannot be the name of a header`);

@@ -1,5 +1,5 @@
 import { authenticatorFromFlags, flagProblems, type OidcFlags } from '../authn/configuration/oidc-flags.ts';
-import { requestHeaderNames } from '../authn/identity-headers.ts';
+import { headerName } from '../authn/identity-headers.ts';
 import { readServiceAccountTokens } from '../authn/service-account/options.ts';
 import { parseTokenFile } from '../authn/static-token.ts';
 import type { FileContent } from '../base/watched-file.ts';
@@ -48,19 +48,19 @@ function readStaticTokens(values: ServerFlagValues): AuthenticationConfig['stati
 }
 
 /** The flags of authenticating proxies, which mean nothing without authorities. */
-const proxyFlags = {
-  'requestheader-username-headers': 'username',
-  'requestheader-uid-headers': 'uid',
-  'requestheader-group-headers': 'group',
-  'requestheader-extra-headers-prefix': 'extraPrefix',
-} as const;
+const proxyFlags = [
+  'requestheader-username-headers',
+  'requestheader-uid-headers',
+  'requestheader-group-headers',
+  'requestheader-extra-headers-prefix',
+  'requestheader-allowed-names',
+] as const;
 
 function readRequestHeader(values: ServerFlagValues): AuthenticationConfig['requestHeader'] {
   const authorities = readAuthorities(values, 'requestheader-client-ca-file');
-  const flags = Object.keys(proxyFlags) as (keyof typeof proxyFlags)[];
-  const given = [...flags, 'requestheader-allowed-names' as const].filter((flag) => values[flag].length > 0);
   if (!authorities) {
-    if (given.length > 0) throw new UsageError(`--${given[0]} needs --requestheader-client-ca-file`);
+    const given = proxyFlags.find((flag) => values[flag].length > 0);
+    if (given !== undefined) throw new UsageError(`--${given} needs --requestheader-client-ca-file`);
     return undefined;
   }
   if (values['requestheader-username-headers'].length === 0) {
@@ -69,14 +69,17 @@ function readRequestHeader(values: ServerFlagValues): AuthenticationConfig['requ
   if (values['requestheader-uid-headers'].length > 0 && !values['feature-gates'].RemoteRequestHeaderUID) {
     throw new UsageError('--requestheader-uid-headers needs --feature-gates=RemoteRequestHeaderUID=true');
   }
-  const names = flags.map((flag) => [
-    proxyFlags[flag],
-    named(flag, () => requestHeaderNames({ [proxyFlags[flag]]: values[flag] }))[proxyFlags[flag]],
-  ]);
+  const names = (flag: (typeof proxyFlags)[number]): readonly string[] =>
+    named(flag, () => values[flag].map(headerName));
   return {
     authorities,
     allowedNames: values['requestheader-allowed-names'],
-    names: Object.fromEntries(names),
+    names: {
+      username: names('requestheader-username-headers'),
+      uid: names('requestheader-uid-headers'),
+      group: names('requestheader-group-headers'),
+      extraPrefix: names('requestheader-extra-headers-prefix'),
+    },
   };
 }
 
