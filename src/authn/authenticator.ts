@@ -43,16 +43,13 @@ export interface TokenIdentity {
 }
 
 /** Tells whose a bearer token is. */
-export interface TokenAuthenticator {
+export interface TokenAuthenticator<Identity extends TokenIdentity = TokenIdentity> {
   /**
    * Undefined where the token is not of this kind. Throws, or rejects, where it is and does not hold; the error tells why
    * and never contains the token. `audiences`: the recipients on whose behalf is asked, of which one must be meant; for
    * requests those of the API server (`--api-audiences`), for a TokenReview those it names.
    */
-  authenticateToken(
-    token: string,
-    audiences: readonly string[],
-  ): TokenIdentity | undefined | Promise<TokenIdentity | undefined>;
+  authenticateToken(token: string, audiences: readonly string[]): Identity | undefined | Promise<Identity | undefined>;
 }
 
 /**

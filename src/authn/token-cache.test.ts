@@ -60,6 +60,20 @@ describe('a cache of tokens', () => {
     });
   }
 
+  it('asks again for what does not hold any more, and remembers the new answer', () => {
+    const held = new Set<TokenIdentity>();
+    const { asked, ask } = cache({ holds: (each) => held.has(each) });
+    const first = ask('known-a') as TokenIdentity;
+    held.add(first);
+    assert.equal(ask('known-a'), first);
+    held.clear();
+    const second = ask('known-a') as TokenIdentity;
+    assert.notEqual(second, first);
+    held.add(second);
+    assert.equal(ask('known-a'), second);
+    assert.equal(asked.length, 2);
+  });
+
   it('does not remember errors', async () => {
     const { asked, ask } = cache();
     for (let time = 0; time < 2; time++) {

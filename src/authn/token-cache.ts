@@ -6,7 +6,7 @@ import type { Random } from '../base/random.ts';
 import type { TokenAuthenticator, TokenIdentity } from './authenticator.ts';
 import { BoundedEntries } from './bounded-entries.ts';
 
-export interface TokenCacheOptions {
+export interface TokenCacheOptions<Identity extends TokenIdentity = TokenIdentity> {
   readonly clock: Clock;
   readonly random: Random;
   /** How long it is remembered whose a token is; 0: not at all. Milliseconds. */
@@ -15,6 +15,8 @@ export interface TokenCacheOptions {
   readonly failureMs: number;
   /** Known tokens that are remembered, and as many unknown ones; the oldest go first. */
   readonly entriesMax?: number;
+  /** Whether something that is remembered is still so; asked each time, and quick. Absent: always. */
+  readonly holds?: (identity: Identity) => boolean;
   readonly counts?: TokenCacheCounts;
 }
 
@@ -23,32 +25,35 @@ export interface TokenCacheOptions {
  * Equal questions at one time are asked once. Errors are not remembered: who failed may do better the next time. What is
  * remembered is answered synchronously.
  */
-export function cachedTokens(inner: TokenAuthenticator, options: TokenCacheOptions): TokenAuthenticator {
+export function cachedTokens<Identity extends TokenIdentity>(
+  inner: TokenAuthenticator<Identity>,
+  options: TokenCacheOptions<Identity>,
+): TokenAuthenticator<Identity> {
   return new TokenCache(inner, options);
 }
 
-type Answer = TokenIdentity | undefined;
-
-class TokenCache implements TokenAuthenticator {
-  readonly #inner: TokenAuthenticator;
+class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<Identity> {
+  readonly #inner: TokenAuthenticator<Identity>;
   readonly #clock: Clock;
   readonly #successMs: number;
   readonly #failureMs: number;
+  readonly #holds: (identity: Identity) => boolean;
   readonly #counts: TokenCacheCounts;
   readonly #secret: string;
-  readonly #known: BoundedEntries<TokenIdentity>;
+  readonly #known: BoundedEntries<Identity>;
   /** Apart from the known ones, which floods of made-up tokens must not push out. */
   readonly #unknown: BoundedEntries<undefined>;
-  readonly #asked = new Map<string, Promise<Answer>>();
+  readonly #asked = new Map<string, Promise<Identity | undefined>>();
   /** Of what is hashed, by the audiences: as secret as the secret, always of one length, and short for speed. */
   readonly #prefixes = new WeakMap<readonly string[], string>();
 
-  constructor(inner: TokenAuthenticator, options: TokenCacheOptions) {
+  constructor(inner: TokenAuthenticator<Identity>, options: TokenCacheOptions<Identity>) {
     const { clock, random, successMs, failureMs, entriesMax = limits.tokenCacheEntriesMax } = options;
     this.#inner = inner;
     this.#clock = clock;
     this.#successMs = successMs;
     this.#failureMs = failureMs;
+    this.#holds = options.holds ?? (() => true);
     this.#counts = options.counts ?? noCounts();
     this.#secret = Buffer.from(random.bytes(secretBytes)).toString('base64');
     const max = { entries: entriesMax, weight: limits.tokenCacheTextMax };
@@ -56,15 +61,15 @@ class TokenCache implements TokenAuthenticator {
     this.#unknown = new BoundedEntries(max);
   }
 
-  authenticateToken(token: string, audiences: readonly string[]): Answer | Promise<Answer> {
+  authenticateToken(token: string, audiences: readonly string[]): Identity | undefined | Promise<Identity | undefined> {
     // Lone surrogates are all the same to the hash, and stand in no token that a header can carry.
     if (!token.isWellFormed()) return this.#inner.authenticateToken(token, audiences);
     const key = this.#key(token, audiences);
     const now = this.#clock.monotonic();
-    const entry = this.#known.get(key, now) ?? this.#unknown.get(key, now);
-    if (entry) {
+    const known = this.#known.get(key, now)?.value;
+    if (known ? this.#holds(known) : this.#unknown.get(key, now)) {
       this.#counts.hits += 1;
-      return entry.value;
+      return known;
     }
     this.#counts.misses += 1;
     return this.#asked.get(key) ?? this.#ask(key, token, audiences);
@@ -79,7 +84,7 @@ class TokenCache implements TokenAuthenticator {
     return hash('sha256', prefix + token, 'base64');
   }
 
-  #ask(key: string, token: string, audiences: readonly string[]): Answer | Promise<Answer> {
+  #ask(key: string, token: string, audiences: readonly string[]): Identity | undefined | Promise<Identity | undefined> {
     const answer = this.#inner.authenticateToken(token, audiences);
     if (!(answer instanceof Promise)) {
       this.#keep(key, answer);
@@ -91,7 +96,7 @@ class TokenCache implements TokenAuthenticator {
     return kept;
   }
 
-  async #settle(key: string, answer: Promise<Answer>): Promise<Answer> {
+  async #settle(key: string, answer: Promise<Identity | undefined>): Promise<Identity | undefined> {
     try {
       const identity = await answer;
       this.#keep(key, identity);
@@ -106,7 +111,7 @@ class TokenCache implements TokenAuthenticator {
     }
   }
 
-  #keep(key: string, identity: Answer): void {
+  #keep(key: string, identity: Identity | undefined): void {
     const now = this.#clock.monotonic();
     if (!identity) {
       if (this.#failureMs > 0) this.#unknown.set(key, { value: undefined, until: now + this.#failureMs, weight: 0 });

@@ -101,16 +101,8 @@ function timesOf(jwt: Jwt) {
   }
 }
 
-/** Whether the end of a token has passed, or cannot be told. */
-export function hasExpired(jwt: Jwt, nowMs: number): boolean {
-  try {
-    const { expires } = readTimes(jwt);
-    return expires === undefined || timeProblem({ expires }, nowMs, 0) !== undefined;
-  } catch {
-    // Not a number: what verifies the token says so.
-    return true;
-  }
-}
+/** The last moment of a token that has been verified, in Unix milliseconds. */
+export const lastMoment = (jwt: Jwt): number => (timesOf(jwt).expires ?? Number.NEGATIVE_INFINITY) * 1000;
 
 function checkAudience({ claims }: Jwt, accepted: readonly string[]): void {
   const claim = getOwn(claims, 'aud');

@@ -3,12 +3,12 @@ import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
-import type { TokenAuthenticator, TokenIdentity } from '../authenticator.ts';
-import { type Jwt, type JwtFields, unverifiedJwt } from '../jwt.ts';
-import { cachedTokens, type TokenCacheCounts } from '../token-cache.ts';
+import type { TokenIdentity } from '../authenticator.ts';
+import type { Jwt, JwtFields } from '../jwt.ts';
+import type { TokenCacheCounts } from '../token-cache.ts';
 import { discoveryAddress, readKeysAddress } from './discovery.ts';
 import { DistributedClaims } from './distributed-claims.ts';
-import { hasExpired, type IdTokenRules, verifyIdToken } from './id-token.ts';
+import { type IdTokenRules, lastMoment, verifyIdToken } from './id-token.ts';
 import type { JwtAuthenticator, TokenIssuer } from './jwt-authenticator.ts';
 import { type KeySet, readKeySet } from './key-set.ts';
 import { KeySource } from './key-source.ts';
@@ -24,6 +24,18 @@ export interface OidcContext {
   readonly tokenCacheCounts?: TokenCacheCounts;
 }
 
+/** Whose a token is, for as long as it is good. */
+export interface IdTokenIdentity extends TokenIdentity {
+  /** False once the token has ended, or the keys are others than those that it was verified by. */
+  readonly holds: () => boolean;
+}
+
+/** What a token says, its distributed claims too. */
+interface Verified {
+  readonly claims: JwtFields;
+  readonly holds: () => boolean;
+}
+
 /** One provider: its keys, and whose its tokens are. Fetches the keys from when it is made, in the background. */
 export class OidcProvider implements Closable {
   readonly #settings: JwtAuthenticator;
@@ -32,9 +44,6 @@ export class OidcProvider implements Closable {
   readonly #connection: ProviderConnection;
   readonly #keys: KeySource;
   readonly #distributed: DistributedClaims;
-  /** Of tokens that were verified with `#cachedWith`. */
-  #cache: TokenAuthenticator;
-  #cachedWith: KeySet | undefined;
 
   /** Throws where the authorities of the issuer cannot be read. */
   constructor(settings: JwtAuthenticator, context: OidcContext) {
@@ -52,7 +61,6 @@ export class OidcProvider implements Closable {
       keys: this.#keys,
       keysOf: (url) => this.#keysOf({ url }),
     });
-    this.#cache = this.#newCache();
   }
 
   get issuer(): string {
@@ -69,51 +77,41 @@ export class OidcProvider implements Closable {
     return this.#keys.problem;
   }
 
-  /** Whose the token is, which claims to be of this issuer. Throws, or rejects with, an error that tells why not. */
-  authenticate(token: string, jwt: Jwt): TokenIdentity | undefined | Promise<TokenIdentity | undefined> {
-    if (this.#keys.keys !== this.#cachedWith) {
-      this.#cachedWith = this.#keys.keys;
-      this.#cache = this.#newCache();
-    }
-    // A cache does not know when the token ends.
-    return hasExpired(jwt, this.#context.clock.now()) ? this.#identify(jwt) : this.#cache.authenticateToken(token, []);
-  }
-
-  #newCache(): TokenAuthenticator {
-    const { clock, random, tokenCacheCounts: counts } = this.#context;
-    return cachedTokens(
-      { authenticateToken: (token) => this.#identifyToken(token) },
-      { clock, random, successMs: limits.oidcTokenKeptMs, failureMs: 0, ...(counts && { counts }) },
-    );
-  }
-
-  #identifyToken(token: string): TokenIdentity | undefined | Promise<TokenIdentity> {
-    const jwt = unverifiedJwt(token);
-    return jwt && this.#identify(jwt);
-  }
-
-  /** Stays synchronous as long as nothing has to be fetched. */
-  #identify(jwt: Jwt): TokenIdentity | Promise<TokenIdentity> {
+  /**
+   * Whose the token is, which claims to be of this issuer. Throws, or rejects with, an error that tells why not. Stays
+   * synchronous as long as nothing has to be fetched.
+   */
+  authenticate(jwt: Jwt): IdTokenIdentity | Promise<IdTokenIdentity> {
     const { clock, metrics } = this.#context;
     const start = clock.monotonic();
     const report = (result: 'success' | 'failure') =>
       metrics.verified(this.issuer, result, (clock.monotonic() - start) / 1000);
-    const succeed = (claims: JwtFields): TokenIdentity => {
-      const identity = { user: this.#settings.identify(claims) };
+    const succeed = ({ claims, holds }: Verified): IdTokenIdentity => {
+      const user = this.#settings.identify(claims);
       report('success');
-      return identity;
+      return { user, holds };
     };
     const fail = (error: unknown): never => {
       report('failure');
       throw error;
     };
     try {
-      const verified = verifyIdToken(jwt, this.#keys, this.#rules, clock.now());
-      const claims = verified ? verified.then(() => this.#allClaims(jwt)) : this.#allClaims(jwt);
-      return claims instanceof Promise ? claims.then(succeed).catch(fail) : succeed(claims);
+      const verifying = verifyIdToken(jwt, this.#keys, this.#rules, clock.now());
+      const verified = verifying ? verifying.then(() => this.#verified(jwt)) : this.#verified(jwt);
+      return verified instanceof Promise ? verified.then(succeed).catch(fail) : succeed(verified);
     } catch (error) {
       return fail(error);
     }
+  }
+
+  /** Of a token that the keys of now have just verified. */
+  #verified(jwt: Jwt): Verified | Promise<Verified> {
+    const { clock } = this.#context;
+    const { keys } = this.#keys;
+    const end = lastMoment(jwt);
+    const holds = (): boolean => this.#keys.keys === keys && clock.now() <= end;
+    const claims = this.#allClaims(jwt);
+    return claims instanceof Promise ? claims.then((all) => ({ claims: all, holds })) : { claims, holds };
   }
 
   #allClaims({ claims }: Jwt): JwtFields | Promise<JwtFields> {

@@ -1,15 +1,23 @@
 import type { Closable } from '../../base/disposable.ts';
 import { ClosableStack } from '../../base/disposable.ts';
-import type { TokenIdentity } from '../authenticator.ts';
+import { limits } from '../../base/limits.ts';
+import type { TokenAuthenticator } from '../authenticator.ts';
 import { unverifiedJwt } from '../jwt.ts';
+import { cachedTokens } from '../token-cache.ts';
 import { claimedIssuer } from './id-token.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
-import { type OidcContext, OidcProvider } from './oidc-provider.ts';
+import { type IdTokenIdentity, type OidcContext, OidcProvider } from './oidc-provider.ts';
+
+type Answer = IdTokenIdentity | undefined | Promise<IdTokenIdentity | undefined>;
+
+/** The audiences of these tokens are those of the configuration, whoever asks. */
+const noAudiences: readonly string[] = [];
 
 /** The providers of one configuration, each with an issuer of its own. */
 export class ProviderSet implements Closable {
   readonly #providers = new Map<string, OidcProvider>();
   readonly #held = new ClosableStack();
+  readonly #cache: TokenAuthenticator<IdTokenIdentity>;
   #pending = 0;
   #retired = false;
 
@@ -24,6 +32,17 @@ export class ProviderSet implements Closable {
       this.close();
       throw error;
     }
+    const { clock, random, tokenCacheCounts: counts } = context;
+    this.#cache = cachedTokens<IdTokenIdentity>(
+      { authenticateToken: (token) => this.#identify(token) },
+      {
+        ...{ clock, random, successMs: limits.oidcTokenKeptMs },
+        // Of tokens of other issuers: those that do not hold are errors, which are not remembered.
+        failureMs: limits.oidcTokenKeptMs,
+        holds: (identity) => identity.holds(),
+        ...(counts && { counts }),
+      },
+    );
   }
 
   /** Resolves when all providers were reached. */
@@ -39,14 +58,17 @@ export class ProviderSet implements Closable {
   }
 
   /** Undefined where the token is of none of them. Costs no more than taking it apart then. */
-  authenticateToken(token: string): TokenIdentity | undefined | Promise<TokenIdentity | undefined> {
-    if (this.#providers.size === 0) return undefined;
+  authenticateToken(token: string): Answer {
+    if (this.#providers.size === 0 || !token.includes('.')) return undefined;
+    const answer = this.#cache.authenticateToken(token, noAudiences);
+    return answer instanceof Promise ? this.#until(answer) : answer;
+  }
+
+  #identify(token: string): Answer {
     const jwt = unverifiedJwt(token);
     const issuer = jwt && claimedIssuer(jwt);
     const provider = issuer === undefined ? undefined : this.#providers.get(issuer);
-    if (!jwt || !provider) return undefined;
-    const answer = provider.authenticate(token, jwt);
-    return answer instanceof Promise ? this.#until(answer) : answer;
+    return provider && jwt && provider.authenticate(jwt);
   }
 
   async #until<T>(answer: Promise<T>): Promise<T> {

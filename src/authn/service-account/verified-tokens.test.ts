@@ -17,6 +17,16 @@ class CountingMap extends Map<string, TokenKey> {
   }
 }
 
+/** Counts the issuers that are looked up: as many as tokens are taken apart. */
+class CountingSet extends Set<string> {
+  count = 0;
+
+  override has(issuer: string): boolean {
+    this.count++;
+    return super.has(issuer);
+  }
+}
+
 function setUp() {
   const { issuer, keys } = new TokenHarness();
   const byId = new CountingMap(keys.byId);
@@ -57,6 +67,28 @@ test('forged tokens are remembered apart, and drive out no good one', () => {
   assert.equal(byId.count, 5);
   tokens.verify(good);
   assert.equal(byId.count, 5);
+});
+
+test('tokens of other issuers are taken apart once, whatever keys come', () => {
+  const { issuer, keys } = new TokenHarness();
+  const issuers = new CountingSet(['https://other.example.com']);
+  let current = keySet(keys.all);
+  const tokens = new VerifiedTokens({
+    keys: () => current,
+    issuers,
+    dialect: orch,
+    clock: new ManualClock(),
+    verifiedMax: 2,
+  });
+  const account = { namespace: 'team', name: 'alice', uid: 'uid-alice' };
+  const make = () => issuer.issue({ account, audiences: ['a'], lifetimeSeconds: 600 }).token;
+  const [one, two, three] = [make(), make(), make()];
+  for (const token of [one, two, one, two]) assert.equal(tokens.verify(token), undefined);
+  current = keySet(keys.all);
+  for (const token of [one, two, three, two, three]) assert.equal(tokens.verify(token), undefined);
+  assert.equal(issuers.count, 3);
+  tokens.verify(one);
+  assert.equal(issuers.count, 4);
 });
 
 test('tokens that are long are few', () => {

@@ -24,7 +24,7 @@ export interface VerifiedTokensOptions {
   readonly issuers: ReadonlySet<string>;
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** Tokens that are kept of each sort. */
+  /** Tokens that are kept of each sort; of those of other issuers as many as of good ones. */
   readonly verifiedMax?: number;
   readonly forgedMax?: number;
 }
@@ -32,13 +32,15 @@ export interface VerifiedTokensOptions {
 /**
  * Verifies tokens, each once: what can never change of a token is kept by its hash, the token itself is not. Tokens that do
  * not hold are kept apart and for a short time only, so that a flood of them neither costs a verification each nor drives
- * out the good ones. Whenever a key changes, all is forgotten.
+ * out the good ones. Whenever a key changes, all that was verified is forgotten.
  */
 export class VerifiedTokens {
   readonly #options: VerifiedTokensOptions;
   readonly #verified: BoundedEntries<VerifiedToken>;
   /** What is wrong with them. */
   readonly #forged: BoundedEntries<string>;
+  /** Tokens of other issuers, which others look at: not to be taken apart here each time. */
+  readonly #foreign: BoundedEntries<undefined>;
   #keys: TokenKeySet;
 
   constructor(options: VerifiedTokensOptions) {
@@ -46,6 +48,7 @@ export class VerifiedTokens {
     this.#options = options;
     this.#verified = new BoundedEntries({ entries: verifiedMax, weight: limits.tokenCacheTextMax });
     this.#forged = new BoundedEntries({ entries: forgedMax, weight: limits.tokenCacheTextMax });
+    this.#foreign = new BoundedEntries({ entries: verifiedMax, weight: limits.tokenCacheTextMax });
     this.#keys = options.keys();
   }
 
@@ -59,6 +62,7 @@ export class VerifiedTokens {
     if (known) return known.value;
     const forged = this.#forged.get(digest, now);
     if (forged) throw new Error(forged.value);
+    if (this.#foreign.get(digest, now)) return undefined;
     return this.#verifyFirst(token, digest);
   }
 
@@ -74,7 +78,11 @@ export class VerifiedTokens {
     const { issuers, dialect, clock } = this.#options;
     const jwt = unverifiedJwt(token);
     const kind = jwt && kindOfToken(jwt, issuers, dialect);
-    if (!jwt || !kind) return undefined;
+    if (!jwt || !kind) {
+      // Whatever keys come, it stays what it is.
+      this.#foreign.set(digest, { value: undefined, until: Number.POSITIVE_INFINITY, weight: 0 });
+      return undefined;
+    }
     try {
       verifySignature(jwt, this.#keys);
       const claims = readClaims(jwt, kind, dialect);
