@@ -52,16 +52,16 @@ export interface ObjectExpiryOptions extends ExpiryParts {
  * time, and up to two steps longer.
  *
  * When an object was written follows from its revision, which was there at a step or was not: nothing is kept of single
- * objects. What is older than the start is judged by its own times, and where it has none, or such as a client forged, as no
- * younger than the start. Of several servers on one store each does this; a removal names the revision that was looked
- * at, so that an object that was written meanwhile stays.
+ * objects. What is older than the start is judged by its own times; it counts from the start where these are missing, or
+ * where a client gave it false ones that are later. Of several servers on one store each does this; a removal names the
+ * revision that was looked at, so that an object that was written meanwhile stays.
  */
 export class ObjectExpiry implements Closable {
   readonly #options: ObjectExpiryOptions;
   readonly #ages: RevisionAges;
   /** What the cache began with. */
-  readonly #start: { readonly revision: Revision; readonly atMs: number };
-  /** When objects from before the start were written, on the monotonic clock: each is parsed once. */
+  readonly #startRevision: Revision;
+  /** When objects from before the start were written, by their own times, on the monotonic clock: each is parsed once. */
   readonly #writtenMs = new WeakMap<CacheEntry, number>();
   /** What was written up to this revision has expired. */
   #expired: Revision = 0;
@@ -72,8 +72,8 @@ export class ObjectExpiry implements Closable {
     const { cache, clock } = options;
     this.#options = options;
     this.#ages = new RevisionAges(clock);
-    this.#start = { revision: cache.revision, atMs: clock.monotonic() };
-    this.#ages.see(this.#start.revision);
+    this.#startRevision = cache.revision;
+    this.#ages.see(this.#startRevision);
     this.#schedule();
   }
 
@@ -123,7 +123,7 @@ export class ObjectExpiry implements Closable {
 
   #isExpired(entry: CacheEntry): boolean {
     if (entry.revision <= this.#expired) return true;
-    if (entry.revision > this.#start.revision) return false;
+    if (entry.revision > this.#startRevision) return false;
     return this.#writtenBeforeStart(entry) + this.#options.timeToLiveMs <= this.#options.clock.monotonic();
   }
 
@@ -132,7 +132,7 @@ export class ObjectExpiry implements Closable {
     if (known !== undefined) return known;
     const { clock } = this.#options;
     const ageMs = clock.now() - lastTimeOf(entry);
-    const writtenMs = Math.min(clock.monotonic() - ageMs, this.#start.atMs);
+    const writtenMs = clock.monotonic() - ageMs;
     this.#writtenMs.set(entry, writtenMs);
     return writtenMs;
   }
