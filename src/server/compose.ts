@@ -131,6 +131,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     await createNamespaces(registry, find(resources, '', 'v1', 'namespaces'), dialect);
     await ensureDefaultPolicy({
       dialect,
+      logger,
       client: ownClient,
       fresh: () => cache.fresh(),
       servedAs: (kind) => servedRbac(resources, dialect, kind),
