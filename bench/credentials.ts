@@ -1,9 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestProvider } from '../src/authn/oidc/provider-fixture.ts';
-import { forClients, type MadeCertificate, makeCertificate } from '../src/pki/certificate-fixture.ts';
 import { accountName, accountToken, create, makeBootstrapToken, namespace, secretToken } from './api-objects.ts';
-import type { ConnectOptions } from './http2-client.ts';
+import { ClientAuthority, type ClientPair } from './client-authority.ts';
 import type { Product } from './product.ts';
 import { TokenWebhook } from './token-webhook.ts';
 import type { Workspace } from './workspace.ts';
@@ -16,7 +15,7 @@ const bootstrapToken = { id: 'abcdef', secret: '0123456789abcdef' };
 export interface Credential {
   readonly name: string;
   readonly username: string;
-  readonly pair: Pick<ConnectOptions, 'cert' | 'key'>;
+  readonly pair: ClientPair;
   readonly headers: Readonly<Record<string, string>>;
   /** What is said of it is remembered for a while. */
   readonly cached: boolean;
@@ -25,20 +24,21 @@ export interface Credential {
 /** Everything that all authenticators need (spec section 5), beside the product: a provider, a webhook, files. */
 export class CredentialSources implements AsyncDisposable {
   readonly #directory: string;
-  readonly #users = makeCertificate({ name: 'users', authority: true });
-  readonly #proxies = makeCertificate({ name: 'proxies', authority: true });
+  readonly #users: ClientAuthority;
+  readonly #proxies: ClientAuthority;
   readonly #provider: TestProvider;
   readonly #webhook: TokenWebhook;
 
   private constructor(directory: string, provider: TestProvider, webhook: TokenWebhook) {
     this.#directory = directory;
+    this.#users = new ClientAuthority(directory, 'users');
+    this.#proxies = new ClientAuthority(directory, 'proxies');
     this.#provider = provider;
     this.#webhook = webhook;
   }
 
   static async start(workspace: Workspace): Promise<CredentialSources> {
     const directory = workspace.freshPath('credentials');
-    mkdirSync(directory, { mode: 0o700 });
     const webhook = await TokenWebhook.start({ token: webhookToken, username: 'wanda' });
     return new CredentialSources(directory, await TestProvider.start(), webhook);
   }
@@ -47,8 +47,8 @@ export class CredentialSources implements AsyncDisposable {
   flags(): readonly string[] {
     return [
       `--token-auth-file=${this.#file('tokens.csv', `${staticToken},stan,,\n`)}`,
-      `--client-ca-file=${this.#file('users.crt', this.#users.cert)}`,
-      `--requestheader-client-ca-file=${this.#file('proxies.crt', this.#proxies.cert)}`,
+      `--client-ca-file=${this.#users.file}`,
+      `--requestheader-client-ca-file=${this.#proxies.file}`,
       '--requestheader-username-headers=X-Remote-User',
       '--requestheader-group-headers=X-Remote-Group',
       '--enable-bootstrap-token-auth',
@@ -73,8 +73,8 @@ export class CredentialSources implements AsyncDisposable {
     const accountUser = `system:serviceaccount:${namespace}:${accountName}`;
     await create(api, `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: accountName } });
     await makeBootstrapToken(api, bootstrapToken.id, bootstrapToken.secret);
-    const user = pairOf(makeCertificate({ name: 'carol', uses: [forClients], issuer: this.#users }));
-    const proxy = pairOf(makeCertificate({ name: 'proxy', uses: [forClients], issuer: this.#proxies }));
+    const user = this.#users.issue('carol');
+    const proxy = this.#proxies.issue('proxy');
     const remote = { 'x-remote-user': 'paul', 'x-remote-group': 'proxied' };
     return [
       { name: 'client certificate', username: 'carol', pair: user, headers: {}, cached: false },
@@ -103,11 +103,6 @@ export class CredentialSources implements AsyncDisposable {
     await Promise.all([this.#provider[Symbol.asyncDispose](), this.#webhook[Symbol.asyncDispose]()]);
   }
 }
-
-const pairOf = ({ cert, key }: MadeCertificate): Credential['pair'] => ({
-  cert: Buffer.from(cert),
-  key: Buffer.from(key),
-});
 
 const bearer = (name: string, username: string, token: string): Credential => ({
   name,

@@ -9,6 +9,7 @@ import { Product } from './product.ts';
 import { isMet, type Row, textTable } from './report.ts';
 import { fullScale, quickScale, sizes } from './scale.ts';
 import type { BenchContext, Scenario } from './scenario.ts';
+import { authorization } from './scenarios/authorization.ts';
 import { credentials } from './scenarios/credentials.ts';
 import { get } from './scenarios/get.ts';
 import { list } from './scenarios/list.ts';
@@ -22,7 +23,7 @@ import { Workspace } from './workspace.ts';
 
 const root = resolve(import.meta.dirname, '..');
 /** Starts go first, while nothing else runs. */
-const scenarios: readonly Scenario[] = [start, memory, get, credentials, reviews, write, watch, list];
+const scenarios: readonly Scenario[] = [start, memory, get, credentials, reviews, authorization, write, watch, list];
 /** The whole run ends by then, whatever hangs. */
 const runMsMax = 360_000;
 

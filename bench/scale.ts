@@ -41,4 +41,7 @@ export const sizes = {
   objectBytes: 1024,
   watchers: 1_000,
   writers: 64,
+  /** Namespaces, and in each of them roles and as many bindings. */
+  roleNamespaces: 100,
+  rolesPerNamespace: 100,
 } as const;
