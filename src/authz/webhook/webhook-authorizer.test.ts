@@ -446,6 +446,8 @@ describe('match conditions', () => {
     selects: () => false,
     selectsField: () => false,
   });
+  const isPath = ({ request }: Parameters<CelProgram['evaluate']>[0]): boolean =>
+    Object.hasOwn(request as object, 'nonResourceAttributes');
   const yes = condition(() => true);
   const no = condition(() => false);
   const broken = condition(() => {
@@ -481,6 +483,19 @@ describe('match conditions', () => {
       });
     }
   }
+
+  it('that fail are logged from time to time, apart from the webhook itself', async () => {
+    const { authorizer, clock, logged } = open(() => connectionError('ECONNREFUSED'), {
+      conditions: new MatchConditions([condition((request) => (isPath(request) ? broken.evaluate(request) : true))]),
+    });
+    await decided(clock, authorizer.authorize(pods, jane));
+    for (let times = 0; times < 3; times++) authorizer.authorize(readQuestion('get /x'), jane);
+    const fails = 'match conditions of an authorization webhook fail: match condition 0 failed: no such key: a';
+    assert.deepEqual(logged.slice(1), [fails]);
+    clock.advance(limits.authorizationFailureReportMs);
+    authorizer.authorize(readQuestion('get /x'), jane);
+    assert.deepEqual(logged.slice(1), [fails, fails]);
+  });
 
   it('are asked before what is remembered', async () => {
     let holds = true;

@@ -52,8 +52,8 @@ export class WebhookAuthorizer implements Authorizer, Closable {
   readonly #refused: ExpiringAnswers;
   readonly #asked = new Map<string, Promise<Decision>>();
   readonly #closed = new AbortController();
-  /** When a failure was last logged, monotonic; and whether that is all that the log says since. */
-  #reportedAt = Number.NEGATIVE_INFINITY;
+  /** When each problem was last logged, monotonic; and whether the log's last word is that the webhook fails. */
+  readonly #reportedAt = { webhook: Number.NEGATIVE_INFINITY, conditions: Number.NEGATIVE_INFINITY };
   #reportedDown = false;
 
   constructor(options: WebhookAuthorizerOptions) {
@@ -98,7 +98,7 @@ export class WebhookAuthorizer implements Authorizer, Closable {
         return noOpinion;
       case 'failed':
         metrics.conditionsFailed(name);
-        return this.#undecided(match.errors.join('; '));
+        return this.#conditionsFailed(match.errors.join('; '));
     }
   }
 
@@ -127,16 +127,28 @@ export class WebhookAuthorizer implements Authorizer, Closable {
     return this.#undecided(failure.message);
   }
 
-  /** A webhook that is down fails for every request: the log has it from time to time. */
-  #report(failure: WebhookFailure): void {
-    const { clock, logger, name, failurePolicy } = this.#options;
-    const now = clock.monotonic();
-    if (now - this.#reportedAt < limits.authorizationFailureReportMs) return;
-    this.#reportedAt = now;
+  #report({ message, cause }: WebhookFailure): void {
+    if (!this.#isReportDue('webhook')) return;
     this.#reportedDown = true;
-    const { message, cause } = failure;
+    const { logger, name, failurePolicy } = this.#options;
     const why = cause instanceof Error ? { cause: cause.message } : {};
     logger.error('an authorization webhook fails', { webhook: name, failurePolicy, problem: message, ...why });
+  }
+
+  #conditionsFailed(problem: string): Decision {
+    const { logger, name, failurePolicy } = this.#options;
+    if (this.#isReportDue('conditions')) {
+      logger.error('match conditions of an authorization webhook fail', { webhook: name, failurePolicy, problem });
+    }
+    return this.#undecided(problem);
+  }
+
+  /** What fails may fail for every request: the log has it from time to time. */
+  #isReportDue(what: 'webhook' | 'conditions'): boolean {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#reportedAt[what] < limits.authorizationFailureReportMs) return false;
+    this.#reportedAt[what] = now;
+    return true;
   }
 
   #answered(): void {
