@@ -166,6 +166,19 @@ describe('covers', () => {
     }
   });
 
+  test('who holds thousands of rules may give all of them on, one by one', () => {
+    const rules = Array.from({ length: 10_000 }, (_, i) => [
+      rule('get list watch', `r${i}`, { groups: ['example.org'] }),
+      rule('update', `r${i}/status`, { groups: ['example.org'] }),
+    ]);
+    const mine = rules.map(([own]) => own as PolicyRule);
+    assert.deepEqual(covers(mine, [...mine].reverse()), { missing: [], complete: true });
+    const statuses = rules.map(([, status]) => status as PolicyRule);
+    const all = [rule('update', '*/status', { groups: ['*'] })];
+    assert.deepEqual(covers([...mine, ...all], statuses), { missing: [], complete: true });
+    assert.equal(covers(mine, statuses.slice(0, 5)).missing.length, 5);
+  });
+
   test('what holds most is asked first', () => {
     const small = Array.from({ length: 2_000 }, (_, i) => rule('get', `r${i}`));
     const wanted = Array.from({ length: 2_000 }, (_, i) => rule('get list', `s${i}`));

@@ -18,10 +18,11 @@ export interface Coverage {
  * Several rules do not add up to a wildcard: who holds each verb does not hold `*`, which is also of verbs to come.
  */
 export function covers(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Coverage {
-  const owned = held.map(compileHeld).sort((a, b) => b.breadth - a.breadth);
+  const owned = new OwnedRules(held);
   const missing: PolicyRule[] = [];
   const effort: Effort = { left: limits.rbacCoverStepsMax };
-  const covered = (rule: PolicyRule): boolean => owned.some((owner) => ruleCovers(owner, rule, effort));
+  const covered = (rule: PolicyRule): boolean =>
+    owned.thatMayCover(rule).some((owner) => ruleCovers(owner, rule, effort));
   for (const rule of wanted) {
     if (covered(rule)) continue;
     for (const single of breakDown(rule)) {
@@ -49,6 +50,41 @@ interface HeldRule {
   readonly prefixes: readonly PathPattern[];
   /** How many wildcards there are: what holds most is asked first. */
   readonly breadth: number;
+}
+
+/** Held rules by what they are about, so that who holds thousands is not asked for each of them in turn. */
+class OwnedRules {
+  readonly #all: readonly HeldRule[];
+  readonly #byResource = new Map<string, HeldRule[]>();
+  readonly #withPaths: readonly HeldRule[];
+
+  constructor(held: readonly PolicyRule[]) {
+    this.#all = held.map(compileHeld).sort((a, b) => b.breadth - a.breadth);
+    for (const rule of this.#all) {
+      for (const resource of rule.resources) {
+        const others = this.#byResource.get(resource);
+        if (others) others.push(rule);
+        else this.#byResource.set(resource, [rule]);
+      }
+    }
+    this.#withPaths = this.#all.filter(({ paths }) => paths.size > 0);
+  }
+
+  /** All that can cover a rule, and some that can not: those that cover its first resource. */
+  thatMayCover({ resources = [], nonResourceURLs = [] }: PolicyRule): readonly HeldRule[] {
+    const [first] = resources;
+    if (first === undefined) return nonResourceURLs.length > 0 ? this.#withPaths : this.#all;
+    const own = this.#byResource.get(first);
+    const wider = widerThan(first).flatMap((resource) => this.#byResource.get(resource) ?? []);
+    return wider.length === 0 ? (own ?? []) : [...wider, ...(own ?? [])];
+  }
+}
+
+/** The wildcards that stand for a resource too. */
+function widerThan(resource: string): readonly string[] {
+  const slash = resource.indexOf('/');
+  const wildcards = slash < 0 ? [everything] : [everything, `${everything}${resource.slice(slash)}`];
+  return wildcards.filter((wildcard) => wildcard !== resource);
 }
 
 function compileHeld({
@@ -111,11 +147,8 @@ const holds = (held: ReadonlySet<string>, value: string): boolean => held.has(ev
 const holdsNames = (held: ReadonlySet<string> | undefined, wanted: readonly string[], effort: Effort): boolean =>
   held === undefined || (wanted.length > 0 && all(wanted, (name) => held.has(name), effort));
 
-function holdsResource(held: ReadonlySet<string>, resource: string): boolean {
-  if (holds(held, resource)) return true;
-  const slash = resource.indexOf('/');
-  return slash >= 0 && held.has(`${everything}${resource.slice(slash)}`);
-}
+const holdsResource = (held: ReadonlySet<string>, resource: string): boolean =>
+  held.has(resource) || widerThan(resource).some((wildcard) => held.has(wildcard));
 
 /** `/a/*` covers `/a/b` and `/a/b/*`, and so does `/a*`. */
 function holdsPath({ paths, prefixes }: HeldRule, path: string, effort: Effort): boolean {
