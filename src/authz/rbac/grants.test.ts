@@ -60,6 +60,17 @@ describe('answers that are kept', () => {
     assert.equal(ask(grants, 'secrets')?.name, 'x');
   });
 
+  test('one that is nearly as large as the budget is not kept, and pushes out nothing', () => {
+    const { budget, grants, ask } = make();
+    ask(grants, 'secrets');
+    const before = budget.kept;
+    const large = Array.from({ length: limits.rbacAnswersKept / 2 }, (_, i) => `n${i}`);
+    const other = new Grants(() => compileRole([rule('get', 'secrets', { names: ['a', ...large] })]), budget);
+    other.add(binding('y'));
+    for (let i = 0; i < 3; i++) assert.equal(ask(other, 'secrets')?.name, 'y');
+    assert.equal(budget.kept, before);
+  });
+
   test('long questions are answered and not kept', () => {
     const { budget, grants, ask } = make();
     assert.equal(ask(grants, 'x'.repeat(limits.rbacQuestionLengthKept + 1)), undefined);

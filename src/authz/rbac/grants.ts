@@ -141,7 +141,8 @@ export class Grants {
   }
 
   #keep<T>(answers: Map<string, T>, key: string, answer: T, weight: number): void {
-    if (key.length > limits.rbacQuestionLengthKept) return;
+    // One that takes much of the budget would push out everybody's answers, each time that it is asked.
+    if (key.length > limits.rbacQuestionLengthKept || weight > limits.rbacAnswersKept / 4) return;
     answers.set(key, answer);
     this.#taken += weight;
     this.#budget.take(this, weight);
