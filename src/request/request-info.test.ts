@@ -20,6 +20,27 @@ const rows: readonly Row[] = [
   ['GET', '/api/v1/configmaps?watch=false', { verb: 'list' }],
   ['GET', '/api/v1/namespaces/a/configmaps/x?watch=true', { verb: 'get' }],
   ['GET', '/api/v1/configmaps?watch=1&fieldSelector=metadata.name%3Dx', { verb: 'watch', name: 'x' }],
+  // What is not required to be the name is not taken for it.
+  ...[
+    ['metadata.name==x', 'x'],
+    ['a=b,metadata.name=x', 'x'],
+    [' metadata.name=x', 'x'],
+    [String.raw`metadata.name=x\,y`, 'x,y'],
+    ['metadata.name!=x', ''],
+    [String.raw`a!=b\,metadata.name=x`, ''],
+    [String.raw`a\,metadata.name=x`, ''],
+    ['ametadata.name=x', ''],
+    ['metadata.namespace=x', ''],
+    ['metadata.name=', ''],
+    ['metadata.name=x,a', ''],
+  ].map(
+    ([selector = '', name = '']): Row => [
+      'GET',
+      `/api/v1/configmaps?fieldSelector=${encodeURIComponent(selector)}`,
+      { verb: 'list', name },
+    ],
+  ),
+  ['DELETE', '/api/v1/configmaps?fieldSelector=metadata.name%3Dx', { verb: 'deletecollection', name: '' }],
   ['POST', '/api/v1/namespaces/a/configmaps', { verb: 'create' }],
   ['PUT', '/api/v1/namespaces/a/configmaps/x', { verb: 'update' }],
   ['PATCH', '/api/v1/namespaces/a/configmaps/x', { verb: 'patch' }],

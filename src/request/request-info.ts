@@ -1,4 +1,4 @@
-import { parseFieldSelector, parseLabelSelector, type Selector } from '../meta/selectors.ts';
+import { parseFieldSelector, parseLabelSelector, requiredValue, type Selector } from '../meta/selectors.ts';
 import { badRequest, noSuchPath } from '../meta/status-error.ts';
 
 export type ReadVerb = 'get' | 'list' | 'watch';
@@ -168,11 +168,14 @@ function collectionVerb(verb: ResourceVerb, query: URLSearchParams): ResourceVer
   return verb === 'list' && booleanParameter(query, 'watch') === true ? 'watch' : verb;
 }
 
-/** A collection request that selects one name is authorized as one for that name, as published servers do. */
+/**
+ * A collection request that selects one name is authorized as one for that name, as published servers do. Read as the verb
+ * reads it: by no other reader could the name be one that is not selected.
+ */
 function selectedName(query: URLSearchParams): string {
-  const selector = query.get('fieldSelector');
-  const match = selector === null ? null : /(?:^|,)metadata\.name==?([^,=!\\]+)(?:,|$)/.exec(selector);
-  return match?.[1] ?? '';
+  const text = query.get('fieldSelector');
+  if (!text?.includes('metadata.name')) return '';
+  return requiredValue(readable(text, parseFieldSelector) ?? [], 'metadata.name') ?? '';
 }
 
 /** `true`, `1` and a bare name are true, `false` and `0` false; undefined where the parameter is absent. */
