@@ -149,7 +149,7 @@ describe('a document', () => {
       const first = await get(target);
       const etag = String(first.headers['etag']);
       assert.match(etag, /^"[0-9A-F]{128}"$/);
-      for (const known of [etag, `W/${etag}`, `"other", ${etag}`]) {
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
         const again = await get(target, { 'if-none-match': known });
         assert.deepEqual([again.status, again.text, again.headers['etag']], [304, '', etag], known);
       }
@@ -158,6 +158,85 @@ describe('a document', () => {
       }
     });
   }
+});
+
+describe('the entity tag of a document', () => {
+  const forms: readonly Readonly<Record<string, string>>[] = [
+    {},
+    { 'accept-encoding': 'gzip' },
+    { 'user-agent': 'curl/8' },
+    { 'user-agent': 'curl/8', 'accept-encoding': 'gzip' },
+    { accept: 'application/yaml' },
+    { accept: 'application/yaml', 'accept-encoding': 'gzip' },
+    { accept: 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf' },
+    { accept: 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf', 'accept-encoding': 'gzip' },
+  ];
+
+  test('is of one format and coding (RFC 9110 section 8.8.3)', async () => {
+    const target = '/openapi/v3/apis/coordination.orch.io/v1';
+    const tags = await Promise.all(forms.map(async (headers) => String((await get(target, headers)).headers['etag'])));
+    assert.equal(new Set(tags).size, forms.length);
+    for (const [at, headers] of forms.entries()) {
+      for (const [of, tag] of tags.entries()) {
+        const again = await get(target, { ...headers, 'if-none-match': tag });
+        assert.equal(again.status, at === of ? 304 : 200, `${JSON.stringify(headers)} ${tag}`);
+        assert.equal(again.headers['vary'], 'accept, accept-encoding');
+      }
+    }
+  });
+
+  test('does not answer who takes no format that there is', async () => {
+    const etag = String((await get('/api')).headers['etag']);
+    await assert.rejects(
+      get('/api', { accept: 'image/png', 'if-none-match': etag }),
+      (error) => error instanceof StatusError && error.code === 406,
+    );
+  });
+});
+
+describe('OpenAPI in protobuf', () => {
+  const json = 'application/json';
+  for (const [version, target] of [
+    [2, '/openapi/v2'],
+    [3, '/openapi/v3/api/v1'],
+  ] as const) {
+    const protobuf = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
+    const old = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
+
+    for (const [accept, type] of [
+      ['', json],
+      ['*/*', json],
+      ['application/*', json],
+      [protobuf, protobuf],
+      [old, protobuf],
+      [`${json}, ${protobuf}`, json],
+      [`${protobuf}, ${json}`, protobuf],
+      [`${old}, ${json}`, protobuf],
+      [`${old};q=0.5, ${json}`, json],
+      [`application/test, ${old}`, protobuf],
+      [`application/test, */*`, json],
+    ] as const) {
+      test(`${target} for ${accept || 'no Accept'}: ${type}`, async () => {
+        const answer = await get(target, accept === '' ? {} : { accept });
+        assert.equal(answer.headers['content-type'], type);
+        assert.equal(answer.text.startsWith('{'), type === json);
+      });
+    }
+
+    const other = `application/com.github.proto-openapi.spec.v${version === 2 ? 3 : 2}.v1.0+protobuf`;
+    for (const accept of [other, 'application/test', 'application/vnd.orch.protobuf']) {
+      test(`${target} for ${accept}: none that there is`, async () => {
+        await assert.rejects(get(target, { accept }), (error) => error instanceof StatusError && error.code === 406);
+      });
+    }
+  }
+
+  test('is no format of other documents', async () => {
+    const accept = 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf';
+    for (const target of ['/api', '/openapi/v3', '/version']) {
+      await assert.rejects(get(target, { accept }), (error) => error instanceof StatusError && error.code === 406);
+    }
+  });
 });
 
 describe('the aggregated form', () => {

@@ -171,6 +171,7 @@ for (const [protocol, send] of Object.entries(protocols)) {
       ['a table', collection, as('Table')],
       ['discovery', '/api/v1', 'application/json'],
       ['OpenAPI', '/openapi/v2', 'application/json'],
+      ['OpenAPI in protobuf', '/openapi/v2', 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'],
     ] as const) {
       test(`${what} is compressed for who takes gzip, and for no one else`, async () => {
         const headers = { accept };
