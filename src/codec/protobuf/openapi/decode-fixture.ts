@@ -47,7 +47,7 @@ class Decoder {
 
   constructor(version: 2 | 3, met: Set<string>) {
     this.#met = met;
-    this.#descriptors = version === 2 ? openapiV2 : openapiV3;
+    this.#descriptors = version === 2 ? openapiV2() : openapiV3();
     this.#shapes = shapesOf[version];
   }
 

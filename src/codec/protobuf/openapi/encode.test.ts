@@ -9,8 +9,8 @@ import { openapiV2 } from './v2.ts';
 import { openapiV3 } from './v3.ts';
 
 for (const [version, document, bytes, descriptors] of [
-  [2, documentV2, bytesV2, openapiV2],
-  [3, documentV3, bytesV3, openapiV3],
+  [2, documentV2, bytesV2, openapiV2()],
+  [3, documentV3, bytesV3, openapiV3()],
 ] as const) {
   describe(`OpenAPI ${version} in protobuf`, () => {
     test('has the bytes of published servers', () => {

@@ -11,7 +11,7 @@ import { openapiV3 } from './v3.ts';
  * its type, unless it is in a list or one of several shapes.
  */
 export function encodeOpenapi(document: unknown, version: 2 | 3): Buffer {
-  encoders[version] ??= new Encoder(version === 2 ? openapiV2 : openapiV3);
+  encoders[version] ??= new Encoder(version === 2 ? openapiV2() : openapiV3());
   const writer = new WireWriter();
   encoders[version].write(writer, 'Document', document);
   return writer.finish();

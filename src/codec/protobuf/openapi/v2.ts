@@ -1,4 +1,4 @@
-import { type Choice, type Descriptors, type Fields, numbered, property } from './descriptor.ts';
+import { type Choice, type Descriptors, numbered, property } from './descriptor.ts';
 
 /** What headers, and parameters that are no body, say of their value. */
 const primitive = [
@@ -28,12 +28,6 @@ const parameter = [
   ['name', 'string'],
 ] as const;
 
-const plainParameter: Fields = { fields: numbered(1, ...parameter, ...primitive), extensions: 22 };
-const emptiableParameter: Fields = {
-  fields: numbered(1, ...parameter, ['allowEmptyValue', 'bool'], ...primitive),
-  extensions: 23,
-};
-
 const orReference =
   (type: string): Choice =>
   (value) =>
@@ -48,10 +42,10 @@ const by =
   };
 
 /**
- * Of package `openapi.v2`, by OpenAPIv2.proto of gnostic: every message that a document of an API server can have. Left
- * out is what none has: files, examples, tags and OAuth.
+ * Those of package `openapi.v2`, by OpenAPIv2.proto of gnostic: every message that a document of an API server can have.
+ * Left out is what none has: files, examples, tags and OAuth. A function, so that a start does not pay for them.
  */
-export const openapiV2: Descriptors = {
+export const openapiV2 = (): Descriptors => ({
   Document: {
     fields: numbered(
       1,
@@ -141,8 +135,13 @@ export const openapiV2: Descriptors = {
     query: [3, 'EmptiableParameter'],
     path: [4, 'PlainParameter'],
   }),
-  PlainParameter: plainParameter,
-  EmptiableParameter: emptiableParameter,
+  /** In a path or a header. */
+  PlainParameter: { fields: numbered(1, ...parameter, ...primitive), extensions: 22 },
+  /** In a query or a form. */
+  EmptiableParameter: {
+    fields: numbered(1, ...parameter, ['allowEmptyValue', 'bool'], ...primitive),
+    extensions: 23,
+  },
   PrimitivesItems: { fields: numbered(1, ...primitive), extensions: 18 },
 
   Responses: { fields: {}, extensions: 2, others: [1, 'ResponseValue'] },
@@ -217,4 +216,4 @@ export const openapiV2: Descriptors = {
     fields: numbered(1, ['type', 'string'], ['name', 'string'], ['in', 'string'], ['description', 'string']),
     extensions: 5,
   },
-};
+});
