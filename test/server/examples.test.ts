@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { kubectlMissing } from '../support/kubectl.ts';
+import { OrchProcess } from '../support/orch-process.ts';
+
+/** What `examples/` and the README show does what it shows. */
+
+const root = resolve(import.meta.dirname, '../..');
+const examples = readdirSync(join(root, 'examples'));
+
+const missing = (program: string, ...args: readonly string[]): string | undefined =>
+  spawnSync(program, args).error ? `${program} is not installed` : undefined;
+
+const skip = kubectlMissing ?? missing('openssl', 'version') ?? missing('curl', '--version');
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+}
+
+describe('the examples', { skip }, () => {
+  let server: OrchProcess;
+  let home: string;
+  before(async () => {
+    home = mkdtempSync(join(tmpdir(), 'orch-examples-'));
+    server = await OrchProcess.start();
+  });
+  after(async () => {
+    await server[Symbol.asyncDispose]();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  const run = (args: readonly string[], cwd = root): Promise<Outcome> =>
+    new Promise((resolve) => {
+      const env = { ...process.env, HOME: home, TMPDIR: home, KUBECONFIG: server.kubeconfig };
+      execFile('sh', args, { cwd, env, timeout: 120_000 }, (error, out, err) =>
+        resolve({ code: error ? Number(error.code ?? 1) : 0, out: out + err }),
+      );
+    });
+
+  for (const script of examples.filter((name) => name.endsWith('.sh'))) {
+    test(script, async () => {
+      const { code, out } = await run([join('examples', script)]);
+      assert.equal(code, 0, out);
+      assert.deepEqual(
+        readdirSync(home).filter((name) => name.startsWith('tmp.')),
+        [],
+        'it leaves nothing behind',
+      );
+    });
+  }
+
+  test('leave the server as it was', async () => {
+    for (const path of ['/api/v1/namespaces/default/configmaps', '/api/v1/namespaces/default/serviceaccounts']) {
+      const { json } = await server.get<{ readonly items: readonly { readonly metadata: { name: string } }[] }>(path);
+      assert.equal(json.items.length, 1, JSON.stringify(json.items.map(({ metadata: { name } }) => name)));
+    }
+  });
+
+  test('the commands of the README on users and permissions, word for word', async () => {
+    const folder = mkdtempSync(join(home, 'readme-'));
+    symlinkSync(server.dataDir, join(folder, '.orch'));
+    symlinkSync(join(root, 'examples'), join(folder, 'examples'));
+    const { code, out } = await run(['-euc', commandsAfter('robot').replaceAll(':6443/', `:${server.port}/`)], folder);
+    assert.equal(code, 0, out);
+    assert.match(out, /"kind": "ConfigMapList"/);
+  });
+});
+
+/** The indented block of the README that follows the first line with that word. */
+function commandsAfter(word: string): string {
+  const lines = readFileSync(join(root, 'README.md'), 'utf8').split('\n');
+  const from = lines.findIndex(
+    (line, at) => line.startsWith('    ') && lines.slice(0, at).some((one) => one.includes(word)),
+  );
+  const block = lines.slice(from);
+  return block.slice(0, block.indexOf('')).join('\n');
+}
+
+test('every example is listed', () => {
+  const list = readFileSync(join(root, 'examples/README.md'), 'utf8');
+  for (const name of examples.filter((each) => each !== 'README.md'))
+    assert.match(list, new RegExp(`^\\| \`${name}\` \\|`, 'm'));
+});
