@@ -10,18 +10,22 @@ import { named, readBundle, readBytes, usage } from './flag-files.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Who may come in, as the flags say; files that they name are read and checked. */
-export function readAuthentication(values: ServerFlagValues): AuthenticationConfig {
+/** Who may come in, as the flags say; files that they name are read and checked, those of token keys last. */
+export function readAuthentication(
+  values: ServerFlagValues,
+  readTokenKey: (path: string) => Buffer,
+): AuthenticationConfig {
   const clientAuthorities = readAuthorities(values, 'client-ca-file');
   const requestHeader = readRequestHeader(values);
-  const serviceAccounts = usage(() => readServiceAccountTokens(values, readBytes));
   const providers = readProviders(values);
   const tokenWebhook = readTokenWebhook(values);
+  const staticTokens = readStaticTokens(values);
+  const serviceAccounts = usage(() => readServiceAccountTokens(values, readTokenKey));
   const issuers = serviceAccounts?.apiAudiences ?? values['service-account-issuer'];
   return {
     ...(clientAuthorities && { clientAuthorities }),
     ...(requestHeader && { requestHeader }),
-    staticTokens: readStaticTokens(values),
+    staticTokens,
     ...(serviceAccounts && { serviceAccounts }),
     apiAudiences: values['api-audiences'].length > 0 ? values['api-audiences'] : issuers,
     bootstrapTokens: values['enable-bootstrap-token-auth'],

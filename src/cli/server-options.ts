@@ -9,7 +9,7 @@ import type { KeyPairPem, ServerConfig, StorageConfig } from '../server/config.t
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
 import type { Terminal } from './command.ts';
-import { named, readBundle } from './flag-files.ts';
+import { named, readBundle, readBytes } from './flag-files.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -25,21 +25,27 @@ export const serverLogger = (values: ServerFlagValues, format: 'json' | 'text', 
     write: terminal.err,
   });
 
-/** All of the configuration that follows from flags alone; files that they name are read and checked. */
+/**
+ * All of the configuration that follows from flags alone; files that they name are read and checked, those of token keys by
+ * `readTokenKey`. Directories are made last: what is wrong with the flags leaves nothing behind.
+ */
 export function readServerOptions(
   values: ServerFlagValues,
+  readTokenKey: (path: string) => Buffer = readBytes,
 ): Omit<ServerConfig, 'serving' | 'logger' | 'beforeReady' | 'controllers'> {
+  const authorization = readAuthorization(values);
+  const admissionPlugins = readAdmissionPlugins(values);
   return {
     dialect: dialects[values.dialect],
-    storage: readStorage(values),
     listen: { address: values['bind-address'], port: values['secure-port'] },
-    authentication: readAuthentication(values),
-    authorization: readAuthorization(values),
+    authorization,
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],
     timesToLiveMs: { event: values['event-ttl'] },
     features: values['feature-gates'],
-    admissionPlugins: readAdmissionPlugins(values),
+    admissionPlugins,
+    authentication: readAuthentication(values, readTokenKey),
+    storage: readStorage(values),
   };
 }
 

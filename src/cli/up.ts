@@ -14,6 +14,7 @@ import type { KeyPairPem, ListenAddress, ServerConfig } from '../server/config.t
 import { httpsUrl, localAddress, servedHosts } from './addresses.ts';
 import { defineCommand } from './command.ts';
 import { controllersFlag } from './controllers-flag.ts';
+import { readBytes } from './flag-files.ts';
 import { adminKubeconfig } from './kubeconfig.ts';
 import { runServer } from './run-server.ts';
 import { type ServerFlagValues, serverFlags } from './server-flags.ts';
@@ -30,13 +31,11 @@ export const up = defineCommand({
     '--client-ca-file are trusted beside its own.',
   flags: { ...serverFlags, controllers: controllersFlag },
   async run(given, terminal) {
-    // Before anything is made: what is wrong with the flags leaves nothing behind.
-    readServerOptions(given);
     const values = { ...given, ...ownSettings(given) };
     const dataDirectory = values['data-dir'];
-    makePrivateDirectory(dataDirectory);
+    const run = chooseControllers(values.controllers);
+    const options = readServerOptions(values, (path) => readTokenKey(values, path));
     const pki = ensurePki(values);
-    const options = readServerOptions(values);
     const kubeconfig = join(dataDirectory, 'admin.kubeconfig');
     const config: ServerConfig = {
       ...options,
@@ -45,7 +44,7 @@ export const up = defineCommand({
         ...options.authentication,
         clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [pki.authority.certificatePem] },
       },
-      controllers: { run: chooseControllers(values.controllers), rootAuthority: authoritiesOf(values, pki) },
+      controllers: { run, rootAuthority: authoritiesOf(values, pki) },
       logger: serverLogger(values, 'text', terminal),
       beforeReady: (listening) => replaceFile(kubeconfig, kubeconfigText(values, pki, listening)),
     };
@@ -72,6 +71,20 @@ function ownSettings(values: ServerFlagValues): Partial<ServerFlagValues> {
 
 const tokenKeyFile = (values: ServerFlagValues): string => join(certificateDirectory(values), 'service-account.key');
 
+/** Makes the key of its own before it is first read. */
+function readTokenKey(values: ServerFlagValues, path: string): Buffer {
+  if (path === tokenKeyFile(values)) {
+    makeDirectories(values);
+    ensureKey(path);
+  }
+  return readBytes(path);
+}
+
+function makeDirectories(values: ServerFlagValues): void {
+  makePrivateDirectory(values['data-dir']);
+  makePrivateDirectory(certificateDirectory(values));
+}
+
 interface UpPki {
   readonly authority: KeyPair;
   readonly admin: KeyPair;
@@ -81,7 +94,7 @@ interface UpPki {
 /** Everything that `up` needs of keys and certificates; made on the first start, kept and renewed later. */
 function ensurePki(values: ServerFlagValues): UpPki {
   const directory = certificateDirectory(values);
-  makePrivateDirectory(directory);
+  makeDirectories(values);
   const files = (name: string): KeyPairFiles => ({
     certificate: join(directory, `${name}.crt`),
     key: join(directory, `${name}.key`),
@@ -94,7 +107,6 @@ function ensurePki(values: ServerFlagValues): UpPki {
     { subject: { commonName: 'orch-admin', organizations: [groupMasters] }, use: 'clientAuth' },
     context,
   );
-  ensureKey(tokenKeyFile(values));
   return { authority, admin, serving: given ?? ensureServing(files('apiserver'), authority, values) };
 }
 

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { ensureAuthority, ensureIssued } from '../../src/pki/ca.ts';
+import { generateKey, keyToPem } from '../../src/pki/keys.ts';
 import { Command, getStatus } from '../support/command.ts';
 
 let area: string;
@@ -166,6 +167,39 @@ describe('orch up', () => {
     assert.equal(access(directory).servername, 'api.example.com');
     assert.equal(await adminStatus(directory), 200);
   });
+
+  it('signs tokens with a key and for an issuer that are given, together or alone', async () => {
+    const key = join(area, 'token.key');
+    writeFileSync(key, keyToPem(generateKey()), { mode: 0o600 });
+    const [keyFlag, issuerFlag] = [
+      `--service-account-signing-key-file=${key}`,
+      '--service-account-issuer=https://tokens.example.com',
+    ];
+    for (const flags of [[keyFlag], [issuerFlag], [keyFlag, issuerFlag]]) {
+      const directory = newDirectory();
+      await using server = new Command('up', `--data-dir=${directory}`, '--secure-port=0', ...flags);
+      await server.prints(listening);
+      assert.equal(
+        existsSync(join(directory, 'pki', 'service-account.key')),
+        !flags.includes(keyFlag),
+        flags.join(' '),
+      );
+    }
+  });
+
+  for (const flag of [
+    '--authorization-mode=Nobody',
+    '--oidc-client-id=a',
+    '--controllers=nobody',
+    '--service-account-key-file=/nowhere',
+  ]) {
+    it(`leaves nothing behind when it cannot start: ${flag}`, async () => {
+      const directory = newDirectory();
+      await using server = new Command('up', `--data-dir=${directory}`, '--secure-port=0', flag);
+      assert.equal(await server.exit(), 1);
+      assert.equal(existsSync(directory), false);
+    });
+  }
 
   it('trusts the authorities of --client-ca-file beside its own', async () => {
     const directory = newDirectory();
