@@ -15,6 +15,7 @@ import { OidcAuthenticators } from '../authn/oidc/oidc-authenticators.ts';
 import { oidcMetrics } from '../authn/oidc/oidc-metrics.ts';
 import { withReport } from '../authn/report.ts';
 import { requestHeaderAuthenticator } from '../authn/request-header.ts';
+import type { TokenObjects } from '../authn/service-account/revocation.ts';
 import {
   createServiceAccountTokens,
   type ServiceAccountTokens,
@@ -36,13 +37,13 @@ import type { ApiClient } from '../client/api-client.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { authoritiesOf, TrustPool } from '../pki/trust-pool.ts';
 import type { AuthenticationConfig, AuthoritiesConfig } from './config.ts';
-import type { IdentityObjects } from './identity-objects.ts';
+
 import { openWebhook } from './webhooks.ts';
 
 export interface AuthenticationParts {
   readonly config: AuthenticationConfig;
   readonly dialect: Dialect;
-  readonly objects: IdentityObjects;
+  readonly objects: TokenObjects;
   /** Knows the requests that come from within the process. */
   readonly own: Authenticator;
   /** Writes what is noted about tokens. */

@@ -5,16 +5,13 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { freshObject } from '../registry/fresh-object.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
 
-/** The objects that identities stand on. */
-export type IdentityObjects = TokenObjects;
-
 /**
  * Looks up accounts and what tokens are bound to. From the cache at once, since that is done for every request: what an
  * entry holds is read once, for as long as the entry is the object's.
  */
-export function identityObjects(cache: WatchCache, resources: ResourceRegistry): IdentityObjects {
+export function identityObjects(cache: WatchCache, resources: ResourceRegistry): TokenObjects {
   const parsed = new WeakMap<CacheEntry, ApiObject>();
-  const find = (resource: string): IdentityObjects['account'] => {
+  const find = (resource: string): TokenObjects['account'] => {
     const served = servedCore(resources, resource);
     const cached = (namespace: string, name: string): ApiObject | undefined => {
       const entry = served.collection.get(served.objectKey(namespace, name));
