@@ -54,6 +54,8 @@ export interface AuthenticationParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Called when `Authentication.authorities` have become others. */
+  readonly authoritiesChanged: () => void;
   /** What is opened is closed with the server. */
   readonly held: ClosableStack;
 }
@@ -66,8 +68,6 @@ export interface Authentication {
   readonly serviceAccounts: ServiceAccountTokens | undefined;
   /** PEM of whom client certificates and proxies are verified against, for the listener. */
   readonly authorities: () => readonly string[];
-  /** Calls back when these have changed. */
-  readonly onAuthoritiesChanged: (changed: () => void) => void;
 }
 
 /**
@@ -77,12 +77,8 @@ export interface Authentication {
 export async function openAuthentication(parts: AuthenticationParts): Promise<Authentication> {
   const { config, dialect, own, logger, held } = parts;
   const serviceAccounts = openServiceAccounts(parts);
-  const listeners: (() => void)[] = [];
-  const notify = (): void => {
-    for (const changed of listeners) changed();
-  };
-  const clients = openPool(config.clientAuthorities, parts, notify);
-  const proxies = openPool(config.requestHeader?.authorities, parts, notify);
+  const clients = openPool(config.clientAuthorities, parts);
+  const proxies = openPool(config.requestHeader?.authorities, parts);
   const counts = tokenCacheCounts(parts.metrics);
   const { authenticators: oidc, anonymous } = await openProviders(parts, counts);
   const tokens = tokenUnion(
@@ -109,7 +105,6 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
     tokens,
     serviceAccounts,
     authorities: () => authoritiesOf(pools),
-    onAuthoritiesChanged: (changed) => void listeners.push(changed),
   };
 }
 
@@ -129,8 +124,7 @@ function openServiceAccounts(parts: AuthenticationParts): ServiceAccountTokens |
 /** A pool of authorities, and what of it comes from a file that is looked at again. */
 function openPool(
   authorities: AuthoritiesConfig | undefined,
-  { clock, logger, held }: AuthenticationParts,
-  changed: () => void,
+  { clock, logger, held, authoritiesChanged }: AuthenticationParts,
 ): TrustPool | undefined {
   if (!authorities) return undefined;
   const { fixed, file } = authorities;
@@ -143,7 +137,7 @@ function openPool(
       new TrustPool(now.toString(), clock);
       pool.replace(pemWith(now.toString()));
       logger.info('authorities of clients were read anew', { file: path });
-      changed();
+      authoritiesChanged();
     };
     const failed = (error: unknown): void =>
       logger.error('authorities of clients stay as they are', { file: path, error });

@@ -77,6 +77,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       own: { authenticate: (credentials) => inProcess.get(credentials as Exchange) },
       client: ownClient,
       externalAddress: serverAddress,
+      authoritiesChanged: () => shutdown.listener?.setTls(tls()),
     });
     powers = composePowers(config, { authentication, authorization, cache, resources });
     const registry = openRegistry({ config, store, cache, resources, clock, authorization });
@@ -121,7 +122,6 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     });
     const { address, port } = config.listen;
     const listener = await listen({ tls: tls(), address, port, handle, clock, logger });
-    authentication.onAuthoritiesChanged(() => listener.setTls(tls()));
     shutdown.listener = listener;
     const controllers = new ClosableStack();
     shutdown.endWatches = () => {
