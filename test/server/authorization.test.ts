@@ -35,25 +35,26 @@ const configMap = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', meta
 const merge = { 'content-type': 'application/merge-patch+json' };
 const apply = { 'content-type': 'application/apply-patch+yaml' };
 
+const users = {
+  reader: [],
+  lister: [],
+  namer: [],
+  deleter: [],
+  sweeper: [],
+  patcher: [],
+  updater: [],
+  maker: [],
+  agent: [],
+  observer: [],
+  keeper: [],
+  member: ['crew'],
+  stranger: [],
+  watcher: [],
+  changing: [],
+  dangling: [],
+};
+
 before(async () => {
-  const users = {
-    reader: [],
-    lister: [],
-    namer: [],
-    deleter: [],
-    sweeper: [],
-    patcher: [],
-    updater: [],
-    maker: [],
-    agent: [],
-    observer: [],
-    keeper: [],
-    member: ['crew'],
-    stranger: [],
-    watcher: [],
-    changing: [],
-    dangling: [],
-  };
   server = held.use(await OrchProcess.start({ flags: [folder.tokens(users)] }));
   for (const name of ['team', 'other']) await make(server, `${core}/namespaces`, { metadata: { name } });
   for (const namespace of [inTeam, inOther]) {
@@ -399,6 +400,20 @@ describe('changes of roles and bindings', () => {
     await put(`${bindingsPath('team')}/changing`, bound);
     await server.delete(`${role403}/changing`);
     assert.equal(await ask('changing', 'GET', lists), 403, 'the role is gone');
+  });
+
+  test('count for the next request of each of many at once', async () => {
+    await make(server, rolesPath(), role('many', [rule('list', 'nodes')]));
+    const rounds = Object.keys(users).map(async (name) => {
+      for (let round = 0; round < 5; round++) {
+        await make(server, bindingsPath(), binding(`many-${name}`, 'ClusterRole', 'many', user(name)));
+        assert.equal(await ask(name, 'GET', `${core}/nodes`), 200);
+        await server.delete(`${bindingsPath()}/many-${name}`);
+        const expected = name === 'lister' ? 200 : 403;
+        assert.equal(await ask(name, 'GET', `${core}/nodes`), expected, name);
+      }
+    });
+    await Promise.all(rounds);
   });
 
   test('are taken by those who have asked on the same connection before', async () => {
