@@ -97,6 +97,15 @@ for (const target of [
   });
 }
 
+for (const method of ['OPTIONS', 'get', 'Get', 'constructor', '__proto__', 'toString', '']) {
+  test(`request info: ${JSON.stringify(method)} does nothing to objects`, () => {
+    const path = '/api/v1/namespaces/a/secrets';
+    const { type, verb } = parseRequestInfo(method, path);
+    assert.deepEqual([type, verb], ['path', '']);
+    assert.equal(parseRequestInfo(method, '/healthz').verb, method.toLowerCase());
+  });
+}
+
 const nothing = [
   '/api/v1/namespaces/a/configmaps/x/status/more',
   '/api/v1/namespaces//configmaps',

@@ -39,7 +39,10 @@ export interface PathRequest {
   readonly type: 'path';
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The lower-case HTTP method (spec section 5.7). */
+  /**
+   * The lower-case HTTP method (spec section 5.7). '' where the path is one of objects, for which the method means nothing:
+   * who may `get` paths of the API, to discover it, may not `get` objects by a method in other letters.
+   */
   readonly verb: string;
 }
 
@@ -50,14 +53,15 @@ export const isReadVerb = (verb: string): boolean =>
   verb === 'get' || verb === 'list' || verb === 'watch' || verb === 'head';
 
 const noQuery = Object.freeze(new URLSearchParams());
-const methodVerbs: Readonly<Record<string, readonly [one: ResourceVerb, collection: ResourceVerb] | undefined>> = {
-  GET: ['get', 'list'],
-  HEAD: ['get', 'list'],
-  POST: ['create', 'create'],
-  PUT: ['update', 'update'],
-  PATCH: ['patch', 'patch'],
-  DELETE: ['delete', 'deletecollection'],
-};
+/** Methods as they are written (RFC 9110 section 9.1): `get` is none of these. */
+const methodVerbs: ReadonlyMap<string, readonly [one: ResourceVerb, collection: ResourceVerb]> = new Map([
+  ['GET', ['get', 'list']],
+  ['HEAD', ['get', 'list']],
+  ['POST', ['create', 'create']],
+  ['PUT', ['update', 'update']],
+  ['PATCH', ['patch', 'patch']],
+  ['DELETE', ['delete', 'deletecollection']],
+]);
 /** What follows a namespace's name and is not a resource in it. */
 const namespaceSubresources = new Set(['status', 'finalize']);
 
@@ -72,8 +76,9 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   const query = mark < 0 ? noQuery : new URLSearchParams(target.slice(mark + 1));
   const segments = splitPath(path);
   const rest = resourceSegments(segments);
-  const verbs = methodVerbs[method];
-  if (!rest || !verbs) return { type: 'path', path, query, verb: method.toLowerCase() };
+  if (!rest) return { type: 'path', path, query, verb: method.toLowerCase() };
+  const verbs = methodVerbs.get(method);
+  if (!verbs) return { type: 'path', path, query, verb: '' };
   const place = locate(rest.segments);
   const verb = place.name === '' && !(place.resource === '') ? collectionVerb(verbs[1], query) : verbs[0];
   const name = place.name === '' && (verb === 'list' || verb === 'watch') ? selectedName(query) : place.name;
