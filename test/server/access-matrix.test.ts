@@ -154,7 +154,7 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
         ['GET', collection, { headers: { accept: 'application/json;as=Nothing;g=x;v=y' } }],
         ['POST', `${collection}?dryRun=Some&fieldValidation=Whatever`, { body: '{' }],
         ['POST', collection, { body: 'x', headers: { 'content-type': 'image/png' } }],
-        ['POST', collection, { body: Buffer.alloc(4 << 20, 0x20) }],
+        ['POST', collection, { body: Buffer.alloc(200 << 10, 0x20) }],
         ['PATCH', `${collection}/there`, { body: '[', headers: { 'content-type': 'application/none' } }],
         ['DELETE', `${collection}/there?gracePeriodSeconds=x`, { body: '{"preconditions":3}' }],
       ];
