@@ -345,7 +345,7 @@ describe('writes that may come to be others', () => {
     assert.equal(await ask('maker', 'PATCH', path('other'), sent('other')), 403);
   });
 
-  test('a PUT that creates needs create', { todo: 'registry/update.ts does not ask' }, async () => {
+  test('a PUT that creates needs create', async () => {
     const path = `${inTeam}/serviceaccounts/put`;
     const options = { as: as('updater'), body: { metadata: { name: 'put' } } };
     const [status, message] = await outcome(server, 'PUT', path, options);
