@@ -46,6 +46,19 @@ export function forbidden(attributes: Attributes, user: UserInfo, reason = ''): 
   });
 }
 
+/** Throws the refusal where the user may not do it. A promise only where an authorizer must wait. */
+export function requirePermission(
+  authorizer: Authorizer,
+  attributes: Attributes,
+  user: UserInfo,
+): void | Promise<void> {
+  const decision = authorizer.authorize(attributes, user);
+  const require = ({ verdict, reason }: Decision): void => {
+    if (verdict !== 'allow') throw forbidden(attributes, user, reason);
+  };
+  return decision instanceof Promise ? decision.then(require) : require(decision);
+}
+
 const quote = (text: string): string => JSON.stringify(text);
 
 /** Names and paths come from the client: what shows the message must not take it for a page. */

@@ -15,6 +15,10 @@ export interface WorkQueueOptions<T> {
 const retryMsFirst = 5;
 const retryMsMax = 60_000;
 
+/** Failures of one item in a row that are worth a line in the log, and how long none follows. */
+const failuresTold = 8;
+const toldMs = 60_000;
+
 /**
  * Items to be worked on, each at most once at a time. An item that is added while it waits is worked on once; one that is
  * added while it is worked on, once more after that. Failures are repeated with growing pauses, for as long as they last.
@@ -28,6 +32,7 @@ export class WorkQueue<T> implements Closable {
   readonly #again = new Set<T>();
   readonly #failures = new Map<T, number>();
   readonly #timers = new Map<T, Closable>();
+  #toldAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
   constructor(options: WorkQueueOptions<T>) {
@@ -82,8 +87,20 @@ export class WorkQueue<T> implements Closable {
     const failures = (this.#failures.get(item) ?? 0) + 1;
     this.#failures.set(item, failures);
     const delayMs = Math.min(retryMsFirst * 2 ** Math.min(failures - 1, 30), retryMsMax);
-    this.#options.logger.debug('work failed and is repeated', { failures, delayMs, error });
+    this.#report(failures, { failures, delayMs, error });
     this.addAfter(item, delayMs);
+  }
+
+  /** What fails for long is told, now and then: a controller that may not do its work should not be silent. */
+  #report(failures: number, fields: Readonly<Record<string, unknown>>): void {
+    const { clock, logger } = this.#options;
+    const now = clock.monotonic();
+    if (failures < failuresTold || now - this.#toldAt < toldMs) {
+      logger.debug('work failed and is repeated', fields);
+      return;
+    }
+    this.#toldAt = now;
+    logger.warn('work keeps failing and is repeated', fields);
   }
 
   /** Starts nothing more. What is being worked on goes on to its end. */

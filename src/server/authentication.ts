@@ -54,6 +54,8 @@ export interface AuthenticationParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Whoever comes in may do everything. */
+  readonly allowsEverything: boolean;
   /** Called when `Authentication.authorities` have become others. */
   readonly authoritiesChanged: () => void;
   /** What is opened is closed with the server. */
@@ -101,11 +103,18 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
   const pools = [clients, proxies].filter((pool) => pool !== undefined);
   if (serviceAccounts) held.add(serviceAccounts);
   return {
-    authenticator: withReport(withAnonymous(union, anonymous), logger),
+    authenticator: withReport(withAnonymous(union, narrowed(parts, anonymous)), logger),
     tokens,
     serviceAccounts,
     authorities: () => authoritiesOf(pools),
   };
+}
+
+/** As published: who may do everything is known at least. */
+function narrowed({ allowsEverything, logger }: AuthenticationParts, policy: AnonymousPolicy): AnonymousPolicy {
+  if (!allowsEverything || policy === 'refuse') return policy;
+  logger.warn('anonymous requests are refused, since AlwaysAllow would let them do everything: use another authorizer');
+  return 'refuse';
 }
 
 function openServiceAccounts(parts: AuthenticationParts): ServiceAccountTokens | undefined {

@@ -3,7 +3,6 @@ import { abacAuthorizer } from '../authz/abac/abac-authorizer.ts';
 import { authorizationMetrics } from '../authz/authorization-metrics.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 import { type AuthorizerChain, buildAuthorizers, type ChainParts } from '../authz/authorizer-chain.ts';
-import { readAuthorizationConfiguration } from '../authz/configuration/authorization-configuration.ts';
 import type { AuthorizerSpec, AuthorizerType } from '../authz/configuration/authorizer-spec.ts';
 import { graphSources } from '../authz/node/graph-sources.ts';
 import { NodeAuthorizer } from '../authz/node/node-authorizer.ts';
@@ -17,7 +16,7 @@ import type { ClosableStack } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
-import { WatchedFile } from '../base/watched-file.ts';
+import { type FileContent, WatchedFile } from '../base/watched-file.ts';
 import { loadCel } from '../cel/cel.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -44,6 +43,8 @@ export interface Authorization {
   readonly rules: RuleResolver;
   /** Also where the mode RBAC is off: nobody gives away by roles what they do not hold. */
   readonly index: RbacIndex;
+  /** The chain has AlwaysAllow: whoever comes in may do everything. */
+  readonly allowsEverything: boolean;
 }
 
 /**
@@ -53,33 +54,20 @@ export interface Authorization {
 export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
   const { config, held } = parts;
   const { index } = held.add(openRbac(parts));
-  const types = await typesAtStart(parts);
-  const node = types.has('Node') ? openNodeAuthorizer(parts) : undefined;
-  const chainParts = chainPartsOf(parts, {
-    rbac: types.has('RBAC') ? index : undefined,
-    node,
-    abac: config.policies && abacAuthorizer(config.policies),
-  });
-  const build = (specs: readonly AuthorizerSpec[]): Promise<AuthorizerChain> => buildAuthorizers(specs, chainParts);
+  /** Of the first chain: what they need is fed from the cache, and later chains cannot add to it. */
+  const types = new Set<AuthorizerType>();
+  let chainParts: ChainParts | undefined;
+  const build = (specs: readonly AuthorizerSpec[]): Promise<AuthorizerChain> => {
+    if (!chainParts) for (const { type } of specs) types.add(type);
+    chainParts ??= chainPartsOf(parts, index, types);
+    return buildAuthorizers(specs, chainParts);
+  };
   const chain = held.add(
     config.chain.type === 'file'
-      ? await named('--authorization-config', openFile(parts, build))
+      ? await named('--authorization-config', openFile(parts, config.chain, build))
       : await named('--authorization-webhook-config-file', build(config.chain.specs)),
   );
-  return { authorizer: chain, rules: chain, index };
-}
-
-/** What has to be fed from the cache; later configurations cannot add to it. */
-async function typesAtStart({ config, dialect }: AuthorizationParts): Promise<ReadonlySet<AuthorizerType>> {
-  const { chain } = config;
-  const specs =
-    chain.type === 'file'
-      ? await named(
-          `--authorization-config: ${chain.path}`,
-          readAuthorizationConfiguration(chain.content, { dialect, loadCel }),
-        )
-      : chain.specs;
-  return new Set(specs.map(({ type }) => type));
+  return { authorizer: chain, rules: chain, index, allowsEverything: types.has('AlwaysAllow') };
 }
 
 async function named<T>(what: string, opening: Promise<T>): Promise<T> {
@@ -102,31 +90,32 @@ function openNodeAuthorizer({ dialect, resources, logger, held }: AuthorizationP
   return new NodeAuthorizer(graph, dialect);
 }
 
-const chainPartsOf = (
-  { dialect, clock, random, logger, metrics }: AuthorizationParts,
-  authorizers: Pick<ChainParts, 'rbac' | 'node' | 'abac'>,
-): ChainParts => ({
-  ...authorizers,
-  webhookSender: (connection, { timeoutMs, version }) =>
-    openWebhook(
-      connection.type === 'file' ? connection : { ...connection, path: reviewPath(dialect, version) },
-      timeoutMs,
-      { dialect, clock, logger },
-    ),
-  dialect,
-  clock,
-  random,
-  logger,
-  metrics: authorizationMetrics(metrics),
-});
+function chainPartsOf(parts: AuthorizationParts, index: RbacIndex, types: ReadonlySet<AuthorizerType>): ChainParts {
+  const { config, dialect, clock, random, logger, metrics } = parts;
+  return {
+    rbac: types.has('RBAC') ? index : undefined,
+    node: types.has('Node') ? openNodeAuthorizer(parts) : undefined,
+    abac: config.policies && abacAuthorizer(config.policies),
+    webhookSender: (connection, { timeoutMs, version }) =>
+      openWebhook(
+        connection.type === 'file' ? connection : { ...connection, path: reviewPath(dialect, version) },
+        timeoutMs,
+        { dialect, clock, logger },
+      ),
+    dialect,
+    clock,
+    random,
+    logger,
+    metrics: authorizationMetrics(metrics),
+  };
+}
 
 /** The chain of a file, which is looked at again from time to time. */
 async function openFile(
-  { config: { chain }, dialect, clock, logger, metrics, held }: AuthorizationParts,
+  { dialect, clock, logger, metrics, held }: AuthorizationParts,
+  { path, content }: FileContent,
   build: (specs: readonly AuthorizerSpec[]) => Promise<AuthorizerChain>,
 ): Promise<ReloadableAuthorizer> {
-  if (chain.type !== 'file') throw new Error('no file describes the chain');
-  const { path, content } = chain;
   const authorizer = await ReloadableAuthorizer.open(
     { file: path, dialect, loadCel, build, clock, logger, metrics, serverId: hostname() },
     content,

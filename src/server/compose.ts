@@ -1,4 +1,4 @@
-import { forbidden } from '../authz/authorizer.ts';
+import { requirePermission } from '../authz/authorizer.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ClosableStack } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
@@ -9,7 +9,6 @@ import { ConsistencyChecker } from '../cache/consistency-checker.ts';
 import { createWatchCache } from '../cache/watch-cache.ts';
 import { ApiClient } from '../client/api-client.ts';
 import { inProcessTransport } from '../client/in-process.ts';
-import { startControllers } from '../controllers/controllers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { listen, type TlsMaterial } from '../http/listener.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -21,6 +20,7 @@ import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import { accessCounts } from './access-counts.ts';
 import { composeAdmission } from './admission.ts';
 import { type Authentication, openAuthentication } from './authentication.ts';
 import { type Authorization, openAuthorization } from './authorization.ts';
@@ -33,6 +33,7 @@ import { Health } from './health.ts';
 import { identityObjects } from './identity-objects.ts';
 import { kindPowers } from './kind-powers.ts';
 import { expireObjects } from './object-expiry.ts';
+import { runOwnControllers } from './own-controllers.ts';
 import { servePipeline, stages } from './pipeline.ts';
 import { servedRbac } from './rbac.ts';
 import { Responder } from './responder.ts';
@@ -77,6 +78,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       own: { authenticate: (credentials) => inProcess.get(credentials as Exchange) },
       client: ownClient,
       externalAddress: serverAddress,
+      allowsEverything: authorization.allowsEverything,
       authoritiesChanged: () => shutdown.listener?.setTls(tls()),
     });
     powers = composePowers(config, { authentication, authorization, cache, resources });
@@ -109,6 +111,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
         authenticator: authentication.authenticator,
         requestHeaders: config.authentication.requestHeader?.names,
         authorizer,
+        counts: accessCounts(metrics),
         inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax },
         refuse: (context, error) => responder.refuse(context, error),
         answer: (context) => responder.answer(context),
@@ -152,7 +155,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     const clientOf = (account: string) => clientAs(systemAccount(dialect, account), controllerManager);
     const issuer = authentication.serviceAccounts?.issuer;
     const signing = issuer && { signSecretToken: issuer.issueLegacy };
-    controllers.add(startControllers(run, { client, clientOf, clock, logger, dialect, rootAuthority, ...signing }));
+    const shared = config.storage.backend === 'etcd3';
+    controllers.add(runOwnControllers({ ...base, run, shared, client, clientOf, rootAuthority, ...signing }));
     return { address: listener.address, port: listener.port, stop: () => shutdown.stop(), done: shutdown.done };
   } catch (error) {
     await shutdown.stop();
@@ -236,11 +240,8 @@ function openRegistry({ config, store, cache, resources, clock, authorization }:
   const { dialect, logger, features, admissionPlugins } = config;
   const { authorizer, index: rbac } = authorization;
   const admission = composeAdmission(admissionPlugins, { dialect, clock, cache, resources, authorizer, rbac });
-  const requireCreate = async (info: ResourceRequest, user: UserInfo): Promise<void> => {
-    const attributes: ResourceRequest = { ...info, verb: 'create' };
-    const { verdict, reason } = await authorizer.authorize(attributes, user);
-    if (verdict !== 'allow') throw forbidden(attributes, user, reason);
-  };
+  const requireCreate = (info: ResourceRequest, user: UserInfo) =>
+    requirePermission(authorizer, { ...info, verb: 'create' }, user);
   return new Registry({
     resources,
     store,

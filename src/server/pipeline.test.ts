@@ -3,10 +3,12 @@ import { beforeEach, describe, test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { ClosableStack } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
+import { Metrics } from '../base/metrics.ts';
 import { orch } from '../dialect/orch.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
 import { anonymousUser, type UserInfo } from '../request/user-info.ts';
+import { accessCounts } from './access-counts.ts';
 import { ExchangeFixture } from './exchange-fixture.ts';
 import { servePipeline, stages } from './pipeline.ts';
 import type { RequestContext, Stage } from './request-context.ts';
@@ -36,6 +38,7 @@ const parts = (more: Partial<PipelineParts> = {}): PipelineParts => ({
   dialect: orch,
   authenticator: { authenticate: () => jane },
   authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
+  counts: accessCounts(new Metrics()),
   inFlightMax: { reads: 2, writes: 1 },
   refuse,
   answer: ({ exchange }) => exchange.respond(200, {}),

@@ -21,7 +21,7 @@ export const stages = (parts: PipelineParts): readonly Stage[] => [
   dispatch(parts),
 ];
 
-/** Until the first stage has read the request; a request that cannot be read never gets past it. */
+/** Until the first stage has read the request. */
 const unread = { type: 'path', path: '', query: new URLSearchParams(), verb: '' } as const;
 
 /**

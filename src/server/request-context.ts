@@ -7,6 +7,8 @@ export interface RequestContext {
   readonly exchange: Exchange;
   /** Set by the first stage. */
   info: RequestInfo;
+  /** Why the request cannot be read, where it can't. */
+  unreadable?: unknown;
   /** Set by the stage `authenticate`. */
   user: UserInfo;
   /** Who really sent the request, where `user` is impersonated. Set by the stage `impersonate`. */

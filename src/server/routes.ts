@@ -47,11 +47,17 @@ export function routes(routeParts: RouteParts): PathRouter {
     .exact('/metrics', get, (exchange) => sendText(exchange, metricsMediaType, metrics.render()))
     .exact('/api', get, (exchange) => sendDiscovery(parts, exchange, 'api'))
     .exact('/apis', get, (exchange) => sendDiscovery(parts, exchange, 'apis'))
+    .prefix('/version/', get, (exchange, path) => {
+      if (path !== '/version/') throw noSuchPath();
+      sendJson(parts, exchange, version);
+    })
     .prefix('/api/', get, (exchange, path) => {
+      if (path === '/api/') return sendDiscovery(parts, exchange, 'api');
       const [, , apiVersion = '', ...more] = trimmed(path).split('/');
       sendDocument(parts, exchange, more.length === 0 ? documents.resourceList('', apiVersion) : undefined);
     })
     .prefix('/apis/', get, (exchange, path) => {
+      if (path === '/apis/') return sendDiscovery(parts, exchange, 'apis');
       const [, , group = '', apiVersion, ...more] = trimmed(path).split('/');
       const found = apiVersion === undefined ? documents.group(group) : documents.resourceList(group, apiVersion);
       sendDocument(parts, exchange, more.length === 0 && group !== '' ? found : undefined);

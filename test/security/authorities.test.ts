@@ -13,11 +13,13 @@ import { unionAuthenticator } from '../../src/authn/union.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Metrics } from '../../src/base/metrics.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { fetch2, serving, sessionOf, start } from '../../src/http/listener-harness.ts';
 import { sendStatus } from '../../src/http/status-response.ts';
 import { type CertificateRecipe, forClients, makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { authoritiesOf, TrustPool } from '../../src/pki/trust-pool.ts';
+import { accessCounts } from '../../src/server/access-counts.ts';
 import { servePipeline, stages } from '../../src/server/pipeline.ts';
 import type { PipelineParts } from '../../src/server/stages/parts.ts';
 
@@ -54,6 +56,7 @@ async function open() {
     clock: systemClock,
     resources,
     dialect: orch,
+    counts: accessCounts(new Metrics()),
     authenticator: withAnonymous(
       unionAuthenticator([
         requestHeaderAuthenticator({ pool: pools.proxies, allowedNames: ['front'], names }),

@@ -5,10 +5,12 @@ import { ManualClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Metrics } from '../../src/base/metrics.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { exchangeText, fetch2, received, start, until } from '../../src/http/listener-harness.ts';
 import { sendStatus } from '../../src/http/status-response.ts';
 import { anonymousUser } from '../../src/request/user-info.ts';
+import { accessCounts } from '../../src/server/access-counts.ts';
 import { servePipeline, stages } from '../../src/server/pipeline.ts';
 import type { PipelineParts } from '../../src/server/stages/parts.ts';
 
@@ -27,6 +29,7 @@ async function serving(clock: ManualClock) {
     clock,
     resources,
     dialect: orch,
+    counts: accessCounts(new Metrics()),
     authenticator: { authenticate: () => anonymousUser },
     authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
     inFlightMax: { reads: 2, writes: 2 },

@@ -1,4 +1,5 @@
 import { credentialHeaders, refuseListedIdentity } from '../../authn/identity-headers.ts';
+import { StatusError } from '../../meta/status-error.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
@@ -10,20 +11,29 @@ import type { PipelineParts } from './parts.ts';
 export function authenticate({
   authenticator,
   requestHeaders,
-}: Pick<PipelineParts, 'authenticator' | 'requestHeaders'>): Stage {
+  counts: { authentication },
+}: Pick<PipelineParts, 'authenticator' | 'requestHeaders' | 'counts'>): Stage {
   const isCredential = credentialHeaders(requestHeaders);
   const identify = (context: RequestContext, user: UserInfo): void => {
+    authentication.success += 1;
     context.user = user;
     context.exchange.hideHeaders(isCredential);
+  };
+  const refuse = (error: unknown): never => {
+    authentication[error instanceof StatusError && error.code === 401 ? 'failure' : 'error'] += 1;
+    throw error;
   };
   return {
     name: 'authenticate',
     run(context) {
       const { exchange } = context;
       refuseListedIdentity(exchange.header('connection'), isCredential);
-      const user = authenticator.authenticate(exchange);
-      if (user instanceof Promise) return user.then((late) => identify(context, late));
-      return identify(context, user);
+      try {
+        const user = authenticator.authenticate(exchange);
+        return user instanceof Promise ? user.then((late) => identify(context, late), refuse) : identify(context, user);
+      } catch (error) {
+        return refuse(error);
+      }
     },
   };
 }

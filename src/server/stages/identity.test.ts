@@ -2,14 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { requestHeaderNames } from '../../authn/identity-headers.ts';
 import type { Authorizer, Decision, ResourceAttributes } from '../../authz/authorizer.ts';
+import { Metrics } from '../../base/metrics.ts';
 import { orch } from '../../dialect/orch.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { parseRequestInfo } from '../../request/request-info.ts';
 import { anonymousUser, type UserInfo } from '../../request/user-info.ts';
+import { accessCounts } from '../access-counts.ts';
 import { ExchangeFixture } from '../exchange-fixture.ts';
 import type { RequestContext } from '../request-context.ts';
 import { authenticate } from './authenticate.ts';
 import { impersonate } from './impersonate.ts';
+
+const counts = accessCounts(new Metrics());
 
 type Headers = Readonly<Record<string, string | readonly string[]>>;
 
@@ -46,7 +50,7 @@ describe('the stage authenticate', () => {
           return user;
         },
       };
-      await authenticate({ authenticator, requestHeaders }).run(one);
+      await authenticate({ authenticator, requestHeaders, counts }).run(one);
       assert.deepEqual(seen, ['Bearer x', 'root']);
       assert.equal(one.user, jane);
       assert.deepEqual(one.exchange.headerNames(), ['accept', 'impersonate-user']);
@@ -55,13 +59,13 @@ describe('the stage authenticate', () => {
 
   it('hides the usual headers of proxies where none is trusted', () => {
     const one = context(headers);
-    void authenticate({ authenticator: { authenticate: () => jane } }).run(one);
+    void authenticate({ authenticator: { authenticate: () => jane }, counts }).run(one);
     assert.deepEqual(one.exchange.headerNames(), ['accept', 'x-who', 'x-more-a', 'impersonate-user']);
   });
 
   it('refuses identity headers that are listed as those of a hop, before it asks who it is', () => {
     const authenticator = { authenticate: () => assert.fail('asked') };
-    const stage = authenticate({ authenticator, requestHeaders });
+    const stage = authenticate({ authenticator, requestHeaders, counts });
     for (const connection of ['X-Who', 'close, impersonate-user', 'authorization', ['close', 'x-more-b']]) {
       assert.throws(() => stage.run(context({ connection })), { code: 400 });
     }

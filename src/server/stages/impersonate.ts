@@ -1,7 +1,6 @@
 import { impersonationPrefix, isImpersonationHeader } from '../../authn/identity-headers.ts';
 import { impersonatedUser, impersonationAttributes, readImpersonation } from '../../authn/impersonation.ts';
-import { forbidden } from '../../authz/authorizer.ts';
-import type { ResourceAttributes } from '../../request/attributes.ts';
+import { requirePermission } from '../../authz/authorizer.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
@@ -11,17 +10,13 @@ import type { PipelineParts } from './parts.ts';
  * only; the sender is kept for the log and the audit.
  */
 export function impersonate({ authorizer, dialect }: Pick<PipelineParts, 'authorizer' | 'dialect'>): Stage {
-  const require = async ({ user }: RequestContext, attributes: ResourceAttributes): Promise<void> => {
-    const { verdict, reason } = await authorizer.authorize(attributes, user);
-    if (verdict !== 'allow') throw forbidden(attributes, user, reason);
-  };
   const become = async (context: RequestContext): Promise<void> => {
     const { exchange } = context;
     const impersonation = readImpersonation(exchange);
     exchange.hideHeaders(isImpersonationHeader);
     if (!impersonation) return;
     for (const attributes of impersonationAttributes(impersonation, dialect)) {
-      await require(context, attributes);
+      await requirePermission(authorizer, attributes, context.user);
       exchange.signal.throwIfAborted();
     }
     context.impersonatedBy = context.user;
