@@ -22,8 +22,10 @@ export function identityObjects(cache: WatchCache, resources: ResourceRegistry):
       parsed.set(entry, object);
       return object;
     };
-    return (namespace, name, freshness) =>
-      freshness === 'cache' ? cached(namespace, name) : freshObject(cache, served, { namespace, name });
+    return (namespace, name, freshness) => {
+      const known = freshness === 'cache' || cache.isFresh() ? cached(namespace, name) : undefined;
+      return known || freshness === 'cache' ? known : freshObject(cache, served, { namespace, name });
+    };
   };
   const node = find('nodes');
   return {
