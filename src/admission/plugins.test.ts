@@ -9,17 +9,17 @@ const owners = 'OwnerReferencesPermissionEnforcement';
 
 it('the published names, in the published order, and those that are on by default', () => {
   assert.deepEqual(pluginNames, [lifecycle, account, nodes, owners]);
-  assert.deepEqual(defaultPlugins, ['NamespaceLifecycle', 'ServiceAccount']);
+  assert.deepEqual(defaultPlugins, [lifecycle, account, nodes]);
 });
 
 const cases: readonly (readonly [enable: PluginName[], disable: PluginName[], expected: PluginName[]])[] = [
-  [[], [], [lifecycle, account]],
-  [[owners], [], [lifecycle, account, owners]],
+  [[], [], [lifecycle, account, nodes]],
+  [[owners], [], [lifecycle, account, nodes, owners]],
   [[owners, nodes], [], [lifecycle, account, nodes, owners]],
-  [[owners, lifecycle], [], [lifecycle, account, owners]],
-  [[], [account], [lifecycle]],
-  [[owners], [lifecycle, account], [owners]],
-  [[], [owners], [lifecycle, account]],
+  [[owners, lifecycle], [nodes], [lifecycle, account, owners]],
+  [[], [account], [lifecycle, nodes]],
+  [[owners], [lifecycle, account], [nodes, owners]],
+  [[], [owners], [lifecycle, account, nodes]],
 ];
 for (const [enable, disable, expected] of cases) {
   it(`+${enable} -${disable}`, () => assert.deepEqual(enabledPlugins({ enable, disable }), expected));

@@ -5,7 +5,8 @@
 const defaults = {
   NamespaceLifecycle: true,
   ServiceAccount: true,
-  NodeRestriction: false,
+  // Off in published servers; but the mode Node, which is on here, does not look at what nodes write.
+  NodeRestriction: true,
   OwnerReferencesPermissionEnforcement: false,
 } as const;
 

@@ -64,7 +64,7 @@ it('without flags all is as documented', () => {
       RemoteRequestHeaderUID: false,
       StructuredAuthenticationConfiguration: true,
     },
-    admissionPlugins: ['NamespaceLifecycle', 'ServiceAccount'],
+    admissionPlugins: ['NamespaceLifecycle', 'ServiceAccount', 'NodeRestriction'],
   });
   assert.equal(statSync(at('data')).mode & 0o777, 0o700);
   assert.equal(readServingPair(flags([])), undefined);
@@ -121,11 +121,13 @@ it('etcd over TLS', () => {
 
 it('admission plugins run in an order of their own, whatever the order of the flags', () => {
   const plugins = (...args: readonly string[]) => read(...args).admissionPlugins;
-  const [lifecycle, account, owners] = ['NamespaceLifecycle', 'ServiceAccount', 'OwnerReferencesPermissionEnforcement'];
-  assert.deepEqual(plugins(`--enable-admission-plugins=${owners},${lifecycle}`), [lifecycle, account, owners]);
-  assert.deepEqual(plugins(`--disable-admission-plugins=${account}`, `--disable-admission-plugins=${owners}`), [
-    lifecycle,
-  ]);
+  const [lifecycle, account, nodes] = ['NamespaceLifecycle', 'ServiceAccount', 'NodeRestriction'];
+  const owners = 'OwnerReferencesPermissionEnforcement';
+  assert.deepEqual(plugins(`--enable-admission-plugins=${owners},${lifecycle}`), [lifecycle, account, nodes, owners]);
+  assert.deepEqual(
+    plugins(`--disable-admission-plugins=${account},${nodes}`, `--disable-admission-plugins=${owners}`),
+    [lifecycle],
+  );
 });
 
 it('a serving pair', () => {

@@ -63,9 +63,6 @@ function ownSettings(values: ServerFlagValues): Partial<ServerFlagValues> {
   return {
     'service-account-signing-key-file': values['service-account-signing-key-file'] ?? tokenKeyFile(values),
     'service-account-issuer': issuers.length > 0 ? issuers : [dialects[values.dialect].tokenIssuer],
-    'enable-admission-plugins': values['disable-admission-plugins'].includes('NodeRestriction')
-      ? values['enable-admission-plugins']
-      : [...values['enable-admission-plugins'], 'NodeRestriction'],
   };
 }
 

@@ -32,13 +32,21 @@ export interface ConfigurationKind<S extends StructSchema> {
 
 /**
  * Reads a configuration file in YAML or JSON: one document of the expected kind, without unknown fields, fields that stand
- * twice, or values of the wrong type. Neither defaults nor validates. Throws a ConfigurationError, or BadRequest with the
+ * twice, or values of the wrong type. Neither defaults nor validates. Throws a ConfigurationError, which has the
  * position where the text is none of both.
  */
 export const readConfiguration = <const S extends StructSchema>(
   bytes: Uint8Array,
   expected: ConfigurationKind<S>,
-): Infer<S> => decodeConfiguration(parseYaml(bytes), expected);
+): Infer<S> => decodeConfiguration(parseText(bytes), expected);
+
+function parseText(bytes: Uint8Array): ParsedJson {
+  try {
+    return parseYaml(bytes);
+  } catch (error) {
+    throw new ConfigurationError([error instanceof Error ? error.message : String(error)]);
+  }
+}
 
 /** The same of a document that is parsed already. */
 export function decodeConfiguration<const S extends StructSchema>(

@@ -204,8 +204,7 @@ async function openProviderFile(
 ): Promise<Providers> {
   const { config, clock, held } = parts;
   const first = await readProviderFile(parts, content).catch((error) => {
-    const problem = error instanceof Error ? error.message : error;
-    throw new Error(`--authentication-config: ${path}: ${problem}`, { cause: error });
+    throw inFile(`--authentication-config: ${path}`, error);
   });
   const authenticators = open(first.authenticators);
   const replace = async (changed: Buffer): Promise<void> => {
@@ -219,12 +218,15 @@ async function openProviderFile(
   // One after the other: the last content counts.
   let work = Promise.resolve();
   const apply = (changed: Buffer): void => {
-    work = work.then(() => replace(changed)).catch((error) => authenticators.reloadFailed(error));
+    work = work.then(() => replace(changed)).catch((error) => authenticators.reloadFailed(inFile(path, error)));
   };
   const failed = (error: unknown): void => authenticators.fileUnreadable(error);
   held.add(new WatchedFile({ path, clock, apply, failed }, content));
   return { authenticators, anonymous: first.anonymous ? anonymousPolicy(first.anonymous) : byFlag(config) };
 }
+
+const inFile = (path: string, error: unknown): Error =>
+  new Error(`${path}: ${error instanceof Error ? error.message : error}`, { cause: error });
 
 async function readProviderFile(
   { config, dialect }: AuthenticationParts,

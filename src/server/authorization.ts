@@ -43,8 +43,8 @@ export interface Authorization {
   readonly rules: RuleResolver;
   /** Also where the mode RBAC is off: nobody gives away by roles what they do not hold. */
   readonly index: RbacIndex;
-  /** The chain has AlwaysAllow: whoever comes in may do everything. */
-  readonly allowsEverything: boolean;
+  /** Of the chain with which the server starts. */
+  readonly types: ReadonlySet<AuthorizerType>;
 }
 
 /**
@@ -67,7 +67,7 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
       ? await named('--authorization-config', openFile(parts, config.chain, build))
       : await named('--authorization-webhook-config-file', build(config.chain.specs)),
   );
-  return { authorizer: chain, rules: chain, index, allowsEverything: types.has('AlwaysAllow') };
+  return { authorizer: chain, rules: chain, index, types };
 }
 
 async function named<T>(what: string, opening: Promise<T>): Promise<T> {

@@ -78,7 +78,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       own: { authenticate: (credentials) => inProcess.get(credentials as Exchange) },
       client: ownClient,
       externalAddress: serverAddress,
-      allowsEverything: authorization.allowsEverything,
+      allowsEverything: authorization.types.has('AlwaysAllow'),
       authoritiesChanged: () => shutdown.listener?.setTls(tls()),
     });
     powers = composePowers(config, { authentication, authorization, cache, resources });
