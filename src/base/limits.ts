@@ -207,6 +207,14 @@ export const limits = {
   retiredConnectionsMs: 30_000,
   /** Files with a client's credential are read again after this time: others renew them. */
   credentialFileMs: 60_000,
+  /**
+   * Tokens of service accounts that controllers ask for, as published: how long they are to be valid, the shortest life
+   * that servers give them, and the part of it after which they are replaced; after a failure they are used on for a while.
+   */
+  accountTokenSeconds: 3_600,
+  accountTokenMsMin: 10 * 60_000,
+  accountTokenUsedPart: 0.8,
+  accountTokenRetryMs: 10_000,
   /** A line of a policy file. */
   abacLineBytesMax: 64 * 1024,
   /** Conditions under which an authorization webhook is asked (spec section 8). */

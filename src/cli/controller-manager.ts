@@ -3,8 +3,6 @@ import { isatty } from 'node:tty';
 import { pause, systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
-import { ApiClient } from '../client/api-client.ts';
-import { httpTransport } from '../client/http-transport.ts';
 import { readKubeconfig } from '../client/kubeconfig.ts';
 import { defaultTiming, type ElectionTiming, leadOnce } from '../client/leader-election.ts';
 import type { PluginHost } from '../client/plugin-process.ts';
@@ -16,13 +14,13 @@ import {
 } from '../controllers/controllers.ts';
 import { dialectNames, dialects } from '../dialect/dialects.ts';
 import { defineCommand, type Terminal } from './command.ts';
+import { ControllerClients } from './controller-clients.ts';
 import { controllersFlag } from './controllers-flag.ts';
 import { readBundle } from './flag-files.ts';
 import { boolean, choice, duration, type FlagValues, file, integer, optionalText } from './flags.ts';
 import { type OpenedSigner, openSecretTokenSigner, type SignerContext } from './secret-token-signer.ts';
 import { untilStopped } from './until-stopped.ts';
 import { UsageError } from './usage-error.ts';
-import { productVersion } from './version.ts';
 
 const flags = {
   controllers: controllersFlag,
@@ -62,6 +60,10 @@ const flags = {
     help: 'private key (PEM) that signs the tokens of service accounts that are kept in secrets',
     defaultText: 'such secrets are left alone',
   }),
+  'use-service-account-credentials': boolean({
+    default: false,
+    help: 'let each controller work as its own service account in the system namespace, by tokens that we ask for',
+  }),
   v: integer({ min: 0, max: 10, default: 0, help: 'detail of the log; from 4 on for finding errors' }),
 } as const;
 
@@ -85,19 +87,20 @@ export const controllerManager = defineCommand({
     const level = values.v >= debugVerbosity ? 'debug' : 'info';
     const logger = createLogger({ level, format: 'json', clock, write: terminal.err });
     const signer = openSigner(values, { clock, logger, dialect });
-    const transport = httpTransport(connection, { clock, pluginHost: pluginHost(terminal) });
-    const client = new ApiClient(transport, `${dialect.controllerManager}/${productVersion}`);
+    const clients = new ControllerClients({ connection, clock, logger, dialect, pluginHost: pluginHost(terminal) });
+    const context: ControllersContext = {
+      client: clients.own,
+      ...(values['use-service-account-credentials'] && { clientOf: (account) => clients.ofAccount(account) }),
+      clock,
+      logger,
+      dialect,
+      rootAuthority,
+      ...(signer && { signSecretToken: signer.sign }),
+    };
     try {
-      return await untilStopped(logger, (_stopped, signal) =>
-        manage(
-          values,
-          timing,
-          { client, clock, logger, dialect, rootAuthority, ...(signer && { signSecretToken: signer.sign }) },
-          signal,
-        ),
-      );
+      return await untilStopped(logger, (_stopped, signal) => manage(values, timing, context, signal));
     } finally {
-      transport.close();
+      clients.close();
       signer?.close();
     }
   },

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Connection } from './connection.ts';
+import type { Credentials } from './credentials.ts';
 import { HttpsRequester } from './https-requester.ts';
 import type { PluginHost } from './plugin-process.ts';
 import type { Transport } from './transport.ts';
@@ -9,14 +10,15 @@ import type { Transport } from './transport.ts';
 export interface HttpTransportOptions {
   readonly clock: Clock;
   readonly pluginHost: PluginHost;
+  /** Instead of those of the connection, and closed with the transport. */
+  readonly credentials?: Credentials;
   /** Silence after which a response counts as broken. Milliseconds. */
   readonly silenceMsMax?: number;
 }
 
 /** Requests to an API server, by the rules of `HttpsRequester`. */
 export function httpTransport(connection: Connection, options: HttpTransportOptions): Transport & Closable {
-  const { clock, pluginHost, silenceMsMax = limits.clientSilenceMsMax } = options;
-  const requester = new HttpsRequester({ connection, clock, pluginHost, silenceMsMax });
+  const requester = new HttpsRequester({ silenceMsMax: limits.clientSilenceMsMax, ...options, connection });
   const root = connection.server.pathname.replace(/\/$/, '');
   return {
     async send(request) {

@@ -16,6 +16,8 @@ export interface HttpsRequesterOptions {
   readonly clock: Clock;
   /** What runs credential plugins, where the connection has one. */
   readonly pluginHost: PluginHost;
+  /** Instead of what the connection says of who sends the requests; whom it impersonates does not count either. */
+  readonly credentials?: Credentials;
   /** Silence after which a request counts as broken; undefined: never. Milliseconds. */
   readonly silenceMsMax?: number;
 }
@@ -40,13 +42,10 @@ export class HttpsRequester implements Closable {
   readonly #impersonation: Readonly<Record<string, string | string[]>>;
 
   constructor(options: HttpsRequesterOptions) {
-    const { connection, clock, pluginHost } = options;
-    const { credential, impersonation } = connection;
+    const { connection, clock, credentials } = options;
+    const impersonation = credentials ? undefined : connection.impersonation;
     this.#options = options;
-    this.#credentials =
-      credential.type === 'plugin'
-        ? pluginCredentials(credential.plugin, pluginHost, clock)
-        : storedCredentials(credential, clock);
+    this.#credentials = credentials ?? credentialsOf(options);
     this.#agents = new HttpsAgents(connection, clock);
     this.#impersonation = impersonation ? impersonationHeaders(impersonation) : {};
   }
@@ -118,6 +117,12 @@ export class HttpsRequester implements Closable {
     this.#credentials.close();
     this.#agents.close();
   }
+}
+
+function credentialsOf({ connection: { credential }, clock, pluginHost }: HttpsRequesterOptions): Credentials {
+  return credential.type === 'plugin'
+    ? pluginCredentials(credential.plugin, pluginHost, clock)
+    : storedCredentials(credential, clock);
 }
 
 const unauthorized = 401;

@@ -1,0 +1,51 @@
+import type { Clock } from '../base/clock.ts';
+import { type Closable, ClosableStack } from '../base/disposable.ts';
+import type { Logger } from '../base/logger.ts';
+import { accountCredentials } from '../client/account-credentials.ts';
+import { ApiClient } from '../client/api-client.ts';
+import type { Connection } from '../client/connection.ts';
+import type { Credentials } from '../client/credentials.ts';
+import { httpTransport } from '../client/http-transport.ts';
+import type { PluginHost } from '../client/plugin-process.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import { productVersion } from './version.ts';
+
+export interface ControllerClientsOptions {
+  readonly connection: Connection;
+  readonly pluginHost: PluginHost;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly dialect: Dialect;
+}
+
+/** The clients of one server by which controllers work: as the program, and as service accounts. */
+export class ControllerClients implements Closable {
+  /** Speaks as the connection says. */
+  readonly own: ApiClient;
+  readonly #options: ControllerClientsOptions;
+  readonly #held = new ClosableStack();
+
+  constructor(options: ControllerClientsOptions) {
+    this.#options = options;
+    this.own = this.#client();
+  }
+
+  /** Speaks as that service account of the system namespace, by tokens that the program asks for; a new one each time. */
+  ofAccount(name: string): ApiClient {
+    const { clock, logger, dialect } = this.#options;
+    const account = { namespace: dialect.namespaces.system, name };
+    return this.#client(accountCredentials({ client: this.own, account, clock, logger, dialect }));
+  }
+
+  #client(credentials?: Credentials): ApiClient {
+    const { connection, clock, pluginHost, dialect } = this.#options;
+    const transport = httpTransport(connection, { clock, pluginHost, ...(credentials && { credentials }) });
+    this.#held.add(transport);
+    return new ApiClient(transport, `${dialect.controllerManager}/${productVersion}`);
+  }
+
+  /** Ends what is under way, too. */
+  close(): void {
+    this.#held.close();
+  }
+}
