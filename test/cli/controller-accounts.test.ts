@@ -107,8 +107,10 @@ describe('orch controller-manager --use-service-account-credentials', () => {
     await using running = manager(withAccounts);
     await running.prints(/"controllers run"/);
     await gone(`${namespaces}/kept`);
-    await has(`${namespaces}/default/serviceaccounts/default`);
-    await has(`${namespaces}/default/configmaps/orch-root-ca.crt`);
+    // A new one: the program itself may make accounts, and has perhaps done so where it ran without the flag.
+    await make(namespaces, { metadata: { name: 'new' } });
+    await has(`${namespaces}/new/serviceaccounts/default`);
+    await has(`${namespaces}/new/configmaps/orch-root-ca.crt`);
     const view = `${rbacPath}/clusterroles/view`;
     await until(async () => JSON.parse((await send('GET', view)).text).rules?.length > 0, 'view has no rules');
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'none', uid: 'none' };
