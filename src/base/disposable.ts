@@ -8,6 +8,10 @@ export class ClosableStack implements Closable {
   readonly #held: Closable[] = [];
   #closed = false;
 
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   /** Adds a closable, or closes it at once when the stack is closed already. */
   add<T extends Closable>(closable: T): T {
     if (this.#closed) closable.close();

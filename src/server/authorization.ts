@@ -21,6 +21,7 @@ import { loadCel } from '../cel/cel.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ResourceRegistry } from '../registry/resource-registry.ts';
+import type { Revision } from '../store/store.ts';
 import type { AuthorizationConfig } from './config.ts';
 import { followObjects } from './object-feed.ts';
 import { openRbac } from './rbac.ts';
@@ -43,6 +44,8 @@ export interface Authorization {
   readonly rules: RuleResolver;
   /** Also where the mode RBAC is off: nobody gives away by roles what they do not hold. */
   readonly index: RbacIndex;
+  /** Resolves when roles and bindings count as they are at this revision, which the cache has. */
+  readonly reached: (revision: Revision) => Promise<void>;
   /** Of the chain with which the server starts. */
   readonly types: ReadonlySet<AuthorizerType>;
 }
@@ -53,7 +56,8 @@ export interface Authorization {
  */
 export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
   const { config, held } = parts;
-  const { index } = held.add(openRbac(parts));
+  const rbac = held.add(openRbac(parts));
+  const { index } = rbac;
   /** Of the first chain: what they need is fed from the cache, and later chains cannot add to it. */
   const types = new Set<AuthorizerType>();
   let chainParts: ChainParts | undefined;
@@ -67,7 +71,7 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
       ? await named('--authorization-config', openFile(parts, config.chain, build))
       : await named('--authorization-webhook-config-file', build(config.chain.specs)),
   );
-  return { authorizer: chain, rules: chain, index, types };
+  return { authorizer: chain, rules: chain, index, types, reached: (revision) => rbac.reached(revision) };
 }
 
 async function named<T>(what: string, opening: Promise<T>): Promise<T> {

@@ -139,6 +139,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       fresh: () => cache.fresh(),
       servedAs: (kind) => servedRbac(resources, dialect, kind),
     });
+    await authorization.reached(await cache.fresh());
     const mismatches = counter(
       metrics,
       'orch_cache_mismatches_total',

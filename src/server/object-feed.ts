@@ -4,6 +4,7 @@ import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
 import { parseStored } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ServedResource } from '../registry/resource-registry.ts';
+import type { Revision } from '../store/store.ts';
 
 /** What is kept up to date with the objects of one resource. */
 export interface ObjectFollower {
@@ -16,16 +17,22 @@ export interface ObjectFollower {
   remove(namespace: string, name: string): void;
 }
 
+/** Ends when it is closed. */
+export interface ObjectFollowing extends Closable {
+  /** Everything up to this revision was told. */
+  readonly revision: Revision;
+}
+
 /**
  * Tells a follower of all objects of a resource: of those that are there before it returns, then of every change, as soon as
  * the cache tells its watchers. An object that became unreadable is removed, and so is one that the follower cannot take: what
  * nobody can read grants nothing, and must not keep the follower from what comes after it.
  */
-export function followObjects(served: ServedResource, follower: ObjectFollower, logger: Logger): Closable {
+export function followObjects(served: ServedResource, follower: ObjectFollower, logger: Logger): ObjectFollowing {
   return new ObjectFeed(served, follower, logger);
 }
 
-class ObjectFeed implements Closable, WatchSink {
+class ObjectFeed implements ObjectFollowing, WatchSink {
   readonly #served: ServedResource;
   readonly #follower: ObjectFollower;
   readonly #logger: Logger;
@@ -89,6 +96,10 @@ class ObjectFeed implements Closable, WatchSink {
     queueMicrotask(() => {
       if (!this.#closed) this.#start();
     });
+  }
+
+  get revision(): Revision {
+    return this.#watcher?.revision ?? 0;
   }
 
   close(): void {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { AdmissionPlugin } from '../admission/chain.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 import { checkBindingEscalation, checkRoleEscalation, type EscalationPowers } from '../authz/rbac/escalation.ts';
@@ -9,6 +10,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
 import { decode } from '../schema/decode.ts';
+import type { Revision } from '../store/store.ts';
 import { followObjects } from './object-feed.ts';
 
 /** The kinds that the index is made of, and how a write of one is guarded. Roles stand before what binds them. */
@@ -38,16 +40,29 @@ interface RbacParts {
 }
 
 /** The index of roles and bindings, in step with what is stored until it is closed. */
-export function openRbac({ resources, dialect, logger }: RbacParts): { readonly index: RbacIndex } & Closable {
+export interface FollowingRbac extends Closable {
+  readonly index: RbacIndex;
+  /** Resolves when the index knows everything up to this revision, which the cache has. */
+  reached(revision: Revision): Promise<void>;
+}
+
+export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRbac {
   const index = new RbacIndex(rbacGroup(dialect));
-  const feeds = new ClosableStack();
-  for (const kind of rbacKinds) {
+  const closing = new ClosableStack();
+  const feeds = rbacKinds.map((kind) => {
     const served = servedRbac(resources, dialect, kind);
     const put = (object: ApiObject): void => index.put(kind, decoded(object, served));
     const remove = (namespace: string, name: string): void => index.remove(kind, namespace, name);
-    feeds.add(followObjects(served, { put, remove }, logger));
-  }
-  return { index, close: () => feeds.close() };
+    return closing.add(followObjects(served, { put, remove }, logger));
+  });
+  return {
+    index,
+    async reached(revision) {
+      // The cache tells its watchers in turns of the event loop.
+      while (!closing.isClosed && feeds.some((feed) => feed.revision < revision)) await turn();
+    },
+    close: () => closing.close(),
+  };
 }
 
 /** Others may write to a store that several servers share: what is not of its type is no permission. */

@@ -22,6 +22,7 @@ import {
   user,
 } from '../support/authorization.ts';
 import { OrchProcess, type RequestOptions } from '../support/orch-process.ts';
+import { until } from '../support/until.ts';
 
 /** Access reviews over HTTP (spec section 5.7): in every format, and as true as the requests that they are about. */
 
@@ -58,6 +59,12 @@ before(async () => {
   );
   await make(server, bindingsPath('team'), binding('local', 'ClusterRole', 'admin', user('local')));
   await make(server, bindingsPath('team'), binding('ghost', 'Role', 'ghost', user('bob')));
+  // The rules of `admin` are gathered by a controller, soon after the start.
+  const admin = '/apis/rbac.authorization.orch.io/v1/clusterroles/admin';
+  await until(
+    async () => (await server.get(admin)).text.includes('localsubjectaccessreviews'),
+    'the role admin never gets its rules',
+  );
 });
 after(() => held.disposeAsync());
 
