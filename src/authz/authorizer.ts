@@ -1,21 +1,10 @@
 import { StatusError } from '../meta/status-error.ts';
+import type { Decision } from '../request/access.ts';
 import type { Attributes } from '../request/attributes.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
+export type { Decision } from '../request/access.ts';
 export type { Attributes, PathAttributes, ResourceAttributes } from '../request/attributes.ts';
-
-export interface Decision {
-  /** `noOpinion` leaves it to the next authorizer; where none decides the request is refused. */
-  readonly verdict: 'allow' | 'deny' | 'noOpinion';
-  /** For the log and, with a refusal, for the client. May be ''. */
-  readonly reason: string;
-  /**
-   * What kept the authorizer from deciding as it should: a webhook that does not answer, a condition that fails. For the
-   * log and for access reviews (`status.evaluationError`); the verdict holds all the same. Who asks may see it: it names
-   * neither addresses nor secrets. Absent where nothing went wrong.
-   */
-  readonly evaluationError?: string;
-}
 
 export interface Authorizer {
   /**

@@ -1,28 +1,7 @@
+import type { UserRules } from '../request/access.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
-/** What a user may do with resources, as a SelfSubjectRulesReview shows it (spec section 5.7). */
-export interface ResourceRule {
-  readonly verbs: readonly string[];
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  /** None means all objects. */
-  readonly resourceNames: readonly string[];
-}
-
-/** What a user may do with paths. */
-export interface PathRule {
-  readonly verbs: readonly string[];
-  readonly nonResourceURLs: readonly string[];
-}
-
-export interface UserRules {
-  readonly resourceRules: readonly ResourceRule[];
-  readonly pathRules: readonly PathRule[];
-  /** The authorizer allows more than it can list. */
-  readonly incomplete: boolean;
-  /** What could not be looked up; the rules that were found hold all the same. */
-  readonly errors: readonly string[];
-}
+export type { PathRule, ResourceRule, UserRules } from '../request/access.ts';
 
 /** An authorizer that can list what it allows. */
 export interface RuleResolver {

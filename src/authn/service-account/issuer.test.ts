@@ -5,9 +5,10 @@ import { ManualClock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { dialects } from '../../dialect/dialects.ts';
+import type { TokenGrant } from '../../kinds/authentication/token-grant.ts';
 import { unverifiedJwt } from '../jwt.ts';
 import { isSignedWith } from '../jwt-signature.ts';
-import { createTokenIssuer, type TokenGrant } from './issuer.ts';
+import { createTokenIssuer } from './issuer.ts';
 import { account, issuerName, makeSigningKey } from './token-harness.ts';
 
 const random: Random = { uuid: () => '00000000-0000-4000-8000-000000000000', bytes: (count) => new Uint8Array(count) };

@@ -1,45 +1,20 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import type { IssuedToken, TokenGrant } from '../../kinds/authentication/token-grant.ts';
 import { makeSignature } from '../../pki/signature-algorithm.ts';
 import type { SigningKey } from '../../pki/token-keys.ts';
 import { type AccountReference, accountUsername, credentialId, type ObjectReference } from './account-user.ts';
 import { legacyClaim, legacyIssuer } from './claims.ts';
 
-/** What a token ends with (spec section 2.3). */
-export type TokenBinding =
-  | {
-      readonly kind: 'pod';
-      readonly name: string;
-      readonly uid: string;
-      /** Where the pod runs, once that is known; without uid where there is no such Node. */
-      readonly node?: { readonly name: string; readonly uid?: string };
-    }
-  | { readonly kind: 'secret'; readonly name: string; readonly uid: string }
-  | { readonly kind: 'node'; readonly name: string; readonly uid: string };
-
-export interface TokenGrant {
-  readonly account: AccountReference;
-  readonly binding?: TokenBinding;
-  /** One at least. */
-  readonly audiences: readonly string[];
-  /** From now on. Whole seconds. */
-  readonly lifetimeSeconds: number;
-  /** After this time its use is counted as stale; from now on. Whole seconds. */
-  readonly warnAfterSeconds?: number;
-}
-
-export interface IssuedToken {
-  readonly token: string;
+export interface IdentifiedToken extends IssuedToken {
   /** `JTI=<jti>`: for the audit annotation of the request, so that later uses of the token can be found. */
   readonly credentialId: string;
-  /** `iat`, from which the times of the grant count. Seconds since the Unix epoch. */
-  readonly issuedAt: number;
 }
 
 /** Signs tokens of service accounts. Whoever asks has made sure that the account and what it is bound to exist. */
 export interface TokenIssuer {
-  issue(grant: TokenGrant): IssuedToken;
+  issue(grant: TokenGrant): IdentifiedToken;
   /** A token that never expires, to be kept in that Secret of the account's namespace. */
   issueLegacy(account: AccountReference, secretName: string): string;
 }

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type LifetimeOptions, type LifetimeRequest, type TokenLifetime, tokenLifetime } from './lifetime.ts';
+import type { TokenLifetime, TokenLifetimeRequest } from '../../kinds/authentication/token-grant.ts';
+import { type LifetimeOptions, tokenLifetime } from './lifetime.ts';
 
 const plain = (seconds: number): TokenLifetime => ({ expirationSeconds: seconds, lifetimeSeconds: seconds });
 const extended: TokenLifetime = { expirationSeconds: 3607, lifetimeSeconds: 31_536_000, warnAfterSeconds: 3607 };
-const injected: LifetimeRequest = { expirationSeconds: 3607, audiences: ['api'], boundToPod: true };
+const injected: TokenLifetimeRequest = { expirationSeconds: 3607, audiences: ['api'], boundToPod: true };
 const usual: LifetimeOptions = {
   maxExpirationSeconds: undefined,
   extendExpiration: true,
   apiAudiences: ['api', 'api-two'],
 };
 
-const cases: readonly (readonly [string, Partial<LifetimeRequest>, Partial<LifetimeOptions>, TokenLifetime])[] = [
+const cases: readonly (readonly [string, Partial<TokenLifetimeRequest>, Partial<LifetimeOptions>, TokenLifetime])[] = [
   ['as asked for', { expirationSeconds: 600 }, {}, plain(600)],
   ['without a maximum', { expirationSeconds: 2 ** 32 }, {}, plain(2 ** 32)],
   ['at the maximum', { expirationSeconds: 7200 }, { maxExpirationSeconds: 7200 }, plain(7200)],

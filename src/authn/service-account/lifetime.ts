@@ -1,11 +1,4 @@
-/** What the lifetime of a token depends on. */
-export interface LifetimeRequest {
-  /** `spec.expirationSeconds`, defaulted and validated. */
-  readonly expirationSeconds: number;
-  /** `spec.audiences`, defaulted. */
-  readonly audiences: readonly string[];
-  readonly boundToPod: boolean;
-}
+import type { TokenLifetime, TokenLifetimeRequest } from '../../kinds/authentication/token-grant.ts';
 
 export interface LifetimeOptions {
   /** `--service-account-max-token-expiration`; undefined: no maximum. */
@@ -13,17 +6,6 @@ export interface LifetimeOptions {
   /** `--service-account-extend-token-expiration`. */
   readonly extendExpiration: boolean;
   readonly apiAudiences: readonly string[];
-}
-
-export interface TokenLifetime {
-  /** What the answer says, in `spec.expirationSeconds` and as `status.expirationTimestamp`. */
-  readonly expirationSeconds: number;
-  /** What the token gets: longer than the above where it is extended. */
-  readonly lifetimeSeconds: number;
-  /** Of extended tokens: when the bearer should have had a new one. */
-  readonly warnAfterSeconds?: number;
-  /** For the client, as text of a `Warning` header. */
-  readonly warning?: string;
 }
 
 /**
@@ -38,7 +20,7 @@ export const extendedLifetimeSeconds = 365 * 24 * 3600;
  * nobody but the API server, are extended to a year, past any maximum, as in published servers; the answer still says what
  * was asked for, so that the pod's agent asks for a new one in time.
  */
-export function tokenLifetime(request: LifetimeRequest, options: LifetimeOptions): TokenLifetime {
+export function tokenLifetime(request: TokenLifetimeRequest, options: LifetimeOptions): TokenLifetime {
   const { maxExpirationSeconds: max } = options;
   if (max !== undefined && request.expirationSeconds > max) {
     const shortened = tokenLifetime({ ...request, expirationSeconds: max }, options);
@@ -52,7 +34,7 @@ export function tokenLifetime(request: LifetimeRequest, options: LifetimeOptions
   return { expirationSeconds, lifetimeSeconds: extendedLifetimeSeconds, warnAfterSeconds: expirationSeconds };
 }
 
-const isExtended = (request: LifetimeRequest, options: LifetimeOptions): boolean =>
+const isExtended = (request: TokenLifetimeRequest, options: LifetimeOptions): boolean =>
   options.extendExpiration &&
   request.boundToPod &&
   request.expirationSeconds === extendedRequestSeconds &&

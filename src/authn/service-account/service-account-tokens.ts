@@ -4,6 +4,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import type { TokenLifetime, TokenLifetimeRequest } from '../../kinds/authentication/token-grant.ts';
 import { TokenKeyFiles } from '../../pki/token-key-files.ts';
 import type { SigningKey } from '../../pki/token-keys.ts';
 import type { TokenAuthenticator } from '../authenticator.ts';
@@ -11,7 +12,7 @@ import { serviceAccountAuthenticator } from './authenticator.ts';
 import { discoveryProblem, type IssuerDiscovery, issuerDiscovery } from './discovery.ts';
 import { createTokenIssuer, type TokenIssuer } from './issuer.ts';
 import { type LegacyTokenMark, LegacyTokenUse } from './legacy-token-use.ts';
-import { type LifetimeRequest, type TokenLifetime, tokenLifetime } from './lifetime.ts';
+import { tokenLifetime } from './lifetime.ts';
 import type { ServiceAccountTokenOptions } from './options.ts';
 import type { TokenObjects } from './revocation.ts';
 import { registerTokenMetrics } from './token-metrics.ts';
@@ -34,7 +35,7 @@ export interface ServiceAccountTokens extends Closable {
   readonly authenticator: TokenAuthenticator;
   /** Absent where no key signs: then there is no TokenRequest. */
   readonly issuer?: TokenIssuer;
-  lifetime(request: LifetimeRequest): TokenLifetime;
+  lifetime(request: TokenLifetimeRequest): TokenLifetime;
   /** Absent where the issuer cannot be discovered; the log says why. */
   readonly discovery?: IssuerDiscovery;
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
+import type { Decision } from '../../request/access.ts';
 import type { Attributes, ResourceAttributes } from '../../request/attributes.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import { answerTo, errorsOf, jane, powersOf } from '../answer-harness.ts';
 import type { Kind } from '../kind.ts';
-import type { AccessDecision, PowersSource } from '../powers.ts';
+import type { PowersSource } from '../powers.ts';
 import { localSubjectAccessReview } from './local-subject-access-review.ts';
 import { selfSubjectAccessReview } from './self-subject-access-review.ts';
 import { subjectAccessReview } from './subject-access-review.ts';
@@ -21,10 +22,10 @@ const makers = {
 const noPowers: PowersSource = () => powersOf({});
 const kindOf = (name: keyof typeof makers, powers: PowersSource = noPowers): Kind => makers[name](orch, powers);
 
-const allow: AccessDecision = { verdict: 'allow', reason: 'because' };
+const allow: Decision = { verdict: 'allow', reason: 'because' };
 
 /** What is asked of the authorizers, and the answer that a review makes of theirs. */
-async function review(name: keyof typeof makers, sent: Sent, decision: AccessDecision = allow) {
+async function review(name: keyof typeof makers, sent: Sent, decision: Decision = allow) {
   const asked: (readonly [UserInfo, Attributes])[] = [];
   const kind = kindOf(name, () =>
     powersOf({

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
+import type { UserRules } from '../../request/access.ts';
 import { answerTo, jane, powersOf, refusalOf } from '../answer-harness.ts';
-import type { AccessRules } from '../powers.ts';
 import { selfSubjectRulesReview } from './self-subject-rules-review.ts';
 
-const nothing: AccessRules = { resourceRules: [], pathRules: [], incomplete: false, errors: [] };
+const nothing: UserRules = { resourceRules: [], pathRules: [], incomplete: false, errors: [] };
 
-async function review(spec: Readonly<Record<string, unknown>> | undefined, rules: AccessRules = nothing) {
+async function review(spec: Readonly<Record<string, unknown>> | undefined, rules: UserRules = nothing) {
   const asked: unknown[] = [];
   const kind = selfSubjectRulesReview(orch, () =>
     powersOf({

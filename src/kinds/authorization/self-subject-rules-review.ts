@@ -1,10 +1,11 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import { badRequest } from '../../meta/status-error.ts';
+import type { UserRules } from '../../request/access.ts';
 import { boolean, type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
-import type { AccessRules, PowersSource } from '../powers.ts';
+import type { PowersSource } from '../powers.ts';
 import { typed } from '../typed.ts';
 
 const verbs = required(1, list(string()), 'What is allowed; `*` is everything.');
@@ -58,7 +59,7 @@ export const selfSubjectRulesReview = (dialect: Dialect, powers: PowersSource): 
 /** Written with the time that the published types always write. */
 const noMetadata = { creationTimestamp: null } as object;
 
-const statusOf = ({ resourceRules, pathRules, incomplete, errors }: AccessRules): Infer<typeof status> => ({
+const statusOf = ({ resourceRules, pathRules, incomplete, errors }: UserRules): Infer<typeof status> => ({
   resourceRules: resourceRules.map((rule) => ({
     verbs: [...rule.verbs],
     ...(rule.apiGroups.length > 0 && { apiGroups: [...rule.apiGroups] }),

@@ -5,8 +5,8 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { describeFieldError } from '../../meta/field-error.ts';
 import { notFound, type StatusError } from '../../meta/status-error.ts';
 import { answerContext, now, powersOf, readBody, refusalOf } from '../answer-harness.ts';
+import type { TokenGrant, TokenLifetime, TokenLifetimeRequest } from '../authentication/token-grant.ts';
 import type { ActionTarget } from '../kind.ts';
-import type { TokenGrant, TokenLifetime, TokenLifetimeRequest } from '../powers.ts';
 import { serviceAccountToken } from './service-account-token.ts';
 
 const apiAudiences = ['api-one', 'api-two'];

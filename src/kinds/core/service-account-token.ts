@@ -4,9 +4,10 @@ import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { badRequest, conflict, invalidObject, notFound } from '../../meta/status-error.ts';
 import { isPathSegment } from '../../schema/formats.ts';
 import { formatTime } from '../../schema/time.ts';
+import type { ObjectIdentity, TokenBinding } from '../authentication/token-grant.ts';
 import { asTokenRequest, type BoundObjectReference, tokenRequestSchema } from '../authentication/token-request.ts';
 import type { ActionSubresource, ActionTarget, AnswerContext, GroupVersionKind } from '../kind.ts';
-import type { KindPowers, ObjectIdentity, PowersSource, TokenBinding } from '../powers.ts';
+import type { KindPowers, PowersSource } from '../powers.ts';
 import { asPod } from './pod/pod-schema.ts';
 
 /** Shorter is refused: who renews a token at four fifths of its time would have no time left. */
