@@ -1,17 +1,12 @@
-import { hostname } from 'node:os';
 import { isatty } from 'node:tty';
 import { pause, systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { readKubeconfig } from '../client/kubeconfig.ts';
-import { defaultTiming, type ElectionTiming, leadOnce } from '../client/leader-election.ts';
+import { defaultTiming, type ElectionTiming } from '../client/leader-election.ts';
 import type { PluginHost } from '../client/plugin-process.ts';
-import {
-  type ControllerName,
-  type ControllersContext,
-  chooseControllers,
-  startControllers,
-} from '../controllers/controllers.ts';
+import { type ControllerName, type ControllersContext, chooseControllers } from '../controllers/controllers.ts';
+import { runControllers, runWhileLeading } from '../controllers/leading.ts';
 import { dialectNames, dialects } from '../dialect/dialects.ts';
 import { defineCommand, type Terminal } from './command.ts';
 import { ControllerClients } from './controller-clients.ts';
@@ -146,45 +141,15 @@ async function manage(
   context: ControllersContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clock, logger, dialect } = context;
   await requireDialect(context, signal);
   const names = chooseControllers(values.controllers).filter((name) => isPossible(name, context));
   if (!values['leader-elect']) return runControllers(names, context, signal);
-  const namespace = values['leader-elect-resource-namespace'] ?? dialect.namespaces.system;
-  const apiVersion = `${dialect.group('coordination')}/v1`;
-  await leadOnce(
-    {
-      client,
-      clock,
-      logger,
-      timing,
-      signal,
-      apiVersion,
-      leases: `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/leases`,
-      name: values['leader-elect-resource-name'] ?? dialect.controllerManager,
-      identity: `${hostname()}_${systemRandom.uuid()}`,
-    },
-    (term) => runControllers(names, context, term),
-  );
+  const { namespaces, controllerManager } = context.dialect;
+  const namespace = values['leader-elect-resource-namespace'] ?? namespaces.system;
+  const name = values['leader-elect-resource-name'] ?? controllerManager;
+  await runWhileLeading(names, context, { random: systemRandom, timing, namespace, name }, signal);
   if (!signal.aborted) throw new Error('the lease was lost; the controllers have stopped');
 }
-
-async function runControllers(
-  names: readonly ControllerName[],
-  context: ControllersContext,
-  signal: AbortSignal,
-): Promise<void> {
-  const running = startControllers(names, context);
-  context.logger.info('controllers run', { controllers: names });
-  await aborted(signal);
-  running.close();
-}
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 /**
  * Without an authority there is nothing to publish; such a server is verified by what every system trusts. Without a key

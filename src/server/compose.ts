@@ -1,21 +1,15 @@
 import { requirePermission } from '../authz/authorizer.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { ClosableStack } from '../base/disposable.ts';
+import { type Closable, ClosableStack } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import { Metrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
 import type { WatchCache } from '../cache/cache.ts';
-import { ConsistencyChecker } from '../cache/consistency-checker.ts';
-import { createWatchCache } from '../cache/watch-cache.ts';
-import { ApiClient } from '../client/api-client.ts';
-import { inProcessTransport } from '../client/in-process.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { listen, type TlsMaterial } from '../http/listener.ts';
-import type { Kind } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { KindPowers } from '../kinds/powers.ts';
 import { Registry } from '../registry/registry.ts';
-import { cachedResources, ResourceRegistry, type ServedResource } from '../registry/resource-registry.ts';
+import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { openStore } from '../store/open.ts';
@@ -33,7 +27,9 @@ import { Health } from './health.ts';
 import { identityObjects } from './identity-objects.ts';
 import { kindPowers } from './kind-powers.ts';
 import { expireObjects } from './object-expiry.ts';
-import { runOwnControllers } from './own-controllers.ts';
+import { openCache, startConsistencyChecker } from './open-cache.ts';
+import { OwnClients } from './own-clients.ts';
+import { type OwnControllersOptions, runOwnControllers } from './own-controllers.ts';
 import { servePipeline, stages } from './pipeline.ts';
 import { servedRbac } from './rbac.ts';
 import { Responder } from './responder.ts';
@@ -52,21 +48,12 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     const metrics = new Metrics();
     let powers: KindPowers | undefined;
     const all = kinds(dialect, () => powers ?? notYet());
-    const { cache, resources } = await openCache(config, { all, store, clock, metrics });
+    const { cache, resources } = await openCache(all, { store, clock, logger, metrics });
     shutdown.add('cache', () => cache.close());
     const held = new ClosableStack();
     shutdown.add('timers', () => held.close());
-    const inProcess = new WeakMap<Exchange, UserInfo>();
-    /** Speaks with this server from within, as that user. */
-    const clientAs = (user: UserInfo, name: string): ApiClient =>
-      new ApiClient(
-        inProcessTransport(
-          (exchange) => handle(exchange),
-          (exchange) => inProcess.set(exchange, user),
-        ),
-        name,
-      );
-    const ownClient = clientAs(serverUser, 'orch');
+    const clients = new OwnClients((exchange) => handle(exchange));
+    const ownClient = clients.clientAs(serverUser, 'orch');
     const serverAddress = () => (shutdown.listener ? hostAndPort(shutdown.listener) : '');
     const base = { dialect, clock, random: systemRandom, logger, metrics, held };
     const authorization = await openAuthorization({ ...base, config: config.authorization, resources });
@@ -75,7 +62,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       ...base,
       config: config.authentication,
       objects: identityObjects(cache, resources),
-      own: { authenticate: (credentials) => inProcess.get(credentials as Exchange) },
+      own: clients.authenticator,
       client: ownClient,
       externalAddress: serverAddress,
       allowsEverything: authorization.types.has('AlwaysAllow'),
@@ -140,24 +127,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       servedAs: (kind) => servedRbac(resources, dialect, kind),
     });
     await authorization.reached(await cache.fresh());
-    const mismatches = counter(
-      metrics,
-      'orch_cache_mismatches_total',
-      'Resources that were found to differ from the store.',
-    );
-    const checker = new ConsistencyChecker({ cache, store, clock, logger, metrics: { mismatches } });
-    checker.start();
-    held.add(checker);
+    held.add(startConsistencyChecker(cache, { store, clock, logger, metrics }));
     await config.beforeReady?.(listener);
     health.started();
-    const { run, rootAuthority } = config.controllers;
-    const { controllerManager } = dialect;
-    const client = clientAs(managerUser(dialect), controllerManager);
-    const clientOf = (account: string) => clientAs(systemAccount(dialect, account), controllerManager);
-    const issuer = authentication.serviceAccounts?.issuer;
-    const signing = issuer && { signSecretToken: issuer.issueLegacy };
-    const shared = config.storage.backend === 'etcd3';
-    controllers.add(runOwnControllers({ ...base, run, shared, client, clientOf, rootAuthority, ...signing }));
+    controllers.add(startOwnControllers(config, clients, authentication, base));
     return { address: listener.address, port: listener.port, stop: () => shutdown.stop(), done: shutdown.done };
   } catch (error) {
     await shutdown.stop();
@@ -165,48 +138,29 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   }
 }
 
-function counter(metrics: Metrics, name: string, help: string): { inc(): void } {
-  const series = metrics.counter({ name, help, labels: [] });
-  return { inc: () => series.add({}) };
+type Base = Pick<OwnControllersOptions, 'clock' | 'random' | 'logger' | 'dialect'>;
+
+function startOwnControllers(
+  { controllers, storage }: ServerConfig,
+  clients: OwnClients,
+  { serviceAccounts }: Authentication,
+  { clock, random, logger, dialect }: Base,
+): Closable {
+  const { controllerManager: name } = dialect;
+  const issuer = serviceAccounts?.issuer;
+  return runOwnControllers({
+    ...{ clock, random, logger, dialect },
+    ...controllers,
+    shared: storage.backend === 'etcd3',
+    client: clients.clientAs(managerUser(dialect), name),
+    clientOf: (account) => clients.clientAs(systemAccount(dialect, account), name),
+    ...(issuer && { signSecretToken: issuer.issueLegacy }),
+  });
 }
 
 /** Requests come after the start. */
 function notYet(): never {
   throw new Error('the server has not started yet');
-}
-
-interface CacheNeeds {
-  readonly all: readonly Kind[];
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-}
-
-async function openCache(
-  { logger }: ServerConfig,
-  { all, store, clock, metrics }: CacheNeeds,
-): Promise<{ readonly cache: WatchCache; readonly resources: ResourceRegistry }> {
-  const cache = createWatchCache({
-    store,
-    clock,
-    logger,
-    resources: cachedResources(all),
-    metrics: {
-      reloads: counter(metrics, 'orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
-      slowWatches: counter(
-        metrics,
-        'orch_cache_slow_watches_total',
-        'Watches closed because their client read too slowly.',
-      ),
-      unreadableValues: counter(
-        metrics,
-        'orch_cache_unreadable_values_total',
-        'Stored values that are no objects of their resource.',
-      ),
-    },
-  });
-  await cache.ready();
-  return { cache, resources: new ResourceRegistry(all, cache) };
 }
 
 interface PowerNeeds {

@@ -1,0 +1,49 @@
+import { hostname } from 'node:os';
+import type { Random } from '../base/random.ts';
+import { type ElectionTiming, leadOnce } from '../client/leader-election.ts';
+import { type ControllerName, type ControllersContext, startControllers } from './controllers.ts';
+
+export interface Candidature {
+  readonly random: Random;
+  readonly timing: ElectionTiming;
+  /** Where the lease is, and its name. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Runs controllers until the signal aborts. */
+export async function runControllers(
+  names: readonly ControllerName[],
+  context: ControllersContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const running = startControllers(names, context);
+  context.logger.info('controllers run', { controllers: names });
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  running.close();
+}
+
+/**
+ * Waits for the lease, and runs controllers for as long as it is held. Resolves when it is lost or the signal aborts; who
+ * wants to go on stands for election again.
+ */
+export async function runWhileLeading(
+  names: readonly ControllerName[],
+  context: ControllersContext,
+  { random, timing, namespace, name }: Candidature,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock, logger, dialect } = context;
+  const apiVersion = `${dialect.group('coordination')}/v1`;
+  await leadOnce(
+    {
+      ...{ client, clock, logger, timing, signal, apiVersion, name },
+      leases: `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/leases`,
+      identity: `${hostname()}_${random.uuid()}`,
+    },
+    (term) => runControllers(names, context, term),
+  );
+}
