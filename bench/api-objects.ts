@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { orch } from '../src/dialect/orch.ts';
 import type { ApiClient } from './api-client.ts';
 import { within } from './within.ts';
@@ -121,7 +122,7 @@ async function until<T>(what: string, ask: () => Promise<T | undefined>): Promis
       const found = await ask();
       if (found !== undefined) return found;
       if (ended) throw new Error(`${what}: nobody waits any more`);
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      await pause(pollMs);
     }
   };
   const found = asking();

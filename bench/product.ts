@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectTcp, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTls, createSecureContext } from 'node:tls';
 import { parse } from 'yaml';
 import { ApiClient } from './api-client.ts';
@@ -137,7 +138,7 @@ async function freePort(): Promise<number> {
 async function untilReady(port: number, child: ChildProcess): Promise<void> {
   const until = async (holds: (port: number) => Promise<boolean>): Promise<void> => {
     while (child.exitCode === null && child.signalCode === null && !(await holds(port))) {
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      await pause(pollMs);
     }
   };
   // An attempt that is refused costs the machine next to nothing, one of TLS would.

@@ -1,30 +1,7 @@
 #!/bin/sh
 # One server lets in the service accounts of another: it trusts that one as an OpenID Connect provider. Starts both.
 set -eu
-orch=${ORCH:-$(dirname "$0")/../bin/orch}
-work=$(mktemp -d)
-servers=
-trap 'kill $servers; wait; rm -rf "$work"' EXIT
-umask 077
-
-# start NAME FLAGS...: a server with its data in $work/NAME; returns when it is ready.
-start() {
-  name=$1
-  shift
-  "$orch" up --data-dir "$work/$name" --secure-port 0 "$@" >"$work/$name.log" 2>&1 &
-  servers="$servers $!"
-  for _ in $(seq 300); do
-    if grep -q 'listens on' "$work/$name.log"; then return; fi
-    sleep 0.1
-  done
-  cat "$work/$name.log"
-  exit 1
-}
-at() {
-  name=$1
-  shift
-  kubectl --kubeconfig "$work/$name/admin.kubeconfig" "$@"
-}
+. "$(dirname "$0")/support/servers.sh"
 
 echo '--- the issuer signs tokens in its own name, and lets everybody read its public keys'
 openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$work/issuer.key"

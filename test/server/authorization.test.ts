@@ -3,6 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import {
   account,
   as,
+  asker,
+  assertGets,
   binding,
   bindingsPath,
   Folder,
@@ -17,9 +19,8 @@ import {
   rolesPath,
   rule,
   user,
-  watchStatus,
 } from '../support/authorization.ts';
-import { OrchProcess, type RequestOptions } from '../support/orch-process.ts';
+import { OrchProcess } from '../support/orch-process.ts';
 import { until } from '../support/until.ts';
 
 /** What roles and bindings give, and what they do not, over HTTP. */
@@ -64,23 +65,8 @@ before(async () => {
 });
 after(() => held.disposeAsync());
 
-const ask = (name: string, method: string, path: string, options: RequestOptions = {}): Promise<number> =>
-  /[?&]watch=1/.test(path)
-    ? watchStatus(server, path, as(name))
-    : outcome(server, method, path, { ...options, as: as(name) }).then(([status]) => status);
-
-/** Rows of method, path and the status that one user gets. */
-async function gets(
-  name: string,
-  rows: readonly (readonly [string, string, number, RequestOptions?])[],
-): Promise<void> {
-  const wrong: string[] = [];
-  for (const [method, path, expected, options] of rows) {
-    const status = await ask(name, method, path, options);
-    if (status !== expected) wrong.push(`${method} ${path}: ${status}, expected ${expected}`);
-  }
-  assert.deepEqual(wrong, []);
-}
+const ask = asker(() => server);
+const gets = (name: string, rows: Parameters<typeof assertGets>[2]): Promise<void> => assertGets(ask, name, rows);
 
 describe('where a binding counts', () => {
   test('a role, in its namespace', async () => {

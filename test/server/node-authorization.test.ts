@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { as, Folder, make, outcome, refusal, watchStatus } from '../support/authorization.ts';
+import { as, asker, assertGets, Folder, make, outcome, refusal } from '../support/authorization.ts';
 import { OrchProcess, type RequestOptions } from '../support/orch-process.ts';
 import { until } from '../support/until.ts';
 
@@ -61,22 +61,8 @@ before(async () => {
 });
 after(() => held.disposeAsync());
 
-const ask = (name: string, method: string, path: string, options: RequestOptions = {}): Promise<number> =>
-  /[?&]watch=1/.test(path)
-    ? watchStatus(server, path, as(name))
-    : outcome(server, method, path, { ...options, as: as(name) }).then(([status]) => status);
-
-async function gets(
-  name: string,
-  rows: readonly (readonly [string, string, number, RequestOptions?])[],
-): Promise<void> {
-  const wrong: string[] = [];
-  for (const [method, path, expected, options] of rows) {
-    const status = await ask(name, method, path, options);
-    if (status !== expected) wrong.push(`${method} ${path}: ${status}, expected ${expected}`);
-  }
-  assert.deepEqual(wrong, []);
-}
+const ask = asker(() => server);
+const gets = (name: string, rows: Parameters<typeof assertGets>[2]): Promise<void> => assertGets(ask, name, rows);
 
 const select = (path: string, selector: string): string => `${path}?fieldSelector=${encodeURIComponent(selector)}`;
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -163,4 +164,29 @@ export async function watchStatus(
   } finally {
     watch.close();
   }
+}
+
+/** Asks as users of the token file, and gives the status. */
+export type Ask = (name: string, method: string, path: string, options?: RequestOptions) => Promise<number>;
+
+/** `server` is asked for with each question: it may start later. */
+export const asker =
+  (server: () => OrchProcess): Ask =>
+  (name, method, path, options = {}) =>
+    /[?&]watch=1/.test(path)
+      ? watchStatus(server(), path, as(name))
+      : outcome(server(), method, path, { ...options, as: as(name) }).then(([status]) => status);
+
+/** Rows of method, path and the status that one user gets. */
+export async function assertGets(
+  ask: Ask,
+  name: string,
+  rows: readonly (readonly [string, string, number, RequestOptions?])[],
+): Promise<void> {
+  const wrong: string[] = [];
+  for (const [method, path, expected, options] of rows) {
+    const status = await ask(name, method, path, options);
+    if (status !== expected) wrong.push(`${method} ${path}: ${status}, expected ${expected}`);
+  }
+  assert.deepEqual(wrong, []);
 }
