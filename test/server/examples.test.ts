@@ -10,7 +10,10 @@ import { OrchProcess } from '../support/orch-process.ts';
 /** What `examples/` and the README show does what it shows. */
 
 const root = resolve(import.meta.dirname, '../..');
-const examples = readdirSync(join(root, 'examples'));
+/** What stands in folders is sourced by the examples. */
+const examples = readdirSync(join(root, 'examples'), { withFileTypes: true }).flatMap((entry) =>
+  entry.isFile() ? [entry.name] : [],
+);
 
 const missing = (program: string, ...args: readonly string[]): string | undefined =>
   spawnSync(program, args).error ? `${program} is not installed` : undefined;
