@@ -1,5 +1,5 @@
 import type { Closable } from '../base/disposable.ts';
-import type { ApiObject } from '../meta/api-object.ts';
+import type { SelectableField } from '../meta/selectable-field.ts';
 import type { Revision, StoreRecord } from '../store/store.ts';
 
 /**
@@ -22,6 +22,13 @@ export interface CacheEntry {
 /** True for the entries that a request selects. Called for every event and every listed entry: cheap, no side effects. */
 export type EntryMatcher = (entry: CacheEntry) => boolean;
 
+/** A value that a field must have for an object to be selected. */
+export interface RequiredField {
+  /** The field's label. */
+  readonly label: string;
+  readonly value: string;
+}
+
 export interface RangeOptions {
   /** Start after this key. */
   readonly after?: string;
@@ -38,6 +45,11 @@ export interface Snapshot {
   get(key: string): CacheEntry | undefined;
   /** Entries whose key starts with `prefix`, in order of key. */
   entries(prefix: string, options?: RangeOptions): IterableIterator<CacheEntry>;
+  /**
+   * Entries whose key starts with `prefix` and whose field has that value, in order of key. Costs what it finds;
+   * undefined where this snapshot has no index of the field.
+   */
+  entriesWith(field: RequiredField, prefix: string, options?: RangeOptions): IterableIterator<CacheEntry> | undefined;
   /** How many keys start with `prefix` and sort after `after`. */
   count(prefix: string, options?: RangeOptions): number;
 }
@@ -80,6 +92,8 @@ export interface WatchOptions {
   readonly namespace?: string;
   /** Only objects of this name. */
   readonly name?: string;
+  /** A value that `matches` requires of a field. The watch then costs nothing when objects with other values change. */
+  readonly requires?: RequiredField;
   /** When it stops or starts to hold for an object, the watcher sees DELETED or ADDED. Absent: all. */
   readonly matches?: EntryMatcher;
 }
@@ -108,8 +122,8 @@ export interface CachedResource {
   /** What its keys start with: `/core/configmaps/`. Followed by `<namespace>/<name>`, or `<name>` where cluster-scoped. */
   readonly prefix: string;
   readonly namespaced: boolean;
-  /** Beside `metadata.name` and `metadata.namespace`, as in `Kind.selectableFields`. */
-  readonly selectableFields: Readonly<Record<string, (object: ApiObject) => string>>;
+  /** Beside `metadata.name` and `metadata.namespace`. */
+  readonly selectableFields: readonly SelectableField[];
 }
 
 export interface WatchCache {

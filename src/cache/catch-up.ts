@@ -46,7 +46,7 @@ export class CatchUp {
   leave(watcher: ObjectWatcher): void {
     this.#joining.delete(watcher);
     if (!this.#members.delete(watcher)) return;
-    this.#index.remove(watcher.scope, watcher);
+    this.#index.remove(watcher);
     this.resumed(watcher);
     if (this.#members.size === 0) this.#run?.abort();
   }
@@ -92,7 +92,7 @@ export class CatchUp {
 
   #addMember(watcher: ObjectWatcher): void {
     this.#members.add(watcher);
-    this.#index.add(watcher.scope, watcher);
+    this.#index.add(watcher);
   }
 
   async #follow(from: Revision, signal: AbortSignal): Promise<void> {

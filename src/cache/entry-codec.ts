@@ -1,11 +1,13 @@
 import { isUtf8 } from 'node:buffer';
+import { isDeepStrictEqual } from 'node:util';
 import { insertResourceVersion, replaceResourceVersion } from '../codec/encoded.ts';
-import type { ApiObject } from '../meta/api-object.ts';
+import { quote } from '../codec/json-characters.ts';
+import type { FieldPath, SelectableField } from '../meta/selectable-field.ts';
 import { type Revision, StoreError, type StoreRecord } from '../store/store.ts';
 import type { CachedResource, CacheEntry } from './cache.ts';
 import { Intern } from './intern.ts';
-import { findLabels } from './metadata-scanner.ts';
 import { type EntryShape, type FlatLabels, noLabels, ObjectEntry } from './object-entry.ts';
+import { ObjectScanner } from './object-scanner.ts';
 
 export interface ObjectLocation {
   /** '' for cluster-scoped objects. */
@@ -23,16 +25,15 @@ export interface EntryCodec {
   restamp(entry: CacheEntry, revision: Revision): CacheEntry;
 }
 
-/** Different texts that are held at once per resource: label sets, namespaces. */
+/** Different texts that are held at once per resource: label sets, namespaces, values of fields. */
 const internedMax = 4_096;
 
 /** The codec of API objects in their stored form (codec/encoded.ts). */
 export function objectCodec({ prefix, namespaced, selectableFields }: CachedResource): EntryCodec {
-  const shape: EntryShape = { paths: Object.keys(selectableFields) };
-  const readers = Object.values(selectableFields);
+  const shape: EntryShape = { paths: selectableFields.map(({ label }) => label) };
+  const selected = new SelectedValues(selectableFields);
   const namespaces = new Intern(internedMax, (text) => text);
   const labelSets = new Intern<FlatLabels>(internedMax, parseLabels);
-  const noFields: readonly string[] = [];
   const locate = (key: string) => locateObject(key, prefix, namespaced);
 
   return {
@@ -40,10 +41,9 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
     decode({ key, value, revision }) {
       const location = locate(key);
       if (!location) throw corrupt(key, 'the key is not one of the resource');
-      const range = findLabels(value);
-      if (range === 'malformed' || !isUtf8(value)) throw corrupt(key, 'the value is not a stored object');
+      if (!selected.read(value) || !isUtf8(value)) throw corrupt(key, 'the value is not a stored object');
       try {
-        const labels = range === 'none' ? noLabels : labelSets.of(text(value, range.start, range.end));
+        const labels = selected.labels === '' ? noLabels : labelSets.of(selected.labels);
         return new ObjectEntry(shape, {
           key,
           namespace: namespaces.of(location.namespace),
@@ -51,7 +51,7 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
           // Not from the pool that small buffers share: one entry that lives long would hold the pool's 8 KiB.
           bytes: insertResourceVersion(value, revision, Buffer.allocUnsafeSlow),
           labels,
-          fields: readers.length === 0 ? noFields : readFields(value, readers),
+          fields: selected.fields(),
         });
       } catch (cause) {
         throw corrupt(key, 'the value is not a stored object', cause);
@@ -76,9 +76,6 @@ function locateObject(key: string, prefix: string, namespaced: boolean): ObjectL
   return { namespace: key.slice(prefix.length, slash), name };
 }
 
-const text = (value: Uint8Array, start: number, end: number): string =>
-  Buffer.from(value.buffer, value.byteOffset + start, end - start).toString('utf8');
-
 function parseLabels(json: string): FlatLabels {
   const labels: unknown = JSON.parse(json);
   if (labels === null) return noLabels;
@@ -91,7 +88,56 @@ function parseLabels(json: string): FlatLabels {
   return flat;
 }
 
-function readFields(value: Uint8Array, readers: readonly ((object: ApiObject) => string)[]): readonly string[] {
-  const object: ApiObject = JSON.parse(text(value, 0, value.length));
-  return readers.map((read) => read(object));
+/** What selectors look at in an object's bytes. Holds what it read last. */
+class SelectedValues {
+  readonly #scanner: ObjectScanner;
+  readonly #fields: readonly { readonly paths: readonly number[]; readonly absent: string }[];
+  readonly #texts = new Intern(internedMax, (text) => text);
+  #bytes: Buffer = Buffer.alloc(0);
+
+  constructor(fields: readonly SelectableField[]) {
+    const paths: FieldPath[] = [['metadata', 'labels']];
+    // Fields may have a path in common.
+    const indexOf = (path: FieldPath): number => {
+      const there = paths.findIndex((other) => isDeepStrictEqual(other, path));
+      return there >= 0 ? there : paths.push(path) - 1;
+    };
+    this.#fields = fields.map((field) => ({ paths: field.paths.map(indexOf), absent: field.absent }));
+    this.#scanner = new ObjectScanner(paths);
+  }
+
+  /** False for bytes that are no stored object. */
+  read(value: Uint8Array): boolean {
+    this.#bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    return this.#scanner.scan(value);
+  }
+
+  /** The labels in JSON; '' where there are none. */
+  get labels(): string {
+    const start = this.#scanner.start(0);
+    return start < 0 ? '' : this.#bytes.toString('utf8', start, this.#scanner.end(0));
+  }
+
+  fields(): readonly string[] {
+    return this.#fields.length === 0 ? noFields : this.#fields.map((field) => this.#texts.of(this.#textOf(field)));
+  }
+
+  #textOf({ paths, absent }: { readonly paths: readonly number[]; readonly absent: string }): string {
+    for (const path of paths) {
+      const text = this.#scalar(this.#scanner.start(path), this.#scanner.end(path));
+      if (text !== '') return text;
+    }
+    return absent;
+  }
+
+  /** A text without its quotes, a number or boolean as it is written; '' for everything else. */
+  #scalar(start: number, end: number): string {
+    if (start < 0) return '';
+    const bytes = this.#bytes;
+    if (bytes[start] !== quote) return /^(?:true|false|-?\d.*)$/.exec(bytes.toString('latin1', start, end))?.[0] ?? '';
+    const text = bytes.toString('utf8', start + 1, end - 1);
+    return text.includes('\\') ? JSON.parse(`"${text}"`) : text;
+  }
 }
+
+const noFields: readonly string[] = [];

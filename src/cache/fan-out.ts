@@ -19,7 +19,7 @@ export interface Published {
 /** Gives a change to the watchers it concerns. */
 export function publishTo(index: WatcherIndex<ObjectWatcher>, { collection, location, change }: Published): void {
   if (index.isEmpty) return;
-  for (const watcher of index.concerned(collection.prefix, location)) {
+  for (const watcher of index.concerned(collection.prefix, location, change)) {
     // The state is there but cannot be shown: the client has to find that out by reading.
     if (change === 'unreadable') watcher.end('compacted');
     else watcher.offer(change);

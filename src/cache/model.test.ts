@@ -58,6 +58,8 @@ const steps = fc.oneof(
       selection: fc.record({ namespace: namespaces, name: names, app: apps }, { requiredKeys: [] }),
       /** Of the writes so far, where the watch starts: 0 before all, 1 after all. */
       start: fc.double({ min: 0, max: 1, noNaN: true }),
+      /** Whether the cache is told which value the selection requires. */
+      requires: fc.boolean(),
       takesMax: fc.constantFrom(1, 2, 5, Number.POSITIVE_INFINITY),
     }),
   },
@@ -110,7 +112,8 @@ test('watches are told what a plain model says, and snapshots show it', async (c
             const after = [first, ...log.map(({ revision }) => revision)][Math.floor(step.start * log.length)] ?? first;
             const { app, ...scope } = step.selection;
             const matches = app === undefined ? {} : { matches: (entry: CacheEntry) => entry.label('app') === app };
-            const kept = new KeptWatch(collection, { after, ...scope, ...matches }, step.takesMax);
+            const requires = app !== undefined && step.requires ? { requires: { label: 'app', value: app } } : {};
+            const kept = new KeptWatch(collection, { after, ...scope, ...matches, ...requires }, step.takesMax);
             watches.push({ after, selection: step.selection, kept });
           }
         }
@@ -135,6 +138,16 @@ test('watches are told what a plain model says, and snapshots show it', async (c
           const shown = snapshot && Array.from(snapshot.entries(configMaps.prefix), ({ key }) => key);
           if (shown || revision === cache.revision) assert.deepEqual(shown, expected);
         }
+        const snapshot = collection.snapshot();
+        for (const value of ['web', 'db', 'none']) {
+          for (const prefix of [configMaps.prefix, `${configMaps.prefix}x/`]) {
+            const found = snapshot.entriesWith({ label: 'app', value }, prefix);
+            assert.ok(found);
+            const expected = [...snapshot.entries(prefix)].filter((entry) => entry.label('app') === value);
+            assert.deepEqual([...found], expected);
+          }
+        }
+        assert.equal(snapshot.entriesWith({ label: 'other', value: 'web' }, configMaps.prefix), undefined);
         const checker = new ConsistencyChecker({
           cache,
           store,

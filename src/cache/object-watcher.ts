@@ -1,10 +1,10 @@
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Revision } from '../store/store.ts';
-import type { CacheEvent, EntryMatcher, Watcher, WatchOptions, WatchSink } from './cache.ts';
+import type { CacheEvent, EntryMatcher, RequiredField, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import type { ObjectChange } from './change.ts';
 import type { History } from './history.ts';
-import { scopeText, type WatcherIndex, type WatchScope } from './watcher-index.ts';
+import { type IndexedWatcher, scopeText, type WatcherIndex, type WatchScope } from './watcher-index.ts';
 
 /** What a watcher needs of the cache. */
 export interface WatcherHost {
@@ -46,9 +46,10 @@ export interface WatchedCollection {
  *
  * Going from replay to live happens in one step of the event loop, with nothing applied in between: no gap.
  */
-export class ObjectWatcher implements Watcher {
+export class ObjectWatcher implements Watcher, IndexedWatcher {
   readonly collection: WatchedCollection;
   readonly scope: string;
+  readonly requires: RequiredField | undefined;
   readonly #host: WatcherHost;
   readonly #sink: WatchSink;
   readonly #only: WatchScope;
@@ -64,6 +65,7 @@ export class ObjectWatcher implements Watcher {
   constructor(host: WatcherHost, collection: WatchedCollection, options: WatchOptions, sink: WatchSink) {
     this.collection = collection;
     this.scope = scopeText(collection.prefix, collection.namespaced, options);
+    this.requires = options.requires;
     this.#host = host;
     this.#sink = sink;
     this.#only = options;
@@ -159,7 +161,7 @@ export class ObjectWatcher implements Watcher {
     this.#position = Math.max(this.#position, this.#host.revision);
     this.#seen = this.#position;
     this.#phase = 'live';
-    this.#host.live.add(this.scope, this);
+    this.#host.live.add(this);
   }
 
   #inScope({ namespace, name }: ObjectChange): boolean {
@@ -217,7 +219,7 @@ export class ObjectWatcher implements Watcher {
     this.#position = this.revision;
     this.#phase = 'ended';
     this.#queue = [];
-    if (phase === 'live') this.#host.live.remove(this.scope, this);
+    if (phase === 'live') this.#host.live.remove(this);
     if (phase === 'catchUp') this.#host.catchUp.leave(this);
     this.#host.ended(this, reason);
     return true;

@@ -1,5 +1,5 @@
 import type { Revision } from '../store/store.ts';
-import type { CacheEntry } from './cache.ts';
+import type { CacheEntry, RequiredField } from './cache.ts';
 import type { ReadonlySortedEntries } from './sorted-entries.ts';
 
 /** What a collection holds, unchanging. */
@@ -7,6 +7,8 @@ export interface CollectionState {
   readonly entries: ReadonlySortedEntries<CacheEntry>;
   /** As Snapshot.unreadable. */
   readonly unreadable: ReadonlyMap<string, Revision>;
+  /** The entries with a value of an indexed field. Undefined where there is no index, or it is one of a later state. */
+  find(field: RequiredField): ReadonlySortedEntries<CacheEntry> | undefined;
 }
 
 /** A state, and the revisions, both included, at which the collection was exactly so. */

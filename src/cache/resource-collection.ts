@@ -1,10 +1,11 @@
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Change, Revision, StoreRecord } from '../store/store.ts';
-import type { CacheEntry, Collection, Snapshot, Watcher, WatchOptions, WatchSink } from './cache.ts';
+import type { CachedResource, CacheEntry, Collection, Snapshot, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { ObjectChange } from './change.ts';
 import { CollectionSnapshot } from './collection-snapshot.ts';
 import type { EntryCodec } from './entry-codec.ts';
+import { FieldIndex } from './field-index.ts';
 import { History } from './history.ts';
 import type { WatchedCollection } from './object-watcher.ts';
 import { type CollectionState, PastStates } from './past-states.ts';
@@ -47,6 +48,8 @@ export class ResourceCollection implements Collection, WatchedCollection {
   readonly #past = new PastStates({ countMax: limits.cacheSnapshotsMax, ageMsMax: limits.historyMs });
   #loaded = false;
   #entries = SortedEntries.empty<CacheEntry>();
+  /** Absent where no field is indexed. */
+  readonly #index: FieldIndex | undefined;
   #unreadable: ReadonlyMap<string, Revision> = new Map();
   /** The state as it is now, unchanging; made when asked for. */
   #state: CollectionState | undefined;
@@ -57,12 +60,14 @@ export class ResourceCollection implements Collection, WatchedCollection {
 
   constructor(
     host: CollectionHost,
-    resource: { readonly prefix: string; readonly namespaced: boolean; readonly codec: EntryCodec },
+    resource: Pick<CachedResource, 'prefix' | 'namespaced' | 'selectableFields'> & { readonly codec: EntryCodec },
   ) {
     this.#host = host;
     this.prefix = resource.prefix;
     this.namespaced = resource.namespaced;
     this.codec = resource.codec;
+    const indexed = resource.selectableFields.filter((field) => field.indexed).map(({ label }) => label);
+    this.#index = indexed.length > 0 ? new FieldIndex(indexed) : undefined;
   }
 
   get loaded(): boolean {
@@ -94,6 +99,7 @@ export class ResourceCollection implements Collection, WatchedCollection {
   /** Puts what was read from the store in place of everything held. */
   install(loaded: LoadedState): void {
     this.#entries = loaded.entries;
+    this.#fillIndex();
     this.#unreadable = loaded.unreadable;
     this.#state = undefined;
     this.#since = loaded.revision;
@@ -155,7 +161,8 @@ export class ResourceCollection implements Collection, WatchedCollection {
   #replaceState(change: Change, watched: WatchedChange | undefined): void {
     const { key, revision } = change;
     if (watched === 'unreadable') {
-      this.#entries.delete(key);
+      const lost = this.#entries.delete(key);
+      this.#index?.replace(lost, undefined);
       this.#unreadable = new Map(this.#unreadable).set(key, revision);
       this.reportUnreadable(change);
       return;
@@ -165,13 +172,32 @@ export class ResourceCollection implements Collection, WatchedCollection {
       rest.delete(key);
       this.#unreadable = rest;
     }
-    if (watched?.entry) this.#entries.set(watched.entry);
-    else this.#entries.delete(key);
+    const entry = watched?.entry;
+    const replaced = entry ? this.#entries.set(entry) : this.#entries.delete(key);
+    this.#index?.replace(replaced, entry);
+  }
+
+  #fillIndex(): void {
+    if (!this.#index) return;
+    this.#index.clear();
+    for (const entry of this.#entries.range({ key: this.prefix, exclusive: false }, undefined)) {
+      this.#index.replace(undefined, entry);
+    }
   }
 
   #current(): CollectionState {
-    this.#state ??= { entries: this.#entries.snapshot(), unreadable: this.#unreadable };
+    this.#state ??= this.#newState();
     return this.#state;
+  }
+
+  #newState(): CollectionState {
+    const state: CollectionState = {
+      entries: this.#entries.snapshot(),
+      unreadable: this.#unreadable,
+      // The index is that of now. States of the past are read whole.
+      find: (field) => (this.#state === state ? this.#index?.find(field) : undefined),
+    };
+    return state;
   }
 
   #keepState(to: Revision, now: number): void {

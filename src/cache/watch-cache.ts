@@ -173,14 +173,14 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   }
 
   #register(resource: CachedResource): ResourceCollection {
-    const { prefix, namespaced } = resource;
+    const { prefix } = resource;
     if (!/^(\/[^/]+)+\/$/.test(prefix)) throw new Error(`${prefix} is no prefix of a resource`);
     for (const other of this.#collections.keys()) {
       if (other.startsWith(prefix) || prefix.startsWith(other))
         throw new Error(`resources ${prefix} and ${other} overlap`);
     }
     const codec = (this.#options.codecOf ?? objectCodec)(resource);
-    const collection = new ResourceCollection(this, { prefix, namespaced, codec });
+    const collection = new ResourceCollection(this, { ...resource, codec });
     this.#collections.set(prefix, collection);
     return collection;
   }

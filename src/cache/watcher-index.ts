@@ -1,3 +1,4 @@
+import type { CacheEntry, RequiredField } from './cache.ts';
 import type { ObjectLocation } from './entry-codec.ts';
 
 /** Which objects of a resource a watch is about. */
@@ -18,34 +19,110 @@ function scopesOf(prefix: string, { namespace, name }: ObjectLocation): readonly
   return [prefix, `${prefix}${namespace}/`, `${prefix}/${name}`, `${prefix}${namespace}/${name}`];
 }
 
-/** Watchers by scope, so that a change costs what the watchers cost that it may concern, however many others there are. */
-export class WatcherIndex<Watcher> {
-  readonly #byScope = new Map<string, Set<Watcher>>();
+/** The states before and after a change, as far as they can be shown. */
+export interface ChangedStates {
+  readonly previous: CacheEntry | undefined;
+  readonly entry: CacheEntry | undefined;
+}
 
-  add(scope: string, watcher: Watcher): void {
-    const there = this.#byScope.get(scope);
-    if (there) there.add(watcher);
-    else this.#byScope.set(scope, new Set([watcher]));
+/** The watchers of one scope. Those that require a value of a field are found by it. */
+class ScopeWatchers<Watcher> {
+  readonly #others = new Set<Watcher>();
+  readonly #byField = new Map<string, Map<string, Set<Watcher>>>();
+
+  get isEmpty(): boolean {
+    return this.#others.size === 0 && this.#byField.size === 0;
   }
 
-  remove(scope: string, watcher: Watcher): void {
-    const there = this.#byScope.get(scope);
-    if (there?.delete(watcher) && there.size === 0) this.#byScope.delete(scope);
+  add(watcher: Watcher, requires: RequiredField | undefined): void {
+    if (!requires) {
+      this.#others.add(watcher);
+      return;
+    }
+    const byValue = getOrAdd(this.#byField, requires.label, () => new Map<string, Set<Watcher>>());
+    getOrAdd(byValue, requires.value, () => new Set<Watcher>()).add(watcher);
+  }
+
+  remove(watcher: Watcher, requires: RequiredField | undefined): void {
+    if (!requires) {
+      this.#others.delete(watcher);
+      return;
+    }
+    const byValue = this.#byField.get(requires.label);
+    const there = byValue?.get(requires.value);
+    if (!byValue || !there?.delete(watcher) || there.size > 0) return;
+    byValue.delete(requires.value);
+    if (byValue.size === 0) this.#byField.delete(requires.label);
+  }
+
+  *concerned(states: ChangedStates): IterableIterator<Watcher> {
+    yield* this.#others;
+    for (const [label, byValue] of this.#byField) {
+      const before = states.previous?.field(label);
+      const now = states.entry?.field(label);
+      if (before !== undefined) yield* byValue.get(before) ?? [];
+      if (now !== undefined && now !== before) yield* byValue.get(now) ?? [];
+    }
+  }
+
+  *all(): IterableIterator<Watcher> {
+    yield* this.#others;
+    for (const byValue of this.#byField.values()) for (const watchers of byValue.values()) yield* watchers;
+  }
+}
+
+function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const there = map.get(key);
+  if (there !== undefined) return there;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** What the index must know of a watcher. */
+export interface IndexedWatcher {
+  /** The text of its scope. */
+  readonly scope: string;
+  readonly requires: RequiredField | undefined;
+}
+
+/**
+ * Watchers by scope and by the value that they require of a field, so that a change costs what the watchers cost that it
+ * may concern, however many others there are.
+ */
+export class WatcherIndex<Watcher extends IndexedWatcher> {
+  readonly #byScope = new Map<string, ScopeWatchers<Watcher>>();
+
+  add(watcher: Watcher): void {
+    getOrAdd(this.#byScope, watcher.scope, () => new ScopeWatchers<Watcher>()).add(watcher, watcher.requires);
+  }
+
+  remove(watcher: Watcher): void {
+    const there = this.#byScope.get(watcher.scope);
+    there?.remove(watcher, watcher.requires);
+    if (there?.isEmpty) this.#byScope.delete(watcher.scope);
   }
 
   get isEmpty(): boolean {
     return this.#byScope.size === 0;
   }
 
-  /** Watchers that a change of the object may concern. They may be added and removed while this is iterated. */
-  *concerned(prefix: string, location: ObjectLocation): IterableIterator<Watcher> {
+  /**
+   * Watchers that a change of the object may concern. They may be added and removed while this is iterated. Where the
+   * states cannot be shown, every watcher of the object's scopes is concerned.
+   */
+  *concerned(
+    prefix: string,
+    location: ObjectLocation,
+    states: ChangedStates | 'unreadable',
+  ): IterableIterator<Watcher> {
     for (const scope of scopesOf(prefix, location)) {
       const watchers = this.#byScope.get(scope);
-      if (watchers) yield* watchers;
+      if (watchers) yield* states === 'unreadable' ? watchers.all() : watchers.concerned(states);
     }
   }
 
-  /** False when no watcher is concerned. */
+  /** False when no watcher is concerned, whatever the states are. */
   concerns(prefix: string, location: ObjectLocation): boolean {
     return scopesOf(prefix, location).some((scope) => this.#byScope.has(scope));
   }

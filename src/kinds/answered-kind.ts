@@ -17,7 +17,7 @@ export const answeredKind = (said: Said, strategy: Pick<Kind['strategy'], 'valid
   shortNames: [],
   categories: [],
   nameFormat: 'pathSegment',
-  selectableFields: {},
+  selectableFields: [],
   columns: [nameColumn, createdAtColumn],
   strategy: { default: dropStatus, ...strategy },
   subresources: [],

@@ -1,6 +1,7 @@
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
+import type { SelectableField } from '../meta/selectable-field.ts';
 import type { ResourceVerb } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
@@ -123,8 +124,8 @@ export interface Kind extends GroupVersionKind {
   readonly schema: StructSchema;
   /** Rule for `metadata.name`. */
   readonly nameFormat: 'dnsLabel' | 'dnsSubdomain' | 'pathSegment';
-  /** Beside `metadata.name` and `metadata.namespace`. The value is '' where the field is not set. */
-  readonly selectableFields: Readonly<Record<string, (object: ApiObject) => string>>;
+  /** Beside `metadata.name` and `metadata.namespace`. */
+  readonly selectableFields: readonly SelectableField[];
   readonly columns: readonly Column[];
   /**
    * Of kinds that are created and never stored (spec section 5.7: access reviews). Takes an object that has been through

@@ -34,7 +34,7 @@ const question = (resource: string, scope: Kind['scope'], more: Partial<Kind> = 
   scope,
   schema,
   nameFormat: 'pathSegment',
-  selectableFields: {},
+  selectableFields: [],
   columns: [nameColumn],
   strategy: {
     default: (object) => {

@@ -1,5 +1,5 @@
 import { limits } from '../base/limits.ts';
-import type { EntryMatcher } from '../cache/cache.ts';
+import type { EntryMatcher, RequiredField } from '../cache/cache.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { matches, parseFieldSelector, parseLabelSelector, requiredValue, type Selector } from '../meta/selectors.ts';
 import { badRequest } from '../meta/status-error.ts';
@@ -21,6 +21,8 @@ export interface Selection {
   readonly name: string | undefined;
   /** Only this namespace, where the field selector names one. */
   readonly namespace: string | undefined;
+  /** A value that the field selector requires of another field: first of one that is indexed. */
+  readonly requires: RequiredField | undefined;
   /** Absent where everything is selected. */
   readonly matches: EntryMatcher | undefined;
 }
@@ -161,15 +163,27 @@ function parseSelection(query: URLSearchParams, kind: Kind): Selection {
   return {
     name: requiredValue(fields, 'metadata.name'),
     namespace: requiredValue(fields, 'metadata.namespace'),
+    requires: requiredField(fields, kind),
     matches: matcher(labels, fields),
   };
+}
+
+function requiredField(fields: Selector, { selectableFields }: Kind): RequiredField | undefined {
+  let found: RequiredField | undefined;
+  for (const { label, indexed } of selectableFields) {
+    const value = requiredValue(fields, label);
+    if (value === undefined || (found && !indexed)) continue;
+    found = { label, value };
+    if (indexed) break;
+  }
+  return found;
 }
 
 function checkField(key: string, kind: Kind): void {
   const known =
     key === 'metadata.name' ||
     (key === 'metadata.namespace' && kind.scope === 'Namespaced') ||
-    Object.hasOwn(kind.selectableFields, key);
+    kind.selectableFields.some(({ label }) => label === key);
   if (!known) throw badRequest(`field label not supported: ${key}`);
 }
 

@@ -1,6 +1,7 @@
 import { limits } from '../base/limits.ts';
 import type { CacheEntry, Snapshot } from '../cache/cache.ts';
 import type { Revision, Store } from '../store/store.ts';
+import { candidates } from './candidates.ts';
 import { encodeContinueToken } from './continue-token.ts';
 import { type ListOptions, parseListOptions, type Selection } from './list-options.ts';
 import { awaitConsistency } from './read-consistency.ts';
@@ -48,24 +49,12 @@ function fromSnapshot(scope: Scope, snapshot: Snapshot): ListReply {
   const { prefix, options } = scope;
   refuseUnreadable(snapshot, prefix);
   const range = options.after === undefined ? {} : { after: prefix + options.after };
-  const items = selected(candidates(scope, snapshot, range), options.selection);
+  const items = selected(candidates(scope.served, snapshot, prefix, options.selection, range), options.selection);
   if (options.limit === undefined) return reply(scope, snapshot.revision, items);
   const page = take(items, options.limit);
   const last = page.items.at(-1);
   if (!page.more || !last) return reply(scope, snapshot.revision, page.items);
   return reply(scope, snapshot.revision, page.items, { last, remaining: snapshot.count(prefix, { after: last.key }) });
-}
-
-/** All entries of the range, or the one that the selection names. */
-function candidates(scope: Scope, snapshot: Snapshot, range: { readonly after?: string }): Iterable<CacheEntry> {
-  const { selection } = scope.options;
-  const { served, prefix } = scope;
-  const wholeKey = served.kind.scope === 'Cluster' || prefix !== served.collection.prefix;
-  if (selection.name !== undefined && wholeKey && range.after === undefined) {
-    const entry = snapshot.get(prefix + selection.name);
-    return entry ? [entry] : [];
-  }
-  return snapshot.entries(prefix, range);
 }
 
 function* selected(entries: Iterable<CacheEntry>, { matches }: Selection): IterableIterator<CacheEntry> {

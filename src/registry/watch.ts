@@ -1,6 +1,7 @@
 import { limits } from '../base/limits.ts';
 import type { CacheEntry } from '../cache/cache.ts';
 import type { Revision } from '../store/store.ts';
+import { candidates } from './candidates.ts';
 import { parseWatchOptions, type WatchOptions } from './list-options.ts';
 import { awaitConsistency } from './read-consistency.ts';
 import type { WatchReply } from './reply.ts';
@@ -29,6 +30,7 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
             after: start.revision,
             ...(namespace && { namespace }),
             ...(selection.name !== undefined && { name: selection.name }),
+            ...(selection.requires && { requires: selection.requires }),
             ...(selection.matches && { matches: selection.matches }),
           },
           sink,
@@ -59,7 +61,7 @@ async function startingPoint(
   }
   const snapshot = served.collection.snapshot();
   refuseUnreadable(snapshot, served.collectionKey(info.namespace));
-  const entries = start.send ? snapshot.entries(served.collectionKey(info.namespace)) : [];
+  const entries = start.send ? candidates(served, snapshot, served.collectionKey(info.namespace), selection) : [];
   return { initial: filter(entries, selection.matches), revision: snapshot.revision };
 }
 

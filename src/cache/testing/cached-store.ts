@@ -38,7 +38,7 @@ const plainEntry = (key: string, revision: Revision, bytes: Buffer): CacheEntry 
 export async function cachedStore(store: Store): Promise<Store> {
   const cache = createWatchCache({
     store,
-    resources: [{ prefix, namespaced: false, selectableFields: {} }],
+    resources: [{ prefix, namespaced: false, selectableFields: [] }],
     clock: systemClock,
     logger: silentLogger,
     codecOf: () => plainCodec,

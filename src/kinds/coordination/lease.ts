@@ -67,7 +67,7 @@ export const lease = (dialect: Dialect): Kind => ({
   scope: 'Namespaced',
   schema,
   nameFormat: 'dnsSubdomain',
-  selectableFields: {},
+  selectableFields: [],
   columns: [
     nameColumn,
     column('Holder', 'Identity of the holder.', (object) => typed(schema, object).spec?.holderIdentity ?? ''),

@@ -66,7 +66,7 @@ export const configMap = (_dialect: Dialect): Kind => ({
   scope: 'Namespaced',
   schema,
   nameFormat: 'dnsSubdomain',
-  selectableFields: {},
+  selectableFields: [],
   columns: [nameColumn, column('Data', 'Number of values.', entries), ageColumn],
   strategy: { validateCreate: validate, validateUpdate },
   subresources: [],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { selectedFields } from '../../cache/testing/selected-fields.ts';
 import { orch } from '../../dialect/orch.ts';
 import { create, read, row, type Sent } from '../strategy-harness.ts';
 import { event } from './event.ts';
@@ -112,8 +113,7 @@ test('Event: selectable fields', () => {
     fieldPath: 'g',
   };
   const object = read(kind, { ...fresh, involvedObject, type: 'Normal' });
-  const selected = Object.entries(kind.selectableFields).map(([field, value]) => [field, value(object)]);
-  assert.deepEqual(Object.fromEntries(selected), {
+  assert.deepEqual(selectedFields(kind, object), {
     ...Object.fromEntries(Object.entries(involvedObject).map(([field, value]) => [`involvedObject.${field}`, value])),
     reason: 'Why',
     reportingComponent: 'x.io/a',

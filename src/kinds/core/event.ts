@@ -1,6 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { selectable } from '../../meta/selectable-field.ts';
 import { isQualifiedName } from '../../schema/formats.ts';
 import { type Infer, int32, microTime, optional, string, struct, time } from '../../schema/schema.ts';
 import { age, column, wide } from '../columns.ts';
@@ -143,9 +144,6 @@ const columns = [
   column('Name', 'Name of the event.', (object) => object.metadata.name ?? '', { ...wide, format: 'name' }),
 ];
 
-const select = (value: (event: Event) => string | undefined) => (object: ApiObject) =>
-  value(typed(schema, object)) ?? '';
-
 /**
  * Event of the core group. Names may be any path segment, as published: recorders append a time to the name of the
  * object that an event is about, and that may be one that no DNS name allows.
@@ -162,19 +160,19 @@ export const event = (_dialect: Dialect): Kind => ({
   scope: 'Namespaced',
   schema,
   nameFormat: 'pathSegment',
-  selectableFields: {
-    'involvedObject.kind': select((event) => event.involvedObject?.kind),
-    'involvedObject.namespace': select((event) => event.involvedObject?.namespace),
-    'involvedObject.name': select((event) => event.involvedObject?.name),
-    'involvedObject.uid': select((event) => event.involvedObject?.uid),
-    'involvedObject.apiVersion': select((event) => event.involvedObject?.apiVersion),
-    'involvedObject.resourceVersion': select((event) => event.involvedObject?.resourceVersion),
-    'involvedObject.fieldPath': select((event) => event.involvedObject?.fieldPath),
-    reason: select((event) => event.reason),
-    reportingComponent: select((event) => event.reportingComponent),
-    source: select((event) => event.source?.component || event.reportingComponent),
-    type: select((event) => event.type),
-  },
+  selectableFields: [
+    selectable('involvedObject.kind'),
+    selectable('involvedObject.namespace'),
+    selectable('involvedObject.name'),
+    selectable('involvedObject.uid', { indexed: true }),
+    selectable('involvedObject.apiVersion'),
+    selectable('involvedObject.resourceVersion'),
+    selectable('involvedObject.fieldPath'),
+    selectable('reason'),
+    selectable('reportingComponent'),
+    selectable('source', { at: ['source.component', 'reportingComponent'] }),
+    selectable('type'),
+  ],
   columns,
   strategy: {
     validateCreate: validate,

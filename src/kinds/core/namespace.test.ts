@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { selectedFields } from '../../cache/testing/selected-fields.ts';
 import { orch } from '../../dialect/orch.ts';
 import { create, read, row, type Sent, update, viewOf } from '../strategy-harness.ts';
 import { namespace } from './namespace.ts';
@@ -83,5 +84,6 @@ test('Namespace: a deletion makes it terminating, and waits for its finalizers',
 
 test('Namespace: columns and selectable fields', () => {
   assert.deepEqual(row(kind, active), { Name: 'one', Status: 'Active', Age: '<unknown>' });
-  assert.equal(kind.selectableFields['status.phase']?.(read(kind, {})), '');
+  assert.deepEqual(selectedFields(kind, read(kind, {})), { 'status.phase': '' });
+  assert.deepEqual(selectedFields(kind, read(kind, active)), { 'status.phase': 'Active' });
 });

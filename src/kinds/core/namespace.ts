@@ -1,6 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { selectable } from '../../meta/selectable-field.ts';
 import { list, optional, string, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
@@ -91,7 +92,7 @@ export const namespace = (_dialect: Dialect): Kind => ({
   scope: 'Cluster',
   schema,
   nameFormat: 'dnsLabel',
-  selectableFields: { 'status.phase': phaseOf },
+  selectableFields: [selectable('status.phase')],
   columns: [nameColumn, column('Status', 'Whether the namespace is active or being deleted.', phaseOf), ageColumn],
   strategy: {
     default: labelWithName,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { selectedFields } from '../../cache/testing/selected-fields.ts';
 import { orch } from '../../dialect/orch.ts';
 import { create, read, row, type Sent, update } from '../strategy-harness.ts';
 import { node } from './node.ts';
@@ -236,7 +237,8 @@ test('Node: columns of one that says all', () => {
 });
 
 test('Node: selectable fields', () => {
-  const unschedulable = kind.selectableFields['spec.unschedulable'];
-  assert.equal(unschedulable?.(read(kind, {})), 'false');
-  assert.equal(unschedulable?.(read(kind, { spec: { unschedulable: true } })), 'true');
+  const schedulable = selectedFields(kind, read(kind, {}));
+  assert.deepEqual(schedulable, { 'spec.unschedulable': 'false' });
+  const cordoned = selectedFields(kind, read(kind, { spec: { unschedulable: true } }));
+  assert.deepEqual(cordoned, { 'spec.unschedulable': 'true' });
 });

@@ -1,6 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import { nodeFields } from '../../dialect/node-fields.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { selectable } from '../../meta/selectable-field.ts';
 import { type Infer, optional } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none, unknown, wide } from '../columns.ts';
 import type { Column, Kind } from '../kind.ts';
@@ -92,7 +93,7 @@ export const node = (dialect: Dialect): Kind => ({
   scope: 'Cluster',
   schema,
   nameFormat: 'dnsSubdomain',
-  selectableFields: { 'spec.unschedulable': (object) => String(specOf(object).unschedulable ?? false) },
+  selectableFields: [selectable('spec.unschedulable', { absent: 'false' })],
   columns: columns(dialect),
   strategy: {
     default: setDefaults,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { test } from 'node:test';
 import { systemRandom } from '../../base/random.ts';
+import { selectedFields } from '../../cache/testing/selected-fields.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { issueSelfSigned } from '../../pki/certificate.ts';
@@ -172,5 +173,5 @@ for (const { why, crt, key, warnings } of warningRows) {
 test('Secret: columns and selectable fields', () => {
   const sent = { type: 'a/b', data: { a: '' } };
   assert.deepEqual(row(kind, sent), { Name: 'one', Type: 'a/b', Data: 1, Age: '<unknown>' });
-  assert.equal(kind.selectableFields['type']?.(read(kind, sent)), 'a/b');
+  assert.deepEqual(selectedFields(kind, read(kind, sent)), { type: 'a/b' });
 });

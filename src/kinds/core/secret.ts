@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts';
+import { selectable } from '../../meta/selectable-field.ts';
 import { setOwn } from '../../schema/own-property.ts';
 import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
@@ -125,7 +126,7 @@ export const secret = (dialect: Dialect): Kind => {
     scope: 'Namespaced',
     schema,
     nameFormat: 'dnsSubdomain',
-    selectableFields: { type: (object) => typed(schema, object).type ?? '' },
+    selectableFields: [selectable('type')],
     columns: [
       nameColumn,
       column('Type', 'What the data is for.', (object) => typed(schema, object).type ?? ''),

@@ -56,7 +56,7 @@ export const serviceAccount = (dialect: Dialect, powers: PowersSource): Kind => 
     scope: 'Namespaced',
     schema,
     nameFormat: 'dnsSubdomain',
-    selectableFields: {},
+    selectableFields: [],
     columns: [
       nameColumn,
       column('Secrets', 'Number of secrets.', (object) => typed(schema, object).secrets?.length ?? 0),

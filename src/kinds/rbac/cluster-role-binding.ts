@@ -22,7 +22,7 @@ export const clusterRoleBinding = (dialect: Dialect): Kind => {
     scope: 'Cluster',
     schema,
     nameFormat: 'pathSegment',
-    selectableFields: {},
+    selectableFields: [],
     columns: bindingColumns,
     strategy: bindingStrategy({ group, roleKinds: ['ClusterRole'], scope: 'Cluster' }),
     subresources: [],

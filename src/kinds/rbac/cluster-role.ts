@@ -63,7 +63,7 @@ export const clusterRole = (dialect: Dialect): Kind => ({
   scope: 'Cluster',
   schema,
   nameFormat: 'pathSegment',
-  selectableFields: {},
+  selectableFields: [],
   columns: [nameColumn, createdAtColumn],
   strategy: { validateCreate: validate, validateUpdate: validate },
   subresources: [],

@@ -22,7 +22,7 @@ export const roleBinding = (dialect: Dialect): Kind => {
     scope: 'Namespaced',
     schema,
     nameFormat: 'pathSegment',
-    selectableFields: {},
+    selectableFields: [],
     columns: bindingColumns,
     strategy: bindingStrategy({ group, roleKinds: ['Role', 'ClusterRole'], scope: 'Namespaced' }),
     subresources: [],

@@ -32,7 +32,7 @@ export const role = (dialect: Dialect): Kind => ({
   scope: 'Namespaced',
   schema,
   nameFormat: 'pathSegment',
-  selectableFields: {},
+  selectableFields: [],
   columns: [nameColumn, createdAtColumn],
   strategy: { validateCreate: validate, validateUpdate: validate },
   subresources: [],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../base/limits.ts';
+import { selectedFields } from '../../../cache/testing/selected-fields.ts';
 import { containerWith, kind, podWith, type Sent, stored } from './pod-harness.ts';
 
 const graceOf = (spec: Sent, status: Sent, requested?: number): number | undefined =>
@@ -32,8 +33,7 @@ test('fields that pods are selected by', () => {
     podIPs: [{ ip: '10.0.0.1' }],
     nominatedNodeName: 'm',
   });
-  const found = Object.entries(kind.selectableFields).map(([name, value]) => [name, value(object)]);
-  assert.deepEqual(Object.fromEntries(found), {
+  assert.deepEqual(selectedFields(kind, object), {
     'spec.nodeName': 'n',
     'spec.restartPolicy': 'Always',
     'spec.schedulerName': 'default-scheduler',
@@ -43,8 +43,7 @@ test('fields that pods are selected by', () => {
     'status.podIP': '10.0.0.1',
     'status.nominatedNodeName': 'm',
   });
-  const empty = kind.selectableFields['spec.hostNetwork']?.(stored(podWith({})));
-  assert.equal(empty, 'false');
+  assert.equal(selectedFields(kind, stored(podWith({})))['spec.hostNetwork'], 'false');
 });
 
 test('what works but is a surprise is warned of on create only', () => {

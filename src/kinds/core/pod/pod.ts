@@ -1,9 +1,10 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
+import { selectable } from '../../../meta/selectable-field.ts';
 import type { Kind } from '../../kind.ts';
 import { podBinding } from './pod-binding.ts';
 import { podColumns } from './pod-columns.ts';
 import { podEviction } from './pod-eviction.ts';
-import { asPod, podSchema } from './pod-schema.ts';
+import { podSchema } from './pod-schema.ts';
 import { podStrategy } from './pod-strategy.ts';
 import { podEphemeralContainersView, podStatusView } from './pod-views.ts';
 
@@ -20,16 +21,16 @@ export const pod = (dialect: Dialect): Kind => ({
   scope: 'Namespaced',
   schema: podSchema,
   nameFormat: 'dnsSubdomain',
-  selectableFields: {
-    'spec.nodeName': (object) => asPod(object).spec?.nodeName ?? '',
-    'spec.restartPolicy': (object) => asPod(object).spec?.restartPolicy ?? '',
-    'spec.schedulerName': (object) => asPod(object).spec?.schedulerName ?? '',
-    'spec.serviceAccountName': (object) => asPod(object).spec?.serviceAccountName ?? '',
-    'spec.hostNetwork': (object) => String(asPod(object).spec?.hostNetwork ?? false),
-    'status.phase': (object) => asPod(object).status?.phase ?? '',
-    'status.podIP': (object) => asPod(object).status?.podIPs?.[0]?.ip ?? '',
-    'status.nominatedNodeName': (object) => asPod(object).status?.nominatedNodeName ?? '',
-  },
+  selectableFields: [
+    selectable('spec.nodeName', { indexed: true }),
+    selectable('spec.restartPolicy'),
+    selectable('spec.schedulerName'),
+    selectable('spec.serviceAccountName'),
+    selectable('spec.hostNetwork', { absent: 'false' }),
+    selectable('status.phase'),
+    selectable('status.podIP', { at: ['status.podIPs[0].ip'] }),
+    selectable('status.nominatedNodeName'),
+  ],
   columns: podColumns,
   strategy: podStrategy,
   subresources: [podStatusView, podEphemeralContainersView, podBinding, podEviction(dialect)],

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import { configMap, configMaps, KeptWatch, keyOf, openCache } from './testing/fixtures.ts';
+
+const web = { label: 'app', value: 'web' };
+const names = (entries: Iterable<{ readonly name: string }> | undefined) =>
+  entries && Array.from(entries, ({ name }) => name);
+
+test('a snapshot finds by a field what it held when it was asked, and nothing once others are there', async (context) => {
+  const store = openMemoryStore();
+  const { cache, configMaps: collection } = await openCache(context, { store });
+  const { revision } = await store.create(keyOf('a'), configMap('a', { labels: { app: 'web' } }));
+  await store.create(keyOf('b'), configMap('b', { labels: { app: 'web' } }));
+  await store.create(keyOf('c'), configMap('c', { labels: { app: 'db' } }));
+  await cache.fresh();
+  const snapshot = collection.snapshot();
+  const found = snapshot.entriesWith(web, configMaps.prefix);
+  await store.update(keyOf('a'), configMap('a', { labels: { app: 'db' } }), revision);
+  await cache.fresh();
+  assert.deepEqual(names(found), ['a', 'b']);
+  assert.equal(snapshot.entriesWith(web, configMaps.prefix), undefined);
+  assert.deepEqual(names(collection.snapshot().entriesWith(web, configMaps.prefix)), ['b']);
+  assert.deepEqual(names(collection.snapshot().entriesWith({ label: 'app', value: 'db' }, configMaps.prefix)), [
+    'a',
+    'c',
+  ]);
+});
+
+test('a change is offered to the watches that require its values, whatever their number', async (context) => {
+  const store = openMemoryStore();
+  const { cache, configMaps: collection } = await openCache(context, { store });
+  let asked = 0;
+  const watches = Array.from({ length: 500 }, (_, index) => {
+    const app = `app-${index}`;
+    const matches = (entry: { label(key: string): string | undefined }) => {
+      asked++;
+      return entry.label('app') === app;
+    };
+    return new KeptWatch(collection, { after: cache.revision, requires: { label: 'app', value: app }, matches });
+  });
+  await cache.fresh();
+  const { revision } = await store.create(keyOf('a'), configMap('a', { labels: { app: 'app-7' } }));
+  await cache.fresh();
+  assert.equal(asked, 1);
+  await store.update(keyOf('a'), configMap('a', { labels: { app: 'app-8' } }), revision);
+  await cache.fresh();
+  assert.deepEqual(
+    watches[7]?.told.map((line) => line.split(' ')[0]),
+    ['ADDED', 'DELETED'],
+  );
+  assert.deepEqual(
+    watches[8]?.told.map((line) => line.split(' ')[0]),
+    ['ADDED'],
+  );
+  assert.ok(asked < 10, `${asked} questions`);
+  for (const [index, watch] of watches.entries()) if (index !== 7 && index !== 8) assert.deepEqual(watch.told, []);
+});

@@ -1,0 +1,57 @@
+import type { CacheEntry, RequiredField } from './cache.ts';
+import { type ReadonlySortedEntries, SortedEntries } from './sorted-entries.ts';
+
+/** Most values are those of one object, which needs no tree. */
+type Entries = CacheEntry | SortedEntries<CacheEntry>;
+
+/** The entries of a collection by the values of some of their fields. */
+export class FieldIndex {
+  readonly #byLabel: ReadonlyMap<string, Map<string, Entries>>;
+
+  constructor(labels: readonly string[]) {
+    this.#byLabel = new Map(labels.map((label) => [label, new Map()]));
+  }
+
+  /** Puts `entry` in the place of `previous`, an entry of the same key. Either may be absent. */
+  replace(previous: CacheEntry | undefined, entry: CacheEntry | undefined): void {
+    for (const [label, byValue] of this.#byLabel) {
+      const before = previous?.field(label);
+      const now = entry?.field(label);
+      if (previous && before !== undefined && before !== now) remove(byValue, before, previous.key);
+      if (entry && now !== undefined) add(byValue, now, entry);
+    }
+  }
+
+  clear(): void {
+    for (const byValue of this.#byLabel.values()) byValue.clear();
+  }
+
+  /** The entries with that value as they are now; later changes don't show. Undefined where the field is not indexed. */
+  find({ label, value }: RequiredField): ReadonlySortedEntries<CacheEntry> | undefined {
+    const byValue = this.#byLabel.get(label);
+    if (!byValue) return undefined;
+    const there = byValue.get(value);
+    return there instanceof SortedEntries ? there.snapshot() : SortedEntries.fromSorted(there ? [there] : []);
+  }
+}
+
+function add(byValue: Map<string, Entries>, value: string, entry: CacheEntry): void {
+  const there = byValue.get(value);
+  if (there instanceof SortedEntries) there.set(entry);
+  else if (there === undefined || there.key === entry.key) byValue.set(value, entry);
+  else {
+    const entries = SortedEntries.fromSorted([there]);
+    entries.set(entry);
+    byValue.set(value, entries);
+  }
+}
+
+function remove(byValue: Map<string, Entries>, value: string, key: string): void {
+  const there = byValue.get(value);
+  if (!(there instanceof SortedEntries)) {
+    if (there?.key === key) byValue.delete(value);
+    return;
+  }
+  there.delete(key);
+  if (there.size === 0) byValue.delete(value);
+}
