@@ -11,6 +11,8 @@ export const limits = {
   yamlAliasesMax: 100,
   /** Words and signs of one YAML document; reading them takes about a microsecond each. */
   yamlTokensMax: 150_000,
+  /** Directives (`%YAML`, `%TAG`) of one YAML document: the parser takes time in the square of their number. */
+  yamlDirectivesMax: 64,
   /** Errors, and unknown and duplicate fields, that are reported of one object. */
   findingsMax: 1_000,
   /** Text of a quantity, and the power of ten that may stand behind it. */
@@ -69,6 +71,10 @@ export const limits = {
   /** Names that need not be DNS names, such as those of Events: a name of another object with a time behind it. */
   pathNameBytesMax: 512,
   labelLengthMax: 63,
+  /** Owners of one object: the garbage collector asks for each. Objects in use have a handful, aggregates some hundreds. */
+  ownerReferencesMax: 1_000,
+  /** Owners, dependents and listed objects that the garbage collector looks at before others run. */
+  collectorStepsPerSlice: 50,
   /** Keys and values of all annotations of one object. */
   annotationBytesMax: 256 * 1024,
   /** Data of one Secret or ConfigMap. */

@@ -13,8 +13,8 @@ export interface ReflectorOptions<T> {
   readonly signal: AbortSignal;
   /** What is needed of a listed object; the rest is not kept while the list is read. */
   readonly select: (object: ApiObject) => T;
-  /** The whole collection, after each list. */
-  readonly listed: (items: readonly T[]) => void;
+  /** The whole collection, after each list. Changes wait until it is done. */
+  readonly listed: (items: readonly T[]) => Promise<void> | void;
   readonly changed: (event: ObjectEvent) => void;
   /** Events that need not be read; see WatchOptions. */
   readonly skip?: (line: Buffer) => boolean;
@@ -72,7 +72,7 @@ async function list<T>({ client, path, signal, select, listed }: ReflectorOption
     for (const object of page.items) items.push(select(object));
     token = page.metadata.continue ?? '';
     if (token !== '') continue;
-    listed(items);
+    await listed(items);
     return page.metadata.resourceVersion;
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '../base/limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -252,4 +252,32 @@ test('the elements of a document are bounded: each costs more in memory than on 
   assert.equal((parseJson(many(limits.elementsMax - 2)).value as { a: unknown[] }).a.length, limits.elementsMax - 2);
   assert.throws(() => parseJson(many(limits.elementsMax + 1)), /more than \d+ elements/);
   assert.throws(() => parseJson(Buffer.from(`[${'{},'.repeat(limits.elementsMax)}{}]`)), /more than \d+ elements/);
+});
+
+describe('both bounds refuse before anything is parsed', () => {
+  const deep = `${'['.repeat(limits.depthMax)}${']'.repeat(limits.depthMax)}`;
+  const many = '1,'.repeat(limits.elementsMax + 1);
+  const tooDeep = /expected no more than \d+ levels of nesting$/;
+  const tooMany = /more than \d+ elements in lists and objects$/;
+  for (const [what, text, message] of [
+    ['one corner that is too deep, after all else', `{"a":[${'1,'.repeat(100_000)}${deep}]}`, tooDeep],
+    ['one after what is not JSON', `{"a":nonsense,"b":${deep}}`, tooDeep],
+    ['one after a field that stands twice and a long number', `{"a":1,"a":12345678901234567890,"b":${deep}}`, tooDeep],
+    ['too many elements', `[${many}1]`, tooMany],
+    ['too many after what is not JSON', `[nonsense,${many}1]`, tooMany],
+    ['too many before a corner that is too deep', `[${many}${deep}]`, tooMany],
+    ['a corner that is too deep before too many', `[${deep},${many}1]`, tooDeep],
+    ['text that only looks deep, in too many', `["${'['.repeat(100)}",${many}1]`, tooMany],
+  ] as const) {
+    it(what, () => assert.match(refusal(Buffer.from(text)), message));
+  }
+
+  it('the place of a corner is told in lines and in UTF-16 code units', () => {
+    const before = '{"é":"😀",\n\n  "b":';
+    const column = '  "b":'.length + limits.depthMax;
+    assert.equal(
+      refusal(Buffer.from(`${before}${deep}}`)),
+      `error decoding JSON: line 3 column ${column}: expected no more than ${limits.depthMax} levels of nesting`,
+    );
+  });
 });

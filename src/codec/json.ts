@@ -1,9 +1,10 @@
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import { badRequest } from '../meta/status-error.ts';
+import { badRequest, type StatusError } from '../meta/status-error.ts';
 import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-characters.ts';
 import { type ParsedJson, readJson } from './json-reader.ts';
+import { positionIn } from './text-position.ts';
 import { asBuffer, decodeUtf8 } from './utf8.ts';
 
 export type { ParsedJson } from './json-reader.ts';
@@ -19,15 +20,21 @@ export type { ParsedJson } from './json-reader.ts';
  */
 export function parseJson(bytes: Uint8Array): ParsedJson {
   const text = decodeUtf8(bytes, 'JSON');
-  const { depth, fields, elements, longNumbers } = scanJson(text);
-  if (depth <= limits.depthMax && elements > limits.elementsMax)
-    throw badRequest(`error decoding JSON: more than ${limits.elementsMax} elements in lists and objects`);
-  if (depth <= limits.depthMax && !longNumbers) {
+  const { tooDeepAt, tooMany, fields, longNumbers } = scanJson(text);
+  if (tooDeepAt !== undefined) throw tooDeep(text, tooDeepAt);
+  if (tooMany) throw badRequest(`error decoding JSON: more than ${limits.elementsMax} elements in lists and objects`);
+  if (!longNumbers) {
     const value = tryParse(text);
     if (value !== undefined && countPlainFields(value) === fields) return { value, duplicates: [] };
   }
   return readJson(text, limits.depthMax);
 }
+
+/** Says where a document is nested too deep, as `readJson` would, without reading what stands before. */
+const tooDeep = (text: string, at: number): StatusError =>
+  badRequest(
+    `error decoding JSON: ${positionIn(text, at)}: expected no more than ${limits.depthMax} levels of nesting`,
+  );
 
 /** Reads JSON that this server wrote itself: no checks. Integers past 2^53 are bigints. */
 export function parseStored(bytes: Uint8Array): unknown {
@@ -50,27 +57,31 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** What a scan of JSON text finds; of text that is not JSON it means nothing, but comes to an end. */
+/** What a scan of a document finds; of one that is not JSON it means nothing, but comes to an end. */
 interface Scan {
-  readonly depth: number;
+  /** Where nesting passes `limits.depthMax`; the scan ends there. */
+  readonly tooDeepAt: number | undefined;
+  /** Lists and objects have more than `limits.elementsMax` elements; the scan ends there. */
+  readonly tooMany: boolean;
   /** Fields of all objects, each time they stand there. */
   readonly fields: number;
-  /** Elements of lists and objects: what a comma follows, and the last ones. */
-  readonly elements: number;
   /** There are numbers that may not be exact or finite: 16 digits and more, or an exponent. */
   readonly longNumbers: boolean;
 }
 
+/** Finds both bounds before anything is parsed: a document past one costs no more than being looked at up to there. */
 function scanJson(text: string): Scan {
-  let [depth, depthMax, fields, elements, longNumbers] = [0, 0, 0, 0, false];
+  // Elements are what a comma follows, and the last ones.
+  let [depth, fields, elements, longNumbers] = [0, 0, 0, false];
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
     if (char === quote) at = endOfString(text, at);
     else if (char === colon) fields++;
-    else if (char === comma) elements++;
-    else if (char === openBrace || char === openBracket) {
+    else if (char === comma) {
+      if (++elements > limits.elementsMax) return { tooDeepAt: undefined, tooMany: true, fields, longNumbers };
+    } else if (char === openBrace || char === openBracket) {
       elements++;
-      depthMax = Math.max(depthMax, ++depth);
+      if (++depth > limits.depthMax) return { tooDeepAt: at, tooMany: false, fields, longNumbers };
     } else if (char === closeBrace || char === closeBracket) depth--;
     else if (isDigit(char)) {
       const end = endOfDigits(text, at);
@@ -78,7 +89,7 @@ function scanJson(text: string): Scan {
       at = end - 1;
     }
   }
-  return { depth: depthMax, fields, elements, longNumbers };
+  return { tooDeepAt: undefined, tooMany: elements > limits.elementsMax, fields, longNumbers };
 }
 
 const isDigit = (char: number): boolean => char >= 48 && char <= 57;

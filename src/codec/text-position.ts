@@ -1,5 +1,9 @@
 /** Where an offset is in a text: `line 3 column 7`, both from 1, columns in UTF-16 code units. */
 export function positionIn(text: string, offset: number): string {
-  const before = text.slice(0, offset);
-  return `line ${before.split('\n').length} column ${offset - before.lastIndexOf('\n')}`;
+  let [line, lineStart] = [1, 0];
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line++;
+    lineStart = at + 1;
+  }
+  return `line ${line} column ${offset - lineStart + 1}`;
 }

@@ -114,6 +114,26 @@ test('the parts of a document are bounded', () => {
   assert.match(refusal('a: b\n'.repeat(limits.yamlTokensMax / 4)), /the document has too many parts$/);
 });
 
+test('directives are bounded: the parser takes time in the square of their number', () => {
+  const directives = (count: number): string => '%FOO a\n'.repeat(count);
+  const max = limits.yamlDirectivesMax;
+  assert.match(
+    refusal(directives(max + 1)),
+    new RegExp(`line ${max + 1} column 1: expected no more than ${max} directives$`),
+  );
+  assert.match(refusal(`${directives(32_000)}---\na: 1\n`), /directives$/);
+  assert.match(refusal('%TAG ! tag:x\n'.repeat(max + 1)), /directives$/);
+  assert.deepEqual(parse(`${directives(max)}---\na: 1\n`).value, { a: 1 });
+  const content = `a: |\n${'  %FOO a\n'.repeat(max + 1)}`;
+  assert.deepEqual(parse(content).value, { a: '%FOO a\n'.repeat(max + 1) }, 'in a scalar they are text');
+});
+
+test('what follows a second document is not read', () => {
+  const message = /line 2 column 1: expected a single document$/;
+  assert.match(refusal(`a: 1\n${'---\n'.repeat(100_000)}`), message);
+  assert.match(refusal('a: 1\n---\nb: 1\n---\n"no end'), message);
+});
+
 test('escapes that YAML does not have are refused at the first of them', () => {
   const message = /line 1 column 5: expected an escape sequence that YAML has$/;
   for (const wrong of ['\\q', '\\A', '\\x4', '\\xzz', '\\u12', '\\U00110000', '\\UFFFFFFFF']) {

@@ -47,7 +47,8 @@ const failsafe = { schema: 'failsafe', resolveKnownTags: false } as const;
 function compose(text: string): Document.Parsed {
   const { Composer } = loadYaml();
   const composer = new Composer({ ...failsafe, uniqueKeys: false, logLevel: 'silent' });
-  const [document, second] = [...composer.compose(tokensOf(text), true, text.length)];
+  // No further than to the second document: of more nothing need be known.
+  const [document, second] = Iterator.from(composer.compose(tokensOf(text), true, text.length)).take(2);
   if (!document) throw yamlError(text, 0, 'expected a document');
   const [error] = document.errors;
   if (error) throw yamlError(text, error.pos[0], error.message);
@@ -60,11 +61,17 @@ function* tokensOf(text: string): Generator<CST.Token, void> {
   const { Lexer, Parser } = loadYaml();
   const parser = new Parser();
   let count = 0;
+  let directives = 0;
   let before = '';
   for (const lexeme of new Lexer().lex(text)) {
     if (++count > limits.yamlTokensMax) throw yamlError(text, parser.offset, 'the document has too many parts');
     if (lexeme.startsWith('"') && before !== unquotedMark) checkEscapes(text, lexeme, parser.offset);
-    yield* parser.next(lexeme);
+    for (const token of parser.next(lexeme)) {
+      if (token.type === 'directive' && ++directives > limits.yamlDirectivesMax) {
+        throw yamlError(text, token.offset, `expected no more than ${limits.yamlDirectivesMax} directives`);
+      }
+      yield token;
+    }
     before = lexeme;
     if (parser.stack.length > stackMax) throw tooDeep(text, parser.offset);
   }

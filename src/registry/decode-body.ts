@@ -40,13 +40,16 @@ export function decodeObject(
       `${expected.kind} in version "${expected.version}" cannot be handled as a ${expected.kind}: ${errors.join(', ')}`,
     );
   }
-  onUnknown(unknownFields(decoded.unknown));
+  onUnknown([...unknownFields(decoded.unknown), ...furtherFields(decoded.omitted)]);
   applyDefaults(expected.schema, decoded.value);
   return decoded.value as unknown as ApiObject;
 }
 
 /** What field validation says of fields that the kind does not have. */
 const unknownFields = (paths: readonly string[]): readonly string[] => paths.map((path) => `unknown field "${path}"`);
+
+/** What field validation says of those that are counted and not named. */
+const furtherFields = (count = 0): readonly string[] => (count === 0 ? [] : [`${count} further unknown fields`]);
 
 /** What field validation says of fields that stood twice. */
 export const duplicateFields = (paths: readonly string[]): readonly string[] =>

@@ -138,12 +138,15 @@ test('a missing required field is an error that names it', async () => {
   );
 });
 
-test('more unknown fields than a limit are told up to it', async () => {
+test('more unknown fields than a limit are told up to it, and counted', async () => {
   await using fixture = await RegistryFixture.open();
   const body = {
     metadata: { name: 'a' },
     ...Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`x${n}`, 1])),
   };
   await fixture.call('POST', collection, body);
-  assert.equal(fixture.warnings.length, 1_000);
+  assert.equal(fixture.warnings.length, 1_001);
+  assert.equal(fixture.warnings.at(-1), '4000 further unknown fields');
+  const strict = await fixture.refusal('POST', `${collection}?fieldValidation=Strict`, body);
+  assert.match(strict.message, /unknown field "x999", 4000 further unknown fields$/);
 });

@@ -239,7 +239,7 @@ export class ObjectWriter {
     const attributes = admissionAttributes(context, { operation: 'update', object, old });
     await admission.mutate(attributes);
     rejectInvalid(context, object, [
-      ...validateObjectMeta(kind, object),
+      ...validateObjectMeta(kind, object, old),
       ...validateObjectMetaUpdate(object, old),
       ...validate(kind.schema, object),
       ...validateUpdate(kind.schema, object, old),

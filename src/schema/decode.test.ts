@@ -200,10 +200,18 @@ test('recursive structs', () => {
   assert.deepEqual(decode(node, value), { value, unknown: [], errors: [] });
 });
 
-test('what is reported is bounded', () => {
+test('what is reported is bounded, and the rest counted', () => {
   const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 1]));
   assert.equal(decode(thing, unknown).unknown.length, limits.findingsMax);
   assert.equal(decode(thing, { words: Array.from({ length: 5000 }, () => 1) }).errors.length, limits.findingsMax);
+  const omitted = 5000 - limits.findingsMax;
+  assert.equal(decode(thing, unknown).omitted, omitted);
+  assert.equal(decode(thing, { words: Array.from({ length: 5000 }, () => 1) }).omitted, omitted);
+  const spread = decode(node, { children: Array.from({ length: 5000 }, (_, index) => ({ [`f${index}`]: 1 })) });
+  assert.deepEqual([spread.unknown.length, spread.omitted], [limits.findingsMax, omitted]);
+  assert.equal(spread.unknown[7], 'children[7].f7');
+  const mixed = decode(node, { ...unknown, children: Array.from({ length: 10 }, () => ({ x: 1 })), y: 1 });
+  assert.deepEqual([mixed.unknown.length, mixed.omitted], [limits.findingsMax, omitted + 11]);
 });
 
 test('names of what objects inherit are fields like others, and change no prototype', () => {

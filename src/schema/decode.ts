@@ -19,6 +19,8 @@ export interface Decoded<T> {
   /** Paths of fields that the schema does not know, in the order of the input. They are not in `value`. */
   readonly unknown: readonly string[];
   readonly errors: readonly TypeMismatch[];
+  /** Findings of either sort beyond `limits.findingsMax`; absent where there are none. */
+  readonly omitted?: number;
 }
 
 /**
@@ -32,15 +34,17 @@ export interface Decoded<T> {
  * Does not default, and does not ask for required fields.
  */
 export function decode<const S extends Schema>(schema: S, value: unknown): Decoded<Infer<S>> {
-  const findings: Finding[] = [];
+  const findings = new Findings();
   const decoded = decoderOf(schema)(value ?? null, findings);
-  if (findings.length === 0) return { value: decoded as Infer<S>, unknown: nothing, errors: nothing };
+  const { list, omitted } = findings;
+  if (list.length === 0) return { value: decoded as Infer<S>, unknown: nothing, errors: nothing };
   return {
     value: decoded as Infer<S>,
-    unknown: findings.filter((finding) => finding.type === 'unknown').map(({ path }) => path),
-    errors: findings
+    unknown: list.filter((finding) => finding.type === 'unknown').map(({ path }) => path),
+    errors: list
       .filter((finding) => finding.type === 'mismatch')
       .map(({ path, expected, got }) => ({ path, expected, got })),
+    ...(omitted > 0 && { omitted }),
   };
 }
 
@@ -52,8 +56,23 @@ type Finding = { path: string; step: string } & (
   | { readonly type: 'mismatch'; readonly expected: string; readonly got: string }
 );
 
+/** Past the limit findings are only counted: by then the client has enough to mend, and the answer stays bounded. */
+class Findings {
+  readonly list: Finding[] = [];
+  omitted = 0;
+
+  get full(): boolean {
+    return this.list.length >= limits.findingsMax;
+  }
+
+  add(finding: Finding): void {
+    if (this.full) this.omitted++;
+    else this.list.push(finding);
+  }
+}
+
 /** `value` is not undefined. */
-type Decoder = (value: unknown, findings: Finding[]) => unknown;
+type Decoder = (value: unknown, findings: Findings) => unknown;
 
 const decoders = new WeakMap<Schema, Decoder>();
 
@@ -97,14 +116,9 @@ function compile(schema: Schema): Decoder {
   }
 }
 
-function mismatch(findings: Finding[], expected: string, value: unknown, got = describe(value)): unknown {
-  report(findings, { type: 'mismatch', path: '', step: '', expected, got });
+function mismatch(findings: Findings, expected: string, value: unknown, got = describe(value)): unknown {
+  findings.add({ type: 'mismatch', path: '', step: '', expected, got });
   return value;
-}
-
-/** Past the limit a finding is dropped: by then the client has enough to mend, and the answer stays bounded. */
-function report(findings: Finding[], finding: Finding): void {
-  if (findings.length < limits.findingsMax) findings.push(finding);
 }
 
 /** The JSON type of a value. */
@@ -239,9 +253,9 @@ function compileGeneralMap(values: Schema): Decoder {
     const decoded: Record<string, unknown> = {};
     for (const key of Object.keys(value)) {
       if (value[key] === undefined) continue;
-      const found = findings.length;
+      const found = findings.list.length;
       setOwn(decoded, key, element(value[key], findings));
-      if (findings.length > found) prefix(findings, found, key);
+      if (findings.list.length > found) prefix(findings, found, key);
     }
     return decoded;
   };
@@ -253,16 +267,16 @@ function compileList(items: Schema): Decoder {
     if (!Array.isArray(value)) return mismatch(findings, 'array', value);
     const decoded: unknown[] = [];
     for (let i = 0; i < value.length; i++) {
-      const found = findings.length;
+      const found = findings.list.length;
       decoded.push(element(value[i], findings));
-      if (findings.length > found) prefix(findings, found, `[${i}]`);
+      if (findings.list.length > found) prefix(findings, found, `[${i}]`);
     }
     return decoded;
   };
 }
 
-function prefix(findings: Finding[], from: number, step: string): void {
-  for (const finding of findings.slice(from)) {
+function prefix({ list }: Findings, from: number, step: string): void {
+  for (const finding of list.slice(from)) {
     finding.path = joinPath(step, finding.path);
     finding.step = step;
   }
@@ -276,7 +290,7 @@ interface FieldDecoder {
   readonly presence: Field['presence'];
   readonly isZero: (decoded: unknown) => boolean;
   /** Makes the value of an absent field whose presence is `always`. */
-  readonly absent: (findings: Finding[]) => unknown;
+  readonly absent: (findings: Findings) => unknown;
 }
 
 function compileStruct(struct: StructSchema): Decoder {
@@ -286,7 +300,7 @@ function compileStruct(struct: StructSchema): Decoder {
     if (!isRecord(value)) return mismatch(findings, 'object', value);
     fields ??= Object.entries(struct.fields).map(([name, field]) => compileField(name, field));
     const decoded: Record<string, unknown> = {};
-    const found = findings.length;
+    const found = findings.list.length;
     let known = 0;
     for (const field of fields) if (decodeField(field, value, decoded, findings)) known++;
     if (known !== countKeys(value)) reportUnknown(struct, value, findings, found);
@@ -337,14 +351,14 @@ function decodeField(
   field: FieldDecoder,
   from: Readonly<Record<string, unknown>>,
   to: Record<string, unknown>,
-  findings: Finding[],
+  findings: Findings,
 ): boolean {
   const value = field.inherited ? getOwn(from, field.name) : from[field.name];
-  const found = findings.length;
+  const found = findings.list.length;
   let decoded: unknown;
   if (value !== undefined && value !== null) {
     decoded = field.decode(value, findings);
-    if (findings.length > found) prefix(findings, found, field.name);
+    if (findings.list.length > found) prefix(findings, found, field.name);
     if (field.presence === 'implicit' && field.isZero(decoded)) return true;
   } else if (field.presence === 'always') decoded = field.absent(findings);
   else return value === null;
@@ -360,14 +374,20 @@ function countKeys(record: Record<string, unknown>): number {
 }
 
 /** Adds the unknown fields of one struct, and brings what was found in it, from `from` on, in the order of the input. */
-function reportUnknown(struct: StructSchema, value: Record<string, unknown>, findings: Finding[], from: number): void {
-  const keys = Object.keys(value);
-  for (const key of keys) {
+function reportUnknown(struct: StructSchema, value: Record<string, unknown>, findings: Findings, from: number): void {
+  const { list } = findings;
+  const within = list.length > from;
+  for (const key in value) {
     if (value[key] === undefined || Object.hasOwn(struct.fields, key)) continue;
-    report(findings, { type: 'unknown', path: key, step: key });
+    findings.add({ type: 'unknown', path: key, step: key });
   }
-  const position = new Map(keys.map((key, index) => [key, index]));
-  const positionOf = (finding: Finding): number => position.get(finding.step) ?? 0;
-  const ordered = findings.splice(from).sort((a, b) => positionOf(a) - positionOf(b));
-  for (const finding of ordered) findings.push(finding);
+  if (within) list.push(...inOrder(list.splice(from), value));
+}
+
+/** Findings in the order in which the fields that they stand in come in the input. */
+function inOrder(findings: readonly Finding[], value: Record<string, unknown>): readonly Finding[] {
+  const position = new Map(findings.map(({ step }) => [step, 0]));
+  let at = 0;
+  for (const key in value) if (position.has(key)) position.set(key, at++);
+  return findings.toSorted((a, b) => (position.get(a.step) ?? 0) - (position.get(b.step) ?? 0));
 }

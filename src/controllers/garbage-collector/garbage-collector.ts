@@ -1,4 +1,6 @@
 import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
+import { WorkSlices } from '../../base/work-slices.ts';
 import { type ApiClient, hasReason, type ObjectEvent } from '../../client/api-client.ts';
 import { type DiscoveredResource, discoverResources, pathOf } from '../../client/discovery-client.ts';
 import { reflect } from '../../client/reflector.ts';
@@ -27,7 +29,10 @@ const absentOwnersMax = 1_000;
 /** Owners that were there when they were last asked for, and have not been told of as deleted since. */
 const presentOwnersMax = 20_000;
 
-/** Deletes objects whose owners are gone, and does what deletions with `Foreground` and `Orphan` wait for. */
+/**
+ * Deletes objects whose owners are gone, and does what deletions with `Foreground` and `Orphan` wait for. Clients within the
+ * process may answer without a turn of the event loop, so each step that is done for many objects gives others theirs.
+ */
 export function startGarbageCollector(options: GarbageCollectorOptions): Closable {
   const collector = new GarbageCollector(options);
   void collector.run();
@@ -43,6 +48,7 @@ class GarbageCollector implements Closable {
   readonly #absent = new Set<string>();
   /** By the owner's uid: the references by which it was found. */
   readonly #present = new Map<string, Set<string>>();
+  readonly #slices = new WorkSlices(limits.collectorStepsPerSlice);
   readonly #stop = new AbortController();
   /** By root and resource: what is watched, and how to stop watching it. */
   readonly #monitors = new Map<string, { readonly resource: DiscoveredResource; readonly stop: AbortController }>();
@@ -79,7 +85,10 @@ class GarbageCollector implements Closable {
       stop.abort(new Error('the resource is no longer served'));
       this.#monitors.delete(path);
       this.#unlisted.delete(path);
-      for (const uid of [...this.#graph.ofResource(resource)]) this.#forget(uid, this.#graph.get(uid)?.namespace ?? '');
+      for (const uid of [...this.#graph.ofResource(resource)]) {
+        await this.#slices.step();
+        this.#forget(uid, this.#graph.get(uid)?.namespace ?? '');
+      }
     }
     for (const [path, resource] of found) if (!this.#monitors.has(path)) this.#monitor(path, resource);
   }
@@ -113,26 +122,30 @@ class GarbageCollector implements Closable {
     return !line.includes(modifiedEvent) || this.#graph.countOf(resource) > 0;
   }
 
-  #listed(path: string, resource: DiscoveredResource, items: readonly Listed[]): void {
-    const again = !this.#unlisted.delete(path);
+  async #listed(path: string, resource: DiscoveredResource, items: readonly Listed[]): Promise<void> {
+    const again = !this.#unlisted.has(path);
     const uids = new Set<string>();
     for (const item of items) {
+      await this.#slices.step();
       const uid = typeof item === 'string' ? item : item.uid;
       uids.add(uid);
       if (typeof item !== 'string') this.#see(item);
       else if (this.#graph.get(uid)) this.#disconnect(uid);
     }
-    if (again) this.#forgetUnlisted(resource, uids);
+    this.#unlisted.delete(path);
+    if (again) await this.#forgetUnlisted(resource, uids);
   }
 
   /** Deletions that no watch told of: objects that are kept, and others that own some. */
-  #forgetUnlisted(resource: DiscoveredResource, listed: ReadonlySet<string>): void {
+  async #forgetUnlisted(resource: DiscoveredResource, listed: ReadonlySet<string>): Promise<void> {
     for (const uid of [...this.#graph.ofResource(resource)]) {
+      await this.#slices.step();
       if (!listed.has(uid)) this.#forget(uid, this.#graph.get(uid)?.namespace ?? '');
     }
     const isOfResource = ({ apiVersion, kind }: OwnerReference): boolean =>
       kind === resource.kind && groupOf(apiVersion) === groupOf(resource.apiVersion);
-    for (const node of this.#graph.nodes()) {
+    for (const node of [...this.#graph.nodes()]) {
+      await this.#slices.step();
       for (const owner of node.owners) {
         if (!isOfResource(owner) || listed.has(owner.uid)) continue;
         this.#present.delete(owner.uid);
@@ -159,8 +172,15 @@ class GarbageCollector implements Closable {
     if (node.owners.length > 0 && !sameOwners(before?.owners, node.owners)) this.#toDelete.add(node.uid);
     this.#lookAtWaiting(before?.owners ?? []);
     for (const { uid } of node.owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(node.uid);
-    if (node.waitsForDependents && !before?.waitsForDependents) {
-      for (const dependent of this.#graph.dependentsOf(node.uid)) this.#toDelete.add(dependent.uid);
+    if (node.waitsForDependents && !before?.waitsForDependents) void this.#lookAtDependents(node.uid);
+  }
+
+  /** In slices: an owner may have very many. */
+  async #lookAtDependents(owner: string): Promise<void> {
+    for (const uid of [...this.#graph.dependentUids(owner)]) {
+      await this.#slices.step();
+      if (this.#stop.signal.aborted) return;
+      this.#toDelete.add(uid);
     }
   }
 
@@ -169,7 +189,7 @@ class GarbageCollector implements Closable {
     this.#present.delete(uid);
     this.#rememberAbsent(uid, namespace);
     const before = this.#graph.forget(uid);
-    for (const dependent of this.#graph.dependentsOf(uid)) this.#toDelete.add(dependent.uid);
+    void this.#lookAtDependents(uid);
     this.#lookAtWaiting(before?.owners ?? []);
   }
 
@@ -203,6 +223,7 @@ class GarbageCollector implements Closable {
   }
 
   async #attemptToDelete(uid: string): Promise<void> {
+    await this.#slices.step();
     const node = this.#graph.get(uid);
     if (!node || (node.deleting && !node.waitsForDependents)) return;
     if (!node.waitsForDependents && this.#isSettled(node)) return;
@@ -239,7 +260,10 @@ class GarbageCollector implements Closable {
   /** Which owners are there, which wait for this object to go, and which are gone. */
   async #classify(node: GraphNode, references: readonly OwnerReference[]) {
     const owners: Record<'there' | 'waiting' | 'gone', OwnerReference[]> = { there: [], waiting: [], gone: [] };
-    for (const reference of references) owners[await this.#stateOf(node, reference)].push(reference);
+    for (const reference of references) {
+      await this.#slices.step();
+      owners[await this.#stateOf(node, reference)].push(reference);
+    }
     return owners;
   }
 
@@ -322,6 +346,7 @@ class GarbageCollector implements Closable {
   }
 
   async #disown(dependent: GraphNode, owner: string): Promise<void> {
+    await this.#slices.step();
     const live = await this.#live(dependent);
     const references = live?.metadata.ownerReferences ?? [];
     const ownerReferences = references.filter(({ uid }) => uid !== owner);

@@ -67,6 +67,11 @@ export class OwnershipGraph {
     return Array.from(uids, (each) => this.#nodes.get(each)).filter((node) => node !== undefined);
   }
 
+  /** Uids of the objects that the object of that uid owns. */
+  dependentUids(uid: string): Iterable<string> {
+    return this.#dependents.get(uid) ?? [];
+  }
+
   /** Takes in the newest state of an object; gives the one before, if it was kept. */
   see(node: GraphNode): GraphNode | undefined {
     const before = this.forget(node.uid);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ObjectMeta } from '../../meta/api-object.ts';
+import { limits } from '../../base/limits.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { describeFieldError, type FieldError } from '../../meta/field-error.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from './metadata-validation.ts';
 
@@ -170,6 +171,33 @@ for (const { why, metadata, format, errors } of createRows) {
     assert.deepEqual(texts(validateObjectMeta({ nameFormat: format ?? 'dnsSubdomain' }, object(metadata))), errors);
   });
 }
+
+test('metadata: owners are bounded, but for lists that were longer already and do not grow', () => {
+  const owned = (count: number): ApiObject =>
+    object({
+      name: 'a',
+      ownerReferences: Array.from({ length: count }, (_, n) => ({
+        apiVersion: 'v1',
+        kind: 'A',
+        name: 'b',
+        uid: `${n}`,
+      })),
+    });
+  const max = limits.ownerReferencesMax;
+  const tooMany = (count: number) => [`metadata.ownerReferences: Too many: ${count}: must have at most ${max} items`];
+  for (const [count, old, errors] of [
+    [max, undefined, []],
+    [max + 1, undefined, tooMany(max + 1)],
+    [30_000, undefined, tooMany(30_000)],
+    [max + 1, 0, tooMany(max + 1)],
+    [max + 2, max + 1, tooMany(max + 2)],
+    [max + 2, max + 2, []],
+    [max + 1, max + 2, []],
+  ] as const) {
+    const before = old === undefined ? undefined : owned(old);
+    assert.deepEqual(texts(validateObjectMeta({ nameFormat: 'dnsLabel' }, owned(count), before)), errors, `${count}`);
+  }
+});
 
 test('metadata: an integer past 2^53 makes an error, not a crash', () => {
   const metadata = { name: 'a', generation: -(2n ** 60n) as unknown as number };

@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts';
+import {
+  errorsOfEach,
+  type FieldError,
+  forbidden,
+  invalid,
+  required,
+  tooLong,
+  tooMany,
+} from '../../meta/field-error.ts';
 import { formatChecks, isDnsLabel, isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import type { Kind } from '../kind.ts';
 import { validateManagedFields } from './managed-fields-validation.ts';
@@ -9,14 +17,20 @@ import { validateOwnerReferences } from './owner-references-validation.ts';
 
 /**
  * Checks the metadata of an object before it is stored; its name must have been generated already. Whether a namespace
- * has to be there is not checked: the registry sets it from the path.
+ * has to be there is not checked: the registry sets it from the path. `old` is what it replaces, if anything: lists that
+ * were too long before there was a limit may stay or shrink.
  */
 export function validateObjectMeta(
   kind: Pick<Kind, 'nameFormat'>,
   object: ApiObject,
-  path = 'metadata',
+  old?: ApiObject,
 ): readonly FieldError[] {
   const { metadata } = object;
+  const path = 'metadata';
+  const owners = metadata.ownerReferences ?? [];
+  if (owners.length > Math.max(limits.ownerReferencesMax, old?.metadata.ownerReferences?.length ?? 0)) {
+    return [tooMany(`${path}.ownerReferences`, owners.length, limits.ownerReferencesMax)];
+  }
   return [
     ...validateName(kind.nameFormat, metadata, path),
     ...(metadata.namespace ? texts(`${path}.namespace`, metadata.namespace, isDnsLabel(metadata.namespace)) : []),
@@ -25,7 +39,7 @@ export function validateObjectMeta(
       : []),
     ...validateLabels(metadata.labels ?? {}, `${path}.labels`),
     ...validateAnnotations(metadata.annotations ?? {}, `${path}.annotations`),
-    ...validateOwnerReferences(metadata.ownerReferences ?? [], `${path}.ownerReferences`),
+    ...validateOwnerReferences(owners, `${path}.ownerReferences`),
     ...validateFinalizers(metadata.finalizers ?? [], `${path}.finalizers`),
     ...validateManagedFields(metadata.managedFields ?? [], `${path}.managedFields`),
   ];
