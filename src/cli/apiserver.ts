@@ -5,10 +5,13 @@ import { systemRandom } from '../base/random.ts';
 import { ensureSelfSigned } from '../pki/ca.ts';
 import type { KeyPairPem, ServerConfig } from '../server/config.ts';
 import { httpsUrl, servedHosts } from './addresses.ts';
+import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
 import { defineCommand } from './command.ts';
+import { commandLogger } from './logging-flags.ts';
+import { warnOfIgnored } from './published-flags.ts';
 import { runServer } from './run-server.ts';
 import { type ServerFlagValues, serverFlags } from './server-flags.ts';
-import { certificateDirectory, readServerOptions, readServingPair, serverLogger } from './server-options.ts';
+import { certificateDirectory, readServerOptions, readServingPair } from './server-options.ts';
 
 export const apiserver = defineCommand({
   summary: 'The API server for production: only what the flags say',
@@ -17,8 +20,10 @@ export const apiserver = defineCommand({
     '--tls-cert-file it serves with apiserver.crt and apiserver.key of --cert-dir, and signs them itself where they are\n' +
     'missing. The log goes to standard error, a JSON object a line.',
   flags: serverFlags,
-  async run(values, terminal) {
-    const logger = serverLogger(values, 'json', terminal);
+  published: apiserverPublishedFlags,
+  async run(values, terminal, ignored) {
+    const logger = commandLogger(values, 'json', { clock: systemClock, terminal });
+    warnOfIgnored(logger, ignored);
     const config: ServerConfig = {
       ...readServerOptions(values),
       serving: readServingPair(values) ?? ensureServing(values),

@@ -1,6 +1,5 @@
 import { isatty } from 'node:tty';
 import { pause, systemClock } from '../base/clock.ts';
-import { createLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { readKubeconfig } from '../client/kubeconfig.ts';
 import { defaultTiming, type ElectionTiming } from '../client/leader-election.ts';
@@ -10,14 +9,18 @@ import { runControllers, runWhileLeading } from '../controllers/leading.ts';
 import { dialectNames, dialects } from '../dialect/dialects.ts';
 import { defineCommand, type Terminal } from './command.ts';
 import { ControllerClients } from './controller-clients.ts';
+import { controllerManagerPublishedFlags } from './controller-manager-published-flags.ts';
 import { controllersFlag } from './controllers-flag.ts';
 import { readBundle } from './flag-files.ts';
-import { boolean, choice, duration, type FlagValues, file, integer, optionalText } from './flags.ts';
+import { boolean, choice, duration, type FlagValues, file, optionalText } from './flags.ts';
+import { commandLogger, loggingFlags } from './logging-flags.ts';
+import { warnOfIgnored } from './published-flags.ts';
 import { type OpenedSigner, openSecretTokenSigner, type SignerContext } from './secret-token-signer.ts';
 import { untilStopped } from './until-stopped.ts';
 import { UsageError } from './usage-error.ts';
 
 const flags = {
+  ...loggingFlags,
   controllers: controllersFlag,
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
   kubeconfig: file({ help: 'connection file that says where the API server is, and who we are' }),
@@ -59,7 +62,6 @@ const flags = {
     default: false,
     help: 'let each controller work as its own service account in the system namespace, by tokens that we ask for',
   }),
-  v: integer({ min: 0, max: 10, default: 0, help: 'detail of the log; from 4 on for finding errors' }),
 } as const;
 
 type Values = FlagValues<typeof flags>;
@@ -70,7 +72,11 @@ export const controllerManager = defineCommand({
     'Runs the controllers against the API server of a connection file. Of several programs one runs them, the others wait\n' +
     'until it ends or loses its lease. The log goes to standard error, a JSON object a line.',
   flags,
-  async run(values, terminal) {
+  published: controllerManagerPublishedFlags,
+  async run(values, terminal, ignored) {
+    const clock = systemClock;
+    const logger = commandLogger(values, 'json', { clock, terminal });
+    warnOfIgnored(logger, ignored);
     const { kubeconfig } = values;
     if (kubeconfig === undefined) throw new UsageError('--kubeconfig is missing: --kubeconfig=FILE');
     const timing = readTiming(values);
@@ -78,9 +84,6 @@ export const controllerManager = defineCommand({
     const connection = readKubeconfig(kubeconfig, dialect);
     const caFile = values['root-ca-file'];
     const rootAuthority = (caFile === undefined ? connection.authorities : readBundle('root-ca-file', caFile)) ?? '';
-    const clock = systemClock;
-    const level = values.v >= debugVerbosity ? 'debug' : 'info';
-    const logger = createLogger({ level, format: 'json', clock, write: terminal.err });
     const signer = openSigner(values, { clock, logger, dialect });
     const clients = new ControllerClients({ connection, clock, logger, dialect, pluginHost: pluginHost(terminal) });
     const context: ControllersContext = {
@@ -106,9 +109,6 @@ function openSigner(values: Values, context: SignerContext): OpenedSigner | unde
   const path = values[flag];
   return path === undefined ? undefined : openSecretTokenSigner(flag, path, context);
 }
-
-/** From here on the log tells every step. */
-const debugVerbosity = 4;
 
 /** Credential plugins may ask the person who has started us. */
 const pluginHost = (terminal: Terminal): PluginHost => ({

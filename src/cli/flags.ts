@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { parseDuration } from '../base/duration.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -101,6 +102,18 @@ export const duration = (
     if (duration > (described.max ?? durationMsMax)) throw new Error(`${quote(value)} is too long`);
     return duration;
   });
+
+/** An IP address of either version. */
+export const ipAddress = (described: Described<string>): Flag<string> => flag(described, 'IP', parseIpAddress);
+
+/** An IP address without a default. */
+export const optionalIpAddress = (described: Omit<Described<never>, 'default'>): Flag<string | undefined> =>
+  flag<string | undefined>({ ...described, default: undefined }, 'IP', parseIpAddress);
+
+function parseIpAddress(value: string): string {
+  if (isIP(value) === 0) throw new Error(`${quote(value)} is not an IP address`);
+  return value;
+}
 
 /** Items between commas; a flag given again adds to them. */
 export const list = (described: Described<readonly string[]>): Flag<readonly string[]> =>
@@ -210,7 +223,9 @@ function splitArgument(arg: string, table: FlagTable): Argument {
     const meant = Object.hasOwn(table, name) ? `; did you mean --${name}?` : '';
     throw new UsageError(`unknown flag -${name}${meant}`);
   }
-  return { dashes, name, inline };
+  // Published servers take either sign between the words of a name.
+  const dashed = name.replaceAll('_', '-');
+  return { dashes, name: Object.hasOwn(table, dashed) ? dashed : name, inline };
 }
 
 /** `; did you mean --x?` for the nearest name, when it is near enough to be a slip of the fingers. */

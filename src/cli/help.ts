@@ -23,12 +23,18 @@ async function overview(commands: CommandLoaders): Promise<string> {
   return `A cluster control plane without a cluster.\n\nUsage: orch COMMAND [FLAGS]\n\n${rows.join('')}`;
 }
 
+/** For scripts that were written for other servers. */
+const aboutPublished =
+  'Flags of published servers that change nothing here are taken with a warning; those that must not be ignored end the\n' +
+  'command with a line that says why. docs/OPERATIONS.md lists both.\n';
+
 /** The help of one command. */
 export function commandHelp(name: string, command: Command): string {
   const flags = describeFlags(command.flags);
   return (
     `Usage: orch ${name}${flags === '' ? '' : ' [FLAGS]'}\n\n${command.description}\n` +
-    (flags === '' ? '' : `\nFlags, as --name=value or --name value:\n${flags}`)
+    (flags === '' ? '' : `\nFlags, as --name=value or --name value:\n${flags}`) +
+    (command.published.ignored.length === 0 ? '' : `\n${aboutPublished}`)
   );
 }
 

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { defaultPlugins, type PluginName, pluginNames } from '../admission/plugins.ts';
 import { dialectNames } from '../dialect/dialects.ts';
 import { defaultFeatures, type Features, featureGates } from '../server/features.ts';
@@ -8,31 +7,23 @@ import {
   choice,
   choices,
   duration,
-  type Flag,
   type FlagValues,
   file,
   integer,
+  ipAddress,
   list,
   optionalText,
   switches,
   text,
 } from './flags.ts';
-
-const ipAddress = (flag: Flag<string>): Flag<string> => ({
-  ...flag,
-  parse(value) {
-    if (isIP(value) === 0) throw new Error(`${JSON.stringify(value)} is not an IP address`);
-    return value;
-  },
-});
+import { loggingFlags } from './logging-flags.ts';
 
 /** The flags of every command that starts a server. Names that the spec does not give are those of published 1.32 servers. */
 export const serverFlags = {
   ...authenticationFlags,
   ...authorizationFlags,
-  'bind-address': ipAddress(
-    text({ placeholder: 'IP', default: '127.0.0.1', help: 'the address to listen on; 0.0.0.0 or :: for all' }),
-  ),
+  ...loggingFlags,
+  'bind-address': ipAddress({ default: '127.0.0.1', help: 'the address to listen on; 0.0.0.0 or :: for all' }),
   'cert-dir': optionalText({
     placeholder: 'DIR',
     help: 'where keys and certificates are kept that the server makes itself',
@@ -87,7 +78,6 @@ export const serverFlags = {
   }),
   'tls-cert-file': file({ help: 'the certificate to serve with (PEM), intermediates behind it' }),
   'tls-private-key-file': file({ help: 'key (PEM) of --tls-cert-file' }),
-  v: integer({ min: 0, max: 10, default: 0, help: 'detail of the log; from 4 on for finding errors' }),
 } as const;
 
 export type ServerFlagValues = FlagValues<typeof serverFlags>;

@@ -1,29 +1,14 @@
 import { dirname, join } from 'node:path';
 import { enabledPlugins, type PluginName } from '../admission/plugins.ts';
 import { makePrivateDirectory } from '../base/atomic-file.ts';
-import { systemClock } from '../base/clock.ts';
-import { createLogger, type Logger } from '../base/logger.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { readKeyPair } from '../pki/key-pair-files.ts';
 import type { KeyPairPem, ServerConfig, StorageConfig } from '../server/config.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
-import type { Terminal } from './command.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { UsageError } from './usage-error.ts';
-
-/** From here on the log tells every step. */
-const debugVerbosity = 4;
-
-/** The log of a server: on standard error, so that what is for people or pipes stays apart. */
-export const serverLogger = (values: ServerFlagValues, format: 'json' | 'text', terminal: Terminal): Logger =>
-  createLogger({
-    level: values.v >= debugVerbosity ? 'debug' : 'info',
-    format,
-    clock: systemClock,
-    write: terminal.err,
-  });
 
 /**
  * All of the configuration that follows from flags alone; files that they name are read and checked, those of token keys by

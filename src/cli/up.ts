@@ -12,13 +12,16 @@ import { certificatesFromPem } from '../pki/pem.ts';
 import { groupMasters } from '../request/user-info.ts';
 import type { KeyPairPem, ListenAddress, ServerConfig } from '../server/config.ts';
 import { httpsUrl, localAddress, servedHosts } from './addresses.ts';
+import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
 import { defineCommand } from './command.ts';
 import { controllersFlag } from './controllers-flag.ts';
 import { readBytes } from './flag-files.ts';
 import { adminKubeconfig } from './kubeconfig.ts';
+import { commandLogger } from './logging-flags.ts';
+import { warnOfIgnored } from './published-flags.ts';
 import { runServer } from './run-server.ts';
 import { type ServerFlagValues, serverFlags } from './server-flags.ts';
-import { certificateDirectory, readServerOptions, readServingPair, serverLogger } from './server-options.ts';
+import { certificateDirectory, readServerOptions, readServingPair } from './server-options.ts';
 import { productVersion } from './version.ts';
 
 const context = { clock: systemClock, random: systemRandom };
@@ -30,7 +33,10 @@ export const up = defineCommand({
     'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
     '--client-ca-file are trusted beside its own.',
   flags: { ...serverFlags, controllers: controllersFlag },
-  async run(given, terminal) {
+  published: apiserverPublishedFlags,
+  async run(given, terminal, ignored) {
+    const logger = commandLogger(given, 'text', { clock: systemClock, terminal });
+    warnOfIgnored(logger, ignored);
     const values = { ...given, ...ownSettings(given) };
     const dataDirectory = values['data-dir'];
     const run = chooseControllers(values.controllers);
@@ -45,7 +51,7 @@ export const up = defineCommand({
         clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [pki.authority.certificatePem] },
       },
       controllers: { run, rootAuthority: authoritiesOf(values, pki) },
-      logger: serverLogger(values, 'text', terminal),
+      logger,
       beforeReady: (listening) => replaceFile(kubeconfig, kubeconfigText(values, pki, listening)),
     };
     return runServer(config, (server) => {

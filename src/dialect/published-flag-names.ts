@@ -1,0 +1,20 @@
+/** Flags of published programs that carry names of their product: commands of both dialects know them. */
+export const publishedFlagNames = {
+  agentAuthority: 'kubelet-certificate-authority',
+  agentClientCertificate: 'kubelet-client-certificate',
+  agentClientKey: 'kubelet-client-key',
+  agentPort: 'kubelet-port',
+  agentAddressTypes: 'kubelet-preferred-address-types',
+  agentReadOnlyPort: 'kubelet-read-only-port',
+  agentTimeout: 'kubelet-timeout',
+  serviceNodePort: 'kubernetes-service-node-port',
+  clientBurst: 'kube-api-burst',
+  clientContentType: 'kube-api-content-type',
+  clientRate: 'kube-api-qps',
+  clientSignerCertificate: 'cluster-signing-kube-apiserver-client-cert-file',
+  clientSignerKey: 'cluster-signing-kube-apiserver-client-key-file',
+  agentClientSignerCertificate: 'cluster-signing-kubelet-client-cert-file',
+  agentClientSignerKey: 'cluster-signing-kubelet-client-key-file',
+  agentServingSignerCertificate: 'cluster-signing-kubelet-serving-cert-file',
+  agentServingSignerKey: 'cluster-signing-kubelet-serving-key-file',
+} as const;
