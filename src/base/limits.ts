@@ -79,6 +79,11 @@ export const limits = {
   annotationBytesMax: 256 * 1024,
   /** Data of one Secret or ConfigMap. */
   dataBytesMax: 1024 * 1024,
+  /**
+   * JSON of one stored object with all that the server keeps in it: as much as a body may have once its resourceVersion is
+   * put in, so that a client can send back what it reads. etcd takes half of that unless its `--max-request-bytes` is raised.
+   */
+  objectBytesMax: 3 * 1024 * 1024 - 64,
   continueTokenBytesMax: 4 * 1024,
   /** Pages are cut here when a client asks for no limit of its own in a chunked read of the store. */
   storePageMax: 10_000,

@@ -12,7 +12,7 @@ export function insertResourceVersion(
   allocate: (size: number) => Buffer = Buffer.allocUnsafe,
 ): Buffer {
   const at = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).indexOf(marker) + marker.length;
-  const inserted = `"resourceVersion":"${revision}",`;
+  const inserted = versionField(revision);
   const result = allocate(stored.length + inserted.length);
   result.set(stored.subarray(0, at), 0);
   result.write(inserted, at, 'latin1');
@@ -20,9 +20,14 @@ export function insertResourceVersion(
   return result;
 }
 
+/** How many bytes `insertResourceVersion` adds. */
+export const versionBytes = (revision: number): number => versionField(revision).length;
+
+const versionField = (revision: number): string => `"resourceVersion":"${revision}",`;
+
 /** Bytes that `insertResourceVersion` made with the revision `from`, with `to` in its place. A copy. */
 export function replaceResourceVersion(bytes: Buffer, from: number, to: number): Buffer {
   const at = bytes.indexOf(marker) + marker.length;
-  const before = `"resourceVersion":"${from}",`;
+  const before = versionField(from);
   return insertResourceVersion(Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + before.length)]), to);
 }

@@ -171,6 +171,10 @@ export function invalidObject(
 export const methodNotAllowed = (message: string, allow: readonly string[]): StatusError =>
   new StatusError('MethodNotAllowed', message, { details: {}, headers: { allow: allow.join(', ') } });
 
+/** More than a limit allows: of a body, of the work that a request asks for, or of the object that it makes. */
+export const entityTooLarge = (problem: string, more: { readonly cause?: unknown } = {}): StatusError =>
+  new StatusError('RequestEntityTooLarge', `Request entity too large: ${problem}`, more);
+
 /** History does not reach back that far: the client re-lists (spec section 7, 410). */
 export const expired = (message: string): StatusError => new StatusError('Expired', message);
 

@@ -1,5 +1,5 @@
 import { limits } from '../base/limits.ts';
-import { patchTooLarge } from './patch-error.ts';
+import { entityTooLarge } from '../meta/status-error.ts';
 
 /**
  * Counts what one patch makes the server do beyond what its own size and that of the object explain, and refuses it with
@@ -11,6 +11,6 @@ export class Effort {
   /** A step is a field or an element that is looked at. */
   spend(steps: number): void {
     this.#left -= steps;
-    if (this.#left < 0) throw patchTooLarge(`applying the patch takes more than ${limits.patchStepsMax} steps`);
+    if (this.#left < 0) throw entityTooLarge(`applying the patch takes more than ${limits.patchStepsMax} steps`);
   }
 }

@@ -1,11 +1,11 @@
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
-import type { StatusError } from '../meta/status-error.ts';
+import { entityTooLarge, type StatusError } from '../meta/status-error.ts';
 import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
 import { Effort } from './effort.ts';
 import { arrayIndex, type JsonPointer, leadsInto, parsePointer } from './json-pointer.ts';
 import { cloneJson, depthOf, jsonEqual } from './json-value.ts';
-import { doesNotApply, malformedPatch, patchTooLarge, shorten, shown, typeName } from './patch-error.ts';
+import { doesNotApply, malformedPatch, shorten, shown, typeName } from './patch-error.ts';
 
 /*
  * JSON Patch (RFC 6902). The RFC decides, and its published test suite passes. The servers that the API comes from are
@@ -28,7 +28,7 @@ export type JsonPatchOperation =
 export function parseJsonPatch(document: unknown): readonly JsonPatchOperation[] {
   if (!Array.isArray(document)) throw malformedPatch('', `expected an array of operations, got ${typeName(document)}`);
   if (document.length > limits.jsonPatchOperationsMax) {
-    throw patchTooLarge(
+    throw entityTooLarge(
       `The allowed maximum operations in a JSON patch is ${limits.jsonPatchOperationsMax}, got ${document.length}`,
     );
   }

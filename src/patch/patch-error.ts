@@ -17,10 +17,6 @@ export const doesNotApply = (field: string, problem: string): StatusError =>
     details: { causes: [{ reason: 'FieldValueInvalid', message: problem, ...(field !== '' && { field }) }] },
   });
 
-/** 413: more than a limit allows, in operations or in work. */
-export const patchTooLarge = (problem: string): StatusError =>
-  new StatusError('RequestEntityTooLarge', `Request entity too large: ${problem}`);
-
 const at = (field: string): string => (field === '' ? '' : `${field}: `);
 
 const shownLengthMax = 256;

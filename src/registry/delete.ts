@@ -72,7 +72,7 @@ function nextStep(writer: ObjectWriter, context: WriteContext, stored: Stored, o
   const graceSeconds = graceSecondsOf(strategy, stored.object, options.gracePeriodSeconds);
   if (graceSeconds === 0 && pendingFinalizers(served, object).length === 0) return { type: 'remove' };
   mark(writer, context, object, graceSeconds);
-  return { type: 'put', object };
+  return { type: 'put', object, deletion: true };
 }
 
 /**

@@ -13,6 +13,7 @@ import type { UserInfo } from '../request/user-info.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
 import { isStoreError, StoreError } from '../store/store.ts';
 import { admissionAttributes } from './admission-attributes.ts';
+import { requireObjectSize } from './object-size.ts';
 import { trackOwners } from './ownership.ts';
 import type { ServedResource } from './resource-registry.ts';
 import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata } from './server-metadata.ts';
@@ -50,7 +51,8 @@ export type Step =
   | { readonly type: 'keep' }
   /** `object` is the last state that the request gave it; absent where it gave none. */
   | { readonly type: 'remove'; readonly object?: ApiObject }
-  | { readonly type: 'put'; readonly object: ApiObject };
+  /** `deletion`: the object is only marked as one that is being deleted, which is done whatever its size is. */
+  | { readonly type: 'put'; readonly object: ApiObject; readonly deletion?: true };
 
 /**
  * The write path below the verbs: strategy, admission, validation and the commit with the revision that was read
@@ -120,6 +122,7 @@ export class ObjectWriter {
     await admission.validate(attributes);
     const key = context.served.objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
     const encoded = encodeObject(object);
+    requireObjectSize(encoded);
     if (context.dryRun) {
       if (context.served.collection.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
       return { type: 'created', bytes: encoded, object };
@@ -194,6 +197,7 @@ export class ObjectWriter {
         const encoded = encodeObject(object);
         // A write that changes nothing makes no new revision.
         const unchanged = isStored(object, encoded, stored);
+        if (!step.deletion) requireObjectSize(encoded, stored);
         if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };

@@ -1,6 +1,7 @@
 import {
   alreadyExists,
   conflict,
+  entityTooLarge,
   expired,
   internalError,
   notFound,
@@ -32,6 +33,8 @@ export function toStatusError(error: unknown, resource: ResourceName, name: stri
       return unavailable('the data store cannot be reached; try again', error);
     case 'full':
       return unavailable('the data store has no room left; the request was not carried out', error);
+    case 'tooLarge':
+      return entityTooLarge('the data store takes no object of this size', { cause: error });
     case 'corrupt':
       return internalError(error);
   }

@@ -9,8 +9,9 @@
  * - Each write has its own revision, larger than all before, also across restarts, backup and restore.
  * - The change feed is ordered by revision, complete, without repetition, and never splits a revision.
  *
- * Keys are well-formed, non-empty strings. Values belong to whoever reads them next: neither a caller nor a store changes
- * bytes after handing them over. A value may be a view on a larger buffer; who keeps few of many for long copies them.
+ * Keys are well-formed, non-empty strings. A store may bound the size of values: writes of larger ones fail with `tooLarge`.
+ * Values belong to whoever reads them next: neither a caller nor a store changes bytes after handing them over. A value may
+ * be a view on a larger buffer; who keeps few of many for long copies them.
  */
 
 /** A position in the history of the store. Starts at 1, without a key; a safe integer. Revision 0 means "none". */
@@ -121,7 +122,8 @@ export type StoreErrorCode =
   | 'futureRevision'
   | 'unavailable'
   | 'corrupt'
-  | 'full';
+  | 'full'
+  | 'tooLarge';
 
 /** What went wrong, as data. Text for people is made where the error is shown. */
 export class StoreError extends Error {

@@ -3,6 +3,7 @@ import { compactionGuarantees, feedGuarantees } from './feeds.ts';
 import { listGuarantees, recordGuarantees, serializabilityGuarantees } from './key-values.ts';
 import { lifecycleGuarantees } from './lifecycle.ts';
 import { modelGuarantees } from './model.ts';
+import { sizeGuarantees } from './sizes.ts';
 import { type ConformanceSubject, guaranteesOf } from './subject.ts';
 
 /**
@@ -12,6 +13,7 @@ import { type ConformanceSubject, guaranteesOf } from './subject.ts';
 export const conformance = (subject: ConformanceSubject): void => {
   const guarantee = guaranteesOf(subject);
   describe(`${subject.name}: records`, () => recordGuarantees(guarantee));
+  describe(`${subject.name}: sizes`, () => sizeGuarantees(guarantee, subject.capabilities));
   describe(`${subject.name}: lists`, () => listGuarantees(guarantee));
   describe(`${subject.name}: strict serializability`, () => serializabilityGuarantees(guarantee));
   describe(`${subject.name}: feeds`, () => feedGuarantees(guarantee));

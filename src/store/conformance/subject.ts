@@ -23,6 +23,8 @@ export interface OpenedStore {
 export interface StoreCapabilities {
   /** Data and history outlive `close`. */
   readonly durable: boolean;
+  /** The largest value that the store takes, under any key. Absent: any that fits into memory. */
+  readonly valueBytesMax?: number;
 }
 
 /** A test of one guarantee, with a store of its own. */

@@ -54,12 +54,11 @@ export const toStoreError = (error: ServiceError, endpoint: string): StoreError 
       if (error.details.includes('future revision')) return new StoreError('futureRevision', text, { cause: error });
       break;
     case status.RESOURCE_EXHAUSTED:
-      if (error.details.includes('database space exceeded') || isRequestTooLarge(error)) {
-        return new StoreError('full', text, { cause: error });
-      }
+      if (error.details.includes('database space exceeded')) return new StoreError('full', text, { cause: error });
+      if (isRequestTooLarge(error)) return new StoreError('tooLarge', text, { cause: error });
       break;
     case status.INVALID_ARGUMENT:
-      if (isRequestTooLarge(error)) return new StoreError('full', text, { cause: error });
+      if (isRequestTooLarge(error)) return new StoreError('tooLarge', text, { cause: error });
       break;
     case status.DATA_LOSS:
       return new StoreError('corrupt', text, { cause: error });

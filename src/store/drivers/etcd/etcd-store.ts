@@ -46,7 +46,7 @@ export interface EtcdStoreOptions {
  * - The revision is that of the whole etcd: it also moves when others write, and `compact` compacts all of etcd.
  * - `compacted` carries the oldest revision only where etcd tells it: when it ends a watch, not with reads.
  * - `unavailable` is every failure without a clear answer: see `EtcdConnection` for what is tried again.
- * - `full`: etcd's quota is reached, or the value is larger than etcd takes (`--max-request-bytes`).
+ * - `full`: etcd's quota is reached. `tooLarge`: the value is larger than etcd takes (`--max-request-bytes`).
  *
  * Resolves when the cluster has answered; rejects with `unavailable` and the reason of each endpoint when none does,
  * or at once where the options themselves cannot be used.

@@ -1,7 +1,7 @@
 import { StoreError, type StoreErrorCode } from '../../store.ts';
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html); the low byte of an extended code. */
-const sqlite = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, notADatabase: 26 } as const;
+const sqlite = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, tooBig: 18, notADatabase: 26 } as const;
 /** SQLITE_IOERR_SHMSIZE: the file that indexes the write-ahead log could not grow, which is a full disk. */
 const sharedMemorySize = sqlite.ioError | (19 << 8);
 
@@ -23,10 +23,11 @@ export const toStoreError = (error: unknown, file: string): StoreError => {
   return new StoreError(code, `${explanations[code]} ${file}: ${reason}`, { cause: error });
 };
 
-type FileErrorCode = StoreErrorCode & ('full' | 'corrupt' | 'unavailable');
+type FileErrorCode = StoreErrorCode & ('full' | 'tooLarge' | 'corrupt' | 'unavailable');
 
 const explanations: Readonly<Record<FileErrorCode, string>> = {
   full: 'no room is left to write to',
+  tooLarge: 'the value is too large for',
   corrupt: 'damaged data was found in',
   unavailable: 'could not use',
 };
@@ -36,6 +37,8 @@ const storeCode = (result: number | undefined): FileErrorCode => {
   switch ((result ?? 0) & 0xff) {
     case sqlite.full:
       return 'full';
+    case sqlite.tooBig:
+      return 'tooLarge';
     case sqlite.corrupt:
     case sqlite.notADatabase:
       return 'corrupt';

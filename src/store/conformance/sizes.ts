@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { limits } from '../../base/limits.ts';
+import { bytes, type Guarantee, rejected, type StoreCapabilities, written } from './subject.ts';
+import { assertSameRecord } from './validators.ts';
+
+/** A key as long as those of the API can be: a group's resource, a namespace, a name that is no DNS name. */
+const longKey = `/${'g'.repeat(253)}/${'r'.repeat(63)}/${'s'.repeat(63)}/${'n'.repeat(limits.pathNameBytesMax)}`;
+
+/** Large values. */
+export const sizeGuarantees = (guarantee: Guarantee, { valueBytesMax }: StoreCapabilities): void => {
+  const largest = Math.min(limits.objectBytesMax, valueBytesMax ?? limits.objectBytesMax);
+
+  guarantee('the largest values are taken, under the longest keys', async ({ store }) => {
+    const value = new Uint8Array(largest).fill(97);
+    const created = await store.create(longKey, value);
+    assertSameRecord(await store.get(longKey), { key: longKey, value, revision: created.revision });
+    const other = new Uint8Array(largest).fill(98);
+    const updated = await store.update(longKey, other, created.revision);
+    assertSameRecord(await store.get(longKey), { key: longKey, value: other, revision: updated.revision });
+  });
+
+  if (valueBytesMax === undefined) {
+    guarantee('values above what the API writes are kept, made smaller and deleted', async ({ store }) => {
+      const { revision } = await store.create('/a', new Uint8Array(limits.objectBytesMax * 2));
+      const smaller = new Uint8Array(limits.objectBytesMax * 2 - 1);
+      const updated = await store.update('/a', smaller, revision);
+      assert.equal((await store.get('/a'))?.value.length, smaller.length);
+      await store.delete('/a', updated.revision);
+      assert.equal(await store.get('/a'), undefined);
+    });
+    return;
+  }
+
+  guarantee(
+    'a value that is larger than the store takes is refused with tooLarge, and nothing has happened',
+    async ({ store }) => {
+      const there = await written(store, '/there', 'one');
+      for (const size of [valueBytesMax + 64 * 1024, limits.objectBytesMax, 16 * 1024 * 1024]) {
+        const value = new Uint8Array(size);
+        await rejected(store.create('/a', value), 'tooLarge');
+        await rejected(store.create('/there', value), 'tooLarge');
+        await rejected(store.update('/there', value, there.revision), 'tooLarge');
+        await rejected(store.update('/absent', value, there.revision), 'tooLarge');
+      }
+      assert.equal(await store.get('/a'), undefined);
+      assertSameRecord(await store.get('/there'), there);
+      await store.update('/there', bytes('two'), there.revision);
+    },
+  );
+};
