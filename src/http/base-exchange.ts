@@ -213,7 +213,13 @@ export function pushHeader(list: string[], name: string, value: string | readonl
   else for (const line of value) list.push(name, line);
 }
 
-/** The flat list of names and values of a response. */
+/** Answers of the API are for whoever asked, now: no cache keeps them, unless the answer says otherwise. */
+const cacheControl = 'no-cache, private';
+
+/**
+ * The flat list of names and values of a response. Every answer is made here, whatever it is: each says once how it may be
+ * cached, and that its type is what it says (a browser must not take an object's text for a page).
+ */
 export function headerList(first: readonly string[], headers: Headers, added: readonly string[] | undefined): string[] {
   const list = first.slice();
   for (const name in headers) {
@@ -221,8 +227,18 @@ export function headerList(first: readonly string[], headers: Headers, added: re
     if (value !== undefined) pushHeader(list, name, value);
   }
   if (added) list.push(...added);
+  if (!list.includes('cache-control')) list.push('cache-control', cacheControl);
+  list.push('x-content-type-options', 'nosniff');
   return list;
 }
+
+/** A response without a body, by hand: for bytes that are no request, where there is no exchange. */
+export const bareResponse = (status: number, phrase: string): string => {
+  const headers = headerList([], { connection: 'close', 'content-length': '0' }, undefined);
+  const lines = [`HTTP/1.1 ${status} ${phrase}`];
+  for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
+  return `${lines.join('\r\n')}\r\n\r\n`;
+};
 
 /** Statuses that never have a body, nor a length of one (RFC 9110 section 8.6). */
 export const isBodiless = (status: number): boolean => status === 204 || status === 304;

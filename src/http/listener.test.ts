@@ -154,6 +154,17 @@ describe('TLS', () => {
     assert.equal(started.listener.connections <= 1, true);
   });
 
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT']) {
+    it(`tells a client that sends ${method} without it what is wrong`, async () => {
+      await using started = await start(() => assert.fail('handled'));
+      const socket = connect(started.listener.port, '127.0.0.1');
+      socket.write(`${method} /api HTTP/1.1\r\nhost: a\r\n\r\n`);
+      const answer = (await readAll(socket)).toString();
+      assert.equal(answer, 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
+      assert.equal(started.listener.connections, 0);
+    });
+  }
+
   it('fails to open a port that is taken', async () => {
     await using started = await start(ok);
     const { port } = started.listener;

@@ -15,9 +15,10 @@ import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { StatusError } from '../meta/status-error.ts';
-import type { BaseExchange } from './base-exchange.ts';
+import { type BaseExchange, bareResponse } from './base-exchange.ts';
 import { Connection, type ConnectionLimits } from './connection.ts';
 import type { Exchange } from './exchange.ts';
+import { refuseHost } from './host.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import { sendStatus } from './status-response.ts';
@@ -200,13 +201,12 @@ class TlsListener implements Listener {
       else this.#acceptHttp1(socket);
       made = undefined;
     });
-    server.on('request', (request, response) => {
-      // The types know only the compatibility API here; with HTTP/2 taken off it, these are Node's HTTP/1.1 classes.
-      this.#serveHttp1(request as unknown as IncomingMessage, response as unknown as ServerResponse);
-    });
-    server.on('checkContinue', (request, response) => {
-      this.#serveHttp1(request as unknown as IncomingMessage, response as unknown as ServerResponse);
-    });
+    for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
+      server.on(event, (request: unknown, response: unknown) => {
+        // The types know only the compatibility API here; with HTTP/2 taken off it, these are Node's HTTP/1.1 classes.
+        this.#serveHttp1(request as IncomingMessage, response as ServerResponse, event === 'checkExpectation');
+      });
+    }
     // Listening for 'request' has put HTTP/2 streams on the compatibility API, which costs as much as all the rest.
     server.removeAllListeners('stream');
     server.on('connect', (_request: unknown, socket: Socket) => refuse(socket, 405, 'Method Not Allowed'));
@@ -257,7 +257,7 @@ class TlsListener implements Listener {
     this.#serve(connection, new Http2Exchange(connection, { stream, method, target, headers, lines }), refused);
   }
 
-  #serveHttp1(request: IncomingMessage, response: ServerResponse): void {
+  #serveHttp1(request: IncomingMessage, response: ServerResponse, unknownExpectation: boolean): void {
     const connection = this.#connections.get(request.socket as TLSSocket);
     // Requests on one connection that were sent without waiting for the answers: no client sends this many.
     if (!connection || connection.exchanges >= this.#limits.streamsPerConnectionMax) {
@@ -268,7 +268,8 @@ class TlsListener implements Listener {
     const { target, refused } = readTarget(method, request.url ?? '');
     const closing = () => connection.retired;
     const exchange = new Http1Exchange(connection, { request, response, method, target, closing, clock: this.#clock });
-    this.#serve(connection, exchange, refused);
+    const impossible = unknownExpectation ? expectationFailed() : undefined;
+    this.#serve(connection, exchange, refuseHost(request) ?? impossible ?? refused);
   }
 
   #serve(connection: Connection, exchange: BaseExchange, refused: StatusError | undefined): void {
@@ -284,11 +285,22 @@ class TlsListener implements Listener {
   /** Bytes that are no request: the connection is of no more use. A failed handshake has nobody to answer to. */
   #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
     this.#logger.debug('a connection failed', { error });
-    if (!(socket instanceof TLSSocket) || !this.#connections.has(socket)) socket.destroy();
-    else if (error.code === 'HPE_HEADER_OVERFLOW') refuse(socket, 431, 'Request Header Fields Too Large');
+    if (!(socket instanceof TLSSocket) || !this.#connections.has(socket)) {
+      if (isPlainHttp(error)) this.#answerPlain(socket);
+      socket.destroy();
+    } else if (error.code === 'HPE_HEADER_OVERFLOW') refuse(socket, 431, 'Request Header Fields Too Large');
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, 408, 'Request Timeout');
     else if (error.code?.startsWith('HPE_')) refuse(socket, 400, 'Bad Request');
     else socket.destroy();
+  }
+
+  /** Tells who speaks HTTP without TLS what is wrong, in the published words, on the connection below the TLS one. */
+  #answerPlain({ remoteAddress, remotePort }: Socket): void {
+    for (const socket of this.#sockets) {
+      if (socket.remotePort !== remotePort || socket.remoteAddress !== remoteAddress) continue;
+      socket.end('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
+      return;
+    }
   }
 
   #scheduleSweep(): void {
@@ -335,10 +347,19 @@ const http1Options = (max: ListenerLimits) => ({
   connectionsCheckingInterval: Math.max(10, max.headersMsMax / 4),
   keepAliveTimeout: max.idleMsMax,
   insecureHTTPParser: false,
-  requireHostHeader: true,
+  // Looked at by `refuseHost`, whose answer is a Status like any other.
+  requireHostHeader: false,
 });
 
 function refuse(socket: Socket, status: number, phrase: string): void {
   if (!socket.writable) socket.destroy();
-  else socket.end(`HTTP/1.1 ${status} ${phrase}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+  else socket.end(bareResponse(status, phrase));
 }
+
+/** OpenSSL's names of a handshake that begins with the line of an HTTP request. */
+const isPlainHttp = ({ code }: NodeJS.ErrnoException): boolean =>
+  code === 'ERR_SSL_HTTP_REQUEST' || code === 'ERR_SSL_HTTPS_PROXY_REQUEST';
+
+/** Nothing is expected of servers but to say that a body may come (RFC 9110 section 10.1.1). */
+const expectationFailed = (): StatusError =>
+  new StatusError('BadRequest', 'the server knows no expectation but 100-continue', { code: 417 });

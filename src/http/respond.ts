@@ -13,9 +13,6 @@ export interface Answer {
   readonly compress?: boolean;
 }
 
-/** Answers of the API are for whoever asked, now; no cache may keep them. */
-export const cacheControl = 'no-cache, private';
-
 /** Longer bodies are compressed off the main thread. */
 const syncGzipBytesMax = 64 * 1024;
 
@@ -35,10 +32,10 @@ export function sendBytes(exchange: Exchange, answer: Answer): void {
   }
 }
 
-/** The headers of every answer; warnings are added to the exchange. */
+/** The headers of an answer with a body; warnings are added to the exchange. */
 export function answerHeaders(exchange: Exchange, { contentType, warnings }: Omit<Answer, 'body'>): Headers {
   if (warnings && warnings.length > 0) exchange.setHeader('warning', warningHeaders(warnings));
-  return { 'cache-control': cacheControl, 'content-type': contentType };
+  return { 'content-type': contentType };
 }
 
 /** Whether an answer to this request is to be compressed. */

@@ -8,7 +8,6 @@ import type { Revision } from '../store/store.ts';
 import type { EventFraming } from './event-framing.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
 import type { ItemBytes } from './gather.ts';
-import { cacheControl } from './respond.ts';
 
 /** What a watch shows (spec sections 4.4 and 6). */
 export interface WatchSource {
@@ -140,7 +139,7 @@ class WatchStream implements WatchSink {
     const first = initial.next();
     // Without a state to send, the watch opens before the response starts, so that its failure has a status of its own.
     if (first.done) this.#watcher = this.#source.start(this);
-    this.#writer = exchange.stream(200, { 'cache-control': cacheControl, 'content-type': this.#encoding.contentType });
+    this.#writer = exchange.stream(200, { 'content-type': this.#encoding.contentType });
     if (first.done) this.#endInitial();
     else void this.#sendInitial(this.#writer, first.value, initial);
   }

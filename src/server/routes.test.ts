@@ -114,10 +114,6 @@ describe('what is served', () => {
   });
 });
 
-test('health is no page for a browser to guess at', async () => {
-  assert.equal((await get('/readyz')).headers['x-content-type-options'], 'nosniff');
-});
-
 describe('a document', () => {
   test('comes in YAML, and for people, where that is asked for', async () => {
     const json = JSON.parse((await get('/api/v1')).text);

@@ -9,7 +9,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import { parseAccept } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Negotiated, Negotiator } from '../http/negotiate.ts';
-import { cacheControl, sendBytes, wantsGzip } from '../http/respond.ts';
+import { sendBytes, wantsGzip } from '../http/respond.ts';
 import { PathRouter } from '../http/router.ts';
 import { noSuchPath } from '../meta/status-error.ts';
 import { type DocumentForm, DocumentForms, entityTag, writeDocument } from './document-forms.ts';
@@ -109,7 +109,6 @@ function answerHealth({ health }: RouteParts) {
 }
 
 function sendText(exchange: Exchange, contentType: string, body: string, status = 200): void {
-  exchange.setHeader('x-content-type-options', 'nosniff');
   sendBytes(exchange, { status, contentType, body: Buffer.from(body) });
 }
 
@@ -139,7 +138,7 @@ function sendForm({ forms }: DocumentParts, exchange: Exchange, { document, form
   const etag = entityTag(document, form, { gzip: wantsGzip(exchange) });
   exchange.setHeader('etag', etag);
   exchange.setHeader('vary', 'accept, accept-encoding');
-  if (isKnown(etag, exchange.header('if-none-match'))) exchange.respond(304, { 'cache-control': cacheControl });
+  if (isKnown(etag, exchange.header('if-none-match'))) exchange.respond(304, {});
   else sendBytes(exchange, { status: 200, contentType, body: forms.bytes(document, form), compress: true });
 }
 
