@@ -7,7 +7,7 @@ import { TrustPool } from '../pki/trust-pool.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { withAnonymous } from './anonymous.ts';
 import type { Authenticator, TokenAuthenticator } from './authenticator.ts';
-import { bearerAuthenticator, bearerToken, tokenUnion } from './bearer.ts';
+import { bearerAuthenticator, bearerToken, bearerWarning, tokenUnion } from './bearer.ts';
 import { clientCertificateAuthenticator } from './client-certificate.ts';
 import { isUnauthorized, showing } from './credentials-fixture.ts';
 import { staticTokenAuthenticator } from './static-token.ts';
@@ -24,17 +24,45 @@ describe('bearer tokens', () => {
     ['', undefined],
     ['Bearer', undefined],
     ['Bearer ', undefined],
-    ['Bearer  twice', undefined],
     ['Basic abc', undefined],
     ['Bearerabc', undefined],
     ['Bearer abc', 'abc'],
     ['bEARER abc', 'abc'],
     ['  Bearer abc  ', 'abc'],
+    ['\t Bearer abc \t', 'abc'],
+    ['Bearer \u00a0abc', '\u00a0abc'],
+    ['Bearer abc\u00a0', 'abc\u00a0'],
+    ['Bearer abc\v', 'abc\v'],
+    ['Bearer \fabc', '\fabc'],
+    ['Bearer \tabc', '\tabc'],
     ['Bearer abc more', 'abc'],
     ['Bearer a, Bearer b', 'a,'],
   ] as const) {
     it(`${JSON.stringify(header)} is ${JSON.stringify(token)}`, () => assert.equal(bearerToken(header), token));
   }
+
+  for (const header of [
+    'Bearer  twice',
+    '\u00a0Bearer abc',
+    '\vBearer abc',
+    'Bearer\tabc',
+    'Bearer,abc',
+    '"Bearer" abc',
+  ]) {
+    it(`${JSON.stringify(header)} is a credential that does not hold, and nobody anonymous`, () => {
+      assert.throws(() => bearerToken(header), isUnauthorized);
+    });
+  }
+
+  it('with one more space before them are warned of', () => {
+    for (const header of ['Bearer  abc', ' bearer   abc'])
+      assert.equal(
+        bearerWarning(header),
+        'the provided Authorization header contains extra space before the bearer token, and is ignored',
+      );
+    for (const header of ['', 'Bearer', 'Bearer ', 'Bearer abc', 'Bearer abc  more', 'Basic  abc'])
+      assert.equal(bearerWarning(header), undefined, header);
+  });
 
   const known = staticTokenAuthenticator([{ token: 's3cret', user: { ...user('kate'), groups: ['g'] } }]);
 

@@ -2,15 +2,35 @@ import { limits } from '../base/limits.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, type TokenAuthenticator, type TokenIdentity, unauthorized } from './authenticator.ts';
 import { firstSuccess } from './first-success.ts';
+import { trimBlanks } from './header-text.ts';
 
 /**
  * The token of an `Authorization` header (RFC 6750 section 2.1), or undefined where it has another scheme or none. As
- * published servers read it: one space before the token, and what follows the token is not looked at.
+ * published servers read it: one space before the token, and what follows the token is not looked at. Only blanks and tabs
+ * around the value are no part of it (RFC 9110 section 5.5). Throws where there is a credential that cannot be read: who
+ * shows one is never anonymous.
  */
 export function bearerToken(header: string | undefined): string | undefined {
-  const [scheme = '', token = ''] = (header ?? '').trim().split(' ');
-  return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
+  if (header === undefined) return undefined;
+  const [scheme = '', token] = parts(header);
+  if (scheme !== '' && !schemeName.test(scheme)) throw unauthorized(new Error('Authorization begins with no scheme'));
+  if (scheme.toLowerCase() !== 'bearer' || token === undefined) return undefined;
+  if (token === '') throw unauthorized(new Error('there is more than one space before the token'));
+  return token;
 }
+
+/** What the client is told of a token that is not looked at because of one more space before it, in the published words. */
+export function bearerWarning(header: string): string | undefined {
+  if (!header.includes('  ')) return undefined;
+  const [scheme = '', token] = parts(header);
+  if (scheme.toLowerCase() !== 'bearer' || token !== '') return undefined;
+  return 'the provided Authorization header contains extra space before the bearer token, and is ignored';
+}
+
+const parts = (header: string): readonly string[] => trimBlanks(header).split(' ', 2);
+
+/** RFC 9110 section 11.1. */
+const schemeName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Asks several authenticators whose a token is: the first that knows decides, one that fails does not stop the others. */
 export function tokenUnion(

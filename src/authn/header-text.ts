@@ -27,3 +27,16 @@ export function extraKey(suffix: string): string {
   }
   return key.toLowerCase();
 }
+
+/**
+ * A header value without the blanks and tabs around it, which are no part of it (RFC 9110 section 5.5); other white space
+ * is. Looks at each end once: a pattern would look at every run of blanks in a hostile value again and again.
+ */
+export function trimBlanks(value: string): string {
+  let [start, end] = [0, value.length];
+  while (start < end && isBlank(value, start)) start += 1;
+  while (end > start && isBlank(value, end - 1)) end -= 1;
+  return value.slice(start, end);
+}
+
+const isBlank = (text: string, at: number): boolean => text[at] === ' ' || text[at] === '\t';

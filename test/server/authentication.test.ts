@@ -203,3 +203,20 @@ describe('without a credential (spec section 5.1)', () => {
     }
   });
 });
+
+describe('a bearer token', () => {
+  const warning =
+    /^299 - "the provided Authorization header contains extra space before the bearer token, and is ignored"$/;
+
+  test('behind one more space is not looked at: the client is warned, and is nobody else', async () => {
+    const { good } = find('a static token');
+    const headers = { authorization: `Bearer  ${good.token}` };
+    const path = '/version';
+    const alone = await server.get(path, { as: 'anonymous', headers });
+    assert.equal(alone.status, 401, alone.text);
+    assert.match(String(alone.headers['warning']), warning);
+    const certified = await server.get(path, { headers });
+    assert.equal(certified.status, 200, certified.text);
+    assert.match(String(certified.headers['warning']), warning);
+  });
+});
