@@ -7,11 +7,12 @@ import { answerContext } from './answer.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 import { decodeBody } from './decode-body.ts';
 import { remove } from './delete.ts';
-import { parseDeleteOptions } from './delete-options.ts';
+import { deleteOptionsOf } from './delete-options.ts';
 import { freshObject } from './fresh-object.ts';
 import type { ObjectWriter, WriteContext } from './object-writer.ts';
 import type { Reply } from './reply.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
+import { parseWriteOptions } from './write-options.ts';
 
 /** POST to a subresource that has a body of its own kind: a binding, an eviction, a token request. */
 export async function act(
@@ -20,9 +21,10 @@ export async function act(
   request: VerbRequest,
   action: ActionSubresource,
 ): Promise<Reply> {
-  const body = decodeBody(request, action.body);
+  const options = parseWriteOptions(request, writer.dialect.group('meta'));
+  const body = decodeBody(request, action.body, options);
   placeInNamespace(body, request);
-  const asked = writeContext(request, writer.dialect);
+  const asked = writeContext(request, options);
   const context = answerContext(writer, request);
   const target = targetOf(parts, writer, request, { ...asked, admission: 'done' });
   await admitUnstored(parts, asked, {
@@ -62,8 +64,7 @@ function targetOf(
       return written.object;
     },
     delete: async (options) => {
-      const withOptions: VerbRequest = { ...request, body: { value: options, duplicates: [] } };
-      const parsed = parseDeleteOptions(withOptions, parts.dialect.group('meta'));
+      const parsed = deleteOptionsOf(options, parts.dialect.group('meta'));
       await remove(writer, { ...context, dryRun: context.dryRun || parsed.dryRun }, info.name, parsed);
     },
   };

@@ -164,7 +164,7 @@ describe('a kind that is answered', () => {
       seen.map(([, { dryRun }]) => dryRun),
       [true, true],
     );
-    assert.equal((await fixture.refusal('POST', `${path}?dryRun=Some`, { text: 'x' })).code, 400);
+    assert.equal((await fixture.refusal('POST', `${path}?dryRun=Some`, { text: 'x' })).code, 422);
   });
 
   for (const [what, body, query, code, message] of [

@@ -6,6 +6,7 @@ import { decodeBody } from './decode-body.ts';
 import type { ObjectWriter } from './object-writer.ts';
 import type { Reply } from './reply.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
+import { parseWriteOptions } from './write-options.ts';
 
 /** POST to the collection of a kind whose objects are answered and never stored. */
 export async function answer(
@@ -16,10 +17,11 @@ export async function answer(
 ): Promise<Reply> {
   const { served } = request;
   const { kind } = served;
-  const object = decodeBody(request, kind);
+  const options = parseWriteOptions(request, writer.dialect.group('meta'));
+  const object = decodeBody(request, kind, options);
   placeInNamespace(object, request);
   const context = answerContext(writer, request);
-  await admitUnstored(parts, writeContext(request, writer.dialect), {
+  await admitUnstored(parts, writeContext(request, options), {
     kind,
     object,
     name: object.metadata.name ?? '',

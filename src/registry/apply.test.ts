@@ -223,7 +223,7 @@ const refusedApplies: readonly RefusedApply[] = [
     what: 'with a dryRun that there is not',
     query: '&dryRun=x',
     body: intent(configMap, {}),
-    code: 400,
+    code: 422,
     message: /dryRun/,
   },
   {
@@ -237,7 +237,7 @@ const refusedApplies: readonly RefusedApply[] = [
     what: 'with a fieldValidation that there is not',
     query: '&fieldValidation=x',
     body: intent(configMap, {}),
-    code: 400,
+    code: 422,
     message: /fieldValidation/,
   },
 ];

@@ -1,8 +1,6 @@
 import { applyConfiguration, keepTimesOfNothing } from '../apply/apply.ts';
 import { applyConflict } from '../apply/conflict.ts';
-import { required } from '../meta/field-error.ts';
-import { badRequest, conflict, invalidObject, staleObject } from '../meta/status-error.ts';
-import { booleanParameter } from '../request/request-info.ts';
+import { badRequest, conflict, staleObject } from '../meta/status-error.ts';
 import { isRecord } from '../schema/own-property.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 import { checkUnknown, decodeObject, duplicateFields, withKind } from './decode-body.ts';
@@ -11,6 +9,7 @@ import { writeSource } from './ownership.ts';
 import type { Reply } from './reply.ts';
 import type { Stored } from './stored-object.ts';
 import type { RequestBody, VerbRequest } from './verb.ts';
+import { parseWriteOptions, type WriteOptions } from './write-options.ts';
 
 /**
  * Server-side apply (spec sections 4.6 and 4.7): the body is what a manager wants of the object. It is merged with what is
@@ -23,20 +22,15 @@ export async function apply(
   view?: UpdateView,
 ): Promise<Reply> {
   const { served, info } = request;
-  const metaGroup = writer.dialect.group('meta');
-  if (!info.query.get('fieldManager')) {
-    const error = required('fieldManager', 'is required for apply patch');
-    throw invalidObject({ group: metaGroup, kind: 'PatchOptions' }, '', [error]);
-  }
-  const force = booleanParameter(info.query, 'force') ?? false;
+  const options = parseWriteOptions(request, writer.dialect.group('meta'));
   const config = readConfiguration(request, body);
-  const context: WriteContext = { ...writeContext(request, writer.dialect), ownership: 'applied' };
+  const context: WriteContext = { ...writeContext(request, options), ownership: 'applied' };
   const written = await writer.change(
     context,
     info.name,
     async (stored) => {
       checkIdentity(request, config, stored);
-      const object = applied(writer, request, context, { config, force, stored });
+      const object = applied(writer, request, context, { config, options, stored });
       const step = await writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
       if (step.type === 'put') keepTimesOfNothing(step.object, stored.object);
       return step;
@@ -46,7 +40,7 @@ export async function apply(
       : async () => {
           checkIdentity(request, config, undefined);
           await writer.requireCreate(request);
-          return writer.create(context, applied(writer, request, context, { config, force, stored: undefined }));
+          return writer.create(context, applied(writer, request, context, { config, options, stored: undefined }));
         },
   );
   return { type: 'object', status: written.type === 'created' ? 201 : 200, served, bytes: written.bytes };
@@ -87,7 +81,7 @@ function checkIdentity({ served, info }: VerbRequest, config: Configuration, sto
 
 interface Application {
   readonly config: Configuration;
-  readonly force: boolean;
+  readonly options: WriteOptions;
   readonly stored: Stored | undefined;
 }
 
@@ -96,7 +90,7 @@ function applied(
   writer: ObjectWriter,
   request: VerbRequest,
   context: WriteContext,
-  { config, force, stored }: Application,
+  { config, options, stored }: Application,
 ) {
   const { served, body } = request;
   const { commandLineClient: manager, lastAppliedAnnotation: annotation } = writer.dialect;
@@ -104,11 +98,11 @@ function applied(
     ...writeSource(context, writer.now()),
     live: stored?.object,
     config,
-    force,
+    force: options.force,
     clientSideApply: { manager, annotation },
   });
   const unknown = result.unknown.map((path) => `unknown field "${path}"`);
-  checkUnknown(request, [...duplicateFields(body?.duplicates ?? []), ...unknown]);
+  checkUnknown(request, options, [...duplicateFields(body?.duplicates ?? []), ...unknown]);
   if (result.type === 'conflicts') throw applyConflict(result.conflicts);
   const object = decodeObject(result.object, served.kind, () => {});
   delete object.metadata.resourceVersion;

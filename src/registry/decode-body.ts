@@ -5,6 +5,7 @@ import { decode } from '../schema/decode.ts';
 import { applyDefaults } from '../schema/defaults.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { VerbRequest } from './verb.ts';
+import type { WriteOptions } from './write-options.ts';
 
 /** `v1`, `coordination.orch.io/v1`. */
 export const apiVersionOf = ({ group, version }: Pick<GroupVersionKind, 'group' | 'version'>): string =>
@@ -18,11 +19,16 @@ export const apiVersionOf = ({ group, version }: Pick<GroupVersionKind, 'group' 
 export function decodeBody(
   request: VerbRequest,
   expected: GroupVersionKind & { readonly schema: StructSchema },
+  options: Pick<WriteOptions, 'fieldValidation'>,
 ): ApiObject {
   const { body } = request;
   if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
   return decodeObject(body.value, expected, (fields) =>
-    checkUnknown(request, [...fields, ...unknownFields(body.unknown ?? []), ...duplicateFields(body.duplicates)]),
+    checkUnknown(request, options, [
+      ...fields,
+      ...unknownFields(body.unknown ?? []),
+      ...duplicateFields(body.duplicates),
+    ]),
   );
 }
 
@@ -76,9 +82,12 @@ export function withKind(value: unknown, expected: GroupVersionKind): Record<str
 }
 
 /** Spec section 4.6: `Ignore` drops silently, `Warn` tells, `Strict` refuses. */
-export function checkUnknown(request: VerbRequest, problems: readonly string[]): void {
-  const mode = request.info.query.get('fieldValidation') || 'Warn';
-  switch (mode) {
+export function checkUnknown(
+  request: Pick<VerbRequest, 'warn'>,
+  { fieldValidation }: Pick<WriteOptions, 'fieldValidation'>,
+  problems: readonly string[],
+): void {
+  switch (fieldValidation) {
     case 'Ignore':
       return;
     case 'Warn':
@@ -86,21 +95,5 @@ export function checkUnknown(request: VerbRequest, problems: readonly string[]):
       return;
     case 'Strict':
       if (problems.length > 0) throw badRequest(`strict decoding error: ${problems.join(', ')}`);
-      return;
-    default:
-      throw badRequest(
-        `invalid value for query parameter fieldValidation: ${JSON.stringify(mode)}: supported values: "Ignore", "Warn", "Strict"`,
-      );
   }
-}
-
-/** Spec section 4.6: `All` runs every stage but the last; a bare `dryRun` counts as `All`, any other value is a 400. */
-export function isDryRun(query: URLSearchParams, fromBody: readonly string[] = []): boolean {
-  const values = [...query.getAll('dryRun'), ...fromBody];
-  for (const value of values) {
-    if (value !== 'All' && value !== '') {
-      throw badRequest(`invalid value for dryRun: ${JSON.stringify(value)}: supported values: "All"`);
-    }
-  }
-  return values.length > 0;
 }

@@ -1,14 +1,12 @@
 import { limits } from '../base/limits.ts';
 import type { CacheEntry } from '../cache/cache.ts';
 import { StatusError } from '../meta/status-error.ts';
-import { writeContext } from './create.ts';
-import { remove } from './delete.ts';
-import { parseDeleteOptions } from './delete-options.ts';
+import { deletionContext, remove } from './delete.ts';
+import { parseDeleteOptions, refuseIgnoreReadErrors } from './delete-options.ts';
 import { readList } from './list.ts';
-import { parseListOptions } from './list-options.ts';
+import { listedCollection, parseListOptions } from './list-options.ts';
 import type { ObjectWriter, WriteContext } from './object-writer.ts';
 import type { Reply } from './reply.ts';
-import { asksUnsafeDelete } from './unsafe-delete.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 
 /**
@@ -21,11 +19,11 @@ export async function deleteCollection(
   request: VerbRequest,
 ): Promise<Reply> {
   const { served, info, signal } = request;
-  asksUnsafeDelete(parts, request);
-  const options = parseDeleteOptions(request, parts.dialect.group('meta'));
-  const listOptions = parseListOptions(info.query, served.kind, served.collectionKey(info.namespace));
+  const options = parseDeleteOptions(request, parts);
+  refuseIgnoreReadErrors(options, parts.dialect.group('meta'));
+  const listOptions = parseListOptions(info.query, listedCollection(parts, request));
   const list = await readList(parts, served, info.namespace, listOptions, request);
-  const context = writeContext(request, parts.dialect, options.dryRun);
+  const context = deletionContext(request, options);
   const removeEntry = async (entry: CacheEntry): Promise<void> => {
     try {
       await remove(writer, inNamespace(context, entry), entry.name, options);

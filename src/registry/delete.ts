@@ -5,27 +5,31 @@ import { formatTime, parseTime } from '../schema/time.ts';
 import { writeContext } from './create.ts';
 import { type DeleteOptions, type PropagationPolicy, parseDeleteOptions } from './delete-options.ts';
 import { type ObjectWriter, pendingFinalizers, type Step, type WriteContext, type Written } from './object-writer.ts';
+import { clientName } from './ownership.ts';
 import type { Reply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
 import type { Stored } from './stored-object.ts';
-import { asksUnsafeDelete, removeUnreadable } from './unsafe-delete.ts';
+import { removeUnreadable } from './unsafe-delete.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 
 /** DELETE of one object (spec section 3.2): removed at once, or marked when something holds it. */
 export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
   const { served, info } = request;
-  const unsafe = asksUnsafeDelete(parts, request);
-  const options = parseDeleteOptions(request, parts.dialect.group('meta'));
-  if (unsafe && (await removeUnreadable(parts, request))) {
+  const options = parseDeleteOptions(request, parts);
+  if (options.ignoreReadErrors && (await removeUnreadable(parts, request))) {
     return { type: 'status', status: 200, body: removedStatus(served, { name: info.name }) };
   }
-  const written = await remove(writer, writeContext(request, parts.dialect, options.dryRun), info.name, options);
+  const written = await remove(writer, deletionContext(request, options), info.name, options);
   if (served.kind.deleteReturnsObject || written.type === 'stored') {
     const status = written.type === 'stored' && options.acceptedWhileHeld ? 202 : 200;
     return { type: 'object', status, served, bytes: written.bytes };
   }
   return { type: 'status', status: 200, body: removedStatus(served, written.object.metadata) };
 }
+
+/** A deletion writes in the name of the client, since DeleteOptions name no manager. */
+export const deletionContext = (request: VerbRequest, { dryRun }: DeleteOptions): WriteContext =>
+  writeContext(request, { manager: clientName(request.userAgent), dryRun });
 
 /** Deletes an object by its name, as far as finalizers and its grace period allow. */
 export async function remove(

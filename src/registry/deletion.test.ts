@@ -282,7 +282,7 @@ test('a dry run of a deletion is refused like a deletion, and keeps everything',
     await fixture.call('DELETE', `${configMaps}/a`, body);
   }
   assert.deepEqual(await fixture.object('GET', `${configMaps}/a`), object);
-  assert.equal((await fixture.refusal('DELETE', `${configMaps}/a`, { dryRun: ['Some'] })).code, 400);
+  assert.equal((await fixture.refusal('DELETE', `${configMaps}/a`, { dryRun: ['Some'] })).code, 422);
 });
 
 async function withObjects(names: readonly string[]): Promise<RegistryFixture> {
@@ -311,7 +311,7 @@ const collectionDeletions: readonly CollectionDeletion[] = [
   { what: 'a dry run in the body', body: { dryRun: ['All'] }, gives: 'a b c' },
   { what: 'a policy that holds', query: '?propagationPolicy=Foreground', gives: 'a b c' },
   { what: 'a precondition that does not hold', body: { preconditions: { uid: 'x' } }, gives: 409 },
-  { what: 'an unknown policy', query: '?propagationPolicy=x', gives: 400 },
+  { what: 'an unknown policy', query: '?propagationPolicy=x', gives: 422 },
   { what: 'a bad limit', query: '?limit=x', gives: 400 },
   { what: 'a bad selector', query: '?labelSelector=(', gives: 400 },
   { what: 'a match without a version', query: '?resourceVersionMatch=Exact', gives: 400 },

@@ -103,7 +103,7 @@ for (const write of writes) {
   test(`${what}: other values of fieldValidation are refused, also where nothing is wrong`, async () => {
     await using fixture = await withObject(write);
     for (const mode of ['strict', 'All', 'true']) {
-      assert.equal((await fixture.refusal(method, path(`&fieldValidation=${mode}`), body)).code, 400);
+      assert.equal((await fixture.refusal(method, path(`&fieldValidation=${mode}`), body)).code, 422);
     }
   });
 }

@@ -12,15 +12,18 @@ import { getConsistency, parseListOptions, parseResourceVersion, parseWatchOptio
 
 const collection = '/core/configmaps/n/';
 const configMaps = configMap(orch);
-const list = (query: string, kind = configMaps) => parseListOptions(new URLSearchParams(query), kind, collection);
-const watch = (query: string, kind = configMaps) => parseWatchOptions(new URLSearchParams(query), kind);
+const list = (query: string, kind = configMaps) =>
+  parseListOptions(new URLSearchParams(query), { kind, collectionKey: collection, metaGroup: 'm' });
+const watch = (query: string, kind = configMaps) =>
+  parseWatchOptions(new URLSearchParams(query), { kind, metaGroup: 'm' });
 const token = encodeContinueToken({ revision: 7, after: 'm' }, collection);
 
-const is400 =
+/** What cannot be read or combined is 400; a value that an option does not take 422. */
+const isRefusal =
   (message: RegExp) =>
   (error: unknown): boolean => {
     assert.ok(error instanceof StatusError);
-    assert.equal(error.code, 400);
+    assert.equal(error.code, /is invalid/.test(error.message) ? 422 : 400);
     assert.match(error.message, message);
     return true;
   };
@@ -38,7 +41,7 @@ describe('resourceVersion', () => {
   }
   for (const text of ['', 'abc', '-1', '+1', '1.5', '1e3', '0x1', ' 1', '1 ', '٣', '1'.repeat(21)]) {
     test(`${JSON.stringify(text)} is none`, () =>
-      assert.throws(() => parseResourceVersion(text), is400(/invalid resource version/)));
+      assert.throws(() => parseResourceVersion(text), isRefusal(/invalid resource version/)));
   }
 });
 
@@ -69,8 +72,11 @@ describe('a list', () => {
     ['resourceVersionMatch=NotOlderThan&resourceVersion=5', 'notOlderThan 5'],
     ['resourceVersionMatch=NotOlderThan&resourceVersion=5&limit=2', 'notOlderThan 5'],
     ['resourceVersionMatch=NotOlderThan&watch=0', /forbidden unless resourceVersion is provided/],
-    ['resourceVersionMatch=Newest&resourceVersion=5', /supported values: "Exact", "NotOlderThan"/],
-    ['resourceVersionMatch=exact&resourceVersion=5', /supported values/],
+    [
+      'resourceVersionMatch=Newest&resourceVersion=5',
+      /^ListOptions\.m "" is invalid: resourceVersionMatch: Unsupported value: "Newest": supported values: "", "Exact", "NotOlderThan"$/,
+    ],
+    ['resourceVersionMatch=exact&resourceVersion=5', /^ListOptions\.m "" is invalid: .*supported values/],
     [`continue=${token}`, 'exact 7'],
     [`continue=${token}&limit=2`, 'exact 7'],
     [`continue=${token}&resourceVersion=0`, 'exact 7'],
@@ -78,15 +84,17 @@ describe('a list', () => {
     [`continue=${token}&resourceVersion=x`, /invalid resource version/],
     [`continue=${token}&resourceVersion=0&resourceVersionMatch=Exact`, /forbidden when continue is provided/],
     ['continue=nonsense', /continue key is not valid/],
-    ['limit=-1', /limit/],
-    ['sendInitialEvents=true', /only for watches/],
-    ['sendInitialEvents=false', /only for watches/],
-    ['sendInitialEvents', /only for watches/],
+    ['limit=-1', 'mostRecent'],
+    ['limit=x', /limit/],
+    ['limit=', /limit/],
+    ['sendInitialEvents=true', /forbidden for list/],
+    ['sendInitialEvents=false', /forbidden for list/],
+    ['sendInitialEvents', /forbidden for list/],
   ];
   for (const [query, meaning] of cells) {
     test(`?${query.replace(token, '<token>')}: ${meaning}`, () => {
       if (meaning instanceof RegExp) {
-        assert.throws(() => list(query), is400(meaning));
+        assert.throws(() => list(query), isRefusal(meaning));
         return;
       }
       const { consistency } = list(query);
@@ -99,7 +107,7 @@ describe('a list', () => {
 
   test('is limited where a limit is named that is not 0', () => {
     assert.deepEqual(
-      ['', 'limit=', 'limit=0', 'limit=1', 'limit=500'].map((query) => list(query).limit),
+      ['', 'limit=-1', 'limit=0', 'limit=1', 'limit=500'].map((query) => list(query).limit),
       [undefined, undefined, undefined, 1, 500],
     );
   });
@@ -159,11 +167,11 @@ describe('a watch', () => {
     ['allowWatchBookmarks=maybe', /allowWatchBookmarks/],
     [`continue=${token}`, /continue is forbidden for watch/],
     ['resourceVersion=x', /invalid resource version/],
-    ['timeoutSeconds=-1', /timeoutSeconds/],
+    ['timeoutSeconds=x', /timeoutSeconds/],
   ];
   for (const [query, message] of refused) {
     test(`?${query.replace(token, '<token>')} is refused`, () => {
-      assert.throws(() => watch(`watch=1&${query}`), is400(message));
+      assert.throws(() => watch(`watch=1&${query}`), isRefusal(message));
     });
   }
 
@@ -184,6 +192,7 @@ describe('a watch', () => {
     assert.equal(watch('watch=1').timeoutMs, undefined);
     assert.equal(watch('watch=1&timeoutSeconds=0').timeoutMs, undefined);
     assert.equal(watch('watch=1&timeoutSeconds=90').timeoutMs, 90_000);
+    assert.equal(watch('watch=1&timeoutSeconds=-1').timeoutMs, 0);
     assert.equal(watch('watch=1&timeoutSeconds=9999999999').timeoutMs, limits.watchTimeoutMsMax);
   });
 });
@@ -253,7 +262,7 @@ describe('a selection', () => {
       for (const read of [list, watch]) {
         const selecting = () => read(`${new URLSearchParams({ fieldSelector: `${field}=x` })}`, kind);
         if (known) selecting();
-        else assert.throws(selecting, is400(/field label not supported/));
+        else assert.throws(selecting, isRefusal(/field label not supported/));
       }
     });
   }

@@ -1,12 +1,17 @@
 import { limits } from '../base/limits.ts';
 import type { EntryMatcher, RequiredField } from '../cache/cache.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { getOptions, listOptions } from '../kinds/meta/request-options.ts';
+import { notSupported } from '../meta/field-error.ts';
 import { matches, parseFieldSelector, parseLabelSelector, requiredValue, type Selector } from '../meta/selectors.ts';
 import { badRequest } from '../meta/status-error.ts';
-import { booleanParameter, integerParameter } from '../request/request-info.ts';
 import { isLabelValue, isQualifiedName } from '../schema/formats.ts';
+import type { Infer } from '../schema/schema.ts';
 import type { Revision } from '../store/store.ts';
 import { type ContinueToken, decodeContinueToken } from './continue-token.ts';
+import { queryOptions } from './query-options.ts';
+import type { RegistryParts, VerbRequest } from './verb.ts';
+import { invalidOptions } from './write-options.ts';
 
 /** How fresh an answer must be (spec section 4.5). */
 export type Consistency =
@@ -66,32 +71,56 @@ export function parseResourceVersion(text: string): Revision {
 
 /** The consistency of a read of one object. */
 export function getConsistency(query: URLSearchParams): Exclude<Consistency, { readonly type: 'exact' }> {
-  const version = query.get('resourceVersion') ?? '';
-  if (version === '') return { type: 'mostRecent' };
-  const revision = parseResourceVersion(version);
+  const { resourceVersion = '' } = queryOptions(getOptions, query);
+  if (resourceVersion === '') return { type: 'mostRecent' };
+  const revision = parseResourceVersion(resourceVersion);
   return revision === 0 ? { type: 'any' } : { type: 'notOlderThan', revision };
 }
 
+type SentOptions = Infer<typeof listOptions>;
+
+/** Where a list or watch is asked for. */
+export interface ListedCollection {
+  readonly kind: Kind;
+  /** What its keys start with. */
+  readonly collectionKey: string;
+  readonly metaGroup: string;
+}
+
+/** The collection that a request is about. */
+export const listedCollection = (
+  { dialect }: Pick<RegistryParts, 'dialect'>,
+  { served, info }: Pick<VerbRequest, 'served' | 'info'>,
+): ListedCollection => ({
+  kind: served.kind,
+  collectionKey: served.collectionKey(info.namespace),
+  metaGroup: dialect.group('meta'),
+});
+
 /** Reads parameter set L of a list, or DC of a delete of a collection (spec section 4.1). */
-export function parseListOptions(query: URLSearchParams, kind: Kind, collectionKey: string): ListOptions {
-  if (query.has('sendInitialEvents')) {
-    throw badRequest('sendInitialEvents is forbidden: it is only for watches');
-  }
-  const limit = integerParameter(query, 'limit');
-  const token = query.get('continue') || undefined;
-  const continued = token === undefined ? undefined : decodeContinueToken(token, collectionKey);
+export function parseListOptions(
+  query: URLSearchParams,
+  { kind, collectionKey, metaGroup }: ListedCollection,
+): ListOptions {
+  const sent = queryOptions(listOptions, query);
+  if (sent.sendInitialEvents !== undefined) throw badRequest('sendInitialEvents is forbidden for list');
+  validateMatch(sent, ['', 'Exact', 'NotOlderThan'], metaGroup);
+  // As published, a negative limit is none.
+  const limit = Math.max(0, Number(sent.limit ?? 0));
+  const continued = sent.continue === undefined ? undefined : decodeContinueToken(sent.continue, collectionKey);
   return {
-    consistency: listConsistency(query, limit !== undefined && limit > 0, continued),
-    selection: parseSelection(query, kind),
+    consistency: listConsistency(sent, { limited: limit > 0, continued }),
+    selection: parseSelection(sent, kind),
     limit: limit === 0 ? undefined : limit,
     after: continued?.after,
   };
 }
 
-/** The table of spec section 4.5 for lists. */
-function listConsistency(query: URLSearchParams, limited: boolean, continued: ContinueToken | undefined): Consistency {
-  const version = query.get('resourceVersion') ?? '';
-  const match = parseMatch(query);
+/** The table of spec section 4.5 for lists. What cannot be combined is 400 (spec section 7), where published servers say 422. */
+function listConsistency(
+  { resourceVersion: version = '', resourceVersionMatch: match = '' }: SentOptions,
+  { limited, continued }: { readonly limited: boolean; readonly continued: ContinueToken | undefined },
+): Consistency {
   if (match !== '' && version === '') {
     throw badRequest('resourceVersionMatch is forbidden unless resourceVersion is provided');
   }
@@ -112,39 +141,42 @@ function listConsistency(query: URLSearchParams, limited: boolean, continued: Co
   return { type: exact ? 'exact' : 'notOlderThan', revision };
 }
 
-function parseMatch(query: URLSearchParams): '' | 'Exact' | 'NotOlderThan' {
-  const match = query.get('resourceVersionMatch') ?? '';
-  if (match === '') return '';
-  if (match !== 'Exact' && match !== 'NotOlderThan') {
-    throw badRequest(
-      `invalid resourceVersionMatch ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan"`,
-    );
-  }
-  return match;
+function validateMatch(sent: SentOptions, supported: readonly string[], metaGroup: string): void {
+  const { resourceVersionMatch: match = '' } = sent;
+  if (match === '' || supported.includes(match)) return;
+  throw invalidOptions(listOptions, metaGroup, [notSupported('resourceVersionMatch', match, supported)]);
 }
 
 /** Reads parameter set L of a watch; its starts are the last sentences of spec section 4.5. */
-export function parseWatchOptions(query: URLSearchParams, kind: Kind): WatchOptions {
-  const version = query.get('resourceVersion') ?? '';
-  const match = parseMatch(query);
-  const initialEvents = booleanParameter(query, 'sendInitialEvents');
-  const bookmarks = booleanParameter(query, 'allowWatchBookmarks') ?? false;
-  if (initialEvents === undefined && match !== '') {
+export function parseWatchOptions(
+  query: URLSearchParams,
+  { kind, metaGroup }: Pick<ListedCollection, 'kind' | 'metaGroup'>,
+): WatchOptions {
+  const sent = queryOptions(listOptions, query);
+  const { resourceVersion: version = '', resourceVersionMatch: match = '', sendInitialEvents } = sent;
+  const bookmarks = sent.allowWatchBookmarks ?? false;
+  if (sendInitialEvents === undefined && match !== '') {
     throw badRequest('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
   }
-  if (initialEvents !== undefined && match !== 'NotOlderThan') {
+  validateMatch(sent, ['', 'Exact', 'NotOlderThan'], metaGroup);
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
     throw badRequest('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
   }
-  if (query.get('continue')) throw badRequest('continue is forbidden for watch');
+  if (sent.continue !== undefined) throw badRequest('continue is forbidden for watch');
   const revision = version === '' ? 0 : parseResourceVersion(version);
-  const timeoutSeconds = integerParameter(query, 'timeoutSeconds');
   return {
-    selection: parseSelection(query, kind),
-    start: watchStart(initialEvents, version, revision),
+    selection: parseSelection(sent, kind),
+    start: watchStart(sendInitialEvents, version, revision),
     bookmarks,
-    initialEventsEnd: initialEvents === true && bookmarks,
-    timeoutMs: timeoutSeconds ? Math.min(timeoutSeconds * 1000, limits.watchTimeoutMsMax) : undefined,
+    initialEventsEnd: sendInitialEvents === true && bookmarks,
+    timeoutMs: watchTimeoutMs(Number(sent.timeoutSeconds ?? 0)),
   };
+}
+
+/** As published: 0 is the server's choice, and a negative time is over when the watch begins. */
+function watchTimeoutMs(seconds: number): number | undefined {
+  if (seconds === 0) return undefined;
+  return Math.min(Math.max(0, seconds) * 1000, limits.watchTimeoutMsMax);
 }
 
 function watchStart(initialEvents: boolean | undefined, version: string, revision: Revision): WatchOptions['start'] {
@@ -156,9 +188,9 @@ function watchStart(initialEvents: boolean | undefined, version: string, revisio
   return { type: 'state', send: initialEvents !== false, consistency: { type: version === '' ? 'mostRecent' : 'any' } };
 }
 
-function parseSelection(query: URLSearchParams, kind: Kind): Selection {
-  const labels = parseLabelSelector(query.get('labelSelector') ?? '', isQualifiedName, isLabelValue);
-  const fields = parseFieldSelector(query.get('fieldSelector') ?? '');
+function parseSelection({ labelSelector = '', fieldSelector = '' }: SentOptions, kind: Kind): Selection {
+  const labels = parseLabelSelector(labelSelector, isQualifiedName, isLabelValue);
+  const fields = parseFieldSelector(fieldSelector);
   for (const { key } of fields) checkField(key, kind);
   return {
     name: requiredValue(fields, 'metadata.name'),

@@ -3,7 +3,7 @@ import type { CacheEntry, Snapshot } from '../cache/cache.ts';
 import type { Revision, Store } from '../store/store.ts';
 import { candidates } from './candidates.ts';
 import { encodeContinueToken } from './continue-token.ts';
-import { type ListOptions, parseListOptions, type Selection } from './list-options.ts';
+import { type ListOptions, listedCollection, parseListOptions, type Selection } from './list-options.ts';
 import { awaitConsistency } from './read-consistency.ts';
 import type { ListMetadata, ListReply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
@@ -14,7 +14,7 @@ import type { RegistryParts, VerbRequest } from './verb.ts';
 /** Lists a collection (spec sections 4.4 and 4.5). */
 export async function list(parts: RegistryParts, request: VerbRequest): Promise<ListReply> {
   const { served, info } = request;
-  const options = parseListOptions(info.query, served.kind, served.collectionKey(info.namespace));
+  const options = parseListOptions(info.query, listedCollection(parts, request));
   return readList(parts, served, info.namespace, options, request);
 }
 

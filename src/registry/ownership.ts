@@ -1,28 +1,15 @@
 import { updateManagedFields, type WriteSource } from '../apply/apply.ts';
 import { type FieldSet, fieldSetOfNames, noFields } from '../apply/field-set.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { managerBytesMax, unprintable, validateFieldManager } from '../kinds/meta/managed-fields-validation.ts';
+import { managerBytesMax, unprintable } from '../kinds/meta/managed-fields-validation.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import { invalidObject } from '../meta/status-error.ts';
 import type { WriteContext } from './object-writer.ts';
-import type { VerbRequest } from './verb.ts';
 
 /**
- * Who writes, for the ownership of fields (spec section 4.7): the parameter `fieldManager`, else the client's name as its
- * `User-Agent` begins: `client/v1.2 (linux)` is `client`.
+ * The client's name as its `User-Agent` begins: `client/v1.2 (linux)` is `client`. Cut where the name of a manager would be
+ * too long, and between characters.
  */
-export function fieldManagerOf({ info, userAgent }: VerbRequest, metaGroup: string): string {
-  const named = info.query.get('fieldManager') ?? '';
-  const errors = validateFieldManager(named, 'fieldManager');
-  if (errors.length > 0) {
-    const kind = `${info.verb.charAt(0).toUpperCase()}${info.verb.slice(1)}Options`;
-    throw invalidObject({ group: metaGroup, kind }, '', errors);
-  }
-  return named === '' ? clientName(userAgent) : named;
-}
-
-/** Cut where the name of a manager would be too long, and between characters. */
-function clientName(userAgent: string): string {
+export function clientName(userAgent: string): string {
   let name = '';
   for (const character of userAgent.split('/', 1)[0] ?? '') {
     if (unprintable.test(character)) continue;

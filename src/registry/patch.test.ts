@@ -282,12 +282,12 @@ const refusals: readonly Refusal[] = [
     message: /force: Forbidden/,
   },
   { rule: 'force with a strategic patch', query: '?force', ...strategic({}), code: 422, message: /force: Forbidden/ },
-  { rule: 'another dryRun than All', query: '?dryRun=Some', ...merge({}), code: 400, message: /dryRun/ },
+  { rule: 'another dryRun than All', query: '?dryRun=Some', ...merge({}), code: 422, message: /dryRun/ },
   {
     rule: 'a fieldValidation that there is not',
     query: '?fieldValidation=x',
     ...merge({}),
-    code: 400,
+    code: 422,
     message: /fieldValidation/,
   },
   {

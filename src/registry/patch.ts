@@ -1,6 +1,4 @@
-import type { Dialect } from '../dialect/dialect.ts';
-import { forbidden } from '../meta/field-error.ts';
-import { badRequest, invalidObject } from '../meta/status-error.ts';
+import { badRequest } from '../meta/status-error.ts';
 import { applyPatch } from '../patch/apply-patch.ts';
 import { unknownMembers } from '../patch/json-patch.ts';
 import { apply } from './apply.ts';
@@ -10,6 +8,7 @@ import type { ObjectWriter, UpdateView } from './object-writer.ts';
 import type { Reply } from './reply.ts';
 import { checkName, checkPreconditions } from './update.ts';
 import type { RequestBody, VerbRequest } from './verb.ts';
+import { parseWriteOptions } from './write-options.ts';
 
 /**
  * PATCH of an object, or of one of its views (spec section 4.6): the patch is applied to what is stored, and the result
@@ -21,12 +20,14 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
   if (body?.patch === undefined) throw badRequest('a patch is expected in the body of the request');
   const { patch: type, value } = body;
   if (type === 'apply') return apply(writer, request, body, view);
-  refuseForce(request, writer.dialect);
+  const options = parseWriteOptions(request, writer.dialect.group('meta'));
   const misread = problemsOf(body);
-  const context = writeContext(request, writer.dialect);
+  const context = writeContext(request, options);
   const written = await writer.change(context, info.name, (stored) => {
     const patched = applyPatch({ type, schema: served.kind.schema, original: stored.object, patch: value });
-    const object = decodeObject(patched, served.kind, (fields) => checkUnknown(request, [...misread, ...fields]));
+    const object = decodeObject(patched, served.kind, (fields) =>
+      checkUnknown(request, options, [...misread, ...fields]),
+    );
     placeInNamespace(object, request);
     checkName(object, info.name);
     checkPreconditions(request, object, stored);
@@ -34,13 +35,6 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
     return writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
   });
   return { type: 'object', status: 200, served, bytes: written.bytes };
-}
-
-/** `force` takes fields over from their owners; other patches do that anyway. */
-function refuseForce({ info }: VerbRequest, dialect: Dialect): void {
-  if (!info.query.has('force')) return;
-  const error = forbidden('force', 'may not be specified for non-apply patch');
-  throw invalidObject({ group: dialect.group('meta'), kind: 'PatchOptions' }, '', [error]);
 }
 
 /** What field validation says of the patch itself, beside the fields of the patched object. */

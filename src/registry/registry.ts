@@ -9,7 +9,6 @@ import { deleteCollection } from './delete-collection.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { ObjectWriter } from './object-writer.ts';
-import { checkParameters } from './parameters.ts';
 import { patch } from './patch.ts';
 import type { Reply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
@@ -80,8 +79,7 @@ export class Registry {
 type Addressed = Pick<VerbRequest, 'info' | 'served'>;
 
 /**
- * Throws NotFound for scopes and subresources that do not exist, MethodNotAllowed for verbs that a place does not have,
- * BadRequest for parameters that are not of their type.
+ * Throws NotFound for scopes and subresources that do not exist, MethodNotAllowed for verbs that a place does not have.
  */
 export function checkRequest(request: Addressed): void {
   const { info, served } = request;
@@ -92,19 +90,7 @@ export function checkRequest(request: Addressed): void {
   if (!verbs.includes(info.verb)) {
     throw methodNotAllowed('the server does not allow this method on the requested resource', allowedMethods(request));
   }
-  checkParameters(info.query, parameterSetOf[info.verb]);
 }
-
-const parameterSetOf = {
-  get: 'get',
-  list: 'list',
-  watch: 'list',
-  create: 'write',
-  update: 'write',
-  patch: 'patch',
-  delete: 'delete',
-  deletecollection: 'deleteCollection',
-} as const;
 
 const findSubresource = ({ kind }: ServedResource, name: string): Subresource | undefined =>
   kind.subresources.find((subresource) => subresource.name === name);

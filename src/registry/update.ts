@@ -8,14 +8,16 @@ import type { ObjectWriter, Step, UpdateView, WriteContext } from './object-writ
 import type { Reply } from './reply.ts';
 import type { Stored } from './stored-object.ts';
 import type { VerbRequest } from './verb.ts';
+import { parseWriteOptions } from './write-options.ts';
 
 /** PUT of an object, or of one of its views (spec section 4.6). */
 export async function update(writer: ObjectWriter, request: VerbRequest, view?: UpdateView): Promise<Reply> {
   const { served, info } = request;
-  const sent = decodeBody(request, served.kind);
+  const options = parseWriteOptions(request, writer.dialect.group('meta'));
+  const sent = decodeBody(request, served.kind, options);
   placeInNamespace(sent, request);
   checkName(sent, info.name);
-  const context = writeContext(request, writer.dialect);
+  const context = writeContext(request, options);
   const written = await writer.change(
     context,
     info.name,

@@ -2,7 +2,7 @@ import { limits } from '../base/limits.ts';
 import type { CacheEntry } from '../cache/cache.ts';
 import type { Revision } from '../store/store.ts';
 import { candidates } from './candidates.ts';
-import { parseWatchOptions, type WatchOptions } from './list-options.ts';
+import { listedCollection, parseWatchOptions, type WatchOptions } from './list-options.ts';
 import { awaitConsistency } from './read-consistency.ts';
 import type { WatchReply } from './reply.ts';
 import { toStatusError } from './store-errors.ts';
@@ -12,7 +12,7 @@ import type { RegistryParts, VerbRequest } from './verb.ts';
 /** Watches a collection (spec sections 4.4, 4.5 and 6). */
 export async function watch(parts: RegistryParts, request: VerbRequest): Promise<WatchReply> {
   const { served, info } = request;
-  const options = parseWatchOptions(info.query, served.kind);
+  const options = parseWatchOptions(info.query, listedCollection(parts, request));
   const start = await startingPoint(parts, request, options);
   const { selection } = options;
   const namespace = info.namespace || selection.namespace;

@@ -144,8 +144,11 @@ test('boolean parameters', () => {
 
 test('integer parameters', () => {
   const read = (text: string) => integerParameter(new URLSearchParams(text), 'n');
-  assert.deepEqual([read(''), read('n='), read('n=0'), read('n=12')], [undefined, undefined, 0, 12]);
-  for (const text of ['n=-1', 'n=1.5', 'n=abc', 'n=99999999999999999999', 'n=0x1'])
+  assert.deepEqual(
+    [read(''), read('n=0'), read('n=12'), read('n=-1'), read('n=%2B7'), read('n=9007199254740993')],
+    [undefined, 0, 12, -1, 7, 9007199254740993n],
+  );
+  for (const text of ['n=', 'n', 'n=1.5', 'n=abc', 'n=99999999999999999999', 'n=0x1', 'n=1e3', 'n=1_000'])
     assert.throws(() => read(text), /query parameter n/);
 });
 

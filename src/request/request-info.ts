@@ -183,37 +183,34 @@ function selectedName(query: URLSearchParams): string {
   return requiredValue(readable(text, parseFieldSelector) ?? [], 'metadata.name') ?? '';
 }
 
-/** `true`, `1` and a bare name are true, `false` and `0` false; undefined where the parameter is absent. */
+/**
+ * `true`, `1` and a bare name are true, `false` and `0` false, in any case; undefined where the parameter is absent. Published
+ * servers take everything else for true, which `force=no` hardly means: here it is a 400.
+ */
 export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
-  switch (value) {
-    case null:
+  switch (value?.toLowerCase()) {
+    case undefined:
       return undefined;
     case '':
     case '1':
     case 'true':
-    case 'True':
-    case 'TRUE':
       return true;
     case '0':
     case 'false':
-    case 'False':
-    case 'FALSE':
       return false;
     default:
       throw badRequest(`invalid value for query parameter ${name}: ${JSON.stringify(value)}: must be true or false`);
   }
 }
 
-/** A decimal integer; undefined where the parameter is absent or empty. */
-export function integerParameter(query: URLSearchParams, name: string, minimum = 0): number | undefined {
+/** A decimal integer, exactly; undefined where the parameter is absent. */
+export function integerParameter(query: URLSearchParams, name: string): number | bigint | undefined {
   const value = query.get(name);
-  if (value === null || value === '') return undefined;
-  const parsed = /^-?\d{1,19}$/.test(value) ? Number(value) : Number.NaN;
-  if (!Number.isSafeInteger(parsed) || parsed < minimum) {
-    throw badRequest(
-      `invalid value for query parameter ${name}: ${JSON.stringify(value)}: must be an integer of at least ${minimum}`,
-    );
+  if (value === null) return undefined;
+  if (!/^[+-]?\d{1,19}$/.test(value)) {
+    throw badRequest(`invalid value for query parameter ${name}: ${JSON.stringify(value)}: must be an integer`);
   }
-  return parsed;
+  const parsed = Number(value);
+  return Number.isSafeInteger(parsed) ? parsed : BigInt(value);
 }

@@ -80,13 +80,52 @@ test('Background: what an object owns goes after it, through all generations', a
   await gone(owner, child, grandchild);
 });
 
-test("Orphan: what an object owns stays and is nobody's", async () => {
+/** Every way to say that what an object owns is to stay. */
+const orphaning: readonly (readonly [query: string, body?: object])[] = [
+  ['?propagationPolicy=Orphan'],
+  ['?orphanDependents=true'],
+  ['?orphanDependents=1'],
+  ['?orphanDependents'],
+  ['', { propagationPolicy: 'Orphan' }],
+  ['', { orphanDependents: true }],
+  ['?gracePeriodSeconds=0&orphanDependents=true&pretty=true'],
+];
+for (const [query, body] of orphaning) {
+  for (const place of ['object', 'collection'] as const) {
+    test(`Orphan by DELETE of the ${place} with ${query || JSON.stringify(body)}: what it owns stays and is nobody's`, async () => {
+      const owner = await make();
+      const child = await make({ owners: [owner] });
+      const target =
+        place === 'object'
+          ? `${path(owner)}${query}`
+          : `${configMaps}${query}${query === '' ? '?' : '&'}fieldSelector=metadata.name%3D${owner.metadata.name}`;
+      const { status, text } = await server.request('DELETE', target, body ? { body } : {});
+      assert.equal(status, 200, text);
+      await gone(owner);
+      await stays(child);
+      assert.deepEqual(await ownersOf(child), []);
+    });
+  }
+}
+
+test('what would be kept is not deleted where the request does not say so rightly', async () => {
   const owner = await make();
   const child = await make({ owners: [owner] });
-  await remove(owner, 'Orphan');
-  await gone(owner);
-  await stays(child);
-  assert.deepEqual(await ownersOf(child), []);
+  for (const [query, body] of [
+    ['?orphandependents=true'],
+    ['?orphanDependents=yes'],
+    ['?propagationpolicy=Orphan'],
+    ['?propagationPolicy=orphan'],
+    ['?dryrun=All'],
+    ['?dryRun=all'],
+    ['?orphanDependents=true', {}],
+    ['', { OrphanDependents: true }],
+  ] as const) {
+    const { status } = await server.request('DELETE', `${path(owner)}${query}`, body ? { body } : {});
+    assert.ok(status === 400 || status === 422, `${query}: ${status}`);
+  }
+  await stays(owner, child);
+  assert.deepEqual(await ownersOf(child), [owner.metadata.uid]);
 });
 
 test('Foreground: an object waits for those of its dependents that block it', async () => {
