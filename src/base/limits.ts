@@ -128,6 +128,12 @@ export const limits = {
   watchTimeoutMsMax: 24 * 3600_000,
   /** Owners by update that an object keeps apart; of more, the oldest are joined. */
   updateManagersMax: 10,
+  /**
+   * Owners by apply, who cannot be joined: what each applied is needed to prune it. Above their number, or the JSON of their
+   * entries, further ones are refused and those that are there go on.
+   */
+  applyManagersMax: 1_000,
+  applyManagersBytesMax: 1_536 * 1024,
   /** Path elements of field sets whose canonical text is kept. */
   pathElementsKept: 10_000,
   /** Deletions of one delete-collection request under way at once. */

@@ -1,3 +1,4 @@
+import { limits } from '../../base/limits.ts';
 import type { ManagedFieldsEntry } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
 
@@ -29,6 +30,38 @@ function validateEntry(entry: ManagedFieldsEntry, field: string): FieldError[] {
   }
   return errors;
 }
+
+/**
+ * Bounds who may own fields by apply, since each of them costs every later write of the object. Only a manager that is new
+ * can pass a bound: whoever applied before goes on, and so does whoever writes by other means.
+ */
+export function validateAppliers(
+  entries: readonly ManagedFieldsEntry[],
+  old: readonly ManagedFieldsEntry[],
+  field: string,
+): FieldError[] {
+  const known = new Set(old.filter(isApplied).map(applierId));
+  const appliers = entries.filter(isApplied);
+  if (appliers.every((entry) => known.has(applierId(entry)))) return [];
+  const count = appliers.length;
+  if (count > limits.applyManagersMax) {
+    const detail = `must have at most ${limits.applyManagersMax} field managers that apply; ${remedy}`;
+    return [{ type: 'FieldValueTooMany', field, value: count, detail }];
+  }
+  const { applyManagersBytesMax: bytesMax } = limits;
+  // A single one owns no more than there is in the object, which is bounded itself.
+  if (count === 1 || Buffer.byteLength(JSON.stringify(appliers)) <= bytesMax) return [];
+  const detail = `may not be more than ${bytesMax} bytes when another field manager applies; ${remedy}`;
+  return [{ type: 'FieldValueTooLong', field, detail }];
+}
+
+const remedy =
+  'apply as one that is there, or remove entries: a patch that sets metadata.managedFields to [{}] removes all of them';
+
+const isApplied = ({ operation }: ManagedFieldsEntry): boolean => operation === 'Apply';
+
+const applierId = ({ manager, apiVersion, subresource }: ManagedFieldsEntry): string =>
+  [manager, apiVersion, subresource].join('\0');
 
 /** The name of a field manager, in an entry or in the `fieldManager` parameter (spec section 4.7). */
 export function validateFieldManager(manager: string, field: string): FieldError[] {

@@ -12,7 +12,7 @@ import {
 } from '../../meta/field-error.ts';
 import { formatChecks, isDnsLabel, isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import type { Kind } from '../kind.ts';
-import { validateManagedFields } from './managed-fields-validation.ts';
+import { validateAppliers, validateManagedFields } from './managed-fields-validation.ts';
 import { validateOwnerReferences } from './owner-references-validation.ts';
 
 /**
@@ -42,6 +42,7 @@ export function validateObjectMeta(
     ...validateOwnerReferences(owners, `${path}.ownerReferences`),
     ...validateFinalizers(metadata.finalizers ?? [], `${path}.finalizers`),
     ...validateManagedFields(metadata.managedFields ?? [], `${path}.managedFields`),
+    ...validateAppliers(metadata.managedFields ?? [], old?.metadata.managedFields ?? [], `${path}.managedFields`),
   ];
 }
 
