@@ -1,5 +1,6 @@
-import { isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
+import type { ExternalAddress } from '../server/config.ts';
 
 const isWildcard = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
@@ -11,17 +12,58 @@ export const localAddress = (bindAddress: string): string =>
 export const httpsUrl = (address: string, port: number): string =>
   `https://${isIPv6(address) ? `[${address}]` : address}:${port}`;
 
-/** The names and addresses that clients may know a server by that listens on `bindAddress`. */
-export function servedHosts(bindAddress: string): readonly string[] {
+const hostPattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
+
+/** A host name or an IP address, and the port behind it where there is one; undefined where the text is neither. */
+export function parseExternalAddress(text: string): ExternalAddress | undefined {
+  if (isIPv6(text)) return text.includes('%') ? undefined : { host: text };
+  const [, written = '', digits] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const isBracketed = written.startsWith('[');
+  const host = isBracketed ? written.slice(1, -1) : written;
+  if (!(isBracketed ? isIPv6(host) && !host.includes('%') : isIP(host) === 4 || isHostName(host))) return undefined;
+  if (digits === undefined) return { host };
+  const port = Number(digits);
+  return port > 0 && port <= 65_535 ? { host, port } : undefined;
+}
+
+/** RFC 1123 section 2.1; what ends in digits would be a broken address. */
+const isHostName = (text: string): boolean =>
+  text.length <= 253 && hostPattern.test(text.toLowerCase()) && !/(^|\.)\d+$/.test(text);
+
+/** The flags that say where others reach a server. */
+export interface AddressValues {
+  readonly 'bind-address': string;
+  readonly 'advertise-address': string | undefined;
+  readonly 'external-hostname': ExternalAddress | undefined;
+}
+
+/** Where others are told that the server is, as published: by its name, by the address that is advertised, by its own. */
+export const externalAddress = (values: AddressValues): ExternalAddress =>
+  values['external-hostname'] ?? { host: advertisedAddress(values) };
+
+function advertisedAddress({ 'bind-address': bind, 'advertise-address': advertised = bind }: AddressValues): string {
+  if (!isWildcard(advertised)) return advertised;
+  if (!isWildcard(bind)) return bind;
+  const own = interfaceAddresses({ internal: false });
+  return own.find((address) => isIPv6(address) === isIPv6(advertised)) ?? own[0] ?? localAddress(advertised);
+}
+
+/** The names and addresses that clients may know a server by. */
+export function servedHosts(values: AddressValues): readonly string[] {
+  const { 'bind-address': bindAddress } = values;
   const hosts = ['localhost', '127.0.0.1', '::1'];
   const own = hostname().toLowerCase();
-  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/.test(own)) hosts.push(own);
-  return [...new Set([...hosts, ...(isWildcard(bindAddress) ? interfaceAddresses() : [bindAddress])])];
+  if (hostPattern.test(own)) hosts.push(own);
+  hosts.push(...(isWildcard(bindAddress) ? interfaceAddresses({ internal: true }) : [bindAddress]));
+  hosts.push(advertisedAddress(values));
+  if (values['external-hostname']) hosts.push(values['external-hostname'].host);
+  return [...new Set(hosts)];
 }
 
 /** Of this machine, without those that mean something only with the name of an interface. */
-const interfaceAddresses = (): readonly string[] =>
+const interfaceAddresses = ({ internal }: { readonly internal: boolean }): readonly string[] =>
   Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
+    .filter((each) => internal || !each.internal)
     .map(({ address }) => address)
     .filter((address) => !address.startsWith('fe80:'));

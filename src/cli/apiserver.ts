@@ -44,7 +44,7 @@ function ensureServing(values: ServerFlagValues): KeyPairPem {
     {
       subject: { commonName: 'orch-apiserver' },
       use: 'serverAuth',
-      hosts: servedHosts(values['bind-address']),
+      hosts: servedHosts(values),
     },
     { clock: systemClock, random: systemRandom },
   );

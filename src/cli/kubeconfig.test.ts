@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { parse } from 'yaml';
-import { httpsUrl, localAddress, servedHosts } from './addresses.ts';
 import { adminKubeconfig } from './kubeconfig.ts';
 
 const client = { certificatePem: 'CERT\n', keyPem: 'KEY\n' };
@@ -34,20 +33,4 @@ it('the connection file is YAML with everything in it', () => {
       { name: 'orch', user: { 'client-certificate-data': base64('CERT\n'), 'client-key-data': base64('KEY\n') } },
     ],
   });
-});
-
-it('the address for clients of this machine', () => {
-  assert.deepEqual(
-    ['127.0.0.1', '0.0.0.0', '::', '10.0.0.1'].map((address) => httpsUrl(localAddress(address), 1)),
-    ['https://127.0.0.1:1', 'https://127.0.0.1:1', 'https://[::1]:1', 'https://10.0.0.1:1'],
-  );
-});
-
-it('a serving certificate always has the local names, and those of the bind address once', () => {
-  for (const address of ['127.0.0.1', '10.9.8.7', '0.0.0.0']) {
-    const hosts = servedHosts(address);
-    for (const host of ['localhost', '127.0.0.1', '::1']) assert.ok(hosts.includes(host));
-    assert.equal(hosts.includes(address), address !== '0.0.0.0');
-    assert.equal(new Set(hosts).size, hosts.length);
-  }
 });

@@ -1,28 +1,50 @@
 import { defaultPlugins, type PluginName, pluginNames } from '../admission/plugins.ts';
 import { dialectNames } from '../dialect/dialects.ts';
+import type { ExternalAddress } from '../server/config.ts';
 import { defaultFeatures, type Features, featureGates } from '../server/features.ts';
+import { parseExternalAddress } from './addresses.ts';
 import { authenticationFlags } from './authentication-flags.ts';
 import { authorizationFlags } from './authorization-flags.ts';
 import {
   choice,
   choices,
   duration,
+  type Flag,
   type FlagValues,
   file,
   integer,
   ipAddress,
   list,
+  optionalIpAddress,
   optionalText,
   switches,
   text,
 } from './flags.ts';
 import { loggingFlags } from './logging-flags.ts';
 
+const externalHostname: Flag<ExternalAddress | undefined> = {
+  ...optionalText({
+    placeholder: 'HOST[:PORT]',
+    help: 'the name that documents for clients give this server, and that generated certificates have too',
+    defaultText: '--advertise-address',
+  }),
+  default: undefined,
+  parse(value) {
+    const address = parseExternalAddress(value);
+    if (!address) throw new Error(`${JSON.stringify(value)} is no host name or address`);
+    return address;
+  },
+};
+
 /** The flags of every command that starts a server. Names that the spec does not give are those of published 1.32 servers. */
 export const serverFlags = {
   ...authenticationFlags,
   ...authorizationFlags,
   ...loggingFlags,
+  'advertise-address': optionalIpAddress({
+    help: 'the address that discovery tells clients, and that generated certificates have too',
+    defaultText: '--bind-address; where that is all, the first of this machine',
+  }),
   'bind-address': ipAddress({ default: '127.0.0.1', help: 'the address to listen on; 0.0.0.0 or :: for all' }),
   'cert-dir': optionalText({
     placeholder: 'DIR',
@@ -56,6 +78,7 @@ export const serverFlags = {
     max: Number.MAX_SAFE_INTEGER,
     help: 'how long events stay after they were last written; 0 for ever',
   }),
+  'external-hostname': externalHostname,
   'feature-gates': switches<keyof Features>({ default: defaultFeatures, help: describeGates() }),
   'livez-grace-period': duration({
     default: 0,

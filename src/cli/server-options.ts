@@ -4,6 +4,7 @@ import { makePrivateDirectory } from '../base/atomic-file.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { readKeyPair } from '../pki/key-pair-files.ts';
 import type { KeyPairPem, ServerConfig, StorageConfig } from '../server/config.ts';
+import { externalAddress } from './addresses.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
@@ -23,6 +24,7 @@ export function readServerOptions(
   return {
     dialect: dialects[values.dialect],
     listen: { address: values['bind-address'], port: values['secure-port'] },
+    external: externalAddress(values),
     authorization,
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],

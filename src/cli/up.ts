@@ -115,7 +115,7 @@ function ensurePki(values: ServerFlagValues): UpPki {
 
 function ensureServing(files: KeyPairFiles, authority: KeyPair, values: ServerFlagValues): KeyPairPem {
   const purpose = { subject: { commonName: 'orch-apiserver' }, use: 'serverAuth' } as const;
-  const hosts = servedHosts(values['bind-address']);
+  const hosts = servedHosts(values);
   const pair = ensureIssued(files, authority, { ...purpose, hosts }, context);
   return { certificate: pair.certificatePem, key: pair.keyPem };
 }

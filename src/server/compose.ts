@@ -21,7 +21,7 @@ import { type Authorization, openAuthorization } from './authorization.ts';
 import { createNamespaces, managerUser, serverUser, systemAccount } from './bootstrap.ts';
 import { claimStore } from './claim-store.ts';
 import { Compactor } from './compactor.ts';
-import type { ListenAddress, RunningServer, ServerConfig } from './config.ts';
+import type { ExternalAddress, ListenAddress, RunningServer, ServerConfig } from './config.ts';
 import { ensureDefaultPolicy } from './default-policy.ts';
 import { Health } from './health.ts';
 import { identityObjects } from './identity-objects.ts';
@@ -54,7 +54,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     shutdown.add('timers', () => held.close());
     const clients = new OwnClients((exchange) => handle(exchange));
     const ownClient = clients.clientAs(serverUser, 'orch');
-    const serverAddress = () => (shutdown.listener ? hostAndPort(shutdown.listener) : '');
+    const serverAddress = () => (shutdown.listener ? hostAndPort(shutdown.listener, config.external) : '');
     const base = { dialect, clock, random: systemRandom, logger, metrics, held };
     const authorization = await openAuthorization({ ...base, config: config.authorization, resources });
     const { authorizer } = authorization;
@@ -217,5 +217,7 @@ function find(resources: ResourceRegistry, group: string, version: string, resou
   return served;
 }
 
-const hostAndPort = ({ address, port }: ListenAddress): string =>
-  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+function hostAndPort(listening: ListenAddress, external: ExternalAddress | undefined): string {
+  const { host = listening.address, port = listening.port } = external ?? {};
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -26,6 +26,8 @@ export interface ServerConfig {
     /** 0 picks a free one. */
     readonly port: number;
   };
+  /** Where others are told that this server is: in discovery documents. Absent: where it listens. */
+  readonly external?: ExternalAddress;
   /** What the listener shows: the certificate with its intermediates behind it, and its key. */
   readonly serving: KeyPairPem;
   readonly authentication: AuthenticationConfig;
@@ -53,6 +55,12 @@ export interface ControllerConfig {
   readonly run: readonly ControllerName[];
   /** PEM of the authorities that clients in the cluster verify this server against. */
   readonly rootAuthority: string;
+}
+
+/** A host name or IP address, and the port where it is not that of the listener. */
+export interface ExternalAddress {
+  readonly host: string;
+  readonly port?: number;
 }
 
 /** What a listener listens on, as the system reports it. */

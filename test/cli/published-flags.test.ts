@@ -18,9 +18,7 @@ import { apiserverFlags, controllerManagerFlags, type PublishedType } from '../s
 
 /** Flags of published servers that are being built. */
 const expected: readonly string[] = [
-  'advertise-address',
   'cors-allowed-origins',
-  'external-hostname',
   'goaway-chance',
   'http2-max-streams-per-connection',
   'max-mutating-requests-inflight',
