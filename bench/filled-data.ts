@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore } from '../src/store/drivers/sqlite/sqlite-store.ts';
-import { storedConfigMap } from './objects.ts';
+import { storedConfigMap, storedPod } from './objects.ts';
 import { sizes } from './scale.ts';
 
 /** The namespace with `sizes.listedObjects`; all others are in `default`. */
@@ -13,7 +13,8 @@ const parallel = 1_000;
 const labelSets = 1_000;
 
 /** Fills a data directory as the product would, without its server: through its store, in the form that it stores. */
-export async function fillDataDirectory(directory: string): Promise<void> {
+export async function fillDataDirectory(directory: string, what: 'ConfigMaps' | 'Pods'): Promise<void> {
+  const record = what === 'Pods' ? podRecord : configMapRecord;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const store = await openSqliteStore({ file: join(directory, 'orch.db') });
   try {
@@ -31,7 +32,17 @@ export async function fillDataDirectory(directory: string): Promise<void> {
   }
 }
 
-function record(index: number): { readonly key: string; readonly value: Buffer } {
+interface StoredRecord {
+  readonly key: string;
+  readonly value: Buffer;
+}
+
+function podRecord(index: number): StoredRecord {
+  const name = `pod-${String(index).padStart(6, '0')}`;
+  return { key: `/core/pods/default/${name}`, value: storedPod(name, index) };
+}
+
+function configMapRecord(index: number): StoredRecord {
   const namespace = index < sizes.listedObjects ? listedNamespace : 'default';
   const name = `object-${String(index).padStart(6, '0')}`;
   const labels = { app: `app-${index % labelSets}`, tier: index % 2 === 0 ? 'front' : 'back' };

@@ -78,6 +78,7 @@ function makeContext(
     profileDirectory === undefined ? '' : `--cpu-prof --cpu-prof-dir=${JSON.stringify(resolve(profileDirectory))}`;
   let ceiling: Promise<Ceiling> | undefined;
   let filled: Promise<string> | undefined;
+  let pods: Promise<string> | undefined;
   return {
     scale: quick ? quickScale : fullScale,
     workspace,
@@ -89,16 +90,24 @@ function makeContext(
       return ceiling;
     },
     filledDirectory() {
-      filled ??= fill(workspace, progress);
+      filled ??= fill(workspace, progress, 'ConfigMaps');
       return filled;
+    },
+    podsDirectory() {
+      pods ??= fill(workspace, progress, 'Pods');
+      return pods;
     },
   };
 }
 
-async function fill(workspace: Workspace, progress: (text: string) => void): Promise<string> {
-  progress(`filling a store with ${sizes.filledObjects.toLocaleString('en-US')} objects`);
+async function fill(
+  workspace: Workspace,
+  progress: (text: string) => void,
+  what: 'ConfigMaps' | 'Pods',
+): Promise<string> {
+  progress(`filling a store with ${sizes.filledObjects.toLocaleString('en-US')} ${what}`);
   const directory = workspace.freshPath('filled');
-  await fillDataDirectory(directory);
+  await fillDataDirectory(directory, what);
   return directory;
 }
 

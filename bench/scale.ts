@@ -35,6 +35,10 @@ export const quickScale: Scale = {
 /** The same in both scales, because the reach is stated for it. */
 export const sizes = {
   filledObjects: 100_000,
+  /** Of a stored Pod, about. */
+  podBytes: 2_300,
+  /** Nodes that pods are spread over, and watchers of one node each. */
+  nodes: 5_000,
   /** Of the filled objects, those in the namespace that is listed. */
   listedObjects: 10_000,
   /** Of a stored object, about. */

@@ -8,7 +8,11 @@ import { statsOf } from '../stats.ts';
 export const start: Scenario = {
   name: 'start',
   async run(context) {
-    return [...(await cold(context)), await filled(context)];
+    return [
+      ...(await cold(context)),
+      await filled(context, 'objects', await context.filledDirectory()),
+      await filled(context, 'Pods', await context.podsDirectory()),
+    ];
   },
 };
 
@@ -35,17 +39,17 @@ async function cold(context: BenchContext): Promise<readonly Row[]> {
   ];
 }
 
-async function filled(context: BenchContext): Promise<Row> {
+async function filled(context: BenchContext, what: 'objects' | 'Pods', directory: string): Promise<Row> {
   const { scale, progress } = context;
-  const directory = await context.filledDirectory();
-  const objects = sizes.filledObjects.toLocaleString('en-US');
+  const bytes = what === 'Pods' ? ` of ${(sizes.podBytes / 1000).toFixed(1)} kB` : '';
+  const objects = `${sizes.filledObjects.toLocaleString('en-US')} ${what}${bytes}`;
   const all: number[] = [];
   for (let round = 1; round <= scale.filledStarts; round++) {
-    progress(`start with ${objects} objects: ${round} of ${scale.filledStarts}`);
+    progress(`start with ${objects}: ${round} of ${scale.filledStarts}`);
     all.push(await startMs(context, directory));
   }
   return {
-    what: `start with ${objects} objects, to /readyz`,
+    what: `start with ${objects}, to /readyz`,
     unit: 'ms',
     measured: statsOf(all),
     reach: { of: 'measured', atMost: 2_000 },

@@ -102,6 +102,12 @@ export const limits = {
   cacheHistoryBytesMax: 32 * 1024 * 1024,
   /** How often history and snapshots that nobody adds to are looked through for what is too old. */
   cacheSweepMs: 60_000,
+  /** Entries of a resource that may stand apart from their neighbours in memory before they are looked at. */
+  cacheScatteredMin: 256,
+  /** How long the cache moves entries before it lets others run. */
+  cacheCompactSliceMs: 5,
+  /** How long followers within the server are told of objects before others run. */
+  objectFeedSliceMs: 5,
   /** Changes that wait to be told to watchers before the cache stops taking in more. */
   cacheFanOutMax: 10_000,
   /** How long the cache tells watchers of changes before it lets others run. */

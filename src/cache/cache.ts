@@ -1,3 +1,4 @@
+import type { ByteSpan } from '../base/byte-span.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
 import type { Revision, StoreRecord } from '../store/store.ts';
@@ -6,13 +7,14 @@ import type { Revision, StoreRecord } from '../store/store.ts';
  * One object as the cache holds it: the JSON bytes that a client receives, with its resourceVersion in place, and what
  * selectors look at. Immutable and shared.
  */
-export interface CacheEntry {
+export interface CacheEntry extends ByteSpan {
   /** Store key, without the store's prefix: `/configmaps/<namespace>/<name>`. */
   readonly key: string;
   /** '' for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
   readonly revision: Revision;
+  /** A view of the object's bytes. Made when it is asked for: `end - start` is their number. */
   readonly bytes: Buffer;
   label(key: string): string | undefined;
   /** A field by its path in selectors; undefined where the kind has no such field. */

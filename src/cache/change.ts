@@ -35,7 +35,7 @@ export class ObjectChange implements ObjectLocation {
 
   /** Bytes that the change keeps alive while it is held. An estimate: what events add is not counted. */
   get weight(): number {
-    return (this.entry?.bytes.length ?? 0) + (this.previous?.bytes.length ?? 0);
+    return weightOf(this.entry) + weightOf(this.previous);
   }
 
   /** What a watcher that selects by `matches` is told of it; undefined: nothing. */
@@ -67,3 +67,5 @@ export class ObjectChange implements ObjectLocation {
     return { type, entry, revision: this.revision, encodings: new Map() };
   }
 }
+
+const weightOf = (entry: CacheEntry | undefined): number => (entry ? entry.end - entry.start : 0);

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
+import { type ByteSpan, spanOf } from '../base/byte-span.ts';
 import { insertResourceVersion, replaceResourceVersion } from '../codec/encoded.ts';
 import { quote } from '../codec/json-characters.ts';
 import type { FieldPath, SelectableField } from '../meta/selectable-field.ts';
@@ -8,6 +9,7 @@ import type { CachedResource, CacheEntry } from './cache.ts';
 import { Intern } from './intern.ts';
 import { type EntryShape, type FlatLabels, noLabels, ObjectEntry } from './object-entry.ts';
 import { ObjectScanner } from './object-scanner.ts';
+import { alone } from './slab.ts';
 
 export interface ObjectLocation {
   /** '' for cluster-scoped objects. */
@@ -15,12 +17,17 @@ export interface ObjectLocation {
   readonly name: string;
 }
 
+/** Gives memory for that many bytes. */
+export type Place = (bytes: number) => ByteSpan;
+
 /** Makes entries of what the store holds. */
 export interface EntryCodec {
   /** Which object a key is for; undefined where it has not the form of the resource's keys. */
   locate(key: string): ObjectLocation | undefined;
   /** Throws StoreError `corrupt` for a key or value that is no object of the resource. Keeps nothing of the record's value. */
-  decode(record: StoreRecord): CacheEntry;
+  decode(record: StoreRecord, place?: Place): CacheEntry;
+  /** The same entry with its bytes elsewhere. */
+  move(entry: CacheEntry, place: Place): CacheEntry;
   /** The entry as DELETED events carry it: the same state, with `revision` as its resourceVersion. */
   restamp(entry: CacheEntry, revision: Revision): CacheEntry;
 }
@@ -38,7 +45,7 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
 
   return {
     locate,
-    decode({ key, value, revision }) {
+    decode({ key, value, revision }, place = alone) {
       const location = locate(key);
       if (!location) throw corrupt(key, 'the key is not one of the resource');
       if (!selected.read(value) || !isUtf8(value)) throw corrupt(key, 'the value is not a stored object');
@@ -48,8 +55,7 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
           key,
           namespace: namespaces.of(location.namespace),
           revision,
-          // Not from the pool that small buffers share: one entry that lives long would hold the pool's 8 KiB.
-          bytes: insertResourceVersion(value, revision, Buffer.allocUnsafeSlow),
+          at: versioned(value, revision, place),
           labels,
           fields: selected.fields(),
         });
@@ -58,10 +64,29 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
       }
     },
     restamp(entry, revision) {
-      if (!(entry instanceof ObjectEntry)) throw new TypeError('restamp expects an entry that the same codec decoded');
-      return entry.withBytes(replaceResourceVersion(entry.bytes, entry.revision, revision), revision);
+      return own(entry).moved(spanOf(replaceResourceVersion(entry.bytes, entry.revision, revision)), revision);
+    },
+    move(entry, place) {
+      const at = place(entry.end - entry.start);
+      entry.memory.copy(at.memory, at.start, entry.start, entry.end);
+      return own(entry).moved(at);
     },
   };
+}
+
+function own(entry: CacheEntry): ObjectEntry {
+  if (!(entry instanceof ObjectEntry)) throw new TypeError('an entry that another codec decoded');
+  return entry;
+}
+
+/** Puts the stored bytes, with the version in them, where `place` says. */
+function versioned(value: Uint8Array, revision: Revision, place: Place): ByteSpan {
+  let at: ByteSpan | undefined;
+  const bytes = insertResourceVersion(value, revision, (size) => {
+    at = place(size);
+    return at.memory.subarray(at.start, at.end);
+  });
+  return at ?? spanOf(bytes);
 }
 
 const corrupt = (key: string, why: string, cause?: unknown): StoreError =>

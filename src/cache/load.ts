@@ -1,7 +1,9 @@
 import { limits } from '../base/limits.ts';
+import { versionBytes } from '../codec/encoded.ts';
 import type { Page, Revision, Store, StoreRecord } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
 import type { LoadedState, ResourceCollection } from './resource-collection.ts';
+import { SlabSequence } from './slab.ts';
 import { SortedEntries } from './sorted-entries.ts';
 
 /** Records of a prefix at one revision, in order of key, page by page. The next page is read while one is worked on. */
@@ -24,6 +26,13 @@ export async function* readPages(
   }
 }
 
+/** Bytes of the entries of some records, each with its comma. */
+function weightOf(records: readonly StoreRecord[]): number {
+  let bytes = 0;
+  for (const { value, revision } of records) bytes += value.length + versionBytes(revision) + 1;
+  return bytes;
+}
+
 /** Reads a whole resource as it is at a revision. */
 export async function load(
   store: Pick<Store, 'list'>,
@@ -33,8 +42,9 @@ export async function load(
   const entries: CacheEntry[] = [];
   const unreadable = new Map<string, Revision>();
   for await (const records of readPages(store, collection.prefix, at)) {
+    const slabs = new SlabSequence(weightOf(records));
     for (const record of records) {
-      const entry = collection.tryDecode(record);
+      const entry = collection.tryDecode(record, slabs.place);
       if (entry) entries.push(entry);
       else {
         unreadable.set(record.key, record.revision);

@@ -1,3 +1,4 @@
+import type { ByteSpan } from '../base/byte-span.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
 
@@ -17,7 +18,9 @@ export class ObjectEntry implements CacheEntry {
   readonly key: string;
   readonly namespace: string;
   readonly revision: Revision;
-  readonly bytes: Buffer;
+  readonly memory: Buffer;
+  readonly start: number;
+  readonly end: number;
   readonly #shape: EntryShape;
   readonly #labels: FlatLabels;
   /** By index of the shape's paths. */
@@ -25,7 +28,8 @@ export class ObjectEntry implements CacheEntry {
 
   constructor(
     shape: EntryShape,
-    parts: Pick<CacheEntry, 'key' | 'namespace' | 'revision' | 'bytes'> & {
+    parts: Pick<CacheEntry, 'key' | 'namespace' | 'revision'> & {
+      readonly at: ByteSpan;
       readonly labels: FlatLabels;
       readonly fields: readonly string[];
     },
@@ -33,10 +37,18 @@ export class ObjectEntry implements CacheEntry {
     this.key = parts.key;
     this.namespace = parts.namespace;
     this.revision = parts.revision;
-    this.bytes = parts.bytes;
+    this.memory = parts.at.memory;
+    this.start = parts.at.start;
+    this.end = parts.at.end;
     this.#shape = shape;
     this.#labels = parts.labels;
     this.#fields = parts.fields;
+  }
+
+  get bytes(): Buffer {
+    return this.start === 0 && this.end === this.memory.length
+      ? this.memory
+      : this.memory.subarray(this.start, this.end);
   }
 
   get name(): string {
@@ -56,13 +68,13 @@ export class ObjectEntry implements CacheEntry {
     return index < 0 ? undefined : this.#fields[index];
   }
 
-  /** The same object with other bytes, which carry the resourceVersion `revision`. */
-  withBytes(bytes: Buffer, revision: Revision): ObjectEntry {
+  /** The same object, whose bytes stand at `at` and carry the resourceVersion `revision`. */
+  moved(at: ByteSpan, revision: Revision = this.revision): ObjectEntry {
     return new ObjectEntry(this.#shape, {
       key: this.key,
       namespace: this.namespace,
       revision,
-      bytes,
+      at,
       labels: this.#labels,
       fields: this.#fields,
     });

@@ -183,7 +183,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
 
   #enqueue(event: CacheEvent): void {
     this.#queue.push(event);
-    this.#queuedBytes += event.entry.bytes.length;
+    this.#queuedBytes += event.entry.end - event.entry.start;
     const { watcherBufferEventsMax, watcherQueueBytesMax } = limits;
     if (this.#queue.length > watcherBufferEventsMax || this.#queuedBytes > watcherQueueBytesMax) this.end('slow');
   }
@@ -192,7 +192,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     while (!this.#paused) {
       const event = this.#queue.shift();
       if (!event) return;
-      this.#queuedBytes -= event.entry.bytes.length;
+      this.#queuedBytes -= event.entry.end - event.entry.start;
       if (!this.#sink.event(event)) this.#pause();
     }
   }

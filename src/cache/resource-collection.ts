@@ -4,11 +4,12 @@ import type { Change, Revision, StoreRecord } from '../store/store.ts';
 import type { CachedResource, CacheEntry, Collection, Snapshot, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { ObjectChange } from './change.ts';
 import { CollectionSnapshot } from './collection-snapshot.ts';
-import type { EntryCodec } from './entry-codec.ts';
+import type { EntryCodec, Place } from './entry-codec.ts';
 import { FieldIndex } from './field-index.ts';
 import { History } from './history.ts';
 import type { WatchedCollection } from './object-watcher.ts';
 import { type CollectionState, PastStates } from './past-states.ts';
+import { isNext, SlabSequence, slabBytes } from './slab.ts';
 import { SortedEntries } from './sorted-entries.ts';
 
 /** What the cache gives its collections. */
@@ -55,6 +56,8 @@ export class ResourceCollection implements Collection, WatchedCollection {
   #state: CollectionState | undefined;
   /** The collection is as it is now since this revision. */
   #since: Revision = 0;
+  /** Entries that were put in since their neighbours were last laid side by side. */
+  #scattered = 0;
   /** The batch that the last change was of. */
   #batch: object | undefined;
 
@@ -99,6 +102,7 @@ export class ResourceCollection implements Collection, WatchedCollection {
   /** Puts what was read from the store in place of everything held. */
   install(loaded: LoadedState): void {
     this.#entries = loaded.entries;
+    this.#scattered = 0;
     this.#fillIndex();
     this.#unreadable = loaded.unreadable;
     this.#state = undefined;
@@ -130,6 +134,36 @@ export class ResourceCollection implements Collection, WatchedCollection {
     this.#past.trim(now, this.history.floor);
   }
 
+  /** Whether so many entries stand apart from their neighbours in memory that lists and the allocator feel it. */
+  get scattered(): boolean {
+    return this.#scattered > limits.cacheScatteredMin && this.#scattered > this.#entries.size / 16;
+  }
+
+  /**
+   * Lays the entries of about one slab side by side, from the first after the key `after` on. Returns the last one's key,
+   * to go on from; undefined when there are no more.
+   */
+  compact(after: string | undefined): string | undefined {
+    if (after === undefined) this.#scattered = 0;
+    const stretch: CacheEntry[] = [];
+    let bytes = 0;
+    for (const entry of this.#entries.range({ key: after ?? this.prefix, exclusive: after !== undefined }, undefined)) {
+      stretch.push(entry);
+      bytes += entry.end - entry.start + 1;
+      if (bytes >= slabBytes) break;
+    }
+    if (!stretch.every((entry, index) => index === 0 || isNext(stretch[index - 1] as CacheEntry, entry))) {
+      const slabs = new SlabSequence(bytes);
+      for (const entry of stretch) {
+        const moved = this.codec.move(entry, slabs.place);
+        this.#index?.replace(this.#entries.set(moved), moved);
+      }
+      // States that were kept hold the entries where they were.
+      this.#state = undefined;
+    }
+    return bytes >= slabBytes ? stretch.at(-1)?.key : undefined;
+  }
+
   /** `held`: the entry of the key before the change, where it is at hand. */
   watched(change: Change, held?: CacheEntry): WatchedChange | undefined {
     const location = this.codec.locate(change.key);
@@ -143,9 +177,9 @@ export class ResourceCollection implements Collection, WatchedCollection {
   }
 
   /** Undefined for a record that is unreadable. */
-  tryDecode(record: StoreRecord): CacheEntry | undefined {
+  tryDecode(record: StoreRecord, place?: Place): CacheEntry | undefined {
     try {
-      return this.codec.decode(record);
+      return this.codec.decode(record, place);
     } catch {
       // What is wrong with it is logged when it becomes a part of the state; a reader of the key is told.
       return undefined;
@@ -174,6 +208,7 @@ export class ResourceCollection implements Collection, WatchedCollection {
     }
     const entry = watched?.entry;
     const replaced = entry ? this.#entries.set(entry) : this.#entries.delete(key);
+    if (entry) this.#scattered++;
     this.#index?.replace(replaced, entry);
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
@@ -63,6 +64,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   /** Counts how often everything was read anew. */
   #generation = 0;
   #sweep: Closable | undefined;
+  #compacting = false;
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
@@ -332,7 +334,25 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   #armSweep(): void {
     this.#sweep = this.#clock.after(limits.cacheSweepMs, () => {
       for (const collection of this.#collections.values()) collection.trim(this.#clock.monotonic());
+      if (!this.#compacting) void this.#compact();
       this.#armSweep();
     });
+  }
+
+  /** Lays the entries of collections that were much written side by side again, in slices of time. */
+  async #compact(): Promise<void> {
+    this.#compacting = true;
+    for (const collection of this.#collections.values()) if (collection.scattered) await this.#compactOne(collection);
+    this.#compacting = false;
+  }
+
+  async #compactOne(collection: ResourceCollection): Promise<void> {
+    let sliceEnd = this.#clock.monotonic() + limits.cacheCompactSliceMs;
+    for (let after = collection.compact(undefined); after !== undefined; after = collection.compact(after)) {
+      if (this.#clock.monotonic() < sliceEnd) continue;
+      await turn();
+      if (this.#abort.signal.aborted) return;
+      sliceEnd = this.#clock.monotonic() + limits.cacheCompactSliceMs;
+    }
   }
 }

@@ -20,14 +20,14 @@ export function insertResourceVersion(
   return result;
 }
 
+const versionField = (revision: number): string => `"resourceVersion":"${revision}",`;
+
 /** How many bytes `insertResourceVersion` adds. */
 export const versionBytes = (revision: number): number => versionField(revision).length;
-
-const versionField = (revision: number): string => `"resourceVersion":"${revision}",`;
 
 /** Bytes that `insertResourceVersion` made with the revision `from`, with `to` in its place. A copy. */
 export function replaceResourceVersion(bytes: Buffer, from: number, to: number): Buffer {
   const at = bytes.indexOf(marker) + marker.length;
-  const before = versionField(from);
-  return insertResourceVersion(Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + before.length)]), to);
+  const rest = bytes.subarray(at + versionBytes(from));
+  return insertResourceVersion(Buffer.concat([bytes.subarray(0, at), rest]), to);
 }

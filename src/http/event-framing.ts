@@ -1,5 +1,6 @@
+import type { ByteSpan } from '../base/byte-span.ts';
 import { watchFrame } from '../codec/protobuf/watch-frame.ts';
-import { type Chunk, gatherList, gatherPieces, type ItemBytes } from './gather.ts';
+import { type Chunk, gatherList, gatherPieces } from './gather.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
@@ -8,7 +9,7 @@ export interface EventFraming {
   /** An event, around its object as the framing's format has it. */
   frame(type: EventType, object: Uint8Array): Buffer;
   /** ADDED events of many objects. */
-  added(objects: Iterable<ItemBytes>): Generator<Chunk, void>;
+  added(objects: Iterable<ByteSpan>): Generator<Chunk, void>;
 }
 
 const prefixOf = (type: EventType): Buffer => Buffer.from(`{"type":"${type}","object":`);
@@ -40,5 +41,8 @@ export const jsonLines: EventFraming = {
 /** A protobuf message for each event, each with its length in front; objects are in their envelopes. */
 export const protobufFrames: EventFraming = {
   frame: watchFrame,
-  added: (objects) => gatherPieces(Iterator.from(objects).map(({ bytes }) => watchFrame('ADDED', bytes))),
+  added: (objects) =>
+    gatherPieces(
+      Iterator.from(objects).map(({ memory, start, end }) => watchFrame('ADDED', memory.subarray(start, end))),
+    ),
 };

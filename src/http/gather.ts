@@ -1,9 +1,5 @@
+import { type ByteSpan, spanOf } from '../base/byte-span.ts';
 import { limits } from '../base/limits.ts';
-
-/** Bytes that stand for one item: an entry of the cache, or what was made of it. */
-export interface ItemBytes {
-  readonly bytes: Uint8Array;
-}
 
 /** What stands around and between items. */
 export interface Framing {
@@ -22,50 +18,87 @@ export interface Chunk {
 /** So large that the cost of a write, some 10 microseconds over TLS and HTTP/2, disappears beside the cost of its bytes. */
 const chunkBytes = 256 * 1024;
 
-/** From here on an item goes out as it is instead of being copied. */
-const largeItemBytes = chunkBytes / 2;
+/** From here on bytes go out from where they are instead of being copied. */
+const longRunBytes = 32 * 1024;
 
 /**
- * The bytes of a list, in chunks. Many small buffers are copied into one: that is cheaper than giving each to the socket
- * (items of 1 KiB, 10 MB: 6.1 ms against 6.8; one prebuilt buffer of that length takes 5.0).
+ * The bytes of a list, in chunks. Items that stand side by side in memory with the separator between them are one run. Long
+ * runs go out from where they are. Short ones are copied together: that is cheaper than giving each to the socket (items of
+ * 1 KiB, 10 MB: 6.1 ms against 6.8; one prebuilt buffer of that length takes 5.0).
  */
-export function* gatherList(framing: Framing, items: Iterable<ItemBytes>): Generator<Chunk, void> {
+export function* gatherList(framing: Framing, items: Iterable<ByteSpan>): Generator<Chunk, void> {
   const separator = Buffer.from(framing.separator);
-  let filling = new Filling();
-  filling.put(Buffer.from(framing.head));
-  let between = 0;
-  for (const { bytes } of items) {
-    if (!filling.fits(between + bytes.length)) {
-      if (!filling.empty) {
-        yield filling;
-        filling = new Filling();
-      }
-      if (bytes.length >= largeItemBytes) {
-        if (between > 0) yield { bytes: separator };
-        yield { bytes };
-        between = separator.length;
-        continue;
-      }
+  const joint = separator.length === 1 ? separator[0] : undefined;
+  const gathered = new Gathering(Buffer.from(framing.head));
+  let memory: Buffer = separator;
+  let start = 0;
+  let end = 0;
+  let separated = true;
+  const putRun = (): void => {
+    // The joint before the run, where there is one, saves a write of one byte.
+    if (!separated && joint !== undefined && memory[start - 1] === joint) start--;
+    else if (!separated) gathered.put(separator, 0, separator.length);
+    gathered.put(memory, start, end);
+    separated = false;
+  };
+  let any = false;
+  for (const item of items) {
+    if (item.memory === memory && item.start === end + 1 && memory[end] === joint && item.end - start <= chunkBytes) {
+      end = item.end;
+      continue;
     }
-    if (between > 0) filling.put(separator);
-    filling.put(bytes);
-    between = separator.length;
+    if (any) putRun();
+    any = true;
+    ({ memory, start, end } = item);
+    for (let chunk = gathered.next(); chunk; chunk = gathered.next()) yield chunk;
   }
+  if (any) putRun();
   const tail = Buffer.from(framing.tail);
-  if (!filling.fits(tail.length)) {
-    yield filling;
-    filling = new Filling();
-  }
-  filling.put(tail);
-  if (!filling.empty) yield filling;
+  gathered.put(tail, 0, tail.length);
+  gathered.finish();
+  for (let chunk = gathered.next(); chunk; chunk = gathered.next()) yield chunk;
 }
 
 /** The same for pieces that need nothing between them. */
 export const gatherPieces = (pieces: Iterable<Uint8Array | string>): Generator<Chunk, void> =>
-  gatherList({ head: '', separator: '', tail: '' }, itemsOf(pieces));
+  gatherList({ head: '', separator: '', tail: '' }, spansOf(pieces));
 
-function* itemsOf(pieces: Iterable<Uint8Array | string>): Generator<ItemBytes, void> {
-  for (const piece of pieces) yield { bytes: typeof piece === 'string' ? Buffer.from(piece) : piece };
+function* spansOf(pieces: Iterable<Uint8Array | string>): Generator<ByteSpan, void> {
+  for (const piece of pieces) yield spanOf(typeof piece === 'string' ? Buffer.from(piece) : piece);
+}
+
+/** Puts bytes together to chunks. */
+class Gathering {
+  readonly #ready: Chunk[] = [];
+  #filling: Filling | undefined;
+
+  constructor(head: Uint8Array) {
+    this.put(head, 0, head.length);
+  }
+
+  put(memory: Uint8Array, start: number, end: number): void {
+    const bytes = end - start;
+    if (bytes === 0) return;
+    if (bytes >= longRunBytes) {
+      this.finish();
+      this.#ready.push({ bytes: memory.subarray(start, end) });
+      return;
+    }
+    if (this.#filling && !this.#filling.fits(bytes)) this.finish();
+    this.#filling ??= new Filling();
+    this.#filling.put(bytes === memory.length ? memory : memory.subarray(start, end));
+  }
+
+  /** Nothing more is put to the chunk that is being filled. */
+  finish(): void {
+    if (this.#filling) this.#ready.push(this.#filling);
+    this.#filling = undefined;
+  }
+
+  /** A chunk that is complete. */
+  next(): Chunk | undefined {
+    return this.#ready.length === 0 ? undefined : this.#ready.shift();
+  }
 }
 
 /**
@@ -78,10 +111,6 @@ const free: Buffer[] = [];
 class Filling implements Chunk {
   readonly #buffer = free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
   #used = 0;
-
-  get empty(): boolean {
-    return this.#used === 0;
-  }
 
   fits(bytes: number): boolean {
     return this.#used + bytes <= chunkBytes;

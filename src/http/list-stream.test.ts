@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { request as requestHttps } from 'node:https';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { type ByteSpan, spanOf } from '../base/byte-span.ts';
+import { SlabSequence } from '../cache/slab.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Exchange } from './exchange.ts';
 import { gatherList } from './gather.ts';
@@ -19,9 +22,9 @@ after(() => started[Symbol.asyncDispose]());
 const head = '{"items":[';
 const tail = ']}';
 const options = { status: 200, contentType: 'application/json', compress: true };
-const item = (text: string) => ({ bytes: Buffer.from(JSON.stringify(text)) });
-const joined = (items: readonly { readonly bytes: Buffer }[]) =>
-  `${head}${items.map(({ bytes }) => bytes).join(',')}${tail}`;
+const item = (text: string): ByteSpan => spanOf(Buffer.from(JSON.stringify(text)));
+const joined = (items: readonly ByteSpan[]) =>
+  `${head}${items.map(({ memory, start, end }) => memory.subarray(start, end)).join(',')}${tail}`;
 
 /** Sizes around the borders of chunks, and of items that are not copied. */
 const shapes: Readonly<Record<string, readonly number[]>> = {
@@ -80,6 +83,47 @@ describe('a list', () => {
     session.destroy();
   });
 
+  it('of items side by side in memory is gathered as it would be joined, and long runs are not copied', () => {
+    const sizes = fc.oneof(
+      { weight: 20, arbitrary: fc.integer({ min: 1, max: 3_000 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 1, max: 300_000 }) },
+    );
+    const places = fc.constantFrom('slab', 'slab', 'slab', 'slab', 'slab', 'slab', 'slab', 'slab', 'alone', 'skipped');
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(sizes, places), { maxLength: 400 }),
+        fc.constantFrom(',', ', '),
+        (rows, separator) => {
+          const slabs = new SlabSequence(rows.reduce((sum, [size]) => sum + size + 1, 0));
+          const items = rows.flatMap(([size, where], index): ByteSpan[] => {
+            const span = where === 'alone' ? spanOf(Buffer.alloc(size)) : slabs.place(size);
+            span.memory.fill(97 + (index % 26), span.start, span.end);
+            return where === 'skipped' ? [] : [span];
+          });
+          const memories = new Set(items.map(({ memory }) => memory.buffer));
+          let copied = 0;
+          const parts: Buffer[] = [];
+          for (const { bytes, sent } of gatherList({ head, separator, tail }, items)) {
+            assert.ok(bytes.length > 0);
+            if (!memories.has(bytes.buffer as ArrayBuffer)) copied += bytes.length;
+            parts.push(Buffer.from(bytes));
+            sent?.();
+          }
+          const texts = items.map(({ memory, start, end }) => memory.subarray(start, end));
+          assert.ok(Buffer.concat(parts).toString() === `${head}${texts.join(separator)}${tail}`);
+          if (separator === ',' && rows.length > 50 && rows.every(([, where]) => where === 'slab')) {
+            assert.ok(copied < 64 * 1024, `${copied} bytes were copied`);
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+    const slabs = new SlabSequence(1_000 * 1_001);
+    const items = Array.from({ length: 1_000 }, () => slabs.place(1_000));
+    const chunks = [...gatherList({ head, separator: ',', tail }, items)];
+    assert.ok(chunks.filter(({ sent }) => sent).length <= 3, 'head and tail are all that is copied');
+  });
+
   it('is not made for HEAD', async () => {
     let taken = 0;
     function* counted() {
@@ -113,7 +157,7 @@ describe('a list', () => {
           for (;;) {
             taken += 1;
             // Not compressible, so that gzip cannot swallow it all.
-            yield { bytes: Buffer.from(Array.from({ length: 200 }, () => Math.random().toString(36)).join('')) };
+            yield spanOf(Buffer.from(Array.from({ length: 200 }, () => Math.random().toString(36)).join('')));
           }
         } finally {
           returned = true;

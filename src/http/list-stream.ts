@@ -1,6 +1,7 @@
 import { createGzip } from 'node:zlib';
+import type { ByteSpan } from '../base/byte-span.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
-import { type Chunk, gatherList, gatherPieces, type ItemBytes } from './gather.ts';
+import { type Chunk, gatherList, gatherPieces } from './gather.ts';
 import { gzipLevel } from './gzip.ts';
 import { type Answer, answerHeaders, gzipHeaders, sendBytes, wantsGzip } from './respond.ts';
 import { ResponseWriter } from './response-writer.ts';
@@ -8,7 +9,7 @@ import { ResponseWriter } from './response-writer.ts';
 /** A collection as JSON text: what comes before the first item, the items, what comes after the last. */
 export interface ListBody {
   readonly head: string;
-  readonly items: Iterable<ItemBytes>;
+  readonly items: Iterable<ByteSpan>;
   readonly tail: string;
 }
 

@@ -1,3 +1,4 @@
+import { type ByteSpan, spanOf } from '../base/byte-span.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
@@ -7,7 +8,6 @@ import { expired, internalError, type Status, StatusError } from '../meta/status
 import type { Revision } from '../store/store.ts';
 import type { EventFraming } from './event-framing.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
-import type { ItemBytes } from './gather.ts';
 
 /** What a watch shows (spec sections 4.4 and 6). */
 export interface WatchSource {
@@ -157,10 +157,10 @@ class WatchStream implements WatchSink {
     }
   }
 
-  *#objects(first: CacheEntry, rest: Iterator<CacheEntry>): Generator<ItemBytes, void> {
+  *#objects(first: CacheEntry, rest: Iterator<CacheEntry>): Generator<ByteSpan, void> {
     try {
       for (let next: IteratorResult<CacheEntry> = { value: first }; !next.done; next = rest.next()) {
-        yield { bytes: this.#object(next.value) };
+        yield spanOf(this.#object(next.value));
       }
     } finally {
       rest.return?.();

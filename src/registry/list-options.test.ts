@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { spanOf } from '../base/byte-span.ts';
 import { limits } from '../base/limits.ts';
 import type { CacheEntry } from '../cache/cache.ts';
 import { orch } from '../dialect/orch.ts';
@@ -204,6 +205,7 @@ describe('a selection', () => {
     name,
     revision: 1,
     bytes: Buffer.alloc(0),
+    ...spanOf(Buffer.alloc(0)),
     label: (key) => labels[key],
     field: (path) => (path === 'status.phase' ? phase : undefined),
   });

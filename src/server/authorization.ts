@@ -23,7 +23,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import type { ResourceRegistry } from '../registry/resource-registry.ts';
 import type { Revision } from '../store/store.ts';
 import type { AuthorizationConfig } from './config.ts';
-import { followObjects } from './object-feed.ts';
+import { followManyObjects } from './object-feed.ts';
 import { openRbac } from './rbac.ts';
 import { openWebhook } from './webhooks.ts';
 
@@ -82,16 +82,19 @@ async function named<T>(what: string, opening: Promise<T>): Promise<T> {
   }
 }
 
-function openNodeAuthorizer({ dialect, resources, logger, held }: AuthorizationParts): NodeAuthorizer {
+/** Pods are many and agents of nodes come after the start: they wait for the graph, and nobody else does. */
+function openNodeAuthorizer({ dialect, resources, clock, logger, held }: AuthorizationParts): NodeAuthorizer {
   const graph = new NodeGraph(dialect);
+  const told: Promise<void>[] = [];
   for (const { group, resource } of graphSources(dialect)) {
     const served = [...resources.all()].find(({ name }) => name.group === group && name.resource === resource);
     if (!served) continue;
     const put = (object: ApiObject): void => graph.put(resource, object);
     const remove = (namespace: string, name: string): void => graph.remove(resource, namespace, name);
-    held.add(followObjects(served, { put, remove }, logger));
+    const following = held.add(followManyObjects(served, { put, remove }, { clock, logger }));
+    told.push(following.told);
   }
-  return new NodeAuthorizer(graph, dialect);
+  return new NodeAuthorizer(graph, dialect, Promise.all(told));
 }
 
 function chainPartsOf(parts: AuthorizationParts, index: RbacIndex, types: ReadonlySet<AuthorizerType>): ChainParts {

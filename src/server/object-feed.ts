@@ -1,4 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
 import { parseStored } from '../codec/json.ts';
@@ -29,27 +32,65 @@ export interface ObjectFollowing extends Closable {
  * nobody can read grants nothing, and must not keep the follower from what comes after it.
  */
 export function followObjects(served: ServedResource, follower: ObjectFollower, logger: Logger): ObjectFollowing {
-  return new ObjectFeed(served, follower, logger);
+  const feed = new ObjectFeed(served, follower, logger);
+  feed.start();
+  return feed;
+}
+
+/**
+ * The same for resources with very many objects: those that are there are told in slices of time, after this returns. `told`
+ * resolves when all were; it never rejects.
+ */
+export function followManyObjects(
+  served: ServedResource,
+  follower: ObjectFollower,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): ObjectFollowing & { readonly told: Promise<void> } {
+  const feed = new ObjectFeed(served, follower, logger, clock);
+  return Object.assign(feed, { told: feed.startInSlices() });
 }
 
 class ObjectFeed implements ObjectFollowing, WatchSink {
   readonly #served: ServedResource;
   readonly #follower: ObjectFollower;
   readonly #logger: Logger;
+  /** Present where the follower is told in slices. */
+  readonly #clock: Clock | undefined;
   /** What the follower was told of, by key. */
   #known = new Map<string, CacheEntry>();
   #watcher: Watcher | undefined;
   #closed = false;
 
-  constructor(served: ServedResource, follower: ObjectFollower, logger: Logger) {
+  constructor(served: ServedResource, follower: ObjectFollower, logger: Logger, clock?: Clock) {
     this.#served = served;
     this.#follower = follower;
     this.#logger = logger;
-    this.#start();
+    this.#clock = clock;
   }
 
-  /** From the collection as it is now: what has gone meanwhile is removed, what has changed is put. */
-  #start(): void {
+  start(): void {
+    for (const _ of this.#bringInStep());
+  }
+
+  async startInSlices(): Promise<void> {
+    let sliceEnd = this.#monotonic() + limits.objectFeedSliceMs;
+    for (const _ of this.#bringInStep()) {
+      if (this.#monotonic() < sliceEnd) continue;
+      await turn();
+      if (this.#closed) return;
+      sliceEnd = this.#monotonic() + limits.objectFeedSliceMs;
+    }
+  }
+
+  #monotonic(): number {
+    return this.#clock?.monotonic() ?? 0;
+  }
+
+  /**
+   * From the collection as it is now: what has gone meanwhile is removed, what has changed is put, and then what changes is
+   * followed. One step for each object.
+   */
+  *#bringInStep(): Generator<void, void> {
     const { collection } = this.#served;
     const snapshot = collection.snapshot();
     const before = this.#known;
@@ -59,6 +100,7 @@ class ObjectFeed implements ObjectFollowing, WatchSink {
       before.delete(entry.key);
       this.#known.set(entry.key, entry);
       if (known?.revision !== entry.revision) this.#put(entry);
+      yield;
     }
     for (const { namespace, name } of before.values()) this.#follower.remove(namespace, name);
     this.#watcher = collection.watch({ after: snapshot.revision }, this);
@@ -94,7 +136,9 @@ class ObjectFeed implements ObjectFollowing, WatchSink {
     if (reason === 'closed') return;
     // Not in the middle of what ended the watch.
     queueMicrotask(() => {
-      if (!this.#closed) this.#start();
+      if (this.#closed) return;
+      if (this.#clock) void this.startInSlices();
+      else this.start();
     });
   }
 

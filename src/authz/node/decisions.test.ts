@@ -148,8 +148,8 @@ function read(text: string): Attributes {
 function check(table: string): void {
   for (const line of table.trim().split('\n')) {
     const [, question = '', marks = ''] = /^(.*)\s([Y.]{3})$/.exec(line.trim()) ?? [];
-    test(question.trim(), () => {
-      const decisions = users.map((user) => authorizer.authorize(read(question), user));
+    test(question.trim(), async () => {
+      const decisions = await Promise.all(users.map((user) => authorizer.authorize(read(question), user)));
       const found = decisions.map(({ verdict }) => (verdict === 'allow' ? 'Y' : '.')).join('');
       assert.equal(found, `${marks}....`);
       for (const { verdict } of decisions) assert.notEqual(verdict, 'deny');
@@ -510,9 +510,9 @@ describe('names of the other dialect', () => {
     ['get csinodes@storage.k8s.io - n1', 'allow'],
     ['create certificatesigningrequests@certificates.k8s.io - -', 'allow'],
   ] as const) {
-    test(question, () => {
+    test(question, async () => {
       const user = makeUser('system:node:n1', nodes);
-      assert.equal(other.authorize(read(question), user).verdict, expected);
+      assert.equal((await other.authorize(read(question), user)).verdict, expected);
     });
   }
 });
@@ -531,4 +531,22 @@ test('what a node may do cannot be listed', () => {
     incomplete: false,
     errors: [],
   });
+});
+
+test('agents of nodes wait for the graph, and nobody else does', async () => {
+  const filled = Promise.withResolvers<void>();
+  const graph = new NodeGraph(kubernetes);
+  const waiting = new NodeAuthorizer(graph, kubernetes, filled.promise);
+  const node = makeUser('system:node:n1', nodes);
+  const question = read('get secrets ns own');
+  const early = waiting.authorize(question, node);
+  assert.ok(early instanceof Promise);
+  assert.ok(!(waiting.authorize(question, makeUser('jane', [])) instanceof Promise));
+  const pod = { spec: { nodeName: 'n1', volumes: [{ name: 'v', secret: { secretName: 'own' } }] } };
+  graph.put('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'ns' }, ...pod });
+  filled.resolve();
+  assert.equal((await early).verdict, 'allow');
+  const late = waiting.authorize(question, node);
+  assert.ok(!(late instanceof Promise));
+  assert.equal(late.verdict, 'allow');
 });

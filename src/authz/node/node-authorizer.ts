@@ -31,21 +31,31 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
   readonly #graph: NodeGraph;
   readonly #rules: ReadonlyMap<string, Rule>;
   readonly #role: CompiledRole;
+  /** Until the graph is complete. */
+  #filling: Promise<void> | undefined;
 
-  constructor(graph: NodeGraph, dialect: Dialect) {
+  /** `filled` resolves when the graph is complete; decisions that come before wait for it. */
+  constructor(graph: NodeGraph, dialect: Dialect, filled?: Promise<unknown>) {
     this.#graph = graph;
+    this.#filling = filled?.then(() => {
+      this.#filling = undefined;
+    });
     this.#rules = this.#rulesOf(dialect);
     this.#role = compileRole(nodeRules(dialect));
   }
 
-  authorize(attributes: Attributes, user: UserInfo): Decision {
+  authorize(attributes: Attributes, user: UserInfo): Decision | Promise<Decision> {
     const node = nodeNameOf(user);
     if (node === undefined) return unsaid;
     if (node === '') return noOpinion(`unknown node for user ${JSON.stringify(user.username)}`);
     // The role of nodes has no paths.
     if (attributes.type === 'path') return unsaid;
-    const rule = this.#rules.get(ruleKey(attributes.group, attributes.resource));
-    return rule ? rule(attributes, node) : this.#byRole(attributes);
+    return this.#filling ? this.#filling.then(() => this.#decide(attributes, node)) : this.#decide(attributes, node);
+  }
+
+  #decide(question: ResourceAttributes, node: string): Decision {
+    const rule = this.#rules.get(ruleKey(question.group, question.resource));
+    return rule ? rule(question, node) : this.#byRole(question);
   }
 
   /** What nodes may do follows from the pods on them: it cannot be listed. */

@@ -1,3 +1,4 @@
+import { spanOf } from '../../base/byte-span.ts';
 import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Pulse } from '../../base/pulse.ts';
@@ -22,6 +23,7 @@ export const plainCodec: EntryCodec = {
   locate: (key) => ({ namespace: '', name: key.slice(prefix.length) }),
   decode: ({ key, value, revision }) => plainEntry(key, revision, Buffer.from(value)),
   restamp: (entry, revision) => plainEntry(entry.key, revision, entry.bytes),
+  move: (entry) => entry,
 };
 
 const plainEntry = (key: string, revision: Revision, bytes: Buffer): CacheEntry => ({
@@ -30,6 +32,7 @@ const plainEntry = (key: string, revision: Revision, bytes: Buffer): CacheEntry 
   name: key.slice(prefix.length),
   revision,
   bytes,
+  ...spanOf(bytes),
   label: () => undefined,
   field: () => undefined,
 });

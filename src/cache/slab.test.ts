@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limits } from '../base/limits.ts';
+import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import type { CacheEntry, Collection } from './cache.ts';
+import { isNext, SlabSequence, slabBytes } from './slab.ts';
+import { configMap, configMaps, keyOf, openCache, until } from './testing/fixtures.ts';
+
+test('objects that fit stand side by side; a longer one has a slab of its own', () => {
+  const sizes = [10, 20, slabBytes / 2, slabBytes, 5, 3 * slabBytes, 7, 9];
+  const slabs = new SlabSequence(sizes.reduce((sum, size) => sum + size + 1, 0));
+  const spans = sizes.map((size) => slabs.place(size));
+  for (const [index, { memory, start, end }] of spans.entries()) {
+    assert.equal(end - start, sizes[index]);
+    assert.ok(end <= memory.length);
+  }
+  const joined = spans.map((span, index) => index > 0 && isNext(spans[index - 1] ?? span, span));
+  assert.deepEqual(joined, [false, true, true, false, false, false, false, true]);
+});
+
+const list = (collection: Collection): readonly CacheEntry[] => [...collection.snapshot().entries(configMaps.prefix)];
+const breaks = (entries: readonly CacheEntry[]): number =>
+  entries.filter((entry, index) => index > 0 && !isNext(entries[index - 1] as CacheEntry, entry)).length;
+const texts = (entries: readonly CacheEntry[]): readonly string[] => entries.map(({ bytes }) => bytes.toString());
+
+test('what was loaded stands side by side; what was written does again after a sweep, and nothing else changes', async (context) => {
+  const store = openMemoryStore();
+  const count = limits.cacheScatteredMin + 50;
+  const name = (index: number) => `m${String(index).padStart(4, '0')}`;
+  const revisions = await Promise.all(
+    Array.from({ length: count }, (_, index) => store.create(keyOf(name(index)), configMap(name(index)))),
+  );
+  const { cache, clock, configMaps: collection } = await openCache(context, { store });
+  assert.equal(breaks(list(collection)), 0);
+  for (const [index, { revision }] of revisions.entries()) {
+    const app = index % 3 === 0 ? 'web' : 'db';
+    await store.update(keyOf(name(index)), configMap(name(index), { labels: { app } }), revision);
+  }
+  await cache.fresh();
+  const before = collection.snapshot();
+  const shown = texts(list(collection));
+  assert.ok(breaks(list(collection)) > 100);
+  clock.advance(limits.cacheSweepMs);
+  await until(() => breaks(list(collection)) === 0);
+  assert.deepEqual(texts(list(collection)), shown);
+  assert.deepEqual(texts([...before.entries(configMaps.prefix)]), shown);
+  const web = [...(collection.snapshot().entriesWith({ label: 'app', value: 'web' }, configMaps.prefix) ?? [])];
+  assert.deepEqual(
+    web,
+    list(collection).filter((entry) => entry.label('app') === 'web'),
+  );
+  // Writes go on, and those who look find them.
+  const { revision } = await store.create(keyOf('z'), configMap('z'));
+  await cache.fresh();
+  assert.equal(list(collection).at(-1)?.revision, revision);
+});
