@@ -7,6 +7,7 @@ import type { Attributes } from '../authorizer.ts';
 import { makeUser, readQuestion } from '../rbac/rbac-objects.ts';
 import { graphOf, makeNodeNamed, makePod, makeVolume } from './graph-fixture.ts';
 import { NodeAuthorizer } from './node-authorizer.ts';
+import { NodeGraph } from './node-graph.ts';
 
 const everything = makePod('ns/all', {
   node: 'n1',
@@ -541,7 +542,7 @@ test('agents of nodes wait for the graph, and nobody else does', async () => {
   const question = read('get secrets ns own');
   const early = waiting.authorize(question, node);
   assert.ok(early instanceof Promise);
-  assert.ok(!(waiting.authorize(question, makeUser('jane', [])) instanceof Promise));
+  assert.ok(!(waiting.authorize(question, makeUser('jane')) instanceof Promise));
   const pod = { spec: { nodeName: 'n1', volumes: [{ name: 'v', secret: { secretName: 'own' } }] } };
   graph.put('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'ns' }, ...pod });
   filled.resolve();
