@@ -1,6 +1,6 @@
 import { StatusError } from '../meta/status-error.ts';
 import type { Decision } from '../request/access.ts';
-import type { Attributes } from '../request/attributes.ts';
+import type { Attributes, ResourceAttributes } from '../request/attributes.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
 export type { Decision } from '../request/access.ts';
@@ -28,7 +28,10 @@ export function forbiddenMessage(attributes: Attributes, user: UserInfo): string
 export function forbidden(attributes: Attributes, user: UserInfo, reason = ''): StatusError {
   const why = forbiddenMessage(attributes, user) + (reason === '' ? '' : `: ${reason}`);
   if (attributes.type === 'path') return new StatusError('Forbidden', `forbidden: ${why}`, { details: {} });
-  const { resource, group, name } = attributes;
+  return refused(attributes, why);
+}
+
+function refused({ resource, group, name }: ResourceAttributes, why: string): StatusError {
   const what = group === '' ? resource : `${resource}.${group}`;
   return new StatusError('Forbidden', `${what}${name === '' ? '' : ` ${quote(name)}`} is forbidden: ${why}`, {
     details: { ...(name !== '' && { name }), ...(group !== '' && { group }), kind: resource },
@@ -44,6 +47,23 @@ export function requirePermission(
   const decision = authorizer.authorize(attributes, user);
   const require = ({ verdict, reason }: Decision): void => {
     if (verdict !== 'allow') throw forbidden(attributes, user, reason);
+  };
+  return decision instanceof Promise ? decision.then(require) : require(decision);
+}
+
+/** What an object is deleted with that cannot be read (KEP-3926), beside the verb `delete`. */
+const unsafeDeleteVerb = 'unsafe-delete-ignore-read-errors';
+
+/** Throws the refusal, in the published words, where the user may not remove objects that cannot be read. */
+export function requireUnsafeDelete(
+  authorizer: Authorizer,
+  attributes: ResourceAttributes,
+  user: UserInfo,
+): void | Promise<void> {
+  const asked = { ...attributes, verb: unsafeDeleteVerb };
+  const decision = authorizer.authorize(asked, user);
+  const require = ({ verdict, reason }: Decision): void => {
+    if (verdict !== 'allow') throw refused(asked, `not permitted to do ${quote(unsafeDeleteVerb)}, reason: ${reason}`);
   };
   return decision instanceof Promise ? decision.then(require) : require(decision);
 }

@@ -38,6 +38,8 @@ export interface Strategy {
   /** Puts back what this endpoint may not change. The status of kinds with a `status` subresource is put back before. */
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /** What no update may do, whichever door it comes through: the object itself, a view of it, or an action on it. */
+  readonly validateEveryUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
   /** Texts for `Warning` headers. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => readonly string[];
   /**

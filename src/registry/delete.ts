@@ -16,6 +16,7 @@ import type { RegistryParts, VerbRequest } from './verb.ts';
 export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
   const { served, info } = request;
   const options = parseDeleteOptions(request, parts);
+  if (options.ignoreReadErrors) await parts.requireUnsafeDelete(info, request.user);
   if (options.ignoreReadErrors && (await removeUnreadable(parts, request))) {
     return { type: 'status', status: 200, body: removedStatus(served, { name: info.name }) };
   }

@@ -247,6 +247,7 @@ export class ObjectWriter {
       ...validateObjectMetaUpdate(object, old),
       ...validate(kind.schema, object),
       ...validateUpdate(kind.schema, object, old),
+      ...(kind.strategy.validateEveryUpdate?.(object, old, strategyContext) ?? []),
       ...(view.validateUpdate?.(object, old, strategyContext) ?? []),
     ]);
     for (const warning of kind.strategy.warnings?.(object, old) ?? []) context.warn(warning);

@@ -26,6 +26,7 @@ interface FixtureOptions {
   readonly clock?: Clock;
   readonly admission?: Admission;
   readonly requireCreate?: RegistryParts['requireCreate'];
+  readonly requireUnsafeDelete?: RegistryParts['requireUnsafeDelete'];
   readonly unsafeDeletion?: boolean;
   /** Served beside those that are built in. */
   readonly kinds?: readonly Kind[];
@@ -46,7 +47,7 @@ export class RegistryFixture implements AsyncDisposable {
     store: Store,
     clock: Clock,
     admission: Admission,
-    options: Pick<FixtureOptions, 'unsafeDeletion' | 'requireCreate' | 'kinds'>,
+    options: Pick<FixtureOptions, 'unsafeDeletion' | 'requireCreate' | 'requireUnsafeDelete' | 'kinds'>,
   ) {
     this.store = store;
     const all = [...kinds(orch), ...(options.kinds ?? [])];
@@ -63,6 +64,7 @@ export class RegistryFixture implements AsyncDisposable {
       cache: this.cache,
       admission,
       requireCreate: options.requireCreate ?? (() => {}),
+      requireUnsafeDelete: options.requireUnsafeDelete ?? (() => {}),
       unsafeDeletion: options.unsafeDeletion ?? false,
       dialect: orch,
       clock,

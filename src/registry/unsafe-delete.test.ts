@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { StatusError } from '../meta/status-error.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 
@@ -58,6 +59,29 @@ for (const [name, value] of [
     );
   });
 }
+
+test('who may not ignore read errors removes nothing, readable or not, and is not asked without the option', async () => {
+  const asked: string[] = [];
+  await using fixture = await RegistryFixture.open({
+    store: await damaged(),
+    unsafeDeletion: true,
+    requireUnsafeDelete: ({ resource, namespace, name }) => {
+      asked.push(`${resource} ${namespace} ${name}`);
+      throw new StatusError('Forbidden', 'no');
+    },
+  });
+  await fixture.call('POST', path, { metadata: { name: 'good' } });
+  for (const name of ['bad', 'good']) {
+    assert.equal((await fixture.refusal('DELETE', `${path}/${name}`, option)).code, 403);
+    assert.equal((await fixture.refusal('DELETE', `${path}/${name}?${Object.keys(option)}=true`)).code, 403);
+  }
+  assert.ok(await fixture.store.get('/core/configmaps/n/bad'));
+  await fixture.call('DELETE', `${path}/good`, { ignoreStoreReadErrorWithClusterBreakingPotential: false });
+  assert.deepEqual(
+    asked,
+    ['bad', 'bad', 'good', 'good'].map((name) => `configmaps n ${name}`),
+  );
+});
 
 test('the option is refused for a collection', async () => {
   await using fixture = await RegistryFixture.open({ unsafeDeletion: true });

@@ -19,6 +19,8 @@ export interface RegistryParts {
   readonly admission: Admission;
   /** Refuses, by throwing, a request that would create the object of its path but may not. */
   readonly requireCreate: (info: ResourceRequest, user: UserInfo) => Promise<void> | void;
+  /** Refuses, by throwing, a deletion that ignores that its object cannot be read, where the user may not do so. */
+  readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo) => Promise<void> | void;
   /** Gate `AllowUnsafeMalformedObjectDeletion`. */
   readonly unsafeDeletion: boolean;
   readonly dialect: Dialect;

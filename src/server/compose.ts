@@ -1,4 +1,4 @@
-import { requirePermission } from '../authz/authorizer.ts';
+import { requirePermission, requireUnsafeDelete } from '../authz/authorizer.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { type Closable, ClosableStack } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
@@ -203,6 +203,7 @@ function openRegistry({ config, store, cache, resources, clock, authorization }:
     cache,
     admission,
     requireCreate,
+    requireUnsafeDelete: (info, user) => requireUnsafeDelete(authorizer, info, user),
     unsafeDeletion: features.AllowUnsafeMalformedObjectDeletion,
     dialect,
     clock,

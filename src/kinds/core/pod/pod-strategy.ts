@@ -3,6 +3,7 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import { isDnsLabel } from '../../../schema/formats.ts';
 import type { Strategy } from '../../kind.ts';
 import type { Affinity } from './affinity.ts';
+import { validateMirrorUpdate } from './mirror-pod.ts';
 import { setCondition } from './pod-conditions.ts';
 import { defaultPod } from './pod-defaults.ts';
 import { asPod } from './pod-schema.ts';
@@ -18,6 +19,7 @@ export const podStrategy: Strategy = {
     object['status'] = old['status'];
   },
   validateUpdate: (object, old, { dialect }) => validatePodUpdate(object, old, dialect),
+  validateEveryUpdate: (object, old, { dialect }) => validateMirrorUpdate(object, old, dialect),
   warnings: (object, old) => (old ? [] : warningsOnCreate(object)),
   gracePeriodSeconds,
 };

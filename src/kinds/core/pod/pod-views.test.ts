@@ -141,6 +141,6 @@ for (const [what, sent, ...expected] of additions) {
 }
 
 test('ephemeralcontainers: pods that a node made itself get none', () => {
-  const old = stored(podWith({}, { annotations: { 'orch.io/config.mirror': 'x' } }));
+  const old = stored(podWith({ nodeName: 'n' }, { annotations: { 'orch.io/config.mirror': 'x' } }));
   assert.deepEqual(causes(updated(old, withDebug(debug), podEphemeralContainersView)), ['FieldValueForbidden ']);
 });

@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, forbidden } from '../../../../meta/field-error.ts';
+import { isMirrorPod } from '../mirror-pod.ts';
 import { asPod } from '../pod-schema.ts';
 import { validatePodSpec } from './pod-validation.ts';
 
 /** Ephemeral containers are added; those that are there stay as they are. Pods that a node made itself have none. */
 export function validateEphemeralUpdate(object: ApiObject, old: ApiObject, dialect: Dialect): readonly FieldError[] {
-  if (old.metadata.annotations?.[`${dialect.domain}/config.mirror`]) {
+  if (isMirrorPod(old, dialect)) {
     return [forbidden('', 'static pods do not support ephemeral containers')];
   }
   const containers = asPod(object).spec?.ephemeralContainers ?? [];

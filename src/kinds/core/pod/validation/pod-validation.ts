@@ -2,6 +2,7 @@ import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
 import { validateLabels } from '../../../meta/metadata-validation.ts';
+import { validateMirrorCreate } from '../mirror-pod.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import { validateAffinity, validateTopologySpread } from './affinity-validation.ts';
@@ -22,6 +23,7 @@ export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly
   const { ephemeralContainers = [], nodeName, schedulingGates = [] } = spec;
   return [
     ...validatePodSpec(object, dialect),
+    ...validateMirrorCreate(object, dialect),
     ...(ephemeralContainers.length > 0 ? [forbidden(`${path}.ephemeralContainers`, 'cannot be set on create')] : []),
     ...(nodeName !== undefined && schedulingGates.length > 0
       ? [forbidden(`${path}.nodeName`, 'cannot be set until all schedulingGates have been cleared')]
