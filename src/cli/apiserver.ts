@@ -6,6 +6,7 @@ import { ensureSelfSigned } from '../pki/ca.ts';
 import type { KeyPairPem, ServerConfig } from '../server/config.ts';
 import { httpsUrl, servedHosts } from './addresses.ts';
 import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
+import { readBrowserOptions } from './browser-flags.ts';
 import { defineCommand } from './command.ts';
 import { commandLogger } from './logging-flags.ts';
 import { warnOfIgnored } from './published-flags.ts';
@@ -25,6 +26,7 @@ export const apiserver = defineCommand({
     const logger = commandLogger(values, 'json', { clock: systemClock, terminal });
     warnOfIgnored(logger, ignored);
     const config: ServerConfig = {
+      ...(await readBrowserOptions(values)),
       ...readServerOptions(values),
       serving: readServingPair(values) ?? ensureServing(values),
       // Those are a program of their own: `orch controller-manager`.

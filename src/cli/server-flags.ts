@@ -5,6 +5,7 @@ import { defaultFeatures, type Features, featureGates } from '../server/features
 import { parseExternalAddress } from './addresses.ts';
 import { authenticationFlags } from './authentication-flags.ts';
 import { authorizationFlags } from './authorization-flags.ts';
+import { browserFlags } from './browser-flags.ts';
 import {
   choice,
   choices,
@@ -40,6 +41,7 @@ const externalHostname: Flag<ExternalAddress | undefined> = {
 export const serverFlags = {
   ...authenticationFlags,
   ...authorizationFlags,
+  ...browserFlags,
   ...loggingFlags,
   'advertise-address': optionalIpAddress({
     help: 'the address that discovery tells clients, and that generated certificates have too',

@@ -13,6 +13,7 @@ import { groupMasters } from '../request/user-info.ts';
 import type { KeyPairPem, ListenAddress, ServerConfig } from '../server/config.ts';
 import { httpsUrl, localAddress, servedHosts } from './addresses.ts';
 import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
+import { readBrowserOptions } from './browser-flags.ts';
 import { defineCommand } from './command.ts';
 import { controllersFlag } from './controllers-flag.ts';
 import { readBytes } from './flag-files.ts';
@@ -40,10 +41,12 @@ export const up = defineCommand({
     const values = { ...given, ...ownSettings(given) };
     const dataDirectory = values['data-dir'];
     const run = chooseControllers(values.controllers);
+    const browsers = await readBrowserOptions(values);
     const options = readServerOptions(values, (path) => readTokenKey(values, path));
     const pki = ensurePki(values);
     const kubeconfig = join(dataDirectory, 'admin.kubeconfig');
     const config: ServerConfig = {
+      ...browsers,
       ...options,
       serving: pki.serving,
       authentication: {

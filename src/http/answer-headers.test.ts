@@ -29,32 +29,38 @@ const handle = (exchange: Exchange): void => ways[exchange.target]?.(exchange);
 const expected = (path: string) => ({
   'cache-control': [path.startsWith('/other-cache') ? 'public' : 'no-cache, private'],
   'x-content-type-options': ['nosniff'],
+  'strict-transport-security': ['max-age=60; preload'],
 });
+/** Of every answer of a listener. */
+const headers = { 'strict-transport-security': 'max-age=60; preload' };
 
-/** All lines of the two headers in each response of an HTTP/1.1 connection. */
+/** All lines of these headers in each response of an HTTP/1.1 connection. */
 function linesOf(text: string): Record<string, string[]> {
   const found: Record<string, string[]> = {};
   const [head = ''] = text.split('\r\n\r\n', 1);
-  for (const [, name = '', value = ''] of head.matchAll(/^(cache-control|x-content-type-options): (.*?)\r?$/gim)) {
+  for (const [, name = '', value = ''] of head.matchAll(
+    /^(cache-control|x-content-type-options|strict-transport-security): (.*?)\r?$/gim,
+  )) {
     found[name.toLowerCase()] = [...(found[name.toLowerCase()] ?? []), value];
   }
   return found;
 }
 
-const pick = (headers: IncomingHttpHeaders) => ({
-  'cache-control': [headers['cache-control']],
-  'x-content-type-options': [headers['x-content-type-options']],
+const pick = (received: IncomingHttpHeaders) => ({
+  'cache-control': [received['cache-control']],
+  'x-content-type-options': [received['x-content-type-options']],
+  'strict-transport-security': [received['strict-transport-security']],
 });
 
 describe('every answer says once how it is cached, and that its type is what it says', () => {
   for (const path of Object.keys(ways)) {
     for (const method of ['GET', 'HEAD']) {
       it(`${method} ${path}`, async () => {
-        await using started = await start(handle);
+        await using started = await start(handle, { headers });
         const request = `${method} ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`;
         assert.deepEqual(linesOf(await exchangeText(await started.tls(), request)), expected(path), 'HTTP/1.1');
-        const { headers } = await fetch2(await started.http2(), path, { method });
-        assert.deepEqual(pick(headers), expected(path), 'HTTP/2');
+        const answer = await fetch2(await started.http2(), path, { method });
+        assert.deepEqual(pick(answer.headers), expected(path), 'HTTP/2');
       });
     }
   }
@@ -73,7 +79,7 @@ describe('every answer says once how it is cached, and that its type is what it 
   ];
   for (const [what, request, status] of refusals) {
     it(`the refusal of ${what}`, async () => {
-      await using started = await start(() => assert.fail('handled'), { limits: { headersMsMax: 200 } });
+      await using started = await start(() => assert.fail('handled'), { headers, limits: { headersMsMax: 200 } });
       const answer = await exchangeText(await started.tls(), request);
       assert.equal(Number(answer.split(' ')[1]), status, answer);
       assert.deepEqual(linesOf(answer), expected('/'));

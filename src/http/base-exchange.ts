@@ -12,6 +12,8 @@ export class ClientGone extends Error {
 /** What an exchange must know of the connection it came on. */
 export interface ExchangeOwner {
   readonly peer: Peer;
+  /** Headers of every response on it, name and value in turns. */
+  readonly headers: readonly string[];
   /** The exchange is over: response sent, or client gone. */
   ended(exchange: BaseExchange): void;
 }
@@ -49,6 +51,11 @@ export abstract class BaseExchange implements Exchange {
 
   get peer(): Peer {
     return this.#owner.peer;
+  }
+
+  /** The flat list of names and values of a response that begins with `first`. */
+  protected responseHeaders(first: readonly string[], headers: Headers): string[] {
+    return headerList(first, headers, { added: this.added, always: this.#owner.headers });
   }
 
   header(name: string): string | undefined {
@@ -216,11 +223,22 @@ export function pushHeader(list: string[], name: string, value: string | readonl
 /** Answers of the API are for whoever asked, now: no cache keeps them, unless the answer says otherwise. */
 const cacheControl = 'no-cache, private';
 
-/**
- * The flat list of names and values of a response. Every answer is made here, whatever it is: each says once how it may be
- * cached, and that its type is what it says (a browser must not take an object's text for a page).
- */
-export function headerList(first: readonly string[], headers: Headers, added: readonly string[] | undefined): string[] {
+/** That the type of an answer is what it says: a browser must not take an object's text for a page. */
+const nosniff = ['x-content-type-options', 'nosniff'] as const;
+
+/** What every response of a listener has beside its own headers, name and value in turns. */
+export const constantHeaders = (headers: Headers): readonly string[] => {
+  const list: string[] = [...nosniff];
+  for (const [name, value] of Object.entries(headers)) pushHeader(list, name, value);
+  return list;
+};
+
+/** Every answer is made here, whatever it is: each says once how it may be cached. */
+function headerList(
+  first: readonly string[],
+  headers: Headers,
+  { added, always }: { readonly added?: readonly string[] | undefined; readonly always: readonly string[] },
+): string[] {
   const list = first.slice();
   for (const name in headers) {
     const value = headers[name];
@@ -228,13 +246,13 @@ export function headerList(first: readonly string[], headers: Headers, added: re
   }
   if (added) list.push(...added);
   if (!list.includes('cache-control')) list.push('cache-control', cacheControl);
-  list.push('x-content-type-options', 'nosniff');
+  list.push(...always);
   return list;
 }
 
 /** A response without a body, by hand: for bytes that are no request, where there is no exchange. */
-export const bareResponse = (status: number, phrase: string): string => {
-  const headers = headerList([], { connection: 'close', 'content-length': '0' }, undefined);
+export const bareResponse = (status: number, phrase: string, always: readonly string[]): string => {
+  const headers = headerList([], { connection: 'close', 'content-length': '0' }, { always });
   const lines = [`HTTP/1.1 ${status} ${phrase}`];
   for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
   return `${lines.join('\r\n')}\r\n\r\n`;

@@ -17,6 +17,7 @@ export interface ConnectionEnding {
 export class Connection implements ExchangeOwner {
   /** The same object for every request of the connection. Read at once: a closed socket has forgotten it. */
   readonly peer: Peer;
+  readonly headers: readonly string[];
   readonly #ending: ConnectionEnding;
   readonly #exchanges = new Set<BaseExchange>();
   #requests = 0;
@@ -24,8 +25,10 @@ export class Connection implements ExchangeOwner {
   #idleSweeps = 0;
   #retired = false;
 
-  constructor(socket: TLSSocket, ending: ConnectionEnding) {
+  /** `headers` are those of every response, name and value in turns. */
+  constructor(socket: TLSSocket, headers: readonly string[], ending: ConnectionEnding) {
     this.peer = peerOf(socket);
+    this.headers = headers;
     this.#ending = ending;
   }
 

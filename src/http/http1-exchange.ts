@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { BaseExchange, type BodyEvents, type ExchangeOwner, headerList, isBodiless } from './base-exchange.ts';
+import { BaseExchange, type BodyEvents, type ExchangeOwner, isBodiless } from './base-exchange.ts';
 import { discardBody } from './discard-body.ts';
 import type { BodyWriter, Headers } from './exchange.ts';
 import { nowhere, ResponseWriter } from './response-writer.ts';
@@ -95,7 +95,7 @@ export class Http1Exchange extends BaseExchange {
   }
 
   #headerList(headers: Headers): string[] {
-    return headerList(this.#last || this.#closing() ? ['connection', 'close'] : [], headers, this.added);
+    return this.responseHeaders(this.#last || this.#closing() ? ['connection', 'close'] : [], headers);
   }
 
   /** True where more of the body is to come than is worth reading for the sake of keeping the connection. */

@@ -1,5 +1,5 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { BaseExchange, type BodyEvents, type ExchangeOwner, headerList, isBodiless } from './base-exchange.ts';
+import { BaseExchange, type BodyEvents, type ExchangeOwner, isBodiless } from './base-exchange.ts';
 import { discardBody } from './discard-body.ts';
 import type { BodyWriter, Headers } from './exchange.ts';
 import { nowhere, ResponseWriter } from './response-writer.ts';
@@ -56,7 +56,7 @@ export class Http2Exchange extends BaseExchange {
 
   respond(status: number, headers: Headers, body?: Uint8Array | string): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const list = headerList([':status', String(status)], headers, this.added);
+    const list = this.responseHeaders([':status', String(status)], headers);
     if (!isBodiless(status)) list.push('content-length', String(bytes?.length ?? 0));
     const stream = this.#stream;
     if (stream.destroyed || stream.closed) {
@@ -74,7 +74,7 @@ export class Http2Exchange extends BaseExchange {
   }
 
   stream(status: number, headers: Headers): BodyWriter {
-    const list = headerList([':status', String(status)], headers, this.added);
+    const list = this.responseHeaders([':status', String(status)], headers);
     const stream = this.#stream;
     const gone = stream.destroyed || stream.closed;
     if (!gone) stream.respond(list, { endStream: this.method === 'HEAD' });

@@ -13,7 +13,7 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { type CertificateUse, issueCertificate, issueSelfSigned } from '../pki/certificate.ts';
 import { generateKey, keyToPem } from '../pki/keys.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, Headers } from './exchange.ts';
 import { type Listener, type ListenerLimits, listen } from './listener.ts';
 
 /** Listeners on the loopback interface, and clients of both protocols, for tests. */
@@ -67,11 +67,12 @@ export async function start(
     readonly clock?: Clock;
     readonly logger?: Logger;
     readonly ca?: string;
+    readonly headers?: Headers;
   } = {},
 ): Promise<Started> {
-  const { clock = systemClock, logger = silentLogger, limits = {} } = options;
+  const { clock = systemClock, logger = silentLogger, limits = {}, headers = {} } = options;
   const tls = { ...serving, ...(options.ca !== undefined && { ca: options.ca }) };
-  const listener = await listen({ tls, address: '127.0.0.1', port: 0, handle, clock, logger, limits });
+  const listener = await listen({ tls, address: '127.0.0.1', port: 0, handle, headers, clock, logger, limits });
   const open: { destroy(): void }[] = [];
   return {
     listener,

@@ -15,9 +15,9 @@ import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { StatusError } from '../meta/status-error.ts';
-import { type BaseExchange, bareResponse } from './base-exchange.ts';
+import { type BaseExchange, bareResponse, constantHeaders } from './base-exchange.ts';
 import { Connection, type ConnectionLimits } from './connection.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, Headers } from './exchange.ts';
 import { refuseHost } from './host.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
@@ -46,6 +46,8 @@ export interface ListenOptions {
   readonly port: number;
   /** Called with every request, of either protocol. May throw: the client then gets a Status. */
   readonly handle: (exchange: Exchange) => void;
+  /** Of every response, whatever it is. */
+  readonly headers?: Headers;
   readonly clock: Clock;
   readonly logger: Logger;
   /** In place of `base/limits.ts`, for tests. */
@@ -83,6 +85,7 @@ export function listen(options: ListenOptions): Promise<Listener> {
 class TlsListener implements Listener {
   readonly #server: Http2SecureServer;
   readonly #handle: ListenOptions['handle'];
+  readonly #headers: readonly string[];
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #limits: ListenerLimits;
@@ -97,8 +100,9 @@ class TlsListener implements Listener {
   address = '';
   port = 0;
 
-  constructor({ tls, handle, clock, logger, limits: overrides }: ListenOptions) {
+  constructor({ tls, handle, headers = {}, clock, logger, limits: overrides }: ListenOptions) {
     this.#handle = handle;
+    this.#headers = constantHeaders(headers);
     this.#clock = clock;
     this.#logger = logger;
     this.#limits = { ...limits, ...overrides };
@@ -209,13 +213,13 @@ class TlsListener implements Listener {
     }
     // Listening for 'request' has put HTTP/2 streams on the compatibility API, which costs as much as all the rest.
     server.removeAllListeners('stream');
-    server.on('connect', (_request: unknown, socket: Socket) => refuse(socket, 405, 'Method Not Allowed'));
+    server.on('connect', (_request: unknown, socket: Socket) => this.#refuse(socket, 405, 'Method Not Allowed'));
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
     server.on('sessionError', (error) => this.#logger.debug('an HTTP/2 connection failed', { error }));
   }
 
   #acceptHttp1(socket: TLSSocket): void {
-    const connection = new Connection(socket, {
+    const connection = new Connection(socket, this.#headers, {
       retire: () => {
         if (connection.exchanges === 0) socket.destroySoon();
       },
@@ -225,7 +229,7 @@ class TlsListener implements Listener {
   }
 
   #acceptHttp2(socket: TLSSocket, session: ServerHttp2Session): void {
-    const connection = new Connection(socket, {
+    const connection = new Connection(socket, this.#headers, {
       retire: () => {
         if (!session.closed) session.close();
       },
@@ -288,10 +292,15 @@ class TlsListener implements Listener {
     if (!(socket instanceof TLSSocket) || !this.#connections.has(socket)) {
       if (isPlainHttp(error)) this.#answerPlain(socket);
       socket.destroy();
-    } else if (error.code === 'HPE_HEADER_OVERFLOW') refuse(socket, 431, 'Request Header Fields Too Large');
-    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, 408, 'Request Timeout');
-    else if (error.code?.startsWith('HPE_')) refuse(socket, 400, 'Bad Request');
+    } else if (error.code === 'HPE_HEADER_OVERFLOW') this.#refuse(socket, 431, 'Request Header Fields Too Large');
+    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#refuse(socket, 408, 'Request Timeout');
+    else if (error.code?.startsWith('HPE_')) this.#refuse(socket, 400, 'Bad Request');
     else socket.destroy();
+  }
+
+  #refuse(socket: Socket, status: number, phrase: string): void {
+    if (!socket.writable) socket.destroy();
+    else socket.end(bareResponse(status, phrase, this.#headers));
   }
 
   /** Tells who speaks HTTP without TLS what is wrong, in the published words, on the connection below the TLS one. */
@@ -350,11 +359,6 @@ const http1Options = (max: ListenerLimits) => ({
   // Looked at by `refuseHost`, whose answer is a Status like any other.
   requireHostHeader: false,
 });
-
-function refuse(socket: Socket, status: number, phrase: string): void {
-  if (!socket.writable) socket.destroy();
-  else socket.end(bareResponse(status, phrase));
-}
 
 /** OpenSSL's names of a handshake that begins with the line of an HTTP request. */
 const isPlainHttp = ({ code }: NodeJS.ErrnoException): boolean =>

@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import { Metrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
 import type { WatchCache } from '../cache/cache.ts';
-import { listen, type TlsMaterial } from '../http/listener.ts';
+import { type ListenOptions, listen, type TlsMaterial } from '../http/listener.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { KindPowers } from '../kinds/powers.ts';
 import { Registry } from '../registry/registry.ts';
@@ -111,7 +111,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       ...(authentication.authorities().length > 0 && { ca: authentication.authorities() }),
     });
     const { address, port } = config.listen;
-    const listener = await listen({ tls: tls(), address, port, handle, clock, logger });
+    const listener = await listen({
+      ...{ tls: tls(), address, port, clock, logger },
+      ...(await forBrowsers(config, handle)),
+    });
     shutdown.listener = listener;
     const controllers = new ClosableStack();
     shutdown.endWatches = () => {
@@ -136,6 +139,18 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     await shutdown.stop();
     throw error;
   }
+}
+
+/** What the listener does for browsers. */
+async function forBrowsers(
+  { allowedOrigins, strictTransportSecurity }: ServerConfig,
+  handle: ListenOptions['handle'],
+): Promise<Pick<ListenOptions, 'handle' | 'headers'>> {
+  const headers = strictTransportSecurity === undefined ? {} : { 'strict-transport-security': strictTransportSecurity };
+  if (!allowedOrigins || allowedOrigins.length === 0) return { handle, headers };
+  // Loaded where it is used: the engine of expressions is part of every start otherwise.
+  const { allowOrigins } = await import('./cross-origin.ts');
+  return { handle: allowOrigins(allowedOrigins, handle), headers };
 }
 
 type Base = Pick<OwnControllersOptions, 'clock' | 'random' | 'logger' | 'dialect'>;

@@ -26,6 +26,10 @@ export interface ServerConfig {
     /** 0 picks a free one. */
     readonly port: number;
   };
+  /** Origins whose pages may use this server: regular expressions of RE2, each checked. None: answers say nothing of them. */
+  readonly allowedOrigins?: readonly string[];
+  /** The value of that header in every answer; absent: there is none. */
+  readonly strictTransportSecurity?: string;
   /** Where others are told that this server is: in discovery documents. Absent: where it listens. */
   readonly external?: ExternalAddress;
   /** What the listener shows: the certificate with its intermediates behind it, and its key. */

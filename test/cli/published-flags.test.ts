@@ -18,14 +18,12 @@ import { apiserverFlags, controllerManagerFlags, type PublishedType } from '../s
 
 /** Flags of published servers that are being built. */
 const expected: readonly string[] = [
-  'cors-allowed-origins',
   'goaway-chance',
   'http2-max-streams-per-connection',
   'max-mutating-requests-inflight',
   'max-requests-inflight',
   'min-request-timeout',
   'request-timeout',
-  'strict-transport-security-directives',
   'tls-cipher-suites',
   'tls-min-version',
   'tls-sni-cert-key',
