@@ -62,7 +62,8 @@ describe('Accept', () => {
     ['application/vnd.orch.protobuf, */*;q=0.1', 'json'],
     [`${table},application/json`, 'json Table'],
     [`${table.replace('v=v1', 'v=v1beta1')},${table},application/json`, 'json Table'],
-    [`${table.replace('v=v1', 'v=v1beta1')},application/json`, 'json'],
+    [`${table.replace('v=v1', 'v=v1beta1')},application/json`, 'json Table'],
+    [`${table.replace('v=v1', 'v=v1alpha1')},application/json`, 'json'],
     [table.replace('json', 'yaml'), 'yaml Table'],
     [table.replace('application/json', '*/*'), 'json Table'],
     ['application/json; as=Table ; g="meta.orch.io"; v=v1', 'json Table'],
@@ -93,8 +94,12 @@ describe('Accept', () => {
     const accept =
       'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json';
     for (const either of [negotiator, new Negotiator(kubernetes)]) {
-      const { as, metaGroup } = either.negotiate(withHeaders({ accept }), everything);
-      assert.deepEqual([as, metaGroup], ['Table', 'meta.k8s.io']);
+      const { as, metaVersion } = either.negotiate(withHeaders({ accept }), everything);
+      assert.deepEqual([as, metaVersion], ['Table', 'meta.k8s.io/v1']);
+    }
+    for (const as of ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList']) {
+      const old = `application/json;as=${as};v=v1beta1;g=meta.orch.io,application/json;as=${as};v=v1;g=meta.orch.io`;
+      assert.equal(negotiator.negotiate(withHeaders({ accept: old }), everything).metaVersion, 'meta.orch.io/v1beta1');
     }
     const other = 'application/json;as=Table;v=v1;g=meta.example.io,application/json';
     assert.equal(negotiator.negotiate(withHeaders({ accept: other }), everything).as, 'object');

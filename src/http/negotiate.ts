@@ -28,8 +28,8 @@ export interface Offer {
 export interface Negotiated {
   readonly format: Format;
   readonly as: Representation;
-  /** Group under which a table or metadata was asked for; the dialect's own for whole objects. */
-  readonly metaGroup: string;
+  /** Group and version under which a table or metadata was asked for; the dialect's own for whole objects. */
+  readonly metaVersion: string;
   /** For `content-type`. */
   readonly mediaType: string;
   /** Written for people to read. */
@@ -79,6 +79,9 @@ const otherProtobufMediaTypes = (own: string): readonly string[] =>
   Object.values(dialects)
     .map(({ protobufMediaType }) => protobufMediaType)
     .filter((mediaType) => mediaType !== own);
+
+/** Versions of tables and metadata; the old one says the same under its name. */
+const metaVersions: readonly string[] = ['v1', 'v1beta1'];
 
 /** Accept headers that are remembered: clients have few, and send them with every request. */
 const remembered = { countMax: 512, lengthMax: 1024 };
@@ -142,8 +145,9 @@ export class Negotiator {
         const as = this.#representation(range, offer, representations);
         if (!as || !streamFits(range, watch)) continue;
         const { format, sentAs: mediaType = offer.mediaType } = offer;
-        const metaGroup = range.parameters.get('g') ?? this.#metaGroups[0] ?? '';
-        return { format, as, metaGroup, mediaType, pretty: range.parameters.get('pretty') === '1' };
+        const { parameters } = range;
+        const metaVersion = `${parameters.get('g') ?? this.#metaGroups[0]}/${parameters.get('v') ?? metaVersions[0]}`;
+        return { format, as, metaVersion, mediaType, pretty: parameters.get('pretty') === '1' };
       }
     }
     return null;
@@ -159,8 +163,8 @@ export class Negotiator {
     const group = parameters.get('g');
     const version = parameters.get('v');
     if (as === undefined && group === undefined && version === undefined) return 'object';
-    if (!this.#metaGroups.includes(group ?? '') || version !== 'v1' || (as === 'Table' && !offer.tables))
-      return undefined;
+    if (!this.#metaGroups.includes(group ?? '') || !metaVersions.includes(version ?? '')) return undefined;
+    if (as === 'Table' && !offer.tables) return undefined;
     return representations.find((representation) => representation === as);
   }
 }

@@ -1,11 +1,14 @@
 import type { Kind } from '../kinds/kind.ts';
 import { listSchema } from '../kinds/meta/list-schema.ts';
-import { partialObjectMetadata } from '../kinds/meta/partial-object-metadata.ts';
+import { partialObjectMetadata, partialObjectMetadataListV1beta1 } from '../kinds/meta/partial-object-metadata.ts';
 import { status } from '../kinds/meta/status.ts';
 import type { StructSchema } from '../schema/schema.ts';
 
-/** The schema of an answer by the `kind` that it names: of the resource's kind, or one that any resource answers with. */
-export function messageSchema(name: string, kind: Kind | undefined): StructSchema {
+/**
+ * The schema of an answer by the `kind` that it names: of the resource's kind, or one that any resource answers with. The
+ * `apiVersion` is looked at for those of the latter that have several.
+ */
+export function messageSchema(name: string, kind: Kind | undefined, apiVersion = ''): StructSchema {
   if (name === kind?.kind) return kind.schema;
   if (name === kind?.listKind) return listSchema(kind.schema);
   switch (name) {
@@ -14,7 +17,7 @@ export function messageSchema(name: string, kind: Kind | undefined): StructSchem
     case 'PartialObjectMetadata':
       return partialObjectMetadata;
     case 'PartialObjectMetadataList':
-      return listSchema(partialObjectMetadata);
+      return apiVersion.endsWith('/v1beta1') ? partialObjectMetadataListV1beta1 : listSchema(partialObjectMetadata);
   }
   for (const subresource of kind?.subresources ?? []) {
     if (subresource.type === 'action' && subresource.body.kind === name) return subresource.body.schema;

@@ -29,7 +29,7 @@ const client = { signal: new AbortController().signal };
 const negotiated = (more: Partial<Negotiated> = {}): Negotiated => ({
   format: 'json',
   as: 'object',
-  metaGroup: 'meta.orch.io',
+  metaVersion: 'meta.orch.io/v1',
   mediaType: 'application/json',
   pretty: false,
   ...more,
@@ -89,7 +89,7 @@ describe('one object', () => {
   });
 
   test('as metadata is under the group that was asked for, without its data', async () => {
-    const form = presented({ as: 'PartialObjectMetadata', metaGroup: 'meta.k8s.io' });
+    const form = presented({ as: 'PartialObjectMetadata', metaVersion: 'meta.k8s.io/v1' });
     const object = JSON.parse(representation.object(await bytesOf('a'), form).toString());
     assert.deepEqual(Object.keys(object), ['kind', 'apiVersion', 'metadata']);
     assert.deepEqual([object.kind, object.apiVersion], ['PartialObjectMetadata', 'meta.k8s.io/v1']);
@@ -209,10 +209,10 @@ describe('a watch', () => {
       encoding(),
       encoding({ format: 'protobuf' }),
       encoding({ as: 'PartialObjectMetadata' }),
-      encoding({ as: 'PartialObjectMetadata', metaGroup: 'meta.k8s.io' }),
+      encoding({ as: 'PartialObjectMetadata', metaVersion: 'meta.k8s.io/v1' }),
       encoding({ as: 'Table' }),
       encoding({ as: 'Table' }, 'includeObject=Object'),
-      encoding({ as: 'Table', metaGroup: 'meta.k8s.io' }),
+      encoding({ as: 'Table', metaVersion: 'meta.k8s.io/v1' }),
     ];
     assert.equal(new Set(forms.map(({ name }) => name)).size, forms.length);
     assert.equal(encoding({ as: 'Table' }).name, encoding({ as: 'Table' }, 'includeObject=Metadata').name);

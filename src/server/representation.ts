@@ -58,7 +58,7 @@ export class Representation {
         columns: kind?.columns ?? [],
         includeObject:
           negotiated.as === 'Table' ? parseIncludeObject(query.get('includeObject') ?? undefined) : 'Metadata',
-        metaVersion: `${negotiated.metaGroup}/v1`,
+        metaVersion: negotiated.metaVersion,
         now: this.#clock.now(),
       },
     };
@@ -160,7 +160,7 @@ async function protobufList(
       ? [reply.served.kind.kind, listHead(reply)]
       : ['PartialObjectMetadata', { kind: 'PartialObjectMetadataList', apiVersion: table.metaVersion }];
   const pieces = await encodeProtobufList({
-    listSchema: messageSchema(list.kind, kind),
+    listSchema: messageSchema(list.kind, kind, list.apiVersion),
     itemSchema: messageSchema(item, kind),
     head: { ...list, metadata: reply.metadata },
     items: reply.items,

@@ -78,6 +78,27 @@ const formats: readonly (readonly [accept: string, type: string, one: string, li
     'meta.orch.io/v1 PartialObjectMetadata',
     'meta.orch.io/v1 PartialObjectMetadataList',
   ],
+  [
+    `${as('Table').replace('v=v1', 'v=v1beta1')},${as('Table')}`,
+    'application/json',
+    'meta.orch.io/v1beta1 Table',
+    'meta.orch.io/v1beta1 Table',
+  ],
+  [
+    `${as('Table')},${as('Table').replace('v=v1', 'v=v1beta1')}`,
+    'application/json',
+    'meta.orch.io/v1 Table',
+    'meta.orch.io/v1 Table',
+  ],
+  [
+    `${as('PartialObjectMetadata', 'meta.k8s.io')},${as('PartialObjectMetadataList', 'meta.k8s.io')}`.replaceAll(
+      'v=v1',
+      'v=v1beta1',
+    ),
+    'application/json',
+    'meta.k8s.io/v1beta1 PartialObjectMetadata',
+    'meta.k8s.io/v1beta1 PartialObjectMetadataList',
+  ],
   [`${as('Nonsense')},application/json`, 'application/json', 'v1 ConfigMap', 'v1 ConfigMapList'],
 ];
 
@@ -136,6 +157,13 @@ for (const [protocol, send] of Object.entries(protocols)) {
         );
         assert.deepEqual(new Set(table.rows?.map(({ object }) => object?.kind)), new Set([kind]));
       }
+    });
+
+    test('a table of the version before says the same, its rows included', async () => {
+      const now = (await send(listOf, { accept: as('Table') })).bytes.toString();
+      const old = (await send(listOf, { accept: as('Table').replace('v=v1', 'v=v1beta1') })).bytes.toString();
+      assert.match(old, /"kind":"PartialObjectMetadata","apiVersion":"meta.orch.io\/v1beta1"/);
+      assert.equal(old.replaceAll('meta.orch.io/v1beta1', 'meta.orch.io/v1'), now);
     });
 
     test('an answer comes indented for people, and on one line for programs', async () => {

@@ -8,7 +8,10 @@ import { dialects } from '../../src/dialect/dialects.ts';
 import { kinds } from '../../src/kinds/kinds.ts';
 import { deleteOptions } from '../../src/kinds/meta/delete-options.ts';
 import { listSchema } from '../../src/kinds/meta/list-schema.ts';
-import { partialObjectMetadata } from '../../src/kinds/meta/partial-object-metadata.ts';
+import {
+  partialObjectMetadata,
+  partialObjectMetadataListV1beta1,
+} from '../../src/kinds/meta/partial-object-metadata.ts';
 import { status } from '../../src/kinds/meta/status.ts';
 import { bytes as bytesSchema, optional, type StructSchema, string, struct } from '../../src/schema/schema.ts';
 import { type Answer, OrchProcess } from '../support/orch-process.ts';
@@ -149,6 +152,18 @@ describe('protobuf', () => {
     const opened = open(listSchema(partialObjectMetadata), partial.bytes);
     assert.deepEqual([opened.kind, opened.apiVersion], ['PartialObjectMetadataList', 'meta.orch.io/v1']);
     assert.equal((opened['items'] as unknown[]).length, 3);
+  });
+
+  test('metadata of the version before, whose list has other numbers', async () => {
+    const accept = `${own};as=PartialObjectMetadataList;g=meta.orch.io;v=v1beta1`;
+    const answer = await server.get(path, { headers: { accept } });
+    const now = await server.get(path, { headers: { accept: accept.replace('v1beta1', 'v1') } });
+    const old = open(partialObjectMetadataListV1beta1, answer.bytes);
+    assert.equal(old.apiVersion, 'meta.orch.io/v1beta1');
+    assert.ok((old['items'] as unknown[]).length > 0);
+    assert.deepEqual({ ...old, apiVersion: 'meta.orch.io/v1' }, open(listSchema(partialObjectMetadata), now.bytes));
+    const numbers = Object.values(partialObjectMetadataListV1beta1.fields).map(({ number }) => number);
+    assert.deepEqual(numbers, [0, 0, 2, 1], 'as published: metadata was forgotten at first');
   });
 
   test('a watch: initial events, bookmark, changes', async () => {

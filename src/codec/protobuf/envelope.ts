@@ -83,9 +83,6 @@ function writeText(writer: WireWriter, number: number, text: string): void {
   writer.delimit(number, before);
 }
 
-/** Where a list has its items (spec section 2.1). */
-const itemsNumber = 2;
-
 /** A list in its envelope, around items that are made as they are sent. */
 export interface ListEnvelope {
   /** With the metadata of the list. */
@@ -111,10 +108,10 @@ export function listEnvelope(
   return { head: writer.finish(), tail: envelopeTail };
 }
 
-/** An object as an item of a list. */
-export function encodeItem(schema: StructSchema, object: Readonly<Record<string, unknown>>): Buffer {
+/** An object as an item of a list, which has them in the field of that number. */
+export function encodeItem(number: number, schema: StructSchema, object: Readonly<Record<string, unknown>>): Buffer {
   const writer = new WireWriter();
   writeMessage(writer, schema, object);
-  writer.delimit(itemsNumber, 0);
+  writer.delimit(number, 0);
   return writer.finish();
 }

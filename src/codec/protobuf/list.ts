@@ -26,7 +26,8 @@ const turnBytes = 256 * 1024;
 export async function encodeList<T>(parts: ListParts<T>): Promise<Iterable<Uint8Array>> {
   const { listSchema, itemSchema, head, object, signal } = parts;
   const items = [...parts.items];
-  const encode = (item: T): Buffer => encodeItem(itemSchema, object(item));
+  const number = listSchema.fields['items']?.number ?? 0;
+  const encode = (item: T): Buffer => encodeItem(number, itemSchema, object(item));
   let kept: Buffer[] | undefined = [];
   let bytes = 0;
   let turnAt = turnBytes;
