@@ -1,11 +1,13 @@
 import type { Dialect } from '../dialect/dialect.ts';
 import type { GroupVersionKind } from '../kinds/kind.ts';
+import { apiResourceList } from '../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../kinds/meta/delete-options.ts';
 import { listSchema } from '../kinds/meta/list-schema.ts';
+import { patch } from '../kinds/meta/patch.ts';
 import { status } from '../kinds/meta/status.ts';
 import { openapiSchemas } from '../schema/openapi.ts';
 import type { StructSchema } from '../schema/schema.ts';
-import { type Operation, operations, type SchemaRef } from './operations.ts';
+import { type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
 import type { Parameter } from './parameters.ts';
 import type { ServedResource } from './resource-registry.ts';
 
@@ -22,12 +24,13 @@ interface Form {
 /** The OpenAPI 3.0 document of one group version: `/openapi/v3/api/v1`. */
 export function openapiV3(resources: readonly ServedResource[], dialect: Dialect): unknown {
   const form = formV3(dialect);
+  const all = allOperations(resources);
   return {
     openapi: '3.0.0',
     info: { title: dialect.title, version: dialect.gitVersion },
-    paths: paths(resources, form, dialect),
+    paths: paths(all, form, dialect),
     components: {
-      schemas: schemas(resources, form, dialect),
+      schemas: schemas(resources, all, form, dialect),
       securitySchemes: { BearerToken: bearerToken },
     },
   };
@@ -36,11 +39,12 @@ export function openapiV3(resources: readonly ServedResource[], dialect: Dialect
 /** The OpenAPI 2.0 document of everything: `/openapi/v2`. */
 export function openapiV2(resources: readonly ServedResource[], dialect: Dialect): unknown {
   const form = formV2(dialect);
+  const all = allOperations(resources);
   return {
     swagger: '2.0',
     info: { title: dialect.title, version: dialect.gitVersion },
-    paths: paths(resources, form, dialect),
-    definitions: schemas(resources, form, dialect),
+    paths: paths(all, form, dialect),
+    definitions: schemas(resources, all, form, dialect),
     securityDefinitions: { BearerToken: bearerToken },
     security: [{ BearerToken: [] }],
   };
@@ -53,17 +57,25 @@ const bearerToken = {
   description: 'A bearer token, or a client certificate on the connection.',
 };
 
-function paths(resources: readonly ServedResource[], form: Form, dialect: Dialect): Json {
+/** Those of each version of a group, then those of its resources. */
+function allOperations(resources: readonly ServedResource[]): readonly Operation[] {
+  const versions = new Map(resources.map(({ kind }) => [`${kind.group}/${kind.version}`, kind]));
+  return [...[...versions.values()].flatMap(versionOperations), ...resources.flatMap(operations)];
+}
+
+function paths(all: readonly Operation[], form: Form, { openapiExtension }: Dialect): Json {
   const result: Record<string, Json> = {};
-  for (const operation of resources.flatMap(operations)) {
+  for (const operation of all) {
     const path = result[operation.path] ?? {};
     result[operation.path] = path;
     path[operation.method] = {
       description: operation.description,
       operationId: operation.id,
       ...form.operation(operation),
-      [`x-${dialect.openapiExtension}-action`]: operation.action,
-      [`x-${dialect.openapiExtension}-group-version-kind`]: gvk(operation.kind),
+      ...(operation.of && {
+        [`x-${openapiExtension}-action`]: operation.of.action,
+        [`x-${openapiExtension}-group-version-kind`]: gvk(operation.of.kind),
+      }),
     };
   }
   return result;
@@ -71,8 +83,19 @@ function paths(resources: readonly ServedResource[], form: Form, dialect: Dialec
 
 const gvk = ({ group, version, kind }: GroupVersionKind): Json => ({ group, version, kind });
 
+/** What operations send beside kinds; in a document where one does. */
+const besideKinds = new Map<StructSchema, readonly GroupVersionKind[]>([
+  [apiResourceList, [{ group: '', version: 'v1', kind: 'APIResourceList' }]],
+  [patch, []],
+]);
+
 /** Every kind, its list and what the operations send beside, with the kinds that each schema stands for. */
-function schemas(resources: readonly ServedResource[], { version }: Form, dialect: Dialect): Json {
+function schemas(
+  resources: readonly ServedResource[],
+  all: readonly Operation[],
+  { version }: Form,
+  dialect: Dialect,
+): Json {
   const kinds = new Map<StructSchema, readonly GroupVersionKind[]>();
   const groupVersions = new Map<string, GroupVersionKind>();
   for (const { kind } of resources) {
@@ -83,6 +106,9 @@ function schemas(resources: readonly ServedResource[], { version }: Form, dialec
       if (subresource.type === 'action') kinds.set(subresource.body.schema, [subresource.body]);
     }
   }
+  const used = new Set(all.flatMap(({ body, responses }) => [body?.schema, ...Object.values(responses)]));
+  const names = new Set([...used].map((ref) => ref?.struct));
+  for (const [schema, its] of besideKinds) if (names.has(schema.name)) kinds.set(schema, its);
   kinds.set(status, [{ group: '', version: 'v1', kind: 'Status' }]);
   kinds.set(
     deleteOptions,
@@ -98,10 +124,7 @@ function schemas(resources: readonly ServedResource[], { version }: Form, dialec
 }
 
 function formV3(dialect: Dialect): Form {
-  const ref = (schema: SchemaRef): Json =>
-    'struct' in schema
-      ? { $ref: `#/components/schemas/${dialect.openapiPrefix}.${schema.struct}` }
-      : { type: 'object' };
+  const ref = ({ struct }: SchemaRef): Json => ({ $ref: `#/components/schemas/${dialect.openapiPrefix}.${struct}` });
   const content = (schema: SchemaRef, mediaTypes: readonly string[]): Json =>
     Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: ref(schema) }]));
   const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
@@ -129,8 +152,7 @@ function formV3(dialect: Dialect): Form {
 }
 
 function formV2(dialect: Dialect): Form {
-  const ref = (schema: SchemaRef): Json =>
-    'struct' in schema ? { $ref: `#/definitions/${dialect.openapiPrefix}.${schema.struct}` } : { type: 'object' };
+  const ref = ({ struct }: SchemaRef): Json => ({ $ref: `#/definitions/${dialect.openapiPrefix}.${struct}` });
   const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
     name,
     in: place,

@@ -4,7 +4,7 @@ import { kubernetes } from '../dialect/kubernetes.ts';
 import { orch } from '../dialect/orch.ts';
 import { kinds } from '../kinds/kinds.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
-import { type Operation, operations } from './operations.ts';
+import { type Operation, operations, versionOperations } from './operations.ts';
 import { parameterSets } from './parameters.ts';
 import { allowedVerbs, checkRequest } from './registry.ts';
 import { withoutObjects } from './registry-fixture.ts';
@@ -58,6 +58,17 @@ test('of a kind of the whole cluster, without the verbs that it does not have', 
   );
 });
 
+test('of a version of a group itself', () => {
+  const versions = [
+    { group: '', version: 'v1' },
+    { group: 'farm.orch.io', version: 'v1beta1' },
+  ];
+  assert.deepEqual(texts(versions.flatMap(versionOperations)), [
+    'get /api/v1/ getCoreV1APIResources',
+    'get /apis/farm.orch.io/v1beta1/ getFarmV1beta1APIResources',
+  ]);
+});
+
 test('of a kind in a group', () => {
   const [across] = of('leases').filter(({ path }) => !path.includes('{'));
   assert.equal(across?.path, '/apis/coordination.orch.io/v1/leases');
@@ -68,7 +79,7 @@ test('of a kind in a group', () => {
 const rows: readonly (readonly [
   method: Operation['method'],
   path: string,
-  action: Operation['action'],
+  action: NonNullable<Operation['of']>['action'],
   set: keyof typeof parameterSets,
   body: string,
   answers: Readonly<Record<string, string>>,
@@ -86,12 +97,11 @@ const rows: readonly (readonly [
   ['delete', '', 'deletecollection', 'deleteCollection', 'DeleteOptions?', { 200: 'Status' }],
   ['get', '/{name}', 'get', 'get', '', { 200: 'ServiceAccount' }],
   ['put', '/{name}', 'put', 'write', 'ServiceAccount', { 200: 'ServiceAccount', 201: 'ServiceAccount' }],
-  ['patch', '/{name}', 'patch', 'patch', 'any', { 200: 'ServiceAccount', 201: 'ServiceAccount' }],
+  ['patch', '/{name}', 'patch', 'patch', 'Patch', { 200: 'ServiceAccount', 201: 'ServiceAccount' }],
   ['delete', '/{name}', 'delete', 'delete', 'DeleteOptions?', { 200: 'ServiceAccount', 202: 'ServiceAccount' }],
 ];
 
-const named = (schema: Operation['responses'][string] | undefined): string =>
-  schema && 'struct' in schema ? (schema.struct.split('.').at(-1) ?? '') : 'any';
+const named = (schema: Operation['responses'][string] | undefined): string => schema?.struct.split('.').at(-1) ?? '';
 
 describe('what an operation on service accounts takes and gives', () => {
   for (const [method, rest, action, set, body, answers, streams = false] of rows) {
@@ -99,7 +109,7 @@ describe('what an operation on service accounts takes and gives', () => {
       const path = `/api/v1/namespaces/{namespace}/serviceaccounts${rest}`;
       const found = of('serviceaccounts').find((each) => each.method === method && each.path === path);
       assert.ok(found);
-      assert.equal(found.action, action);
+      assert.equal(found.of?.action, action);
       assert.equal(found.streams, streams);
       const query = found.parameters.filter((each) => each.in === 'query');
       assert.deepEqual(query.map(({ name }) => name).sort(), parameterSets[set].map(({ name }) => name).sort());
@@ -116,12 +126,12 @@ describe('what an operation on service accounts takes and gives', () => {
   }
 
   test('a deletion answers with a Status where the kind says so', () => {
-    const deletion = of('configmaps').find(({ action }) => action === 'delete');
+    const deletion = of('configmaps').find(({ of: its }) => its?.action === 'delete');
     assert.deepEqual(Object.values(deletion?.responses ?? {}).map(named), ['Status', 'Status']);
   });
 
   test('a patch may come in every format of the spec (section 4.6)', () => {
-    assert.deepEqual(of('serviceaccounts').find(({ action }) => action === 'patch')?.body?.mediaTypes, [
+    assert.deepEqual(of('serviceaccounts').find(({ of: its }) => its?.action === 'patch')?.body?.mediaTypes, [
       'application/json-patch+json',
       'application/merge-patch+json',
       'application/strategic-merge-patch+json',
@@ -131,7 +141,7 @@ describe('what an operation on service accounts takes and gives', () => {
 
   test('an action takes and gives a kind of its own', () => {
     const eviction = of('pods').find(({ path }) => path.endsWith('/eviction'));
-    assert.equal(eviction?.kind.kind, 'Eviction');
+    assert.equal(eviction?.of?.kind.kind, 'Eviction');
     assert.equal(named(eviction?.body?.schema), 'Eviction');
     assert.equal(named(eviction?.responses['201']), 'Eviction');
   });
@@ -154,7 +164,7 @@ for (const dialect of [orch, kubernetes]) {
           assert.equal(registry.find(info.group, info.version, info.resource), resource, operation.path);
           checkRequest({ info, served: resource });
           const action = { create: 'post', update: 'put' }[info.verb as string] ?? info.verb;
-          assert.equal(action, operation.action, operation.path);
+          assert.equal(action, operation.of?.action, operation.path);
         }
       }
     });

@@ -1,13 +1,19 @@
 import { hasMessage } from '../codec/protobuf/message.ts';
 import type { GroupVersionKind, Kind, Subresource } from '../kinds/kind.ts';
+import { apiResourceList } from '../kinds/meta/api-resource-list.ts';
+import { deleteOptions } from '../kinds/meta/delete-options.ts';
+import { patch } from '../kinds/meta/patch.ts';
+import { status } from '../kinds/meta/status.ts';
 import type { ResourceVerb } from '../request/request-info.ts';
 import { type Parameter, parameterSets, pathParameters } from './parameters.ts';
 import { patchMediaTypes } from './patch-formats.ts';
 import { allowedVerbs } from './registry.ts';
 import type { ServedResource } from './resource-registry.ts';
 
-/** Names a schema in the documents: a published struct name, or a body that any JSON may be. */
-export type SchemaRef = { readonly struct: string } | { readonly anyObject: true };
+/** Names a schema in the documents by its published struct name. */
+export interface SchemaRef {
+  readonly struct: string;
+}
 
 /** One method of one path, as the OpenAPI documents describe it (spec sections 4.1 and 4.2). */
 export interface Operation {
@@ -15,9 +21,11 @@ export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly id: string;
   readonly description: string;
-  /** What published documents call the verb. */
-  readonly action: 'get' | 'list' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection';
-  readonly kind: GroupVersionKind;
+  /** What published documents call the verb, and of which kind its objects are; absent where there are no objects. */
+  readonly of?: {
+    readonly action: 'get' | 'list' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection';
+    readonly kind: GroupVersionKind;
+  };
   readonly parameters: readonly Parameter[];
   readonly body:
     | { readonly schema: SchemaRef; readonly required: boolean; readonly mediaTypes: readonly string[] }
@@ -27,10 +35,6 @@ export interface Operation {
   /** Its objects have a protobuf form, in which they are sent and taken beside the text formats. Patches have none. */
   readonly protobuf: boolean;
 }
-
-/** The schemas that operations need beside their kinds. */
-export const statusStruct = 'apimachinery.pkg.apis.meta.v1.Status';
-export const deleteOptionsStruct = 'apimachinery.pkg.apis.meta.v1.DeleteOptions';
 
 const plainTypes = ['application/json', 'application/yaml'];
 
@@ -50,16 +54,21 @@ export function operations(served: ServedResource): readonly Operation[] {
   return kind.scope === 'Namespaced' && verbs.includes('list') ? [...list, acrossNamespaces(served)] : list;
 }
 
-const root = ({ kind }: ServedResource): string =>
-  kind.group === '' ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
+const rootOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
+  group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+
+const root = ({ kind }: ServedResource): string => rootOf(kind);
 
 const collectionPath = (served: ServedResource): string =>
   served.kind.scope === 'Namespaced'
     ? `${root(served)}/namespaces/{namespace}/${served.kind.resource}`
     : `${root(served)}/${served.kind.resource}`;
 
-interface Draft extends Pick<Operation, 'path' | 'method' | 'action' | 'description'> {
+type Action = NonNullable<Operation['of']>['action'];
+
+interface Draft extends Pick<Operation, 'path' | 'method' | 'description'> {
   readonly verb: string;
+  readonly action: Action;
   readonly set: keyof typeof parameterSets;
   readonly body?: Operation['body'];
   readonly responses: Operation['responses'];
@@ -75,8 +84,7 @@ function operation({ kind }: ServedResource, draft: Draft): Operation {
     method: draft.method,
     id: `${draft.verb}${groupId(kind)}${scope}${kind.kind}${draft.suffix ?? ''}`,
     description: draft.description,
-    action: draft.action,
-    kind: draft.kind ?? kind,
+    of: { action: draft.action, kind: draft.kind ?? kind },
     parameters: [...pathParameters(draft.path), ...parameterSets[draft.set]],
     body: draft.body,
     responses: draft.responses,
@@ -85,8 +93,23 @@ function operation({ kind }: ServedResource, draft: Draft): Operation {
   };
 }
 
+/** What is asked of a version of a group itself: which resources it has. */
+export const versionOperations = (version: Pick<Kind, 'group' | 'version'>): readonly Operation[] => [
+  {
+    path: `${rootOf(version)}/`,
+    method: 'get',
+    id: `get${groupId(version)}APIResources`,
+    description: 'list the resources of this version',
+    parameters: [],
+    body: undefined,
+    responses: { 200: { struct: apiResourceList.name } },
+    streams: false,
+    protobuf: false,
+  },
+];
+
 /** `CoreV1`, `CoordinationV1`. */
-function groupId({ group, version }: Kind): string {
+function groupId({ group, version }: Pick<Kind, 'group' | 'version'>): string {
   const short = group === '' ? 'core' : (group.split('.')[0] ?? group);
   return `${capital(short)}${capital(version)}`;
 }
@@ -95,7 +118,8 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 
 const objectRef = ({ schema }: Kind): SchemaRef => ({ struct: schema.name });
 const listRef = ({ schema }: Kind): SchemaRef => ({ struct: `${schema.name}List` });
-const statusRef: SchemaRef = { struct: statusStruct };
+const statusRef: SchemaRef = { struct: status.name };
+const deleteOptionsRef: SchemaRef = { struct: deleteOptions.name };
 
 function collectionOperations(served: ServedResource, path: string): readonly Operation[] {
   const { kind } = served;
@@ -118,12 +142,12 @@ function collectionOperations(served: ServedResource, path: string): readonly Op
       action: 'deletecollection',
       description: `delete all ${kind.resource} that the parameters select`,
       set: 'deleteCollection',
-      body: { schema: { struct: deleteOptionsStruct }, required: false, mediaTypes: plainTypes },
+      body: { schema: deleteOptionsRef, required: false, mediaTypes: plainTypes },
       responses: { 200: statusRef },
     }),
   ];
   const verbs = allowedVerbs(served, '', false);
-  return all.filter(({ action }) => verbs.includes(verbOf[action]));
+  return all.filter(({ of }) => of && verbs.includes(verbOf[of.action]));
 }
 
 const verbOf = {
@@ -134,7 +158,7 @@ const verbOf = {
   patch: 'patch',
   delete: 'delete',
   deletecollection: 'deletecollection',
-} as const satisfies Record<Operation['action'], ResourceVerb>;
+} as const satisfies Record<Action, ResourceVerb>;
 
 const listOperation = (served: ServedResource, path: string, suffix: string): Operation =>
   operation(served, {
@@ -165,11 +189,11 @@ function objectOperations(served: ServedResource, path: string): readonly Operat
       action: 'delete',
       description: `delete a ${kind.kind}`,
       set: 'delete',
-      body: { schema: { struct: deleteOptionsStruct }, required: false, mediaTypes: plainTypes },
+      body: { schema: deleteOptionsRef, required: false, mediaTypes: plainTypes },
       responses: { 200: deleted, 202: deleted },
     }),
   ];
-  return all.filter(({ action }) => verbs.includes(verbOf[action]));
+  return all.filter(({ of }) => of && verbs.includes(verbOf[of.action]));
 }
 
 function viewOperations(
@@ -212,7 +236,7 @@ function viewOperations(
       action: 'patch',
       description: `change parts of a ${what}`,
       set: 'patch',
-      body: { schema: { anyObject: true }, required: true, mediaTypes: patchMediaTypes },
+      body: { schema: { struct: patch.name }, required: true, mediaTypes: patchMediaTypes },
       responses: { 200: objectRef(kind), 201: objectRef(kind) },
       suffix,
     },

@@ -61,13 +61,14 @@ class Emitter {
     const fields = Object.entries(struct.fields);
     const required = fields.filter(([, field]) => isRequired(field)).map(([name]) => name);
     const kinds = this.#options.kinds?.get(struct)?.map(({ group, version, kind }) => ({ group, version, kind }));
+    const properties = Object.fromEntries(fields.map(([name, field]) => [name, this.#field(field)]));
     return {
       description: struct.description,
       type: 'object',
-      properties: Object.fromEntries(fields.map(([name, field]) => [name, this.#field(field)])),
+      ...(fields.length > 0 && { properties }),
       ...(required.length > 0 && { required }),
       ...this.#extensions({
-        'group-version-kind': kinds,
+        'group-version-kind': kinds && kinds.length > 0 ? kinds : undefined,
         'map-type': struct.structType === 'atomic' ? 'atomic' : undefined,
       }),
     };
