@@ -28,9 +28,9 @@ export class PathRouter {
     return this;
   }
 
-  /** Paths that are served as they stand here, sorted. */
+  /** Paths that are served as they stand here. */
   get paths(): readonly string[] {
-    return [...this.#exact.keys()].sort();
+    return [...this.#exact.keys()];
   }
 
   /** Throws NotFound for a path that nothing is served at, MethodNotAllowed for a method that is not served there. */

@@ -162,7 +162,7 @@ test('the aggregated form says the same as the lists', () => {
       readonly versions: readonly { readonly version: string; readonly resources: readonly Resource[] }[];
     }[];
   }
-  const document = aggregated(groups, orch) as Document;
+  const document = aggregated(groups, orch, 'v2') as Document;
   assert.deepEqual([document.kind, document.apiVersion], ['APIGroupDiscoveryList', 'apidiscovery.orch.io/v2']);
   const told = document.items.flatMap(({ metadata: { name: group }, versions }) =>
     versions.flatMap(({ version, resources }) =>

@@ -111,15 +111,24 @@ const sorted = (verbs: Iterable<ResourceVerb>): readonly ResourceVerb[] => [...n
 const resourceVerbs = (served: ServedResource): readonly ResourceVerb[] =>
   sorted([...allowedVerbs(served, '', true), ...allowedVerbs(served, '', false)]);
 
-/** `GET /api` and `GET /apis` for clients that ask for all in one document (KEP-3352, version v2). */
-export const aggregated = (groups: readonly GroupDiscovery[], dialect: Dialect): unknown => ({
+/** Versions of the form in which all is in one document, the best first; the older says the same under its name. */
+export const aggregatedVersions = ['v2', 'v2beta1'] as const;
+
+export type AggregatedVersion = (typeof aggregatedVersions)[number];
+
+/** `GET /api` and `GET /apis` for clients that ask for all in one document (KEP-3352). */
+export const aggregated = (
+  groups: readonly GroupDiscovery[],
+  dialect: Dialect,
+  version: AggregatedVersion,
+): unknown => ({
   kind: 'APIGroupDiscoveryList',
-  apiVersion: `${dialect.group('apidiscovery')}/v2`,
+  apiVersion: `${dialect.group('apidiscovery')}/${version}`,
   metadata: {},
   items: groups.map(({ group, versions }) => ({
     metadata: { name: group, creationTimestamp: null },
-    versions: versions.map(({ version, resources }) => ({
-      version,
+    versions: versions.map(({ version: each, resources }) => ({
+      version: each,
       resources: resources.map(aggregatedResource),
       freshness: 'Current',
     })),

@@ -19,8 +19,8 @@ for (const dialect of [orch, kubernetes]) {
     for (const [what, document, kind] of [
       ['/api', documents.coreVersions(), 'APIVersions'],
       ['/apis', documents.groupList(), 'APIGroupList'],
-      ['/api aggregated', documents.aggregated('api'), 'APIGroupDiscoveryList'],
-      ['/apis aggregated', documents.aggregated('apis'), 'APIGroupDiscoveryList'],
+      ['/api aggregated', documents.aggregated('api', 'v2'), 'APIGroupDiscoveryList'],
+      ['/apis aggregated', documents.aggregated('apis', 'v2'), 'APIGroupDiscoveryList'],
       ['a group', documents.group(leases), 'APIGroup'],
       ['core', documents.resourceList('', 'v1'), 'APIResourceList'],
       ['a version', documents.resourceList(leases, 'v1'), 'APIResourceList'],
@@ -42,10 +42,18 @@ for (const dialect of [orch, kubernetes]) {
 
   test(`each root of the aggregated form has its own groups (${dialect.name})`, () => {
     const groupsOf = (root: 'api' | 'apis'): readonly string[] =>
-      read(documents.aggregated(root)).items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+      read(documents.aggregated(root, 'v2')).items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
     assert.deepEqual(groupsOf('api'), ['']);
     assert.ok(groupsOf('apis').includes(leases));
     assert.ok(!groupsOf('apis').includes(''));
+  });
+
+  test(`both versions of the aggregated form say the same (${dialect.name})`, () => {
+    for (const root of ['api', 'apis'] as const) {
+      const [now, old] = (['v2', 'v2beta1'] as const).map((version) => read(documents.aggregated(root, version)));
+      assert.equal(old.apiVersion, `${dialect.group('apidiscovery')}/v2beta1`);
+      assert.deepEqual({ ...old, apiVersion: now.apiVersion }, now);
+    }
   });
 
   test(`the index of OpenAPI names each document by the hash of its bytes (${dialect.name})`, () => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Dialect } from '../dialect/dialect.ts';
 import {
+  type AggregatedVersion,
   aggregated,
   coreVersions,
   type GroupDiscovery,
@@ -11,6 +12,13 @@ import {
 } from '../registry/discovery.ts';
 import { openapiV2, openapiV3 } from '../registry/openapi.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
+
+/** Where the OpenAPI document of a version is, while it has that hash. */
+export const openapiUrl = (group: string, version: string, hash: string): string =>
+  `/openapi/v3/${openapiPath(group, version)}?hash=${hash}`;
+
+const openapiPath = (group: string, version: string): string =>
+  group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
 /** A document that describes the API, encoded once. */
 export interface ApiDocument {
@@ -68,9 +76,18 @@ export class ApiDocuments {
   }
 
   /** `/api` or `/apis` in the aggregated form. */
-  aggregated(root: 'api' | 'apis'): ApiDocument {
+  aggregated(root: 'api' | 'apis', version: AggregatedVersion): ApiDocument {
     const inRoot = ({ group }: GroupDiscovery): boolean => (group === '') === (root === 'api');
-    return this.#document(`aggregated ${root}`, () => aggregated(this.#groups().filter(inRoot), this.#dialect));
+    const name = `aggregated ${root} ${version}`;
+    return this.#document(name, () => aggregated(this.#groups().filter(inRoot), this.#dialect, version));
+  }
+
+  /** Where the groups that are served and their versions are. */
+  paths(): readonly string[] {
+    return this.#groups().flatMap(({ group, versions }) => {
+      const root = group === '' ? '/api' : `/apis/${group}`;
+      return [root, ...versions.map(({ version }) => `${root}/${version}`)];
+    });
   }
 
   /** `/apis/<group>`; undefined for groups that are not served. */
@@ -97,9 +114,9 @@ export class ApiDocuments {
       paths: Object.fromEntries(
         this.#groups().flatMap(({ group, versions }) =>
           versions.map(({ version }) => {
-            const path = group === '' ? `api/${version}` : `apis/${group}/${version}`;
+            const path = openapiPath(group, version);
             const hash = this.openapi(group, version)?.hash ?? '';
-            return [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }];
+            return [path, { serverRelativeURL: openapiUrl(group, version, hash) }];
           }),
         ),
       ),

@@ -72,6 +72,14 @@ export class Health {
     return !this.#started && clock.monotonic() - this.#startedAtMs > livezGraceMs;
   }
 
+  /** Every path that is answered: each endpoint, and each of its checks. */
+  get paths(): readonly string[] {
+    return Object.entries(this.#checks).flatMap(([endpoint, checks]) => [
+      `/${endpoint}`,
+      ...checks.map(({ name }) => `/${endpoint}/${name}`),
+    ]);
+  }
+
   /** Answers `/livez` and the like, or `/livez/<check>`; undefined for paths that are neither. */
   async answer(path: string, query: URLSearchParams): Promise<HealthAnswer | undefined> {
     const match = /^\/(healthz|livez|readyz)(?:\/(.+?))?\/?$/.exec(path);

@@ -52,6 +52,7 @@ export class Responder {
     this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
     const documents = new ApiDocuments(dialect, parts.resources, parts.serverAddress);
     this.#routes = routes({
+      clock: parts.clock,
       dialect,
       documents,
       health: parts.health,

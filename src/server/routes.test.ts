@@ -16,8 +16,9 @@ import { routes } from './routes.ts';
 
 const metrics = new Metrics();
 metrics.counter({ name: 'test_total', help: 'A count.', labels: [] }).add({});
+const clock = new ManualClock();
 const health = new Health({
-  clock: new ManualClock(),
+  clock,
   logger: silentLogger,
   livezGraceMs: 0,
   stopping: () => false,
@@ -27,6 +28,7 @@ const health = new Health({
 health.started();
 const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => '');
 const router = routes({
+  clock,
   dialect: orch,
   documents,
   health,
@@ -55,7 +57,7 @@ const rejected = (target: string, code: number, method = 'GET'): Promise<void> =
 
 describe('what is served', () => {
   for (const [target, type, text] of [
-    ['/', 'application/json', /"paths":\["\/","\/api","\/apis"/],
+    ['/', 'application/json', /"paths":\["\/api","\/api\/v1","\/apis","\/apis\/","\/apis\/authentication\.orch\.io"/],
     ['/version', 'application/json', /"major":"1","minor":"32","gitVersion":"v1\.32\.0\+orch"/],
     ['/metrics', 'text/plain; version=0.0.4; charset=utf-8', /^test_total 1$/m],
     ['/healthz', 'text/plain; charset=utf-8', /^ok$/],
@@ -70,7 +72,8 @@ describe('what is served', () => {
     ['/apis/coordination.orch.io/v1', 'application/json', /"groupVersion":"coordination\.orch\.io\/v1"/],
     ['/openapi/v2', 'application/json', /"swagger":"2\.0"/],
     ['/openapi/v3', 'application/json', /"\/openapi\/v3\/api\/v1\?hash=/],
-    ['/openapi/v3/api/v1?hash=whatever', 'application/json', /"openapi":"3\.0\.0"/],
+    ['/openapi/v3/api/v1', 'application/json', /"openapi":"3\.0\.0"/],
+    ['/openapi/v3/api/v1?hash=', 'application/json', /"openapi":"3\.0\.0"/],
     ['/openapi/v3/apis/coordination.orch.io/v1', 'application/json', /"openapi":"3\.0\.0"/],
   ] as const) {
     test(target, async () => {
@@ -156,6 +159,59 @@ describe('a document', () => {
   }
 });
 
+test('/ lists every path that is served, sorted, and nothing else', async () => {
+  const { paths } = JSON.parse((await get('/')).text) as { readonly paths: readonly string[] };
+  assert.deepEqual(paths, [...new Set(paths)].sort());
+  for (const expected of [
+    ...['/api', '/api/v1', '/apis', '/apis/', '/apis/coordination.orch.io', '/apis/coordination.orch.io/v1'],
+    ...['/healthz', '/healthz/ping', '/livez', '/livez/poststarthook/start-server', '/readyz', '/readyz/shutdown'],
+    ...['/metrics', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version'],
+  ]) {
+    assert.ok(paths.includes(expected), expected);
+  }
+  assert.ok(!paths.includes('/'));
+  for (const path of paths) if (path !== '/openapi/v3/') assert.equal((await get(path)).status, 200, path);
+});
+
+describe('an OpenAPI document by its hash', () => {
+  const path = '/openapi/v3/apis/coordination.orch.io/v1';
+  const hash = async (): Promise<string> => String((await get(path)).headers['etag']).replaceAll('"', '');
+
+  for (const accept of ['application/json', 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf']) {
+    test(`may be kept for good: ${accept}`, async () => {
+      const answer = await get(`${path}?hash=${await hash()}`, { accept });
+      const expires = Date.parse(String(answer.headers['expires']));
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers['cache-control'], 'public, immutable');
+      assert.equal(expires, Math.trunc((clock.now() + 365 * 24 * 3600_000) / 1_000) * 1_000);
+      assert.match(String(answer.headers['expires']), /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
+      assert.equal(answer.headers['vary'], 'accept, accept-encoding');
+      const known = { accept, 'if-none-match': String(answer.headers['etag']) };
+      const again = await get(`${path}?hash=${await hash()}`, known);
+      assert.deepEqual([again.status, again.headers['cache-control']], [304, 'public, immutable']);
+    });
+  }
+
+  for (const query of ['hash=0', 'hash=whatever&x=y', 'hash=%2F%2Fevil.example', 'x=y&hash=__proto__']) {
+    test(`that is another leads to the one of now: ${query}`, async () => {
+      const answer = await get(`${path}?${query}`);
+      assert.equal(answer.status, 301);
+      assert.deepEqual(answer.headers, { location: `${path}?hash=${await hash()}` });
+    });
+  }
+
+  test('leads nowhere where there is no such document', async () => {
+    await rejected('/openapi/v3/apis/nosuch/v1?hash=0', 404);
+  });
+
+  test('is an ordinary one without', async () => {
+    for (const query of ['', '?hash=', '?x=y']) {
+      const { status, headers } = await get(`${path}${query}`);
+      assert.deepEqual([status, headers['cache-control'], headers['expires']], [200, undefined, undefined]);
+    }
+  });
+});
+
 describe('the entity tag of a document', () => {
   const forms: readonly Readonly<Record<string, string>>[] = [
     {},
@@ -238,21 +294,28 @@ describe('OpenAPI in protobuf', () => {
 describe('the aggregated form', () => {
   const aggregated = 'application/json;g=apidiscovery.orch.io;v=v2;as=APIGroupDiscoveryList';
   const beta = aggregated.replace('v=v2', 'v=v2beta1');
+  const plain = 'application/json';
 
   for (const [accept, expected] of [
-    [aggregated, true],
-    [`${aggregated},application/json`, true],
-    [`${beta},${aggregated},application/json`, true],
-    [`application/json,${aggregated}`, false],
-    [`application/json;q=0.5,${aggregated}`, true],
-    [`application/json,${aggregated};q=0.5`, false],
-    [`*/*,${aggregated}`, true],
-    [`image/png,${aggregated}`, true],
-    [`${aggregated};q=0,application/json`, false],
-    [`${beta},application/json`, false],
+    [aggregated, aggregated],
+    [beta, beta],
+    [`${aggregated},application/json`, aggregated],
+    [`${aggregated},${beta},application/json`, aggregated],
+    [`${beta},${aggregated},application/json`, beta],
+    [`${beta};q=0.5,${aggregated};q=0.9,application/json;q=0.1`, aggregated],
+    [`application/json,${aggregated}`, plain],
+    [`application/json;q=0.5,${aggregated}`, aggregated],
+    [`application/json,${aggregated};q=0.5`, plain],
+    [`*/*,${aggregated}`, aggregated],
+    [`image/png,${aggregated}`, aggregated],
+    [`${aggregated};q=0,application/json`, plain],
+    [`${aggregated};q=0,${beta}`, beta],
+    [`${beta},application/json`, beta],
+    [`${aggregated.replace('v=v2', 'v=v2alpha1')},application/json`, plain],
     [aggregated.replace('orch.io', 'other.io'), undefined],
-    ['application/json', false],
-    ['', false],
+    [aggregated.replace('v=v2', 'v=constructor'), undefined],
+    [plain, plain],
+    ['', plain],
   ] as const) {
     test(`${accept || 'no Accept'}: ${expected ?? 'none that there is'}`, async () => {
       for (const target of ['/api', '/apis']) {
@@ -262,8 +325,11 @@ describe('the aggregated form', () => {
           continue;
         }
         const { text, headers } = await asked;
-        assert.equal(JSON.parse(text).kind === 'APIGroupDiscoveryList', expected, target);
-        assert.equal(headers['content-type'], expected ? aggregated : 'application/json');
+        const { kind, apiVersion } = JSON.parse(text);
+        assert.equal(kind === 'APIGroupDiscoveryList', expected !== plain, target);
+        if (expected !== plain)
+          assert.equal(apiVersion, `apidiscovery.orch.io/${expected === beta ? 'v2beta1' : 'v2'}`);
+        assert.equal(headers['content-type'], expected);
         assert.equal(headers['vary'], 'accept, accept-encoding');
       }
     });

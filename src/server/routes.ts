@@ -4,6 +4,7 @@ import {
   jwksPath,
   openidConfigurationPath,
 } from '../authn/service-account/discovery.ts';
+import type { Clock } from '../base/clock.ts';
 import { type Metrics, metricsMediaType } from '../base/metrics.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { parseAccept } from '../http/accept.ts';
@@ -12,11 +13,13 @@ import type { Negotiated, Negotiator } from '../http/negotiate.ts';
 import { sendBytes, wantsGzip } from '../http/respond.ts';
 import { PathRouter } from '../http/router.ts';
 import { noSuchPath } from '../meta/status-error.ts';
+import { type AggregatedVersion, aggregatedVersions } from '../registry/discovery.ts';
 import { type DocumentForm, DocumentForms, entityTag, writeDocument } from './document-forms.ts';
-import type { ApiDocument, ApiDocuments } from './documents.ts';
+import { type ApiDocument, type ApiDocuments, openapiUrl } from './documents.ts';
 import type { Health } from './health.ts';
 
 export interface RouteParts {
+  readonly clock: Clock;
   readonly dialect: Dialect;
   readonly documents: ApiDocuments;
   readonly health: Health;
@@ -42,7 +45,9 @@ export function routes(routeParts: RouteParts): PathRouter {
   const version = Buffer.from(JSON.stringify(versionInfo(parts.dialect)));
   routeDiscovery(router, parts);
   return router
-    .exact('/', get, (exchange) => sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: router.paths }))))
+    .exact('/', get, (exchange) => {
+      sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: listedPaths(parts, router) })));
+    })
     .exact('/version', get, (exchange) => sendJson(parts, exchange, version))
     .exact('/metrics', get, (exchange) => sendText(exchange, metricsMediaType, metrics.render()))
     .exact('/api', get, (exchange) => sendDiscovery(parts, exchange, 'api'))
@@ -65,6 +70,12 @@ export function routes(routeParts: RouteParts): PathRouter {
     .exact('/openapi/v2', get, (exchange) => sendDocument(parts, exchange, documents.openapiV2()))
     .exact('/openapi/v3', get, (exchange) => sendDocument(parts, exchange, documents.openapiIndex()))
     .prefix('/openapi/v3/', get, (exchange, path) => sendOpenapi(parts, exchange, path));
+}
+
+/** What `/` lists: every path that is not made of names of objects, and what there is below it, as published. */
+function listedPaths({ documents, health }: RouteParts, router: PathRouter): readonly string[] {
+  const own = router.paths.filter((path) => path !== '/');
+  return [...new Set([...own, '/apis/', '/openapi/v3/', ...documents.paths(), ...health.paths])].sort();
 }
 
 /** Discovery of the issuer of service account tokens (spec section 5.3). Published servers answer in these types, whatever is asked for. */
@@ -100,12 +111,15 @@ const versionInfo = ({ gitVersion }: Dialect) => {
 
 function answerHealth({ health }: RouteParts) {
   return async (exchange: Exchange, path: string): Promise<void> => {
-    const mark = exchange.target.indexOf('?');
-    const query = new URLSearchParams(mark < 0 ? '' : exchange.target.slice(mark + 1));
-    const answer = await health.answer(path, query);
+    const answer = await health.answer(path, queryOf(exchange));
     if (!answer) throw noSuchPath();
     sendText(exchange, 'text/plain; charset=utf-8', answer.body, answer.status);
   };
+}
+
+function queryOf({ target }: Exchange): URLSearchParams {
+  const mark = target.indexOf('?');
+  return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
 }
 
 function sendText(exchange: Exchange, contentType: string, body: string, status = 200): void {
@@ -150,32 +164,52 @@ const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
 function sendDiscovery(parts: DocumentParts, exchange: Exchange, root: 'api' | 'apis'): void {
   const { documents, dialect } = parts;
   const group = dialect.group('apidiscovery');
-  if (!prefersAggregated(exchange.header('accept') ?? '', group)) {
+  const version = aggregatedVersion(exchange.header('accept') ?? '', group);
+  if (version === undefined) {
     sendDocument(parts, exchange, root === 'api' ? documents.coreVersions() : documents.groupList());
     return;
   }
-  const contentType = `application/json;g=${group};v=v2;as=APIGroupDiscoveryList`;
-  sendForm(parts, exchange, { document: documents.aggregated(root), form: 'json', contentType });
+  const contentType = `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
+  sendForm(parts, exchange, { document: documents.aggregated(root, version), form: 'json', contentType });
 }
 
-/** True where the first type that this server has is the aggregated one. */
-function prefersAggregated(accept: string, group: string): boolean {
+/** The version of the aggregated form, where the first type that this server has is one of it. */
+function aggregatedVersion(accept: string, group: string): AggregatedVersion | undefined {
   for (const { type, subtype, parameters, quality } of parseAccept(accept)) {
     if (quality === 0 || type === '*' || (type === 'application' && parameters.size === 0 && subtype !== '*')) {
-      if (subtype === 'json' || subtype === 'yaml' || subtype === '*') return false;
+      if (subtype === 'json' || subtype === 'yaml' || subtype === '*') return undefined;
       continue;
     }
-    const asked = parameters.get('as') === 'APIGroupDiscoveryList' && parameters.get('v') === 'v2';
-    if (type === 'application' && subtype === 'json' && asked && parameters.get('g') === group) return true;
+    const asked = parameters.get('as') === 'APIGroupDiscoveryList' && parameters.get('g') === group;
+    const version = aggregatedVersions.find((each) => each === parameters.get('v'));
+    if (type === 'application' && subtype === 'json' && asked && version !== undefined) return version;
   }
-  return false;
+  return undefined;
 }
 
-/** A document whose hash is in its address never changes there. */
+/** A year: as long as anything is kept (RFC 9111 section 5.3). */
+const keptMs = 365 * 24 * 3600_000;
+
+/**
+ * The OpenAPI document of a version. One whose hash is in its address never changes there and may be kept for good, as
+ * published; an address with another hash leads to the one of now.
+ */
 function sendOpenapi(parts: DocumentParts, exchange: Exchange, path: string): void {
   const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');
   const [group, version] = root === 'api' ? ['', rest[0]] : [rest[0] ?? '', rest[1]];
   const isPlace = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;
   const found = isPlace && version !== undefined ? parts.documents.openapi(group, version) : undefined;
-  sendDocument(parts, exchange, found);
+  const hash = queryOf(exchange).get('hash') ?? '';
+  if (!found || version === undefined || hash === '') {
+    sendDocument(parts, exchange, found);
+    return;
+  }
+  if (hash !== found.hash) {
+    exchange.respond(301, { location: openapiUrl(group, version, found.hash) });
+    return;
+  }
+  const negotiated = parts.negotiator.negotiate(exchange, { openapi: 3 });
+  exchange.setHeader('cache-control', 'public, immutable');
+  exchange.setHeader('expires', new Date(parts.clock.now() + keptMs).toUTCString());
+  sendForm(parts, exchange, { document: found, form: formOf(negotiated), contentType: negotiated.mediaType });
 }

@@ -70,6 +70,16 @@ describe('OpenAPI documents and the command-line client', () => {
         assert.match(err, pattern);
       };
 
+      test('learns of every resource in two requests, by the aggregated form that it knows', async () => {
+        const { code, out, err } = await kubectl(['api-resources', '--v=8', `--cache-dir=${server.dataDir}/${name}`]);
+        assert.equal(code, 0, err);
+        assert.match(out, /^leases +coordination\.k8s\.io\/v1 +true +Lease$/m);
+        const version = release < '1.30' ? 'v2beta1' : 'v2';
+        const answers = [...err.matchAll(/Content-Type: (application\/\S+)/g)].map(([, type]) => type);
+        const form = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+        assert.deepEqual(answers, [form, form]);
+      });
+
       test('create -f', async () => {
         await succeeds(/^pod\/.* created$/m, ['create', '-f', '-'], pod(name, good));
         await succeeds(
