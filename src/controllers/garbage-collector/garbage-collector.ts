@@ -2,7 +2,12 @@ import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import { WorkSlices } from '../../base/work-slices.ts';
 import { type ApiClient, hasReason, type ObjectEvent } from '../../client/api-client.ts';
-import { type DiscoveredResource, discoverResources, pathOf } from '../../client/discovery-client.ts';
+import {
+  type DiscoveredResource,
+  type DiscoveryFailure,
+  discoverResources,
+  pathOf,
+} from '../../client/discovery-client.ts';
 import { reflect } from '../../client/reflector.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
@@ -20,6 +25,8 @@ export type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock'
 
 /** How often discovery is asked for resources that have come or gone. */
 const discoveryMs = 30_000;
+/** Until it is asked again where it failed, in part or as a whole; doubled each time, at most `discoveryMs`. */
+const discoveryRetryMs = 1_000;
 const parallel = 16;
 /**
  * Owners that are not there, by namespace and uid: they never come back. The namespace matters: an owner that a reference
@@ -54,6 +61,10 @@ class GarbageCollector implements Closable {
   readonly #monitors = new Map<string, { readonly resource: DiscoveredResource; readonly stop: AbortController }>();
   /** Resources that have not been listed yet: until they have, an owner may only seem to be absent. */
   readonly #unlisted = new Set<string>();
+  /** Groups and versions whose resources could not be discovered and never were: they may have dependents of anything. */
+  #undiscovered: readonly string[] = [];
+  /** Attempts at discovery that have failed since the last that did not. */
+  #failedDiscoveries = 0;
   #timer: Closable | undefined;
 
   constructor(options: GarbageCollectorOptions) {
@@ -66,15 +77,20 @@ class GarbageCollector implements Closable {
 
   /** Follows what discovery names, until closed. */
   async run(): Promise<void> {
-    try {
-      await this.#discover();
-    } catch (error) {
-      if (!this.#stop.signal.aborted) this.#options.logger.warn('resources could not be discovered', { error });
+    const failures = await this.#discover().catch((error: unknown) => [error]);
+    if (this.#stop.signal.aborted) return;
+    const afterMs = failures.length === 0 ? discoveryMs : discoveryRetryMs * 2 ** this.#failedDiscoveries;
+    if (failures.length > 0) {
+      const message = 'resources could not be discovered';
+      if (this.#failedDiscoveries === 0) this.#options.logger.warn(message, { failures });
+      else this.#options.logger.debug(message, { failures });
     }
-    if (!this.#stop.signal.aborted) this.#timer = this.#options.clock.after(discoveryMs, () => void this.run());
+    this.#failedDiscoveries = failures.length === 0 ? 0 : this.#failedDiscoveries + 1;
+    this.#timer = this.#options.clock.after(Math.min(afterMs, discoveryMs), () => void this.run());
   }
 
-  async #discover(): Promise<void> {
+  /** Gives what could not be discovered. Rejects where nothing could. */
+  async #discover(): Promise<readonly DiscoveryFailure[]> {
     const { resources, failures } = await discoverResources(this.#client, this.#stop.signal);
     const found = new Map<string, DiscoveredResource>();
     for (const resource of resources) if (isCollected(resource)) found.set(pathOf(resource, ''), resource);
@@ -91,6 +107,11 @@ class GarbageCollector implements Closable {
       }
     }
     for (const [path, resource] of found) if (!this.#monitors.has(path)) this.#monitor(path, resource);
+    const known = new Set([...this.#monitors.values()].map(({ resource }) => resource.apiVersion));
+    // What is no group and version has no resources that could come.
+    const away = failures.filter(({ type, groupVersion }) => type === 'unavailable' && !known.has(groupVersion));
+    this.#undiscovered = away.map(({ groupVersion }) => groupVersion);
+    return failures;
   }
 
   #monitor(path: string, resource: DiscoveredResource): void {
@@ -241,7 +262,7 @@ class GarbageCollector implements Closable {
 
   /** Whether an owner is there is asked of the server; what it owns is known only from lists. */
   #requireWholeGraph(): void {
-    const [missing] = this.#unlisted;
+    const [missing = this.#undiscovered[0]] = this.#unlisted;
     if (missing !== undefined) throw new Error(`not all resources have been listed yet: ${missing}`);
   }
 
