@@ -45,7 +45,7 @@ export const serverFlags = {
   ...loggingFlags,
   'advertise-address': optionalIpAddress({
     help: 'the address that discovery tells clients, and that generated certificates have too',
-    defaultText: '--bind-address; where that is all, the first of this machine',
+    defaultText: 'the bind address; where that is all, the first of this machine',
   }),
   'bind-address': ipAddress({ default: '127.0.0.1', help: 'the address to listen on; 0.0.0.0 or :: for all' }),
   'cert-dir': optionalText({
