@@ -7,7 +7,7 @@ import { decode } from '../schema/decode.ts';
 import { applyDefaults } from '../schema/defaults.ts';
 import { validate } from '../schema/validate.ts';
 import type { AnswerContext, Kind } from './kind.ts';
-import type { KindPowers } from './powers.ts';
+import type { KindServices } from './services.ts';
 
 /** Answers what a client sends as the registry does, for tests of kinds that are answered. */
 
@@ -15,9 +15,9 @@ export const now = Date.UTC(2026, 0, 10);
 
 export const jane: UserInfo = { username: 'jane', uid: 'u-1', groups: ['dev'], extra: { scopes: ['a', 'b'] } };
 
-/** Powers of which only those that a test gives are there. */
-export const powersOf = (some: Partial<KindPowers>): KindPowers =>
-  new Proxy(some as KindPowers, {
+/** Services of which only those that a test gives are there. */
+const servicesOf = (some: Partial<KindServices>): KindServices =>
+  new Proxy(some as KindServices, {
     get(target, name) {
       if (name in target) return Reflect.get(target, name);
       throw new Error(`the test did not expect ${String(name)} to be asked`);
@@ -37,9 +37,16 @@ export function readBody(schema: Kind['schema'], sent: Readonly<Record<string, u
   return value as unknown as ApiObject;
 }
 
-export function answerContext(user: UserInfo = jane): AnswerContext & { readonly warnings: string[] } {
+export function answerContext(services: Partial<KindServices> = {}): AnswerContext & { readonly warnings: string[] } {
   const warnings: string[] = [];
-  return { dialect: orch, user, now, warnings, warn: (text) => warnings.push(text) };
+  return {
+    dialect: orch,
+    user: jane,
+    now,
+    services: servicesOf(services),
+    warnings,
+    warn: (text) => warnings.push(text),
+  };
 }
 
 /** The errors of validation, as `field: text`. */
@@ -54,11 +61,11 @@ export function errorsOf(kind: Kind, sent: Readonly<Record<string, unknown>>): r
 export async function answerTo(
   kind: Kind,
   sent: Readonly<Record<string, unknown>>,
-  user: UserInfo = jane,
+  services: Partial<KindServices> = {},
 ): Promise<Answer> {
   const errors = errorsOf(kind, sent);
   if (errors.length > 0 || !kind.answer) throw new Error(errors.join(', '));
-  const context = answerContext(user);
+  const context = answerContext(services);
   return { object: await kind.answer(prepared(kind, sent), context), warnings: context.warnings };
 }
 

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../meta/api-object.ts';
-import { createdAtColumn, nameColumn } from './columns.ts';
+import { defineKind } from './define-kind.ts';
 import type { Kind } from './kind.ts';
 
 type Said = Pick<Kind, 'group' | 'kind' | 'scope' | 'schema'> & Required<Pick<Kind, 'answer'>>;
@@ -8,24 +8,13 @@ type Said = Pick<Kind, 'group' | 'kind' | 'scope' | 'schema'> & Required<Pick<Ki
  * A kind that is answered and never stored: what it does not say is that of kinds without objects. The status that a client
  * writes is dropped.
  */
-export const answeredKind = (said: Said, strategy: Pick<Kind['strategy'], 'validateCreate'> = {}): Kind => ({
-  ...said,
-  version: 'v1',
-  listKind: `${said.kind}List`,
-  resource: `${said.kind.toLowerCase()}s`,
-  singular: said.kind.toLowerCase(),
-  shortNames: [],
-  categories: [],
-  nameFormat: 'pathSegment',
-  selectableFields: [],
-  columns: [nameColumn, createdAtColumn],
-  strategy: { default: dropStatus, ...strategy },
-  subresources: [],
-  createOnUpdate: false,
-  unconditionalUpdate: false,
-  deleteReturnsObject: false,
-  generation: false,
-});
+export const answeredKind = (said: Said, strategy: Pick<Kind['strategy'], 'validateCreate'> = {}): Kind =>
+  defineKind({
+    ...said,
+    nameFormat: 'pathSegment',
+    strategy: { default: dropStatus, ...strategy },
+    unconditionalUpdate: false,
+  });
 
 function dropStatus(object: ApiObject): void {
   delete object['status'];

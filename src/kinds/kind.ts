@@ -5,6 +5,7 @@ import type { SelectableField } from '../meta/selectable-field.ts';
 import type { ResourceVerb } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
+import type { KindServices } from './services.ts';
 
 /** Times for which the server is configured to keep objects. */
 export type TimeToLive = 'event';
@@ -64,6 +65,7 @@ export interface ViewSubresource {
 
 /** What objects are answered with that are not stored themselves. */
 export interface AnswerContext extends StrategyContext {
+  readonly services: KindServices;
   /** Adds a `Warning` header. */
   warn(text: string): void;
 }

@@ -15,23 +15,22 @@ import { pod } from './core/pod/pod.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import type { Kind } from './kind.ts';
-import { type PowersSource, withoutPowers } from './powers.ts';
 import { clusterRole } from './rbac/cluster-role.ts';
 import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
 import { role } from './rbac/role.ts';
 import { roleBinding } from './rbac/role-binding.ts';
 
-/** All kinds that are built in, under the names of a dialect. `powers` is asked by requests only. */
-export const kinds = (dialect: Dialect, powers: PowersSource = withoutPowers): readonly Kind[] => [
+/** All kinds that are built in, under the names of a dialect. */
+export const kinds = (dialect: Dialect): readonly Kind[] => [
   ...[configMap, namespace, node, pod, secret].map((make) => withFinalizerRule(make(dialect))),
-  withFinalizerRule(serviceAccount(dialect, powers)),
+  withFinalizerRule(serviceAccount(dialect)),
   event(dialect),
   lease(dialect),
   ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
-  tokenReview(dialect, powers),
+  tokenReview(dialect),
   selfSubjectReview(dialect),
-  selfSubjectAccessReview(dialect, powers),
-  selfSubjectRulesReview(dialect, powers),
-  subjectAccessReview(dialect, powers),
-  localSubjectAccessReview(dialect, powers),
+  selfSubjectAccessReview(dialect),
+  selfSubjectRulesReview(dialect),
+  subjectAccessReview(dialect),
+  localSubjectAccessReview(dialect),
 ];

@@ -25,7 +25,7 @@ export async function act(
   const body = decodeBody(request, action.body, options);
   placeInNamespace(body, request);
   const asked = writeContext(request, options);
-  const context = answerContext(writer, request);
+  const context = answerContext(parts, writer, request);
   const target = targetOf(parts, writer, request, { ...asked, admission: 'done' });
   await admitUnstored(parts, asked, {
     kind: action.body,

@@ -20,7 +20,7 @@ export async function answer(
   const options = parseWriteOptions(request, writer.dialect.group('meta'));
   const object = decodeBody(request, kind, options);
   placeInNamespace(object, request);
-  const context = answerContext(writer, request);
+  const context = answerContext(parts, writer, request);
   await admitUnstored(parts, writeContext(request, options), {
     kind,
     object,
@@ -35,7 +35,12 @@ export async function answer(
 }
 
 /** What an answer may look at. */
-export const answerContext = (writer: ObjectWriter, request: VerbRequest): AnswerContext => ({
+export const answerContext = (
+  { services }: Pick<RegistryParts, 'services'>,
+  writer: ObjectWriter,
+  request: VerbRequest,
+): AnswerContext => ({
   ...writer.strategyContext(request.user),
+  services,
   warn: (text) => request.warn(text),
 });

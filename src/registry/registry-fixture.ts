@@ -8,6 +8,7 @@ import { parseYaml } from '../codec/yaml.ts';
 import { orch } from '../dialect/orch.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
+import type { KindServices } from '../kinds/services.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { StatusError } from '../meta/status-error.ts';
 import type { Admission } from '../request/admission.ts';
@@ -31,6 +32,13 @@ interface FixtureOptions {
   /** Served beside those that are built in. */
   readonly kinds?: readonly Kind[];
 }
+
+/** Kinds that are answered are tested with the server that answers. */
+const noServices = new Proxy({} as KindServices, {
+  get(_, name) {
+    throw new Error(`the fixture does not expect ${String(name)} to be asked`);
+  },
+});
 
 /** For tests: a registry over a store, without HTTP. */
 export class RegistryFixture implements AsyncDisposable {
@@ -63,6 +71,7 @@ export class RegistryFixture implements AsyncDisposable {
       store,
       cache: this.cache,
       admission,
+      services: noServices,
       requireCreate: options.requireCreate ?? (() => {}),
       requireUnsafeDelete: options.requireUnsafeDelete ?? (() => {}),
       unsafeDeletion: options.unsafeDeletion ?? false,

@@ -4,6 +4,7 @@ import type { Random } from '../base/random.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import type { ParsedJson } from '../codec/json.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { KindServices } from '../kinds/services.ts';
 import type { Admission } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
@@ -17,6 +18,8 @@ export interface RegistryParts {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly admission: Admission;
+  /** What answered kinds and actions ask. */
+  readonly services: KindServices;
   /** Refuses, by throwing, a request that would create the object of its path but may not. */
   readonly requireCreate: (info: ResourceRequest, user: UserInfo) => Promise<void> | void;
   /** Refuses, by throwing, a deletion that ignores that its object cannot be read, where the user may not do so. */

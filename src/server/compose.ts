@@ -7,7 +7,7 @@ import { systemRandom } from '../base/random.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import { type ListenOptions, listen, type TlsMaterial } from '../http/listener.ts';
 import { kinds } from '../kinds/kinds.ts';
-import type { KindPowers } from '../kinds/powers.ts';
+import type { KindServices } from '../kinds/services.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
@@ -25,7 +25,7 @@ import type { ExternalAddress, ListenAddress, RunningServer, ServerConfig } from
 import { ensureDefaultPolicy } from './default-policy.ts';
 import { Health } from './health.ts';
 import { identityObjects } from './identity-objects.ts';
-import { kindPowers } from './kind-powers.ts';
+import { kindServices } from './kind-services.ts';
 import { expireObjects } from './object-expiry.ts';
 import { openCache, startConsistencyChecker } from './open-cache.ts';
 import { OwnClients } from './own-clients.ts';
@@ -46,9 +46,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     shutdown.add('store', () => store.close());
     await claimStore(store, dialect.name);
     const metrics = new Metrics();
-    let powers: KindPowers | undefined;
-    const all = kinds(dialect, () => powers ?? notYet());
-    const { cache, resources } = await openCache(all, { store, clock, logger, metrics });
+    const { cache, resources } = await openCache(kinds(dialect), { store, clock, logger, metrics });
     shutdown.add('cache', () => cache.close());
     const held = new ClosableStack();
     shutdown.add('timers', () => held.close());
@@ -68,8 +66,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       allowsEverything: authorization.types.has('AlwaysAllow'),
       authoritiesChanged: () => shutdown.listener?.setTls(tls()),
     });
-    powers = composePowers(config, { authentication, authorization, cache, resources });
-    const registry = openRegistry({ config, store, cache, resources, clock, authorization });
+    const services = composeServices(config, { authentication, authorization, cache, resources });
+    const registry = openRegistry({ config, services, store, cache, resources, clock, authorization });
     held.add(new Compactor({ store, clock, logger, windowMs: limits.historyMs }));
     held.add(expireObjects({ timesToLiveMs: config.timesToLiveMs, resources, cache, store, clock, logger }));
     const health = new Health({
@@ -173,32 +171,28 @@ function startOwnControllers(
   });
 }
 
-/** Requests come after the start. */
-function notYet(): never {
-  throw new Error('the server has not started yet');
-}
-
-interface PowerNeeds {
+interface ServiceNeeds {
   readonly authentication: Authentication;
   readonly authorization: Authorization;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
 }
 
-function composePowers(
+function composeServices(
   { authentication: { apiAudiences } }: ServerConfig,
-  { authentication: { tokens, serviceAccounts }, authorization, cache, resources }: PowerNeeds,
-): KindPowers {
+  { authentication: { tokens, serviceAccounts }, authorization, cache, resources }: ServiceNeeds,
+): KindServices {
   const issuer = serviceAccounts?.issuer;
   const issuing = issuer && {
     tokenLifetime: serviceAccounts.lifetime,
     issueToken: issuer.issue,
   };
-  return kindPowers({ ...authorization, tokens, apiAudiences, cache, resources, ...(issuing && { issuing }) });
+  return kindServices({ ...authorization, tokens, apiAudiences, cache, resources, ...(issuing && { issuing }) });
 }
 
 interface RegistryNeeds {
   readonly config: ServerConfig;
+  readonly services: KindServices;
   readonly store: Store;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
@@ -206,7 +200,7 @@ interface RegistryNeeds {
   readonly authorization: Authorization;
 }
 
-function openRegistry({ config, store, cache, resources, clock, authorization }: RegistryNeeds): Registry {
+function openRegistry({ config, services, store, cache, resources, clock, authorization }: RegistryNeeds): Registry {
   const { dialect, logger, features, admissionPlugins } = config;
   const { authorizer, index: rbac } = authorization;
   const admission = composeAdmission(admissionPlugins, { dialect, clock, cache, resources, authorizer, rbac });
@@ -217,6 +211,7 @@ function openRegistry({ config, store, cache, resources, clock, authorization }:
     store,
     cache,
     admission,
+    services,
     requireCreate,
     requireUnsafeDelete: (info, user) => requireUnsafeDelete(authorizer, info, user),
     unsafeDeletion: features.AllowUnsafeMalformedObjectDeletion,

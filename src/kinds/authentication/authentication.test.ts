@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
-import { answerTo, jane, powersOf, refusalOf } from '../answer-harness.ts';
-import type { AuthenticatedToken } from '../powers.ts';
+import { answerTo, jane, refusalOf } from '../answer-harness.ts';
+import type { AuthenticatedToken } from '../services.ts';
 import { selfSubjectReview } from './self-subject-review.ts';
 import { tokenReview } from './token-review.ts';
 
@@ -18,17 +18,18 @@ describe('TokenReview (spec section 2.4)', () => {
     more: Readonly<Record<string, unknown>> = {},
   ) {
     const asked: unknown[] = [];
-    const kind = tokenReview(orch, () =>
-      powersOf({
+    const { object } = await answerTo(
+      tokenReview(orch),
+      { spec, ...more },
+      {
         apiAudiences,
         authenticateToken: async (...question) => {
           asked.push(question);
           if (found instanceof Error) throw found;
           return found;
         },
-      }),
+      },
     );
-    const { object } = await answerTo(kind, { spec, ...more });
     return { asked, object, status: object['status'] };
   }
 

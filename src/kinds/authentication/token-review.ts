@@ -4,7 +4,7 @@ import { boolean, type Infer, list, optional, required, string, struct } from '.
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
-import type { AuthenticatedToken, KindPowers, PowersSource } from '../powers.ts';
+import type { AuthenticatedToken, KindServices } from '../services.ts';
 import { typed } from '../typed.ts';
 import { userInfo, userInfoOf } from './user-info.ts';
 
@@ -36,33 +36,33 @@ const schema = kindSchema('api.authentication.v1.TokenReview', 'Asks whose a tok
 type Status = Infer<typeof status>;
 
 /** TokenReview (spec section 2.4). */
-export const tokenReview = (dialect: Dialect, powers: PowersSource): Kind =>
+export const tokenReview = (dialect: Dialect): Kind =>
   answeredKind({
     group: dialect.group('authentication'),
     kind: 'TokenReview',
     scope: 'Cluster',
     schema,
-    async answer(object) {
+    async answer(object, { services }) {
       const { token = '', audiences = [] } = typed(schema, object).spec;
       if (token === '') throw badRequest('token is required for TokenReview in authentication');
-      return { ...object, status: await review(powers(), token, audiences) };
+      return { ...object, status: await review(services, token, audiences) };
     },
   });
 
 /** What published servers say of a token that no authenticator knows. */
 const unknownToken: Status = { user: {}, error: 'invalid bearer token' };
 
-async function review(powers: KindPowers, token: string, named: readonly string[]): Promise<Status> {
-  const asked = named.length > 0 ? named : powers.apiAudiences;
+async function review(services: KindServices, token: string, named: readonly string[]): Promise<Status> {
+  const asked = named.length > 0 ? named : services.apiAudiences;
   let found: AuthenticatedToken | undefined;
   try {
-    found = await powers.authenticateToken(token, asked);
+    found = await services.authenticateToken(token, asked);
   } catch (error) {
     // The question is answered: the token does not hold, or could not be checked.
     return { user: {}, error: error instanceof Error ? error.message : 'the token could not be checked' };
   }
   if (!found) return unknownToken;
-  const audiences = compatible(asked, found, powers.apiAudiences);
+  const audiences = compatible(asked, found, services.apiAudiences);
   if (asked.length > 0 && audiences.length === 0) {
     if (!found.audiences) return unknownToken; // it is for the API server, which was not asked for
     throw internalError(new Error('an authenticator accepted a token for audiences that were not asked for'));

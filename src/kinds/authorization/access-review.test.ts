@@ -4,9 +4,8 @@ import { orch } from '../../dialect/orch.ts';
 import type { Decision } from '../../request/access.ts';
 import type { Attributes, ResourceAttributes } from '../../request/attributes.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import { answerTo, errorsOf, jane, powersOf } from '../answer-harness.ts';
+import { answerTo, errorsOf, jane } from '../answer-harness.ts';
 import type { Kind } from '../kind.ts';
-import type { PowersSource } from '../powers.ts';
 import { localSubjectAccessReview } from './local-subject-access-review.ts';
 import { selfSubjectAccessReview } from './self-subject-access-review.ts';
 import { subjectAccessReview } from './subject-access-review.ts';
@@ -19,23 +18,19 @@ const makers = {
   local: localSubjectAccessReview,
 } as const;
 
-const noPowers: PowersSource = () => powersOf({});
-const kindOf = (name: keyof typeof makers, powers: PowersSource = noPowers): Kind => makers[name](orch, powers);
+const kindOf = (name: keyof typeof makers): Kind => makers[name](orch);
 
 const allow: Decision = { verdict: 'allow', reason: 'because' };
 
 /** What is asked of the authorizers, and the answer that a review makes of theirs. */
 async function review(name: keyof typeof makers, sent: Sent, decision: Decision = allow) {
   const asked: (readonly [UserInfo, Attributes])[] = [];
-  const kind = kindOf(name, () =>
-    powersOf({
-      authorize: (...question) => {
-        asked.push(question);
-        return decision;
-      },
-    }),
-  );
-  const { object } = await answerTo(kind, sent);
+  const { object } = await answerTo(kindOf(name), sent, {
+    authorize: (...question) => {
+      asked.push(question);
+      return decision;
+    },
+  });
   const [[user, attributes] = []] = asked;
   assert.ok(user && attributes && asked.length === 1);
   return { object, status: object['status'], user, attributes };

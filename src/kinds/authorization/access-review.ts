@@ -3,7 +3,7 @@ import { type FieldError, invalid } from '../../meta/field-error.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import { boolean, type Infer, list, map, optional, required, string, struct } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
-import type { KindPowers } from '../powers.ts';
+import type { KindServices } from '../services.ts';
 import { attributeFields, readAttributes, type SentAttributes, validateAttributes } from './access-attributes.ts';
 
 /** What the kinds of access reviews have in common (spec section 5.7). */
@@ -76,12 +76,12 @@ export const subjectOf = ({ user = '', uid = '', groups = [], extra = {} }: Subj
 /** The review with its answer. */
 export async function decided(
   object: ApiObject,
-  powers: KindPowers,
+  services: KindServices,
   user: UserInfo,
   asked: SentAttributes,
 ): Promise<ApiObject> {
   const { attributes, problems } = readAttributes(asked);
-  const { verdict, reason, evaluationError } = await powers.authorize(user, attributes);
+  const { verdict, reason, evaluationError } = await services.authorize(user, attributes);
   const errors = [...(evaluationError ? [evaluationError] : []), ...problems];
   const answered: Infer<typeof status> = {
     allowed: verdict === 'allow',

@@ -3,7 +3,6 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
-import type { PowersSource } from '../powers.ts';
 import { typed } from '../typed.ts';
 import { decided, subjectOf, subjectReviewSchema, validateNoMetadata, validateSubjectSpec } from './access-review.ts';
 
@@ -13,16 +12,16 @@ const schema = subjectReviewSchema('LocalSubjectAccessReview', 'Asks what somebo
  * LocalSubjectAccessReview: what any user may do in the namespace of the review, for those who may ask there and nowhere
  * else.
  */
-export const localSubjectAccessReview = (dialect: Dialect, powers: PowersSource): Kind =>
+export const localSubjectAccessReview = (dialect: Dialect): Kind =>
   answeredKind(
     {
       group: dialect.group('authorization'),
       kind: 'LocalSubjectAccessReview',
       scope: 'Namespaced',
       schema,
-      answer(object) {
+      answer(object, { services }) {
         const { spec } = typed(schema, object);
-        return decided(object, powers(), subjectOf(spec), spec);
+        return decided(object, services, subjectOf(spec), spec);
       },
     },
     { validateCreate: validate },

@@ -1,20 +1,19 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
-import type { PowersSource } from '../powers.ts';
 import { typed } from '../typed.ts';
 import { validateAttributes } from './access-attributes.ts';
 import { decided, selfReviewSchema, validateNoMetadata } from './access-review.ts';
 
 /** SelfSubjectAccessReview: what the caller may do. */
-export const selfSubjectAccessReview = (dialect: Dialect, powers: PowersSource): Kind =>
+export const selfSubjectAccessReview = (dialect: Dialect): Kind =>
   answeredKind(
     {
       group: dialect.group('authorization'),
       kind: 'SelfSubjectAccessReview',
       scope: 'Cluster',
       schema: selfReviewSchema,
-      answer: (object, { user }) => decided(object, powers(), user, typed(selfReviewSchema, object).spec),
+      answer: (object, { user, services }) => decided(object, services, user, typed(selfReviewSchema, object).spec),
     },
     {
       validateCreate: (object) => [

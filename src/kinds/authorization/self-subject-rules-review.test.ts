@@ -2,22 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
 import type { UserRules } from '../../request/access.ts';
-import { answerTo, jane, powersOf, refusalOf } from '../answer-harness.ts';
+import { answerTo, jane, refusalOf } from '../answer-harness.ts';
 import { selfSubjectRulesReview } from './self-subject-rules-review.ts';
 
 const nothing: UserRules = { resourceRules: [], pathRules: [], incomplete: false, errors: [] };
 
 async function review(spec: Readonly<Record<string, unknown>> | undefined, rules: UserRules = nothing) {
   const asked: unknown[] = [];
-  const kind = selfSubjectRulesReview(orch, () =>
-    powersOf({
-      rulesFor: (...question) => {
-        asked.push(question);
-        return rules;
-      },
-    }),
-  );
-  const { object } = await answerTo(kind, { metadata: { labels: { a: 'b' } }, ...(spec && { spec }) });
+  const sent = { metadata: { labels: { a: 'b' } }, ...(spec && { spec }) };
+  const { object } = await answerTo(selfSubjectRulesReview(orch), sent, {
+    rulesFor: (...question) => {
+      asked.push(question);
+      return rules;
+    },
+  });
   return { object, asked };
 }
 

@@ -5,7 +5,6 @@ import { boolean, type Infer, list, optional, required, string, struct } from '.
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
-import type { PowersSource } from '../powers.ts';
 import { typed } from '../typed.ts';
 
 const verbs = required(1, list(string()), 'What is allowed; `*` is everything.');
@@ -41,17 +40,17 @@ const schema = kindSchema('api.authorization.v1.SelfSubjectRulesReview', 'Asks w
 });
 
 /** SelfSubjectRulesReview: for people and their tools, not for decisions. Nothing of what was sent is in the answer. */
-export const selfSubjectRulesReview = (dialect: Dialect, powers: PowersSource): Kind =>
+export const selfSubjectRulesReview = (dialect: Dialect): Kind =>
   answeredKind({
     group: dialect.group('authorization'),
     kind: 'SelfSubjectRulesReview',
     scope: 'Cluster',
     schema,
-    async answer(object, { user }) {
+    async answer(object, { user, services }) {
       const { namespace = '' } = typed(schema, object).spec;
       if (namespace === '') throw badRequest('no namespace on request');
       const { kind, apiVersion } = object;
-      const rules = statusOf(await powers().rulesFor(user, namespace));
+      const rules = statusOf(await services.rulesFor(user, namespace));
       return { kind, apiVersion, metadata: noMetadata, spec: {}, status: rules };
     },
   });

@@ -1,23 +1,22 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
-import type { PowersSource } from '../powers.ts';
 import { typed } from '../typed.ts';
 import { decided, subjectOf, subjectReviewSchema, validateNoMetadata, validateSubjectSpec } from './access-review.ts';
 
 const schema = subjectReviewSchema('SubjectAccessReview', 'Asks what somebody may do.');
 
 /** SubjectAccessReview: what any user may do, anywhere. */
-export const subjectAccessReview = (dialect: Dialect, powers: PowersSource): Kind =>
+export const subjectAccessReview = (dialect: Dialect): Kind =>
   answeredKind(
     {
       group: dialect.group('authorization'),
       kind: 'SubjectAccessReview',
       scope: 'Cluster',
       schema,
-      answer(object) {
+      answer(object, { services }) {
         const { spec } = typed(schema, object);
-        return decided(object, powers(), subjectOf(spec), spec);
+        return decided(object, services, subjectOf(spec), spec);
       },
     },
     {

@@ -4,6 +4,7 @@ import { type FieldError, forbidden, invalid, notSupported } from '../../meta/fi
 import { isQualifiedName } from '../../schema/formats.ts';
 import { int32, microTime, optional, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
@@ -55,28 +56,17 @@ function validateStrategy(strategy: string): FieldError[] {
   return knownStrategies.includes(strategy) ? [] : [notSupported('spec.strategy', strategy, knownStrategies)];
 }
 
-export const lease = (dialect: Dialect): Kind => ({
-  group: dialect.group('coordination'),
-  version: 'v1',
-  kind: 'Lease',
-  listKind: 'LeaseList',
-  resource: 'leases',
-  singular: 'lease',
-  shortNames: [],
-  categories: [],
-  scope: 'Namespaced',
-  schema,
-  nameFormat: 'dnsSubdomain',
-  selectableFields: [],
-  columns: [
-    nameColumn,
-    column('Holder', 'Identity of the holder.', (object) => typed(schema, object).spec?.holderIdentity ?? ''),
-    ageColumn,
-  ],
-  strategy: { validateCreate: validate, validateUpdate: validate },
-  subresources: [],
-  createOnUpdate: true,
-  unconditionalUpdate: false,
-  deleteReturnsObject: false,
-  generation: false,
-});
+export const lease = (dialect: Dialect): Kind =>
+  defineKind({
+    group: dialect.group('coordination'),
+    kind: 'Lease',
+    schema,
+    columns: [
+      nameColumn,
+      column('Holder', 'Identity of the holder.', (object) => typed(schema, object).spec?.holderIdentity ?? ''),
+      ageColumn,
+    ],
+    strategy: { validateCreate: validate, validateUpdate: validate },
+    createOnUpdate: true,
+    unconditionalUpdate: false,
+  });

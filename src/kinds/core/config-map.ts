@@ -5,6 +5,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, forbidden, invalid, tooLong } from '../../meta/field-error.ts';
 import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
@@ -54,24 +55,11 @@ function entries(object: ApiObject): number {
   return Object.keys(data).length + Object.keys(binaryData).length;
 }
 
-export const configMap = (_dialect: Dialect): Kind => ({
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  listKind: 'ConfigMapList',
-  resource: 'configmaps',
-  singular: 'configmap',
-  shortNames: ['cm'],
-  categories: [],
-  scope: 'Namespaced',
-  schema,
-  nameFormat: 'dnsSubdomain',
-  selectableFields: [],
-  columns: [nameColumn, column('Data', 'Number of values.', entries), ageColumn],
-  strategy: { validateCreate: validate, validateUpdate },
-  subresources: [],
-  createOnUpdate: false,
-  unconditionalUpdate: true,
-  deleteReturnsObject: false,
-  generation: false,
-});
+export const configMap = (_dialect: Dialect): Kind =>
+  defineKind({
+    kind: 'ConfigMap',
+    shortNames: ['cm'],
+    schema,
+    columns: [nameColumn, column('Data', 'Number of values.', entries), ageColumn],
+    strategy: { validateCreate: validate, validateUpdate },
+  });

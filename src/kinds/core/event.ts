@@ -5,6 +5,7 @@ import { selectable } from '../../meta/selectable-field.ts';
 import { isQualifiedName } from '../../schema/formats.ts';
 import { type Infer, int32, microTime, optional, string, struct, time } from '../../schema/schema.ts';
 import { age, column, wide } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
@@ -148,40 +149,30 @@ const columns = [
  * Event of the core group. Names may be any path segment, as published: recorders append a time to the name of the
  * object that an event is about, and that may be one that no DNS name allows.
  */
-export const event = (_dialect: Dialect): Kind => ({
-  group: '',
-  version: 'v1',
-  kind: 'Event',
-  listKind: 'EventList',
-  resource: 'events',
-  singular: 'event',
-  shortNames: ['ev'],
-  categories: [],
-  scope: 'Namespaced',
-  schema,
-  nameFormat: 'pathSegment',
-  selectableFields: [
-    selectable('involvedObject.kind'),
-    selectable('involvedObject.namespace'),
-    selectable('involvedObject.name'),
-    selectable('involvedObject.uid', { indexed: true }),
-    selectable('involvedObject.apiVersion'),
-    selectable('involvedObject.resourceVersion'),
-    selectable('involvedObject.fieldPath'),
-    selectable('reason'),
-    selectable('reportingComponent'),
-    selectable('source', { at: ['source.component', 'reportingComponent'] }),
-    selectable('type'),
-  ],
-  columns,
-  strategy: {
-    validateCreate: validate,
-    validateUpdate: (object, _old, context) => validate(object, context),
-  },
-  subresources: [],
-  createOnUpdate: true,
-  timeToLive: 'event',
-  unconditionalUpdate: true,
-  deleteReturnsObject: false,
-  generation: false,
-});
+export const event = (_dialect: Dialect): Kind =>
+  defineKind({
+    kind: 'Event',
+    shortNames: ['ev'],
+    schema,
+    nameFormat: 'pathSegment',
+    selectableFields: [
+      selectable('involvedObject.kind'),
+      selectable('involvedObject.namespace'),
+      selectable('involvedObject.name'),
+      selectable('involvedObject.uid', { indexed: true }),
+      selectable('involvedObject.apiVersion'),
+      selectable('involvedObject.resourceVersion'),
+      selectable('involvedObject.fieldPath'),
+      selectable('reason'),
+      selectable('reportingComponent'),
+      selectable('source', { at: ['source.component', 'reportingComponent'] }),
+      selectable('type'),
+    ],
+    columns,
+    strategy: {
+      validateCreate: validate,
+      validateUpdate: (object, _old, context) => validate(object, context),
+    },
+    createOnUpdate: true,
+    timeToLive: 'event',
+  });

@@ -4,6 +4,7 @@ import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { list, optional, string, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
@@ -80,56 +81,47 @@ function validateStatus(object: ApiObject): FieldError[] {
 
 const phaseOf = (object: ApiObject): string => typed(schema, object).status?.phase ?? '';
 
-export const namespace = (_dialect: Dialect): Kind => ({
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  listKind: 'NamespaceList',
-  resource: 'namespaces',
-  singular: 'namespace',
-  shortNames: ['ns'],
-  categories: [],
-  scope: 'Cluster',
-  schema,
-  nameFormat: 'dnsLabel',
-  selectableFields: [selectable('status.phase')],
-  columns: [nameColumn, column('Status', 'Whether the namespace is active or being deleted.', phaseOf), ageColumn],
-  strategy: {
-    default: labelWithName,
-    prepareForCreate,
-    validateCreate: validateSpecFinalizers,
-    prepareForUpdate: putBackFinalizers,
-    validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
-    prepareForDelete: (object) => {
-      const namespace = typed(schema, object);
-      namespace.status = { ...namespace.status, phase: 'Terminating' };
-    },
-    finalizers: (object) => typed(schema, object).spec?.finalizers ?? [],
-  },
-  subresources: [
-    {
-      type: 'view',
-      name: 'status',
-      verbs: ['get', 'update', 'patch'],
-      prepareForUpdate: (object, old) => {
-        object['spec'] = structuredClone(old['spec']);
-      },
-      validateUpdate: validateStatus,
-    },
-    {
-      type: 'view',
-      name: 'finalize',
-      verbs: ['update'],
-      prepareForUpdate: (object, old) => {
-        object['status'] = structuredClone(old['status']);
-      },
+export const namespace = (_dialect: Dialect): Kind =>
+  defineKind({
+    kind: 'Namespace',
+    shortNames: ['ns'],
+    scope: 'Cluster',
+    schema,
+    nameFormat: 'dnsLabel',
+    selectableFields: [selectable('status.phase')],
+    columns: [nameColumn, column('Status', 'Whether the namespace is active or being deleted.', phaseOf), ageColumn],
+    strategy: {
+      default: labelWithName,
+      prepareForCreate,
+      validateCreate: validateSpecFinalizers,
+      prepareForUpdate: putBackFinalizers,
       validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
+      prepareForDelete: (object) => {
+        const namespace = typed(schema, object);
+        namespace.status = { ...namespace.status, phase: 'Terminating' };
+      },
+      finalizers: (object) => typed(schema, object).spec?.finalizers ?? [],
     },
-  ],
-  // A mistyped request must not delete everything; published servers don't serve it either.
-  withoutVerbs: ['deletecollection'],
-  createOnUpdate: false,
-  unconditionalUpdate: true,
-  deleteReturnsObject: false,
-  generation: false,
-});
+    subresources: [
+      {
+        type: 'view',
+        name: 'status',
+        verbs: ['get', 'update', 'patch'],
+        prepareForUpdate: (object, old) => {
+          object['spec'] = structuredClone(old['spec']);
+        },
+        validateUpdate: validateStatus,
+      },
+      {
+        type: 'view',
+        name: 'finalize',
+        verbs: ['update'],
+        prepareForUpdate: (object, old) => {
+          object['status'] = structuredClone(old['status']);
+        },
+        validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
+      },
+    ],
+    // A mistyped request must not delete everything; published servers don't serve it either.
+    withoutVerbs: ['deletecollection'],
+  });

@@ -4,6 +4,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { type Infer, optional } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none, unknown, wide } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Column, Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
@@ -81,43 +82,33 @@ const columns = (dialect: Dialect): Column[] => [
 ];
 
 /** Node. Its status may be set on create, unlike that of other kinds: nodes register themselves with all they know. */
-export const node = (dialect: Dialect): Kind => ({
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  listKind: 'NodeList',
-  resource: 'nodes',
-  singular: 'node',
-  shortNames: ['no'],
-  categories: [],
-  scope: 'Cluster',
-  schema,
-  nameFormat: 'dnsSubdomain',
-  selectableFields: [selectable('spec.unschedulable', { absent: 'false' })],
-  columns: columns(dialect),
-  strategy: {
-    default: setDefaults,
-    validateCreate: (object) => [...validateSpec(specOf(object)), ...validateStatus(statusOf(object))],
-    validateUpdate: (object, old) => [
-      ...validateSpec(specOf(object)),
-      ...validateSpecUpdate(specOf(object), specOf(old)),
-      ...validateStatusUpdate(statusOf(object)),
-    ],
-    warnings: (object) => warnings(object, dialect),
-  },
-  subresources: [
-    {
-      type: 'view',
-      name: 'status',
-      verbs: ['get', 'update', 'patch'],
-      prepareForUpdate: (object, old) => {
-        object['spec'] = structuredClone(old['spec']);
-      },
-      validateUpdate: (object) => validateStatusUpdate(statusOf(object)),
+export const node = (dialect: Dialect): Kind =>
+  defineKind({
+    kind: 'Node',
+    shortNames: ['no'],
+    scope: 'Cluster',
+    schema,
+    selectableFields: [selectable('spec.unschedulable', { absent: 'false' })],
+    columns: columns(dialect),
+    strategy: {
+      default: setDefaults,
+      validateCreate: (object) => [...validateSpec(specOf(object)), ...validateStatus(statusOf(object))],
+      validateUpdate: (object, old) => [
+        ...validateSpec(specOf(object)),
+        ...validateSpecUpdate(specOf(object), specOf(old)),
+        ...validateStatusUpdate(statusOf(object)),
+      ],
+      warnings: (object) => warnings(object, dialect),
     },
-  ],
-  createOnUpdate: false,
-  unconditionalUpdate: true,
-  deleteReturnsObject: false,
-  generation: false,
-});
+    subresources: [
+      {
+        type: 'view',
+        name: 'status',
+        verbs: ['get', 'update', 'patch'],
+        prepareForUpdate: (object, old) => {
+          object['spec'] = structuredClone(old['spec']);
+        },
+        validateUpdate: (object) => validateStatusUpdate(statusOf(object)),
+      },
+    ],
+  });

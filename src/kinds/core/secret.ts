@@ -8,6 +8,7 @@ import { selectable } from '../../meta/selectable-field.ts';
 import { setOwn } from '../../schema/own-property.ts';
 import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
@@ -114,18 +115,9 @@ export const secret = (dialect: Dialect): Kind => {
     if (Object.hasOwn(rules, type)) errors.push(...(rules[type]?.(data, object) ?? []));
     return errors;
   };
-  return {
-    group: '',
-    version: 'v1',
+  return defineKind({
     kind: 'Secret',
-    listKind: 'SecretList',
-    resource: 'secrets',
-    singular: 'secret',
-    shortNames: [],
-    categories: [],
-    scope: 'Namespaced',
     schema,
-    nameFormat: 'dnsSubdomain',
     selectableFields: [selectable('type')],
     columns: [
       nameColumn,
@@ -143,10 +135,5 @@ export const secret = (dialect: Dialect): Kind => {
         return problem === undefined ? [] : [problem];
       },
     },
-    subresources: [],
-    createOnUpdate: false,
-    unconditionalUpdate: true,
-    deleteReturnsObject: false,
-    generation: false,
-  };
+  });
 };

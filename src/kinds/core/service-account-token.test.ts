@@ -4,7 +4,7 @@ import { orch } from '../../dialect/orch.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { describeFieldError } from '../../meta/field-error.ts';
 import { notFound, type StatusError } from '../../meta/status-error.ts';
-import { answerContext, now, powersOf, readBody, refusalOf } from '../answer-harness.ts';
+import { answerContext, now, readBody, refusalOf } from '../answer-harness.ts';
 import type { TokenGrant, TokenLifetime, TokenLifetimeRequest } from '../authentication/token-grant.ts';
 import type { ActionTarget } from '../kind.ts';
 import { serviceAccountToken } from './service-account-token.ts';
@@ -47,23 +47,21 @@ async function ask(
 ): Promise<Asked> {
   const grants: TokenGrant[] = [];
   const questions: TokenLifetimeRequest[] = [];
-  const action = serviceAccountToken(orch, () =>
-    powersOf({
-      apiAudiences,
-      object: async (...place) => objects[place.join('/')],
-      tokenLifetime: (question) => {
-        questions.push(question);
-        return lifetime(question.expirationSeconds);
-      },
-      issueToken: (grant) => {
-        grants.push(grant);
-        return { token: 'signed', issuedAt: now / 1000 + 1 };
-      },
-    }),
-  );
+  const action = serviceAccountToken(orch);
   const body = readBody(action.body.schema, { spec, ...more });
   body.metadata.namespace = 'tok';
-  const context = answerContext();
+  const context = answerContext({
+    apiAudiences,
+    object: async (...place) => objects[place.join('/')],
+    tokenLifetime: (question) => {
+      questions.push(question);
+      return lifetime(question.expirationSeconds);
+    },
+    issueToken: (grant) => {
+      grants.push(grant);
+      return { token: 'signed', issuedAt: now / 1000 + 1 };
+    },
+  });
   await action.prepare?.(body, target, context);
   const errors = action.validate?.(body) ?? [];
   if (errors.length > 0) throw errors.map((error) => `${error.field}: ${describeFieldError(error)}`);
@@ -163,10 +161,10 @@ describe('a token of a service account (spec section 2.3)', () => {
 
   it('of an account that is not there is NotFound, whatever else is wrong', async () => {
     const missing = notFound({ group: '', resource: 'serviceaccounts' }, 'alice');
-    const action = serviceAccountToken(orch, () => powersOf({ apiAudiences }));
+    const action = serviceAccountToken(orch);
     const body = readBody(action.body.schema, { spec: { expirationSeconds: 1 } });
     const nothing = { ...target, read: () => Promise.reject(missing) };
-    const asked = Promise.resolve(action.prepare?.(body, nothing, answerContext()));
+    const asked = Promise.resolve(action.prepare?.(body, nothing, answerContext({ apiAudiences })));
     assert.equal(await refusalOf(asked), missing);
   });
 });

@@ -7,7 +7,7 @@ import { formatTime } from '../../schema/time.ts';
 import type { ObjectIdentity, TokenBinding } from '../authentication/token-grant.ts';
 import { asTokenRequest, type BoundObjectReference, tokenRequestSchema } from '../authentication/token-request.ts';
 import type { ActionSubresource, ActionTarget, AnswerContext, GroupVersionKind } from '../kind.ts';
-import type { KindPowers, PowersSource } from '../powers.ts';
+import type { KindServices } from '../services.ts';
 import { asPod } from './pod/pod-schema.ts';
 
 /** Shorter is refused: who renews a token at four fifths of its time would have no time left. */
@@ -15,15 +15,15 @@ const secondsMin = 600;
 const secondsMax = 2 ** 32;
 
 /** POST `serviceaccounts/{name}/token`: a token of the account (spec section 2.3). */
-export function serviceAccountToken(dialect: Dialect, powers: PowersSource): ActionSubresource {
+export function serviceAccountToken(dialect: Dialect): ActionSubresource {
   const kind = { group: dialect.group('authentication'), version: 'v1', kind: 'TokenRequest' } as const;
   return {
     type: 'action',
     name: 'token',
     body: { ...kind, schema: tokenRequestSchema },
-    prepare: (body, target, context) => prepare({ body, target, context, kind, powers: powers() }),
+    prepare: (body, target, context) => prepare({ body, target, context, kind }),
     validate: (body) => validate(Number(asTokenRequest(body).spec.expirationSeconds)),
-    create: (body, target, context) => issue({ body, target, context, kind, powers: powers() }),
+    create: (body, target, context) => issue(body, target, context),
   };
 }
 
@@ -32,10 +32,9 @@ interface Request {
   readonly target: ActionTarget;
   readonly context: AnswerContext;
   readonly kind: GroupVersionKind;
-  readonly powers: KindPowers;
 }
 
-async function prepare({ body, target, context, kind, powers }: Request): Promise<void> {
+async function prepare({ body, target, context, kind }: Request): Promise<void> {
   const { metadata } = body;
   if (metadata.name !== undefined && metadata.name !== target.name) {
     const why = 'must match the service account name if specified';
@@ -43,7 +42,7 @@ async function prepare({ body, target, context, kind, powers }: Request): Promis
   }
   await target.read();
   const { spec } = asTokenRequest(body);
-  if ((spec.audiences ?? []).length === 0) spec.audiences = [...powers.apiAudiences];
+  if ((spec.audiences ?? []).length === 0) spec.audiences = [...context.services.apiAudiences];
   metadata.name = target.name;
   metadata.creationTimestamp = formatTime(context.now);
   delete body['status'];
@@ -56,18 +55,24 @@ function validate(expirationSeconds: number): FieldError[] {
   return [];
 }
 
-async function issue({ body, target, context, powers }: Request): Promise<ApiObject> {
+async function issue(body: ApiObject, target: ActionTarget, context: AnswerContext): Promise<ApiObject> {
+  const { services } = context;
   const { spec } = asTokenRequest(body);
   const account = { namespace: target.namespace, ...identityOf(await target.read()) };
-  const binding = spec.boundObjectRef && (await boundTo(spec.boundObjectRef, target, powers));
+  const binding = spec.boundObjectRef && (await boundTo(spec.boundObjectRef, target, services));
   const { audiences } = spec;
-  const { expirationSeconds, warning, ...lifetime } = powers.tokenLifetime({
+  const { expirationSeconds, warning, ...lifetime } = services.tokenLifetime({
     expirationSeconds: Number(spec.expirationSeconds),
     audiences,
     boundToPod: binding?.kind === 'pod',
   });
   if (warning !== undefined) context.warn(warning);
-  const { token, issuedAt } = await powers.issueToken({ account, audiences, ...lifetime, ...(binding && { binding }) });
+  const { token, issuedAt } = await services.issueToken({
+    account,
+    audiences,
+    ...lifetime,
+    ...(binding && { binding }),
+  });
   const expirationTimestamp = formatTime((issuedAt + expirationSeconds) * 1000);
   return { ...body, spec: { ...spec, expirationSeconds }, status: { token, expirationTimestamp } };
 }
@@ -76,11 +81,11 @@ async function issue({ body, target, context, powers }: Request): Promise<ApiObj
 async function boundTo(
   reference: BoundObjectReference,
   target: ActionTarget,
-  powers: KindPowers,
+  services: KindServices,
 ): Promise<TokenBinding> {
   const { kind = '', apiVersion = '', name = '', uid = '' } = reference;
   const [group, version] = groupVersionOf(apiVersion);
-  const binding = await bindingTo({ kind: group === '' ? kind : '', name }, target, powers);
+  const binding = await bindingTo({ kind: group === '' ? kind : '', name }, target, services);
   if (!binding) throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`);
   if (uid !== '' && uid !== binding.uid) {
     const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
@@ -100,32 +105,32 @@ function groupVersionOf(apiVersion: string): readonly [group: string, version: s
 async function bindingTo(
   { kind, name }: { readonly kind: string; readonly name: string },
   target: ActionTarget,
-  powers: KindPowers,
+  services: KindServices,
 ): Promise<TokenBinding | undefined> {
   switch (kind) {
     case 'Pod':
-      return bindingToPod(await found('pods', target.namespace, name, powers), target, powers);
+      return bindingToPod(await found('pods', target.namespace, name, services), target, services);
     case 'Secret':
-      return { kind: 'secret', ...identityOf(await found('secrets', target.namespace, name, powers)) };
+      return { kind: 'secret', ...identityOf(await found('secrets', target.namespace, name, services)) };
     case 'Node':
-      return { kind: 'node', ...identityOf(await found('nodes', '', name, powers)) };
+      return { kind: 'node', ...identityOf(await found('nodes', '', name, services)) };
     default:
       return undefined;
   }
 }
 
-async function found(resource: string, namespace: string, name: string, powers: KindPowers): Promise<ApiObject> {
+async function found(resource: string, namespace: string, name: string, services: KindServices): Promise<ApiObject> {
   if (name === '') throw badRequest('spec.boundObjectRef.name: the name of the object is required');
   const problems = isPathSegment(name);
   if (problems.length > 0)
     throw badRequest(`spec.boundObjectRef.name: ${JSON.stringify(name)}: ${problems.join(', ')}`);
-  const object = await powers.object(resource, namespace, name);
+  const object = await services.object(resource, namespace, name);
   if (!object) throw notFound({ group: '', resource }, name);
   return object;
 }
 
 /** A pod's token tells its node as well. Where the node is not there its name is told, so that it can be seen in tokens. */
-async function bindingToPod(pod: ApiObject, { name }: ActionTarget, powers: KindPowers): Promise<TokenBinding> {
+async function bindingToPod(pod: ApiObject, { name }: ActionTarget, services: KindServices): Promise<TokenBinding> {
   const { serviceAccountName, nodeName = '' } = asPod(pod).spec ?? {};
   if (serviceAccountName !== name) {
     throw badRequest(
@@ -134,7 +139,7 @@ async function bindingToPod(pod: ApiObject, { name }: ActionTarget, powers: Kind
   }
   const bound = { kind: 'pod', ...identityOf(pod) } as const;
   if (nodeName === '') return bound;
-  const node = await powers.object('nodes', '', nodeName);
+  const node = await services.object('nodes', '', nodeName);
   return { ...bound, node: node ? identityOf(node) : { name: nodeName } };
 }
 

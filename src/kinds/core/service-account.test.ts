@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
-import { withoutPowers } from '../powers.ts';
 import { create, read, row, update } from '../strategy-harness.ts';
 import { serviceAccount } from './service-account.ts';
 
-const kind = serviceAccount(orch, withoutPowers);
+const kind = serviceAccount(orch);
 
 test('ServiceAccount: only the names of secrets are kept', () => {
   const sent = {

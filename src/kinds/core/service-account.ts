@@ -2,9 +2,9 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { boolean, type Infer, list, optional } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
-import type { PowersSource } from '../powers.ts';
 import { typed } from '../typed.ts';
 import { localObjectReference, objectReference } from './references.ts';
 import { serviceAccountToken } from './service-account-token.ts';
@@ -41,22 +41,13 @@ function keepNames(object: ApiObject): void {
 }
 
 /** ServiceAccount (spec section 2.2). Unlike the published kind it is created by PUT, since spec section 4.2 says so. */
-export const serviceAccount = (dialect: Dialect, powers: PowersSource): Kind => {
+export const serviceAccount = (dialect: Dialect): Kind => {
   const deprecated = `${dialect.domain}/enforce-mountable-secrets`;
   const carries = (object: ApiObject | undefined): boolean => object?.metadata.annotations?.[deprecated] !== undefined;
-  return {
-    group: '',
-    version: 'v1',
+  return defineKind({
     kind: 'ServiceAccount',
-    listKind: 'ServiceAccountList',
-    resource: 'serviceaccounts',
-    singular: 'serviceaccount',
     shortNames: ['sa'],
-    categories: [],
-    scope: 'Namespaced',
     schema,
-    nameFormat: 'dnsSubdomain',
-    selectableFields: [],
     columns: [
       nameColumn,
       column('Secrets', 'Number of secrets.', (object) => typed(schema, object).secrets?.length ?? 0),
@@ -72,10 +63,8 @@ export const serviceAccount = (dialect: Dialect, powers: PowersSource): Kind => 
             ]
           : [],
     },
-    subresources: [serviceAccountToken(dialect, powers)],
+    subresources: [serviceAccountToken(dialect)],
     createOnUpdate: true,
-    unconditionalUpdate: true,
     deleteReturnsObject: true,
-    generation: false,
-  };
+  });
 };

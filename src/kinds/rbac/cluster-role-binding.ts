@@ -1,4 +1,5 @@
 import type { Dialect } from '../../dialect/dialect.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { bindingColumns, bindingSchema, bindingStrategy } from './binding.ts';
 
@@ -10,25 +11,14 @@ const schema = bindingSchema(
 /** ClusterRoleBinding (spec section 5.8). */
 export const clusterRoleBinding = (dialect: Dialect): Kind => {
   const group = dialect.group('rbac.authorization');
-  return {
+  return defineKind({
     group,
-    version: 'v1',
     kind: 'ClusterRoleBinding',
-    listKind: 'ClusterRoleBindingList',
-    resource: 'clusterrolebindings',
-    singular: 'clusterrolebinding',
-    shortNames: [],
-    categories: [],
     scope: 'Cluster',
     schema,
     nameFormat: 'pathSegment',
-    selectableFields: [],
     columns: bindingColumns,
     strategy: bindingStrategy({ group, roleKinds: ['ClusterRole'], scope: 'Cluster' }),
-    subresources: [],
     createOnUpdate: true,
-    unconditionalUpdate: true,
-    deleteReturnsObject: false,
-    generation: false,
-  };
+  });
 };

@@ -2,8 +2,8 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, required as requiredError } from '../../meta/field-error.ts';
 import { type Infer, list, optional, struct } from '../../schema/schema.ts';
-import { createdAtColumn, nameColumn } from '../columns.ts';
 import { validateLabelSelector } from '../core/pod/validation/affinity-validation.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
@@ -51,24 +51,13 @@ function validateAggregation({ clusterRoleSelectors = [] }: AggregationRule, pat
 }
 
 /** ClusterRole (spec section 5.8). */
-export const clusterRole = (dialect: Dialect): Kind => ({
-  group: dialect.group('rbac.authorization'),
-  version: 'v1',
-  kind: 'ClusterRole',
-  listKind: 'ClusterRoleList',
-  resource: 'clusterroles',
-  singular: 'clusterrole',
-  shortNames: [],
-  categories: [],
-  scope: 'Cluster',
-  schema,
-  nameFormat: 'pathSegment',
-  selectableFields: [],
-  columns: [nameColumn, createdAtColumn],
-  strategy: { validateCreate: validate, validateUpdate: validate },
-  subresources: [],
-  createOnUpdate: true,
-  unconditionalUpdate: true,
-  deleteReturnsObject: false,
-  generation: false,
-});
+export const clusterRole = (dialect: Dialect): Kind =>
+  defineKind({
+    group: dialect.group('rbac.authorization'),
+    kind: 'ClusterRole',
+    scope: 'Cluster',
+    schema,
+    nameFormat: 'pathSegment',
+    strategy: { validateCreate: validate, validateUpdate: validate },
+    createOnUpdate: true,
+  });

@@ -1,4 +1,5 @@
 import type { Dialect } from '../../dialect/dialect.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { bindingColumns, bindingSchema, bindingStrategy } from './binding.ts';
 
@@ -10,25 +11,13 @@ const schema = bindingSchema(
 /** RoleBinding (spec section 5.8). */
 export const roleBinding = (dialect: Dialect): Kind => {
   const group = dialect.group('rbac.authorization');
-  return {
+  return defineKind({
     group,
-    version: 'v1',
     kind: 'RoleBinding',
-    listKind: 'RoleBindingList',
-    resource: 'rolebindings',
-    singular: 'rolebinding',
-    shortNames: [],
-    categories: [],
-    scope: 'Namespaced',
     schema,
     nameFormat: 'pathSegment',
-    selectableFields: [],
     columns: bindingColumns,
     strategy: bindingStrategy({ group, roleKinds: ['Role', 'ClusterRole'], scope: 'Namespaced' }),
-    subresources: [],
     createOnUpdate: true,
-    unconditionalUpdate: true,
-    deleteReturnsObject: false,
-    generation: false,
-  };
+  });
 };

@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { type Infer, list, optional } from '../../schema/schema.ts';
-import { createdAtColumn, nameColumn } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
@@ -20,24 +20,12 @@ export const asRole = (object: ApiObject): Role => typed(schema, object);
 const validate = (object: ApiObject): FieldError[] => validateRules(asRole(object).rules ?? [], 'Namespaced');
 
 /** Role (spec section 5.8). */
-export const role = (dialect: Dialect): Kind => ({
-  group: dialect.group('rbac.authorization'),
-  version: 'v1',
-  kind: 'Role',
-  listKind: 'RoleList',
-  resource: 'roles',
-  singular: 'role',
-  shortNames: [],
-  categories: [],
-  scope: 'Namespaced',
-  schema,
-  nameFormat: 'pathSegment',
-  selectableFields: [],
-  columns: [nameColumn, createdAtColumn],
-  strategy: { validateCreate: validate, validateUpdate: validate },
-  subresources: [],
-  createOnUpdate: true,
-  unconditionalUpdate: true,
-  deleteReturnsObject: false,
-  generation: false,
-});
+export const role = (dialect: Dialect): Kind =>
+  defineKind({
+    group: dialect.group('rbac.authorization'),
+    kind: 'Role',
+    schema,
+    nameFormat: 'pathSegment',
+    strategy: { validateCreate: validate, validateUpdate: validate },
+    createOnUpdate: true,
+  });

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import { decode } from '../../../schema/decode.ts';
+import { answerContext } from '../../answer-harness.ts';
 import type { ActionSubresource, ActionTarget } from '../../kind.ts';
-import { context, kind, podWith, type Sent, stored } from './pod-harness.ts';
+import { kind, podWith, type Sent, stored } from './pod-harness.ts';
 
 const actionOf = (name: string): ActionSubresource => {
   const found = kind.subresources.find((subresource) => subresource.name === name);
@@ -35,9 +36,8 @@ async function run(name: string, sent: Sent, target: ActionTarget): Promise<ApiO
   const { value, errors, unknown } = decode(action.body.schema, sent);
   assert.deepEqual([...errors, ...unknown], []);
   const body = value as unknown as ApiObject;
-  const answerContext = { ...context, warn() {} };
-  await action.prepare?.(body, target, answerContext);
-  return action.create(body, target, answerContext);
+  await action.prepare?.(body, target, answerContext());
+  return action.create(body, target, answerContext());
 }
 
 const binding = (metadata: Sent = {}, target: Sent = {}): Sent => ({

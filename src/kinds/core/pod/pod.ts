@@ -1,5 +1,6 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { selectable } from '../../../meta/selectable-field.ts';
+import { defineKind } from '../../define-kind.ts';
 import type { Kind } from '../../kind.ts';
 import { podBinding } from './pod-binding.ts';
 import { podColumns } from './pod-columns.ts';
@@ -9,33 +10,24 @@ import { podStrategy } from './pod-strategy.ts';
 import { podEphemeralContainersView, podStatusView } from './pod-views.ts';
 
 /** Pod, as published for 1.32. No node runs it here: who writes its status, and ends its deletion, is a client. */
-export const pod = (dialect: Dialect): Kind => ({
-  group: '',
-  version: 'v1',
-  kind: 'Pod',
-  listKind: 'PodList',
-  resource: 'pods',
-  singular: 'pod',
-  shortNames: ['po'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: podSchema,
-  nameFormat: 'dnsSubdomain',
-  selectableFields: [
-    selectable('spec.nodeName', { indexed: true }),
-    selectable('spec.restartPolicy'),
-    selectable('spec.schedulerName'),
-    selectable('spec.serviceAccountName'),
-    selectable('spec.hostNetwork', { absent: 'false' }),
-    selectable('status.phase'),
-    selectable('status.podIP', { at: ['status.podIPs[0].ip'] }),
-    selectable('status.nominatedNodeName'),
-  ],
-  columns: podColumns,
-  strategy: podStrategy,
-  subresources: [podStatusView, podEphemeralContainersView, podBinding, podEviction(dialect)],
-  createOnUpdate: false,
-  unconditionalUpdate: true,
-  deleteReturnsObject: true,
-  generation: false,
-});
+export const pod = (dialect: Dialect): Kind =>
+  defineKind({
+    kind: 'Pod',
+    shortNames: ['po'],
+    categories: ['all'],
+    schema: podSchema,
+    selectableFields: [
+      selectable('spec.nodeName', { indexed: true }),
+      selectable('spec.restartPolicy'),
+      selectable('spec.schedulerName'),
+      selectable('spec.serviceAccountName'),
+      selectable('spec.hostNetwork', { absent: 'false' }),
+      selectable('status.phase'),
+      selectable('status.podIP', { at: ['status.podIPs[0].ip'] }),
+      selectable('status.nominatedNodeName'),
+    ],
+    columns: podColumns,
+    strategy: podStrategy,
+    subresources: [podStatusView, podEphemeralContainersView, podBinding, podEviction(dialect)],
+    deleteReturnsObject: true,
+  });

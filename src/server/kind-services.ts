@@ -3,13 +3,13 @@ import { asAuthenticated } from '../authn/authenticator.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 import type { RuleResolver } from '../authz/rule-resolver.ts';
 import type { WatchCache } from '../cache/cache.ts';
-import type { KindPowers } from '../kinds/powers.ts';
+import type { KindServices } from '../kinds/services.ts';
 import { internalError, noSuchPath } from '../meta/status-error.ts';
 import { freshObject } from '../registry/fresh-object.ts';
 import type { ResourceRegistry } from '../registry/resource-registry.ts';
 
 /** What the kinds are answered with. */
-export interface KindPowerParts {
+export interface KindServiceParts {
   readonly authorizer: Authorizer;
   readonly rules: RuleResolver;
   /** All that tell whose a bearer token is. */
@@ -18,11 +18,11 @@ export interface KindPowerParts {
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
   /** Absent where the server has no key to sign tokens with. */
-  readonly issuing?: Pick<KindPowers, 'tokenLifetime' | 'issueToken'>;
+  readonly issuing?: Pick<KindServices, 'tokenLifetime' | 'issueToken'>;
 }
 
 /** What answered kinds ask of the server's other parts. */
-export function kindPowers(parts: KindPowerParts): KindPowers {
+export function kindServices(parts: KindServiceParts): KindServices {
   const { authorizer, rules, tokens, apiAudiences, cache, resources, issuing = withoutKey } = parts;
   return {
     apiAudiences,
@@ -46,4 +46,4 @@ export function kindPowers(parts: KindPowerParts): KindPowers {
 const refuse = (): never => {
   throw noSuchPath();
 };
-const withoutKey: Pick<KindPowers, 'tokenLifetime' | 'issueToken'> = { tokenLifetime: refuse, issueToken: refuse };
+const withoutKey: Pick<KindServices, 'tokenLifetime' | 'issueToken'> = { tokenLifetime: refuse, issueToken: refuse };

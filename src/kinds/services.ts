@@ -4,11 +4,8 @@ import type { Attributes } from '../request/attributes.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { IssuedToken, TokenGrant, TokenLifetime, TokenLifetimeRequest } from './authentication/token-grant.ts';
 
-/**
- * What kinds that are answered ask of the server. The rooms that can answer stand above this one, and are made after the
- * kinds are: so kinds are given a function that gives these when a request comes.
- */
-export interface KindPowers {
+/** What answered kinds and actions may ask of the server. It is on the context that they are called with. */
+export interface KindServices {
   /** `--api-audiences`, or what stands in for it: whom tokens are for when nobody says. */
   readonly apiAudiences: readonly string[];
   /**
@@ -33,11 +30,3 @@ export interface AuthenticatedToken {
   /** Those of the audiences that were asked for that the token is meant for; absent: the API server's own. */
   readonly audiences?: readonly string[];
 }
-
-/** Gives the powers at the time of a request. */
-export type PowersSource = () => KindPowers;
-
-/** For kinds that are made for their schemas only. */
-export const withoutPowers: PowersSource = () => {
-  throw new Error('these kinds were made without what it takes to answer requests');
-};
