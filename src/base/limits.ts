@@ -15,6 +15,10 @@ export const limits = {
   yamlDirectivesMax: 64,
   /** Errors, and unknown and duplicate fields, that are reported of one object. */
   findingsMax: 1_000,
+  /** `Warning` headers of one answer, their bytes in all, and the characters of each where these are not enough. */
+  warningsMax: 50,
+  warningBytesMax: 4 * 1024,
+  warningCharactersMax: 256,
   /** Text of a quantity, and the power of ten that may stand behind it. */
   quantityLengthMax: 128,
   quantityExponentMax: 128,

@@ -100,6 +100,10 @@ class InProcessExchange implements Exchange {
     // No client inside the process looks at response headers.
   }
 
+  warn(): void {
+    // Nor at warnings.
+  }
+
   respond(status: number, _headers: Headers, body?: Uint8Array | string): void {
     this.stream(status).end(body);
   }

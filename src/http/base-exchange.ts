@@ -1,5 +1,6 @@
 import { StatusError } from '../meta/status-error.ts';
 import type { BodyWriter, Exchange, Headers, Peer } from './exchange.ts';
+import { Warnings } from './warning.ts';
 
 /** Why a signal aborted when the client went away before it had the whole response. */
 export class ClientGone extends Error {
@@ -34,7 +35,8 @@ export abstract class BaseExchange implements Exchange {
   #body: Promise<Buffer> | undefined;
   #failBody: ((reason: Error) => void) | undefined;
   /** Headers of `setHeader`, name and value in turns; undefined while there are none. */
-  protected added: string[] | undefined;
+  #added: string[] | undefined;
+  #warnings: Warnings | undefined;
   /** A response was started. */
   responded = false;
   /** The whole response was handed over; only the client's reading is waited for. */
@@ -117,8 +119,21 @@ export abstract class BaseExchange implements Exchange {
     // Refused here, where the mistake is, and not when the response goes out: then it would be too late for an error.
     for (const line of lines)
       if (invalidHeaderText.test(line)) throw new TypeError(`header ${name} has an invalid value`);
-    this.added ??= [];
-    pushHeader(this.added, name, lines);
+    this.#added ??= [];
+    pushHeader(this.#added, name, lines);
+  }
+
+  warn(text: string): void {
+    this.#warnings ??= new Warnings();
+    this.#warnings.add(text);
+  }
+
+  /** What stages have added to the headers of the response, name and value in turns; asked for once, when it starts. */
+  protected get added(): readonly string[] | undefined {
+    if (!this.#warnings) return this.#added;
+    const added = this.#added ?? [];
+    pushHeader(added, 'warning', this.#warnings.headers());
+    return added;
   }
 
   onEnd(callback: () => void): void {

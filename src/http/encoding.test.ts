@@ -5,7 +5,6 @@ import { gunzipSync } from 'node:zlib';
 import { limits } from '../base/limits.ts';
 import { boundedMemo } from './bounded-memo.ts';
 import { acceptsGzip, gzipWhole } from './gzip.ts';
-import { warningHeaders } from './warning.ts';
 
 describe('Accept-Encoding', () => {
   const rows: readonly (readonly [header: string, accepted: boolean])[] = [
@@ -48,28 +47,6 @@ describe('gzipWhole', () => {
     assert.deepEqual(gunzipSync(gzipWhole(body)), body);
   });
   it('makes text smaller', () => assert.ok(gzipWhole(Buffer.alloc(4096, 'abc')).length < 100));
-});
-
-describe('Warning headers', () => {
-  it('quote', () => {
-    assert.deepEqual(warningHeaders(['unknown field "spec.a"', 'back\\slash']), [
-      '299 - "unknown field \\"spec.a\\""',
-      '299 - "back\\\\slash"',
-    ]);
-  });
-  it('cannot start another header', () => {
-    assert.deepEqual(warningHeaders(['a\r\nset-cookie: x\0']), ['299 - "a set-cookie: x"']);
-  });
-  it('are UTF-8 on the wire', () => {
-    const [header = ''] = warningHeaders(['größer']);
-    assert.equal(Buffer.from(header, 'latin1').toString(), '299 - "größer"');
-  });
-  it('are not repeated, and bounded', () => {
-    assert.equal(warningHeaders(['same', 'same']).length, 1);
-    const all = warningHeaders(Array.from({ length: 5_000 }, (_, i) => `field ${i}`));
-    assert.equal(all.length, 100);
-    assert.ok(warningHeaders(Array.from({ length: 100 }, (_, i) => `${i}`.repeat(500))).join('').length <= 8 * 1024);
-  });
 });
 
 describe('boundedMemo', () => {

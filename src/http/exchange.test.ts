@@ -141,6 +141,20 @@ for (const [protocol, client] of [
       assert.ok(received.headers.date);
     });
 
+    for (const way of ['respond', 'stream'] as const) {
+      it(`adds what was warned of to a response: ${way}`, async () => {
+        handle = (exchange) => {
+          exchange.warn('one');
+          exchange.setHeader('x-added', 'two');
+          exchange.warn('three');
+          if (way === 'respond') exchange.respond(200, {}, 'x');
+          else exchange.stream(200, {}).end('x');
+        };
+        const { headers } = await client.send('/');
+        assert.deepEqual([headers.warning, headers['x-added']], ['299 - "one", 299 - "three"', 'two']);
+      });
+    }
+
     it('sends a response without a body', async () => {
       handle = (exchange) => exchange.respond(204, {});
       const received = await client.send('/');

@@ -67,6 +67,8 @@ export interface Exchange {
   body(bytesMax: number): Promise<Buffer>;
   /** Adds a header to the response, whichever way it is made. Only before it starts. */
   setHeader(name: string, value: string | readonly string[]): void;
+  /** Adds a `Warning` header to the response, within limits, whichever way it is made. Only before it starts. */
+  warn(text: string): void;
   /** Sends a whole response. */
   respond(status: number, headers: Headers, body?: Uint8Array | string): void;
   /** Starts a response whose body follows. */

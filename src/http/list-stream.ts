@@ -3,7 +3,7 @@ import type { ByteSpan } from '../base/byte-span.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
 import { type Chunk, gatherList, gatherPieces } from './gather.ts';
 import { gzipLevel } from './gzip.ts';
-import { type Answer, answerHeaders, gzipHeaders, sendBytes, wantsGzip } from './respond.ts';
+import { type Answer, gzipHeaders, sendBytes, wantsGzip } from './respond.ts';
 import { ResponseWriter } from './response-writer.ts';
 
 /** A collection as JSON text: what comes before the first item, the items, what comes after the last. */
@@ -50,7 +50,7 @@ function sendChunks(
   }
   if (exchange.method === 'HEAD') {
     chunks.return();
-    exchange.stream(options.status, answerHeaders(exchange, options)).end();
+    exchange.stream(options.status, { 'content-type': options.contentType }).end();
     return undefined;
   }
   const writer = startStream(exchange, options);
@@ -58,7 +58,7 @@ function sendChunks(
 }
 
 function startStream(exchange: Exchange, options: ListOptions): BodyWriter {
-  const headers = answerHeaders(exchange, options);
+  const headers = { 'content-type': options.contentType };
   if (!options.compress || !wantsGzip(exchange)) return exchange.stream(options.status, headers);
   return gzipWriter(exchange.stream(options.status, { ...headers, ...gzipHeaders }));
 }

@@ -1,14 +1,11 @@
 import { gzip } from 'node:zlib';
 import type { Exchange, Headers } from './exchange.ts';
 import { acceptsGzip, gzipLevel, gzipWhole } from './gzip.ts';
-import { warningHeaders } from './warning.ts';
 
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** Texts of `Warning` headers. */
-  readonly warnings?: readonly string[];
   /** gzip where the client takes it, and the method reads (spec section 4.3). */
   readonly compress?: boolean;
 }
@@ -18,8 +15,8 @@ const syncGzipBytesMax = 64 * 1024;
 
 /** Answers with a body that is there as a whole. */
 export function sendBytes(exchange: Exchange, answer: Answer): void {
-  const { status, body, compress } = answer;
-  const headers = answerHeaders(exchange, answer);
+  const { status, contentType, body, compress } = answer;
+  const headers = { 'content-type': contentType };
   if (!compress || !wantsGzip(exchange)) exchange.respond(status, headers, body);
   else if (body.length <= syncGzipBytesMax) exchange.respond(status, { ...headers, ...gzipHeaders }, gzipWhole(body));
   else {
@@ -30,12 +27,6 @@ export function sendBytes(exchange: Exchange, answer: Answer): void {
       else exchange.respond(status, { ...headers, ...gzipHeaders }, compressed);
     });
   }
-}
-
-/** The headers of an answer with a body; warnings are added to the exchange. */
-export function answerHeaders(exchange: Exchange, { contentType, warnings }: Omit<Answer, 'body'>): Headers {
-  if (warnings && warnings.length > 0) exchange.setHeader('warning', warningHeaders(warnings));
-  return { 'content-type': contentType };
 }
 
 /** Whether an answer to this request is to be compressed. */

@@ -26,9 +26,10 @@ const logger = silentLogger;
 
 describe('sendStatus', () => {
   it('sends the Status, its code and its headers', async () => {
-    const { status, headers, body } = await answer((exchange) =>
-      sendStatus(exchange, methodNotAllowed('no', ['GET', 'POST']), { logger, warnings: ['mind'] }),
-    );
+    const { status, headers, body } = await answer((exchange) => {
+      exchange.warn('mind');
+      sendStatus(exchange, methodNotAllowed('no', ['GET', 'POST']), { logger });
+    });
     assert.deepEqual([status, headers.allow, headers.warning], [405, 'GET, POST', '299 - "mind"']);
     assert.deepEqual([headers['content-type'], headers['cache-control']], ['application/json', 'no-cache, private']);
     assert.deepEqual(JSON.parse(body.toString()), {

@@ -16,7 +16,6 @@ export interface StatusOptions {
   /** With protobuf, which has several names. */
   readonly mediaType?: string;
   readonly pretty?: boolean;
-  readonly warnings?: readonly string[];
 }
 
 /**
@@ -36,11 +35,7 @@ export function sendStatus(exchange: Exchange, error: unknown, options: StatusOp
   for (const [name, value] of Object.entries(known.headers)) exchange.setHeader(name, value);
   const seconds = known.details?.retryAfterSeconds;
   if (seconds !== undefined && seconds > 0) exchange.setHeader('retry-after', String(seconds));
-  sendBytes(exchange, {
-    status: known.code,
-    ...encodeStatus(known.toStatus(), options),
-    ...(options.warnings && { warnings: options.warnings }),
-  });
+  sendBytes(exchange, { status: known.code, ...encodeStatus(known.toStatus(), options) });
 }
 
 /** Something is wrong with the server or with what it stands on, not with the request. */

@@ -1,28 +1,52 @@
-/** Warnings that one response carries, and their length in all: what is beyond would break clients' header limits. */
-const countMax = 100;
-const bytesMax = 8 * 1024;
+import { limits } from '../base/limits.ts';
 
 /**
- * `Warning` headers (RFC 7234 section 5.5): code 299, agent `-`, the text quoted. Control characters become blanks;
- * other characters go out as UTF-8, which is how clients of published servers read them.
+ * The `Warning` headers of one answer (RFC 7234 section 5.5): code 299, agent `-`, the text quoted. Each text is said once.
+ * Clients end with an error past some number and length of headers, so both are bounded; where that leaves something out,
+ * every text is cut, as published, and the last header says so.
  */
-export function warningHeaders(texts: readonly string[]): string[] {
-  const headers: string[] = [];
-  let bytes = 0;
-  for (const text of new Set(texts)) {
-    const header = `299 - ${quoted(text)}`;
-    bytes += header.length;
-    if (headers.length >= countMax || bytes > bytesMax) break;
-    headers.push(header);
+export class Warnings {
+  readonly #texts = new Set<string>();
+  #isComplete = true;
+
+  add(text: string): void {
+    const { warningsMax, warningBytesMax } = limits;
+    if (text.length > warningBytesMax) this.#isComplete = false;
+    const clean = withoutControls(text.slice(0, warningBytesMax));
+    if (clean === '' || this.#texts.has(clean)) return;
+    if (this.#texts.size < warningsMax) this.#texts.add(clean);
+    else this.#isComplete = false;
   }
-  return headers;
+
+  headers(): readonly string[] {
+    const whole = [...this.#texts].map(header);
+    const length = whole.reduce((sum, each) => sum + each.length, 0);
+    return this.#isComplete && length <= limits.warningBytesMax ? whole : this.#cut();
+  }
+
+  #cut(): readonly string[] {
+    const headers: string[] = [];
+    let room = limits.warningBytesMax - notice.length;
+    for (const text of this.#texts) {
+      const each = header([...text].slice(0, limits.warningCharactersMax).join(''));
+      room -= each.length;
+      if (room < 0 || headers.length + 1 === limits.warningsMax) break;
+      headers.push(each);
+    }
+    return [...headers, notice];
+  }
 }
 
+const header = (text: string): string => `299 - ${quoted(text)}`;
+
+const withoutControls = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').trim();
+
 function quoted(text: string): string {
-  const clean = text
-    .replace(/\p{Cc}+/gu, ' ')
-    .trim()
-    .replace(/["\\]/g, '\\$&');
-  // Node writes header text as Latin-1: this way the bytes on the wire are the UTF-8 ones.
-  return `"${Buffer.from(clean).toString('latin1')}"`;
+  const escaped = text.replace(/["\\]/g, '\\$&');
+  // Node writes header text as Latin-1: this way the bytes on the wire are UTF-8, as clients of published servers read them.
+  return `"${Buffer.from(escaped).toString('latin1')}"`;
 }
+
+const notice = header(
+  `there are more or longer warnings: an answer carries ${limits.warningsMax}, of ${limits.warningBytesMax} bytes in all`,
+);

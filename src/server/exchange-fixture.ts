@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import type { BodyWriter, Exchange, Headers, Peer } from '../http/exchange.ts';
+import { Warnings } from '../http/warning.ts';
 
 /** For tests: a request without a connection, and what was answered to it. */
 export class ExchangeFixture implements Exchange {
@@ -12,6 +13,7 @@ export class ExchangeFixture implements Exchange {
   readonly #controller = new AbortController();
   readonly #ends: (() => void)[] = [];
   #added: Record<string, string | readonly string[]> = {};
+  readonly #warnings = new Warnings();
   responded = false;
   status = 0;
   headers: Headers = {};
@@ -74,11 +76,16 @@ export class ExchangeFixture implements Exchange {
     this.#added = { ...this.#added, [name]: value };
   }
 
+  warn(text: string): void {
+    this.#warnings.add(text);
+  }
+
   respond(status: number, headers: Headers, body: Uint8Array | string = ''): void {
     if (this.responded) throw new Error('a second response');
     this.responded = true;
     this.status = status;
-    this.headers = { ...headers, ...this.#added };
+    const warnings = this.#warnings.headers();
+    this.headers = { ...headers, ...this.#added, ...(warnings.length > 0 && { warning: warnings }) };
     const bytes = Buffer.from(body as string);
     this.text = (this.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString();
   }

@@ -49,7 +49,6 @@ const context = (method: string, target: string): RequestContext & { readonly ex
   exchange: new ExchangeFixture(method, target),
   info: parseRequestInfo(method, target),
   user: anonymousUser,
-  warnings: [],
 });
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -48,5 +48,5 @@ export function servePipeline(
       refuse(context, error);
     }
   };
-  return (exchange) => run({ exchange, info: unread, user: anonymousUser, warnings: [] }, 0);
+  return (exchange) => run({ exchange, info: unread, user: anonymousUser }, 0);
 }

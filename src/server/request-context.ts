@@ -13,8 +13,6 @@ export interface RequestContext {
   user: UserInfo;
   /** Who really sent the request, where `user` is impersonated. Set by the stage `impersonate`. */
   impersonatedBy?: UserInfo;
-  /** Texts of `Warning` headers. */
-  readonly warnings: string[];
 }
 
 /**

@@ -63,9 +63,9 @@ export class Responder {
   }
 
   /** Answers with an error, in the client's format; in JSON to a client that takes no format of ours. */
-  refuse({ exchange, info, warnings }: RequestContext, error: unknown): void {
+  refuse({ exchange, info }: RequestContext, error: unknown): void {
     const { logger } = this.#parts.config;
-    sendStatus(exchange, error, { logger, warnings, ...this.#statusFormat(exchange, info.query.get('pretty')) });
+    sendStatus(exchange, error, { logger, ...this.#statusFormat(exchange, info.query.get('pretty')) });
   }
 
   #statusFormat(
@@ -110,7 +110,7 @@ export class Responder {
   }
 
   #serve(
-    { exchange, user, warnings }: RequestContext,
+    { exchange, user }: RequestContext,
     info: ResourceRequest,
     served: ServedResource,
     body: RequestBody | undefined,
@@ -124,7 +124,7 @@ export class Responder {
       get signal() {
         return exchange.signal;
       },
-      warn: (text) => warnings.push(text),
+      warn: (text) => exchange.warn(text),
     });
   }
 
@@ -149,17 +149,13 @@ export class Responder {
     }
   }
 
-  #sendBytes({ exchange, warnings }: RequestContext, status: number, body: Buffer, { negotiated }: Presentation): void {
-    sendBytes(exchange, { status, contentType: negotiated.mediaType, body, warnings, compress: this.#compresses });
+  #sendBytes({ exchange }: RequestContext, status: number, body: Buffer, { negotiated }: Presentation): void {
+    sendBytes(exchange, { status, contentType: negotiated.mediaType, body, compress: this.#compresses });
   }
 
-  #sendList(
-    { exchange, warnings }: RequestContext,
-    reply: ListReply,
-    presentation: Presentation,
-  ): void | Promise<void> {
+  #sendList({ exchange }: RequestContext, reply: ListReply, presentation: Presentation): void | Promise<void> {
     const { mediaType } = presentation.negotiated;
-    const options = { status: 200, contentType: mediaType, warnings, compress: this.#compresses };
+    const options = { status: 200, contentType: mediaType, compress: this.#compresses };
     const send = (list: ListRepresentation): void | Promise<void> =>
       list.type === 'items' ? sendList(exchange, list, options) : sendPieces(exchange, list.pieces, options);
     const list = this.#representation.list(reply, presentation, exchange);

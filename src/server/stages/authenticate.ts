@@ -1,6 +1,5 @@
 import { bearerWarning } from '../../authn/bearer.ts';
 import { credentialHeaders, refuseListedIdentity } from '../../authn/identity-headers.ts';
-import { warningHeaders } from '../../http/warning.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
@@ -31,7 +30,7 @@ export function authenticate({
       const { exchange } = context;
       const authorization = exchange.header('authorization');
       const warning = authorization === undefined ? undefined : bearerWarning(authorization);
-      if (warning !== undefined) exchange.setHeader('warning', warningHeaders([warning]));
+      if (warning !== undefined) exchange.warn(warning);
       refuseListedIdentity(exchange.header('connection'), isCredential);
       try {
         const user = authenticator.authenticate(exchange);

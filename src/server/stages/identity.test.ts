@@ -22,7 +22,6 @@ const context = (headers: Headers, user = jane): RequestContext => ({
   exchange: new ExchangeFixture('GET', '/version', { headers }),
   info: parseRequestInfo('GET', '/version'),
   user,
-  warnings: [],
 });
 
 describe('the stage authenticate', () => {
