@@ -46,14 +46,32 @@ export const limits = {
   streamsPerConnectionMax: 100,
   /** Streams that a client may reset within a second before its connection is closed (CVE-2023-44487). */
   streamResetsPerSecondMax: 200,
-  /** HTTP/2 frames that break the protocol, or streams beyond what is allowed, before the connection is closed. */
-  protocolViolationsMax: 100,
+  /** HTTP/2 frames within a second that ask for nothing: PING, SETTINGS, empty DATA, windows of nothing that was sent. */
+  controlFramesPerSecondMax: 1_000,
+  /** Settings in one frame. */
+  settingsMax: 32,
   /** Connections at once; further ones are dropped before their handshake. */
   connectionsMax: 20_000,
-  /** What the HTTP/2 layer may hold for one connection beside the bodies that wait to be sent. */
-  connectionBytesMax: 32 * 1024 * 1024,
   /** What a client may send of one stream's body before it was read. */
   streamWindowBytes: 256 * 1024,
+  /** What a client may send of all bodies of a connection before it is told that it arrived. */
+  connectionWindowBytes: 1024 * 1024,
+  /** The payload of an HTTP/2 frame that a client may send. */
+  framePayloadBytesMax: 16 * 1024,
+  /** Frames that the headers of one request may be cut into (CVE-2024-27316). */
+  headerFramesMax: 64,
+  /** Header fields that the two sides of an HTTP/2 connection remember (RFC 7541 section 4.2). */
+  headerTableBytes: 4 * 1024,
+  /** Streams that we have reset whose frames, still on their way, are dropped. */
+  abandonedStreamsMax: 1_000,
+  /** What waits for the socket of an HTTP/2 connection before its client must read; also what goes out at once. */
+  outputBytesMax: 256 * 1024,
+  /** What waits of one response over HTTP/2 before whoever writes it should wait. */
+  responseBufferBytes: 64 * 1024,
+  /** How long requests of one HTTP/2 connection are read before others have their turn. */
+  readSliceMs: 10,
+  /** How long a client may take to hear that its connection is to end, until requests that it still sends are refused. */
+  goawayMs: 1_000,
   /** How long, and how many bytes, a refused HTTP/1.1 body is still read so that the client sees the answer. */
   lingerMs: 1_000,
   lingerBytesMax: 1024 * 1024,

@@ -11,6 +11,8 @@ export interface ConnectionEnding {
   retire(): void;
   /** Closes at once. */
   destroy(): void;
+  /** Called every `sweepMs`. */
+  sweep?(sweepMs: number): void;
 }
 
 /** One TLS connection: its peer, and what is under way on it. */
@@ -74,6 +76,7 @@ export class Connection implements ExchangeOwner {
    */
   sweep(sweepMs: number, max: ConnectionLimits): void {
     this.#sweepIdle(sweepMs, max);
+    this.#ending.sweep?.(sweepMs);
     for (const exchange of this.#exchanges) {
       if (!exchange.answered) continue;
       exchange.sweepsAnswered += 1;

@@ -1,144 +1,140 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { BaseExchange, type BodyEvents, type ExchangeOwner, isBodiless } from './base-exchange.ts';
-import { discardBody } from './discard-body.ts';
 import type { BodyWriter, Headers } from './exchange.ts';
-import { nowhere, ResponseWriter } from './response-writer.ts';
+import { errorCode } from './h2/frames.ts';
+import type { HeaderField } from './h2/header-field.ts';
+import type { ServerStream, StreamOwner } from './h2/stream.ts';
+import { nowhere } from './response-writer.ts';
 
-/** One stream of an HTTP/2 connection (RFC 9113), without Node's compatibility layer: that costs as much again. */
-export class Http2Exchange extends BaseExchange {
+/** One stream of an HTTP/2 connection (RFC 9113). */
+export class Http2Exchange extends BaseExchange implements StreamOwner {
   readonly protocol = 'HTTP/2.0';
-  readonly #stream: ServerHttp2Stream;
-  readonly #headers: IncomingHttpHeaders;
-  /** Names and values in turns, as they were sent. */
-  readonly #lines: readonly string[];
-  #bodyOpen = false;
+  readonly #stream: ServerStream;
+  readonly #fields: readonly HeaderField[];
 
-  constructor(
-    owner: ExchangeOwner,
-    request: {
-      readonly stream: ServerHttp2Stream;
-      readonly method: string;
-      readonly target: string;
-      readonly headers: IncomingHttpHeaders;
-      readonly lines: readonly string[];
-    },
-  ) {
-    super(owner, request.method, request.target);
-    this.#stream = request.stream;
-    this.#headers = request.headers;
-    this.#lines = request.lines;
-    // An error is always followed by 'close', which says all that matters.
-    request.stream.on('error', ignore);
-    request.stream.on('close', () => this.end(this.answered && isSent(request.stream)));
+  constructor(owner: ExchangeOwner, stream: ServerStream, target: string) {
+    super(owner, stream.head.method, target);
+    this.#stream = stream;
+    this.#fields = stream.head.fields;
+    stream.owner = this;
+  }
+
+  closed(complete: boolean): void {
+    this.end(complete);
   }
 
   protected sentHeader(name: string): string | undefined {
-    const value = this.#headers[name] ?? (name === 'host' ? this.#headers[':authority'] : undefined);
-    return Array.isArray(value) ? value.join(', ') : value;
+    let joined: string | undefined;
+    for (const field of this.#fields) {
+      if (field.name !== name) continue;
+      if (joined === undefined) joined = field.value;
+      else if (onceOnly.has(name)) return joined;
+      else joined = `${joined}, ${field.value}`;
+    }
+    const { authority } = this.#stream.head;
+    return joined === undefined && name === 'host' && authority !== '' ? authority : joined;
   }
 
   protected sentLines(name: string): readonly string[] {
-    const values: string[] = [];
-    for (let at = 0; at < this.#lines.length; at += 2) {
-      if (this.#lines[at] === name) values.push(this.#lines[at + 1] ?? '');
-    }
-    return values;
+    return this.#fields.filter((field) => field.name === name).map(({ value }) => value);
   }
 
   protected sentNames(): readonly string[] {
-    return Object.keys(this.#headers).filter((name) => !name.startsWith(':'));
+    return [...new Set(this.#fields.map(({ name }) => name))];
   }
 
   protected sentBeginning(prefix: string): boolean {
-    for (let at = 0; at < this.#lines.length; at += 2) if (this.#lines[at]?.startsWith(prefix)) return true;
+    for (const { name } of this.#fields) if (name.startsWith(prefix)) return true;
     return false;
   }
 
   respond(status: number, headers: Headers, body?: Uint8Array | string): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const list = this.responseHeaders([':status', String(status)], headers);
+    const list = this.responseHeaders([], headers);
     if (!isBodiless(status)) list.push('content-length', String(bytes?.length ?? 0));
-    const stream = this.#stream;
-    if (stream.destroyed || stream.closed) {
-      this.responded = true;
-      return;
-    }
-    if (bytes && bytes.length > 0 && this.method !== 'HEAD' && !isBodiless(status)) {
-      stream.respond(list);
-      stream.end(bytes);
-    } else {
-      stream.respond(list, { endStream: true });
-    }
     this.responded = true;
-    this.#finished();
+    this.answered = true;
+    this.#stream.respond({ status, list }, this.method === 'HEAD' || isBodiless(status) ? undefined : bytes);
   }
 
   stream(status: number, headers: Headers): BodyWriter {
-    const list = this.responseHeaders([':status', String(status)], headers);
+    const list = this.responseHeaders([], headers);
     const stream = this.#stream;
-    const gone = stream.destroyed || stream.closed;
-    if (!gone) stream.respond(list, { endStream: this.method === 'HEAD' });
+    const end = this.method === 'HEAD';
     this.responded = true;
-    if (gone) return nowhere;
-    if (this.method !== 'HEAD') {
-      return new ResponseWriter(stream, { ended: () => this.#finished(), abort: () => cut(stream) });
-    }
-    this.#finished();
-    return nowhere;
-  }
-
-  /** A body that was begun and not read to its end would leave the stream half open for as long as the client likes. */
-  #finished(): void {
-    this.answered = true;
-    if (!this.#bodyOpen) return;
-    if (this.#stream.writableFinished) this.#stream.close(constants.NGHTTP2_NO_ERROR);
-    else this.#stream.once('finish', () => this.#stream.close(constants.NGHTTP2_NO_ERROR));
+    if (end) this.answered = true;
+    if (stream.isClosed) return nowhere;
+    stream.start({ status, list, end });
+    if (end) return nowhere;
+    return new StreamWriter(stream, () => {
+      this.answered = true;
+    });
   }
 
   destroy(): void {
-    cut(this.#stream);
+    this.#stream.reset(errorCode.internalError);
   }
 
   protected get hasBody(): boolean {
-    return !this.#stream.endAfterHeaders;
+    return !this.#stream.bodiless;
   }
 
   protected sendContinue(): void {
-    if (this.header('expect')?.toLowerCase() !== '100-continue') return;
-    const stream = this.#stream;
-    if (!stream.destroyed && !stream.closed) stream.additionalHeaders({ ':status': 100 });
+    if (this.header('expect')?.toLowerCase() === '100-continue') this.#stream.inform(100);
   }
 
   protected readBody(on: BodyEvents): void {
-    const stream = this.#stream;
-    this.#bodyOpen = true;
-    stream.on('data', on.data);
-    stream.once('end', () => {
-      this.#bodyOpen = false;
-      // Node ends the readable side of a stream that was reset as well.
-      if (stream.aborted || stream.rstCode !== constants.NGHTTP2_NO_ERROR) on.cut();
-      else on.end();
-    });
-    stream.once('close', on.cut);
+    this.#stream.readBody(on);
   }
 
   protected refuseBody(): void {
-    // Of a body that was never asked for, Node takes what the window allows and drops it with the stream.
-    if (this.#bodyOpen) discardBody(this.#stream, () => this.destroy());
-    this.#bodyOpen = true;
+    this.#stream.dropBody();
   }
 }
 
-/**
- * True of a closed stream whose response the client was sent whole. Where the request had a body Node closes the stream
- * with the last frame, before the writable side has heard that it is finished.
- */
-const isSent = (stream: ServerHttp2Stream): boolean =>
-  stream.writableFinished || (stream.rstCode === constants.NGHTTP2_NO_ERROR && stream.writableLength === 0);
+/** Fields of which the first counts, as in Node's HTTP/1.1; the lines of others are joined. */
+const onceOnly: ReadonlySet<string> = new Set([
+  'authorization',
+  'content-type',
+  'expect',
+  'from',
+  'if-modified-since',
+  'if-unmodified-since',
+  'max-forwards',
+  'proxy-authorization',
+  'referer',
+  'user-agent',
+]);
 
-/** `close` would end the body first, and a response without a length would look complete. */
-function cut(stream: ServerHttp2Stream): void {
-  stream.destroy(new Error('the response is cut off'));
+/** The body of a response in parts. */
+class StreamWriter implements BodyWriter {
+  readonly #stream: ServerStream;
+  readonly #onEnd: () => void;
+
+  constructor(stream: ServerStream, onEnd: () => void) {
+    this.#stream = stream;
+    this.#onEnd = onEnd;
+  }
+
+  get buffered(): number {
+    return this.#stream.queuedBytes;
+  }
+
+  write(chunk: Uint8Array | string, sent?: () => void): boolean {
+    return this.#stream.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, sent);
+  }
+
+  drained(): Promise<void> {
+    return this.#stream.drained();
+  }
+
+  end(chunk?: Uint8Array | string): void {
+    if (chunk !== undefined) this.write(chunk);
+    // Before the stream ends: with its last byte handed over, it may be closed at once.
+    this.#onEnd();
+    this.#stream.end();
+  }
+
+  abort(): void {
+    this.#stream.reset(errorCode.internalError);
+  }
 }
-
-const ignore = (): void => {};

@@ -1,23 +1,19 @@
 import { constants } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type IncomingHttpHeaders,
-  type SecureServerOptions,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { StatusError } from '../meta/status-error.ts';
+import { badRequest, StatusError } from '../meta/status-error.ts';
 import { type BaseExchange, bareResponse, constantHeaders } from './base-exchange.ts';
 import { Connection, type ConnectionLimits } from './connection.ts';
 import type { Exchange, Headers } from './exchange.ts';
+import type { RequestHead } from './h2/request-head.ts';
+import { Http2Session, type SessionLimits } from './h2/session.ts';
+import type { ServerStream } from './h2/stream.ts';
 import { refuseHost } from './host.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
@@ -33,10 +29,7 @@ export interface TlsMaterial {
   readonly ca?: string | readonly string[];
 }
 
-export type ListenerLimits = ConnectionLimits &
-  Readonly<
-    Record<'handshakeMsMax' | 'headerBytesMax' | 'streamsPerConnectionMax' | 'streamResetsPerSecondMax', number>
-  >;
+export type ListenerLimits = ConnectionLimits & SessionLimits & Readonly<Record<'handshakeMsMax', number>>;
 
 export interface ListenOptions {
   readonly tls: TlsMaterial;
@@ -83,7 +76,7 @@ export function listen(options: ListenOptions): Promise<Listener> {
 }
 
 class TlsListener implements Listener {
-  readonly #server: Http2SecureServer;
+  readonly #server: Server;
   readonly #handle: ListenOptions['handle'];
   readonly #headers: readonly string[];
   readonly #clock: Clock;
@@ -93,6 +86,8 @@ class TlsListener implements Listener {
   /** Every TCP connection, those in their handshake too, so that nothing is left behind. */
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Map<TLSSocket, Connection>();
+  /** HTTP/1.1 connections that were told why they end, with the bytes that had come by then. */
+  readonly #refused = new WeakMap<Socket, number>();
   readonly #closed = Promise.withResolvers<void>();
   #sweep: Closable | undefined;
   #accepting = true;
@@ -107,9 +102,10 @@ class TlsListener implements Listener {
     this.#logger = logger;
     this.#limits = { ...limits, ...overrides };
     this.#asksForCertificates = tls.ca !== undefined;
-    this.#server = createSecureServer({
+    this.#server = createServer({
       ...secureContext(tls),
-      ...http2Options(this.#limits),
+      ...http1Options(this.#limits),
+      ALPNProtocols: ['h2', 'http/1.1'],
       requestCert: this.#asksForCertificates,
       // A certificate that cannot be verified is no reason to hang up: the answer is a 401 that says so.
       rejectUnauthorized: false,
@@ -118,9 +114,10 @@ class TlsListener implements Listener {
       // Finds out about clients that vanished without a word, while a watch has nothing to tell them.
       keepAlive: true,
       keepAliveInitialDelay: limits.tcpKeepAliveMs,
-      http1Options: http1Options(this.#limits),
     });
     this.#server.maxConnections = limits.connectionsMax;
+    // Their bytes are bounded; none is dropped because there are many.
+    this.#server.maxHeadersCount = 0;
     this.#wire();
   }
 
@@ -194,28 +191,23 @@ class TlsListener implements Listener {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
-    // Node makes the session inside its own, earlier listener for 'secureConnection'. `session.socket` is no substitute
-    // for the socket: it is a proxy that throws once the session is gone.
-    let made: ServerHttp2Session | undefined;
-    server.on('session', (session) => {
-      made = session;
-    });
+    // Node serves HTTP/1.1 on every TLS connection; here it gets those that did not choose HTTP/2.
+    const serveHttp1 = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
+    server.removeAllListeners('secureConnection');
     server.on('secureConnection', (socket) => {
-      if (made) this.#acceptHttp2(socket, made);
-      else this.#acceptHttp1(socket);
-      made = undefined;
+      if (socket.alpnProtocol === 'h2') this.#acceptHttp2(socket);
+      else {
+        this.#acceptHttp1(socket);
+        for (const serve of serveHttp1) serve.call(server, socket);
+      }
     });
     for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
-      server.on(event, (request: unknown, response: unknown) => {
-        // The types know only the compatibility API here; with HTTP/2 taken off it, these are Node's HTTP/1.1 classes.
-        this.#serveHttp1(request as IncomingMessage, response as ServerResponse, event === 'checkExpectation');
+      server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+        this.#serveHttp1(request, response, event === 'checkExpectation');
       });
     }
-    // Listening for 'request' has put HTTP/2 streams on the compatibility API, which costs as much as all the rest.
-    server.removeAllListeners('stream');
     server.on('connect', (_request: unknown, socket: Socket) => this.#refuse(socket, 405, 'Method Not Allowed'));
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
-    server.on('sessionError', (error) => this.#logger.debug('an HTTP/2 connection failed', { error }));
   }
 
   #acceptHttp1(socket: TLSSocket): void {
@@ -228,15 +220,19 @@ class TlsListener implements Listener {
     this.#accept(socket, connection);
   }
 
-  #acceptHttp2(socket: TLSSocket, session: ServerHttp2Session): void {
-    const connection = new Connection(socket, this.#headers, {
-      retire: () => {
-        if (!session.closed) session.close();
-      },
-      // Without a code, responses that are cut off would look like ones that ended.
-      destroy: () => session.destroy(connection.exchanges > 0 ? new Error('responses are cut off') : undefined),
+  #acceptHttp2(socket: TLSSocket): void {
+    const session = new Http2Session({
+      socket,
+      clock: this.#clock,
+      logger: this.#logger,
+      limits: this.#limits,
+      onRequest: (stream) => this.#serveHttp2(connection, stream),
     });
-    session.on('stream', (stream, headers, _flags, lines) => this.#serveHttp2(connection, stream, headers, lines));
+    const connection = new Connection(socket, this.#headers, {
+      retire: () => session.leave(),
+      destroy: () => session.destroy(),
+      sweep: (sweepMs) => session.sweep(sweepMs),
+    });
     this.#accept(socket, connection);
   }
 
@@ -250,15 +246,10 @@ class TlsListener implements Listener {
     if (!this.#accepting) connection.retire();
   }
 
-  #serveHttp2(
-    connection: Connection,
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    lines: readonly string[],
-  ): void {
-    const method = headers[':method'] ?? '';
-    const { target, refused } = readTarget(method, headers[':path'] ?? '');
-    this.#serve(connection, new Http2Exchange(connection, { stream, method, target, headers, lines }), refused);
+  #serveHttp2(connection: Connection, stream: ServerStream): void {
+    const { head } = stream;
+    const { target, refused } = readTarget(head.method, head.path);
+    this.#serve(connection, new Http2Exchange(connection, stream, target), headRefusal(head) ?? refused);
   }
 
   #serveHttp1(request: IncomingMessage, response: ServerResponse, unknownExpectation: boolean): void {
@@ -289,7 +280,11 @@ class TlsListener implements Listener {
   /** Bytes that are no request: the connection is of no more use. A failed handshake has nobody to answer to. */
   #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
     this.#logger.debug('a connection failed', { error });
-    if (!(socket instanceof TLSSocket) || !this.#connections.has(socket)) {
+    const refusedAt = this.#refused.get(socket);
+    if (refusedAt !== undefined) {
+      // What still comes is no request either.
+      if (socket.bytesRead - refusedAt > limits.lingerBytesMax) socket.destroy();
+    } else if (!(socket instanceof TLSSocket) || !this.#connections.has(socket)) {
       if (isPlainHttp(error)) this.#answerPlain(socket);
       socket.destroy();
     } else if (error.code === 'HPE_HEADER_OVERFLOW') this.#refuse(socket, 431, 'Request Header Fields Too Large');
@@ -298,9 +293,16 @@ class TlsListener implements Listener {
     else socket.destroy();
   }
 
+  /** Bytes that nobody reads would make the system reset the connection, and the answer would be lost. */
   #refuse(socket: Socket, status: number, phrase: string): void {
-    if (!socket.writable) socket.destroy();
-    else socket.end(bareResponse(status, phrase, this.#headers));
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    this.#refused.set(socket, socket.bytesRead);
+    socket.end(bareResponse(status, phrase, this.#headers));
+    const deadline = this.#clock.after(limits.lingerMs, () => socket.destroy());
+    socket.once('close', () => deadline.close());
   }
 
   /** Tells who speaks HTTP without TLS what is wrong, in the published words, on the connection below the TLS one. */
@@ -331,22 +333,15 @@ const secureContext = ({ cert, key, ca }: TlsMaterial) => ({
   ...(ca !== undefined && { secureOptions: constants.SSL_OP_NO_TICKET }),
 });
 
-function http2Options(max: ListenerLimits): SecureServerOptions {
-  return {
-    allowHTTP1: true,
-    maxSettings: 32,
-    maxOutstandingPings: 10,
-    maxSessionInvalidFrames: limits.protocolViolationsMax,
-    maxSessionRejectedStreams: limits.protocolViolationsMax,
-    maxSessionMemory: limits.connectionBytesMax / 1_000_000,
-    streamResetBurst: max.streamResetsPerSecondMax,
-    streamResetRate: max.streamResetsPerSecondMax,
-    settings: {
-      maxConcurrentStreams: max.streamsPerConnectionMax,
-      initialWindowSize: limits.streamWindowBytes,
-      maxHeaderListSize: max.headerBytesMax,
-    },
-  };
+function headRefusal({ problem }: RequestHead): StatusError | undefined {
+  switch (problem?.kind) {
+    case 'malformed':
+      return badRequest(`the request is malformed: ${problem.message}`);
+    case 'tooLarge':
+      return new StatusError('BadRequest', 'the header fields of the request are too large', { code: 431 });
+    case undefined:
+      return undefined;
+  }
 }
 
 const http1Options = (max: ListenerLimits) => ({

@@ -1,0 +1,40 @@
+/** Parts shorter than this are joined: a buffer of its own costs a hundred bytes, and a client can send one byte at a time. */
+const joinedBytesMax = 1_024;
+const blockBytes = 4_096;
+
+/** The parts of a request's body that came and were not taken yet. */
+export class BodyParts {
+  #parts: Buffer[] = [];
+  /** The last of the parts, where it is one that short ones are joined in. */
+  #block: Buffer | undefined;
+  #blockUsed = 0;
+
+  add(part: Buffer): void {
+    if (part.length === 0) return;
+    // One or two short parts are what most bodies have: those are not copied.
+    if (part.length >= joinedBytesMax || this.#parts.length < 2) {
+      this.#endBlock();
+      this.#parts.push(part);
+      return;
+    }
+    if (this.#block && this.#blockUsed + part.length > blockBytes) this.#endBlock();
+    this.#block ??= Buffer.allocUnsafeSlow(blockBytes);
+    this.#block.set(part, this.#blockUsed);
+    this.#blockUsed += part.length;
+  }
+
+  #endBlock(): void {
+    if (!this.#block) return;
+    this.#parts.push(this.#block.subarray(0, this.#blockUsed));
+    this.#block = undefined;
+    this.#blockUsed = 0;
+  }
+
+  /** Takes all that is there. */
+  take(): readonly Buffer[] {
+    this.#endBlock();
+    const parts = this.#parts;
+    this.#parts = [];
+    return parts;
+  }
+}

@@ -1,0 +1,27 @@
+import type { Clock } from '../../base/clock.ts';
+
+/** How often something may be done: so many times within a second, and again so many in the next (a token bucket). */
+export class Budget {
+  readonly #clock: Clock;
+  readonly #perSecond: number;
+  #left: number;
+  #at: number;
+
+  constructor(clock: Clock, perSecond: number) {
+    this.#clock = clock;
+    this.#perSecond = perSecond;
+    this.#left = perSecond;
+    this.#at = clock.monotonic();
+  }
+
+  /** False when it was done too often. */
+  spend(): boolean {
+    if (this.#left < 1) {
+      const now = this.#clock.monotonic();
+      this.#left = Math.min(this.#perSecond, this.#left + ((now - this.#at) * this.#perSecond) / 1_000);
+      this.#at = now;
+    }
+    this.#left -= 1;
+    return this.#left >= 0;
+  }
+}

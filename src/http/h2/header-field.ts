@@ -1,0 +1,48 @@
+import { boundedMemo } from '../bounded-memo.ts';
+
+/** What is wrong with a field. */
+export type FieldFault = 'name' | 'value';
+
+/** A header field of an HTTP/2 message. The same object stands for it each time it comes by its place in a table. */
+export interface HeaderField {
+  readonly name: string;
+  /** Each byte as one character; without the blanks and tabs around it, as in HTTP/1.1 (RFC 9112 section 5.1). */
+  readonly value: string;
+  /** What it takes of a table or a list, as it was sent (RFC 7541 section 4.1). */
+  readonly size: number;
+  readonly pseudo: boolean;
+  /**
+   * It is malformed (RFC 9113 section 8.2.1). Whoever gets such a field refuses the request: without the field, it would
+   * be another request, perhaps by somebody else.
+   */
+  readonly fault: FieldFault | undefined;
+}
+
+/** RFC 9110 section 5.6.2, without upper-case letters, which HTTP/2 does not have in names. */
+const validName = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+
+/** Anything but blanks, tabs, visible characters, and bytes from 0x80 on (RFC 9110 section 5.5). */
+const invalidValue = /[^\t\x20-\x7e\x80-\xff]/;
+
+const isValidName = boundedMemo((name) => validName.test(name), { countMax: 1_024, lengthMax: 64 });
+
+/** A field as it was sent: each byte of name and value as one character. */
+export function headerField(name: string, sent: string): HeaderField {
+  const value = trimmed(sent);
+  let fault: FieldFault | undefined;
+  if (!isValidName(name)) fault = 'name';
+  else if (invalidValue.test(value)) fault = 'value';
+  return { name, value, size: name.length + sent.length + 32, pseudo: name.charCodeAt(0) === colon, fault };
+}
+
+const colon = 0x3a;
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
+
+function trimmed(text: string): string {
+  let from = 0;
+  let to = text.length;
+  while (from < to && isBlank(text.charCodeAt(from))) from += 1;
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
+  return to - from === text.length ? text : text.slice(from, to);
+}

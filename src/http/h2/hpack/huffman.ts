@@ -1,0 +1,160 @@
+/**
+ * The Huffman code of header strings (RFC 7541 section 5.2 and appendix B). It is canonical: codes of one length follow
+ * each other in the order of their symbols, and shorter ones stand before longer ones. So the lengths are the whole code.
+ */
+
+/** Bits of the code of each byte, and of EOS behind them. */
+const codeLengths: readonly number[] = [
+  ...[13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28],
+  ...[28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15],
+  ...[6, 12, 10, 13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 8, 7, 8, 13, 19, 13, 14, 6],
+  ...[15, 5, 6, 5, 6, 5, 6, 6, 6, 5, 7, 7, 6, 6, 6, 5, 6, 7, 6, 5, 5, 6, 7, 7, 7, 7, 7, 15, 11, 14, 13, 28, 20, 22],
+  ...[20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23, 24, 24, 22, 23, 24, 23, 23, 23, 23, 21, 22, 23, 22, 23],
+  ...[23, 24, 22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23, 23, 21, 21, 22, 21, 23, 22, 23, 23, 20, 22],
+  ...[22, 22, 23, 22, 22, 23, 26, 26, 20, 19, 22, 23, 22, 25, 26, 26, 26, 27, 27, 26, 24, 25, 19, 21, 26, 27, 27, 26],
+  ...[27, 24, 21, 21, 26, 26, 28, 27, 27, 27, 20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27],
+  ...[26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, 30],
+];
+
+const eos = 256;
+const lengthMax = 30;
+
+const codes: readonly number[] = makeCodes();
+
+function makeCodes(): number[] {
+  const made: number[] = [];
+  let code = 0;
+  for (let length = 1; length <= lengthMax; length += 1) {
+    code *= 2;
+    for (const [symbol, its] of codeLengths.entries()) {
+      if (its !== length) continue;
+      made[symbol] = code;
+      code += 1;
+    }
+  }
+  return made;
+}
+
+/** Bytes that a text takes in this code; each character is one byte. */
+export function huffmanLength(text: string): number {
+  let bits = 0;
+  for (let at = 0; at < text.length; at += 1) bits += codeLengths[text.charCodeAt(at) & 0xff] as number;
+  return (bits + 7) >>> 3;
+}
+
+/** Writes a text, each character as one byte, and returns where it ends. */
+export function huffmanEncode(text: string, target: Uint8Array, from: number): number {
+  let at = from;
+  let held = 0;
+  let heldBits = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const symbol = text.charCodeAt(index) & 0xff;
+    let length = codeLengths[symbol] as number;
+    const code = codes[symbol] as number;
+    // At most seven bits are held: together with a code of 30 bits they would not fit 32.
+    while (length > 0) {
+      const taken = Math.min(length, 8 - heldBits);
+      length -= taken;
+      held = (held << taken) | ((code >>> length) & ((1 << taken) - 1));
+      heldBits += taken;
+      if (heldBits === 8) {
+        target[at] = held;
+        at += 1;
+        held = 0;
+        heldBits = 0;
+      }
+    }
+  }
+  if (heldBits === 0) return at;
+  // The rest of the last byte are the first bits of EOS: ones.
+  target[at] = (held << (8 - heldBits)) | (0xff >>> heldBits);
+  return at + 1;
+}
+
+/**
+ * The decoder takes four bits at a time. A state is an inner node of the tree of codes. For each state and four bits, one
+ * number: the next state, whether a symbol was completed, which, and whether the text may end there.
+ */
+const stateShift = 10;
+const completesBit = 0x200;
+const mayEndBit = 0x100;
+/** The root is only ever come back to by completing a symbol, so nothing else is 0. */
+const failed = 0;
+const transitions: Uint32Array = makeTransitions();
+
+interface Node {
+  readonly children: [Node | number | undefined, Node | number | undefined];
+  number: number;
+  /** Only ones lead here from the root, fewer than eight: what may fill up the last byte (section 5.2). */
+  mayEnd: boolean;
+}
+
+function makeTransitions(): Uint32Array {
+  const nodes: Node[] = [];
+  const newNode = (mayEnd: boolean): Node => {
+    const node: Node = { children: [undefined, undefined], number: nodes.length, mayEnd };
+    nodes.push(node);
+    return node;
+  };
+  const root = newNode(true);
+  for (const [symbol, code] of codes.entries()) {
+    let node = root;
+    for (let bit = (codeLengths[symbol] as number) - 1; bit >= 0; bit -= 1) {
+      const way = ((code >>> bit) & 1) as 0 | 1;
+      if (bit === 0) node.children[way] = symbol;
+      else {
+        const depth = (codeLengths[symbol] as number) - bit;
+        node.children[way] ??= newNode(node.mayEnd && way === 1 && depth < 8);
+        node = node.children[way] as Node;
+      }
+    }
+  }
+  const made = new Uint32Array(nodes.length * 16);
+  for (const node of nodes) {
+    for (let bits = 0; bits < 16; bits += 1) made[node.number * 16 + bits] = transition(root, node, bits);
+  }
+  return made;
+}
+
+function transition(root: Node, from: Node, bits: number): number {
+  let node = from;
+  let completed = 0;
+  for (let bit = 3; bit >= 0; bit -= 1) {
+    const next = node.children[((bits >>> bit) & 1) as 0 | 1];
+    // EOS inside a text is an error.
+    if (next === undefined || next === eos) return failed;
+    if (typeof next === 'number') {
+      completed = completesBit | next;
+      node = root;
+    } else node = next;
+  }
+  return (node.number << stateShift) | (node.mayEnd ? mayEndBit : 0) | (completed & ~mayEndBit);
+}
+
+/** More than a code of five bits can make of a byte. */
+export const huffmanGrowthMax = 8 / 5;
+
+/**
+ * Decodes the bytes from `from` up to `to` into `target`, which has room for `huffmanGrowthMax` times as many, and returns
+ * how many it wrote; -1 where the text holds EOS or ends in what is not the beginning of EOS of less than eight bits.
+ */
+export function huffmanDecode(source: Uint8Array, from: number, to: number, target: Uint8Array): number {
+  let state = mayEndBit;
+  let written = 0;
+  for (let at = from; at < to; at += 1) {
+    const byte = source[at] as number;
+    state = transitions[((state >>> stateShift) << 4) | (byte >>> 4)] as number;
+    if (state === failed) return -1;
+    if (state & completesBit) {
+      target[written] = state;
+      written += 1;
+    }
+    state = transitions[((state >>> stateShift) << 4) | (byte & 0xf)] as number;
+    if (state === failed) return -1;
+    if (state & completesBit) {
+      target[written] = state;
+      written += 1;
+    }
+  }
+  return state & mayEndBit ? written : -1;
+}

@@ -1,0 +1,71 @@
+/**
+ * Memory for bytes on their way to sockets. It lies outside the heap, where making and dropping it makes the collector run
+ * early and often; so some of each size is kept.
+ */
+const sizes = [4 * 1024, 16 * 1024, 64 * 1024, 320 * 1024] as const;
+const keptBytesMax = 1024 * 1024;
+const kept: readonly Buffer[][] = sizes.map(() => []);
+
+function acquire(bytes: number): Buffer {
+  const index = sizes.findIndex((size) => size >= bytes);
+  const size = sizes[index];
+  // More than a flush should ever hold: not worth keeping.
+  return size === undefined ? Buffer.allocUnsafeSlow(bytes * 2) : (kept[index]?.pop() ?? Buffer.allocUnsafeSlow(size));
+}
+
+function release(buffer: Buffer): void {
+  const index = sizes.indexOf(buffer.length as (typeof sizes)[number]);
+  const free = kept[index];
+  if (free && free.length * buffer.length < keptBytesMax) free.push(buffer);
+}
+
+/** Bytes that are gathered to go out in one write: TLS copies many small pieces, and costs as much for a short write as for a long one. */
+export class OutputBuffer {
+  #buffer: Buffer = noBytes;
+  #used = 0;
+
+  get length(): number {
+    return this.#used;
+  }
+
+  /** Where `bytes` can be written, in `target` from `at` on; all of them must be. */
+  reserve(bytes: number): number {
+    const at = this.#used;
+    if (at + bytes > this.#buffer.length) this.#grow(at + bytes);
+    this.#used = at + bytes;
+    return at;
+  }
+
+  /** Valid until `reserve` is called again. */
+  get target(): Buffer {
+    return this.#buffer;
+  }
+
+  append(bytes: Uint8Array): void {
+    const at = this.reserve(bytes.length);
+    this.#buffer.set(bytes, at);
+  }
+
+  /** Drops what stands behind the first `bytes`. */
+  cut(bytes: number): void {
+    this.#used = bytes;
+  }
+
+  #grow(bytes: number): void {
+    const larger = acquire(bytes);
+    if (this.#used > 0) larger.set(this.#buffer.subarray(0, this.#used));
+    release(this.#buffer);
+    this.#buffer = larger;
+  }
+
+  /** Hands over what was gathered, and begins anew. `free` is to be called when nobody looks at it any more. */
+  take(): { readonly bytes: Buffer; readonly free: () => void } {
+    const buffer = this.#buffer;
+    const bytes = buffer.subarray(0, this.#used);
+    this.#buffer = noBytes;
+    this.#used = 0;
+    return { bytes, free: () => release(buffer) };
+  }
+}
+
+const noBytes = Buffer.alloc(0);

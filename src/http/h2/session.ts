@@ -1,0 +1,570 @@
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../../base/clock.ts';
+import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Budget } from './budget.ts';
+import { FrameReader } from './frame-reader.ts';
+import {
+  ConnectionError,
+  defaultWindow,
+  type ErrorCode,
+  errorCode,
+  frameFlag,
+  frameType,
+  preface,
+  windowMax,
+} from './frames.ts';
+import type { HeaderField } from './header-field.ts';
+import { HpackDecoder, HpackError } from './hpack/decoder.ts';
+import { Outbound } from './outbound.ts';
+import { type RequestHead, RequestHeadBuilder } from './request-head.ts';
+import { ourSettings, type PeerSettings, readSettings } from './settings.ts';
+import { ServerStream, type StreamSession } from './stream.ts';
+
+export type SessionLimits = Readonly<
+  Record<'headersMsMax' | 'headerBytesMax' | 'streamsPerConnectionMax' | 'streamResetsPerSecondMax', number>
+>;
+
+export interface SessionOptions {
+  readonly socket: TLSSocket;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: SessionLimits;
+  /** Called with every request. Sets the owner of the stream, and throws nothing. */
+  readonly onRequest: (stream: ServerStream) => void;
+}
+
+/** HEADERS whose CONTINUATION frames are still to come. */
+interface OpenBlock {
+  readonly stream: number;
+  readonly ended: boolean;
+  readonly parts: Buffer[];
+  bytes: number;
+  /** Sweeps since it began. */
+  sweeps: number;
+}
+
+/**
+ * The server's side of an HTTP/2 connection (RFC 9113), on a socket that ALPN chose it for. It is our own because a request
+ * whose header fields are malformed must be refused, and never be served without them: the fields may say who asks.
+ */
+export class Http2Session implements StreamSession {
+  readonly outbound: Outbound;
+  readonly #socket: TLSSocket;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #limits: SessionLimits;
+  readonly #onRequest: SessionOptions['onRequest'];
+  readonly #reader = new FrameReader(limits.framePayloadBytesMax);
+  readonly #decoder = new HpackDecoder(limits.headerTableBytes);
+  readonly #head: RequestHeadBuilder;
+  readonly #streams = new Map<number, ServerStream>();
+  /** Closed by us while the client may still send: what comes of them is dropped. The oldest are forgotten. */
+  readonly #abandoned = new Set<number>();
+  readonly #resets: Budget;
+  readonly #controlFrames: Budget;
+  #prefaceBytes = 0;
+  #settingsCame = false;
+  /** Our SETTINGS are not acknowledged: sweeps since they were sent. */
+  #unacknowledgedSweeps: number | undefined = 0;
+  #block: OpenBlock | undefined;
+  /** Where the DATA frame goes that is being read. */
+  #dataStream: ServerStream | undefined;
+  #lastStream = 0;
+  #receiveWindow = limits.connectionWindowBytes;
+  #initialWindow = defaultWindow;
+  /** WINDOW_UPDATE frames that count as answers to our DATA. */
+  #windowUpdates = 0;
+  /** `left` serves what was asked for before; `closed` reads no more. */
+  #state: 'open' | 'leaving' | 'left' | 'closed' = 'open';
+  /** The client opens no more streams. */
+  #clientLeft = false;
+  #timer: Closable | undefined;
+  /** Bytes that came after the end. */
+  #droppedBytes = 0;
+  /** Frames that came wait until the client reads, or others had their turn. */
+  #paused = false;
+  #uncredited = 0;
+  /** Streams whose bodies grew while what came together was read. */
+  readonly #fed = new Set<ServerStream>();
+  #requestsRead = 0;
+  #trailersAreFaulty = false;
+
+  constructor(options: SessionOptions) {
+    const { socket, clock, limits: max } = options;
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#logger = options.logger;
+    this.#limits = max;
+    this.#onRequest = options.onRequest;
+    this.#head = new RequestHeadBuilder(max.headerBytesMax);
+    this.#resets = new Budget(clock, max.streamResetsPerSecondMax);
+    this.#controlFrames = new Budget(clock, limits.controlFramesPerSecondMax);
+    this.outbound = new Outbound({ socket, clock, onWritten: () => this.#goOn() });
+    const settings = ourSettings({ streams: max.streamsPerConnectionMax, headerBytes: max.headerBytesMax });
+    this.outbound.frame(frameType.settings, 0, 0, settings);
+    this.outbound.windowUpdate(0, limits.connectionWindowBytes - defaultWindow);
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('error', (error) => this.#logger.debug('an HTTP/2 connection failed', { error }));
+    socket.once('close', () => this.#socketClosed());
+  }
+
+  /** No further requests: the client is told twice, so that none is lost that it sent before it knew (section 6.8). */
+  leave(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'leaving';
+    this.#goaway(windowMax, errorCode.noError);
+    this.outbound.frame(frameType.ping, 0, 0, leavePing);
+    this.#timer = this.#clock.after(limits.goawayMs, () => this.#leaveNow());
+  }
+
+  /** Ends everything now; responses under way are seen to be cut off. */
+  destroy(): void {
+    if (this.#state === 'closed') return;
+    for (const stream of [...this.#streams.values()]) stream.reset(errorCode.cancel);
+    this.#goaway(this.#lastStream, errorCode.noError);
+    this.#end();
+  }
+
+  /** Called every `sweepMs`. Ends a connection whose client does not acknowledge settings, or end headers, in time. */
+  sweep(sweepMs: number): void {
+    const { headersMsMax } = this.#limits;
+    if (this.#unacknowledgedSweeps !== undefined) {
+      this.#unacknowledgedSweeps += 1;
+      if (this.#unacknowledgedSweeps * sweepMs > headersMsMax) {
+        this.#fail(new ConnectionError(errorCode.settingsTimeout, 'SETTINGS were not acknowledged'));
+      }
+    }
+    if (this.#block) {
+      this.#block.sweeps += 1;
+      if (this.#block.sweeps * sweepMs > headersMsMax) {
+        this.#fail(new ConnectionError(errorCode.enhanceYourCalm, 'headers were not ended'));
+      }
+    }
+  }
+
+  forget(stream: ServerStream, abandoned: boolean): void {
+    this.#streams.delete(stream.id);
+    if (this.#dataStream === stream) this.#dataStream = undefined;
+    if (abandoned) this.#abandon(stream.id);
+    this.#endWhenDone();
+  }
+
+  /** Resets cost a client nothing, whoever sends them (CVE-2023-44487, CVE-2025-8671). */
+  faulted(): void {
+    if (!this.#resets.spend()) this.#fail(new ConnectionError(errorCode.enhanceYourCalm, 'too many resets'));
+  }
+
+  // What comes in.
+
+  #receive(chunk: Buffer): void {
+    if (this.#state === 'closed') {
+      this.#drop(chunk);
+      return;
+    }
+    let from = 0;
+    if (this.#prefaceBytes < preface.length) {
+      from = Math.min(chunk.length, preface.length - this.#prefaceBytes);
+      if (preface.compare(chunk, 0, from, this.#prefaceBytes, this.#prefaceBytes + from) !== 0) {
+        this.#fail(new ConnectionError(errorCode.protocolError, 'the connection does not begin as HTTP/2'));
+        return;
+      }
+      this.#prefaceBytes += from;
+      if (from === chunk.length) return;
+    }
+    this.#reader.push(from === 0 ? chunk : chunk.subarray(from));
+    this.#read();
+  }
+
+  /** Reads all that has come, unless the client should read first, or others should have their turn. */
+  #read(): void {
+    const until = this.#clock.monotonic() + limits.readSliceMs;
+    let goOn: 'later' | 'whenWritten' | 'withMore' = 'withMore';
+    try {
+      for (;;) {
+        const found = this.#reader.next();
+        if (found === 'nothing') break;
+        if (found === 'data') this.#onData();
+        else this.#onFrame();
+        if (this.#state === 'closed') return;
+        if (this.outbound.isFull) goOn = 'whenWritten';
+        else if (this.#requestsRead > 0 && this.#clock.monotonic() > until) goOn = 'later';
+        this.#requestsRead = 0;
+        if (goOn !== 'withMore') break;
+      }
+      for (const stream of this.#fed) stream.deliver();
+      this.#fed.clear();
+    } catch (error) {
+      this.#fail(connectionError(error));
+      return;
+    }
+    if (goOn !== 'withMore') this.#pause(goOn);
+    else if (this.#paused) {
+      this.#paused = false;
+      this.#socket.resume();
+    }
+  }
+
+  #pause(goOn: 'later' | 'whenWritten'): void {
+    if (!this.#paused) this.#socket.pause();
+    this.#paused = true;
+    if (goOn === 'later') setImmediate(() => this.#goOn());
+  }
+
+  #goOn(): void {
+    if (this.#paused && this.#state !== 'closed' && !this.outbound.isFull) this.#read();
+  }
+
+  #onFrame(): void {
+    const { type, stream } = this.#reader;
+    if (this.#block && (type !== frameType.continuation || stream !== this.#block.stream)) throw betweenHeaders();
+    if (!this.#settingsCame && type !== frameType.settings) {
+      throw new ConnectionError(errorCode.protocolError, 'the first frame is not SETTINGS');
+    }
+    switch (type) {
+      case frameType.headers:
+        this.#onHeaders();
+        break;
+      case frameType.continuation:
+        this.#onContinuation();
+        break;
+      case frameType.windowUpdate:
+        this.#onWindowUpdate();
+        break;
+      case frameType.reset:
+        this.#onReset();
+        break;
+      case frameType.settings:
+        this.#onSettings();
+        break;
+      case frameType.ping:
+        this.#onPing();
+        break;
+      case frameType.goaway:
+        this.#onGoaway();
+        break;
+      case frameType.priority:
+        this.#onPriority();
+        break;
+      case frameType.pushPromise:
+        throw new ConnectionError(errorCode.protocolError, 'clients push nothing');
+      default:
+        // Unknown frames are ignored (section 5.5).
+        this.#spend();
+    }
+  }
+
+  /** Frames that cost the client little are bounded (RFC 9113 section 10.5). */
+  #spend(): void {
+    if (!this.#controlFrames.spend()) throw new ConnectionError(errorCode.enhanceYourCalm, 'too many control frames');
+  }
+
+  #onHeaders(): void {
+    const { stream, flags, bytes, to } = this.#reader;
+    let { from } = this.#reader;
+    if (stream % 2 === 0) throw new ConnectionError(errorCode.protocolError, 'clients open streams of odd numbers');
+    if (flags & frameFlag.priority) {
+      if (to - from < 5) throw new ConnectionError(errorCode.frameSizeError, 'HEADERS are cut off');
+      this.#checkDependency(stream, bytes, from);
+      from += 5;
+    }
+    const ended = (flags & frameFlag.endStream) !== 0;
+    if (flags & frameFlag.endHeaders) {
+      this.#onBlock(stream, ended, bytes.subarray(from, to));
+      return;
+    }
+    const part = Buffer.from(bytes.subarray(from, to));
+    this.#block = { stream, ended, parts: [part], bytes: part.length, sweeps: 0 };
+  }
+
+  #onContinuation(): void {
+    const block = this.#block;
+    const { bytes, from, to, flags } = this.#reader;
+    if (!block) throw new ConnectionError(errorCode.protocolError, 'CONTINUATION follows no HEADERS');
+    block.bytes += to - from;
+    // What is a little too large is read, so that the answer can say so.
+    if (block.bytes > 2 * this.#limits.headerBytesMax || block.parts.length >= limits.headerFramesMax) {
+      throw new ConnectionError(errorCode.enhanceYourCalm, 'headers are too large');
+    }
+    block.parts.push(Buffer.from(bytes.subarray(from, to)));
+    if (!(flags & frameFlag.endHeaders)) return;
+    this.#block = undefined;
+    this.#onBlock(block.stream, block.ended, Buffer.concat(block.parts, block.bytes));
+  }
+
+  /** A whole header block. All of them are decoded, whatever becomes of them: the next ones build on them. */
+  #onBlock(id: number, ended: boolean, block: Buffer): void {
+    const stream = this.#streams.get(id);
+    if (stream) {
+      this.#onTrailers(stream, ended, block);
+      return;
+    }
+    if (id <= this.#lastStream) {
+      if (!this.#abandoned.has(id)) throw new ConnectionError(errorCode.streamClosed, 'HEADERS of a closed stream');
+      this.#decoder.decode(block, ignoreField);
+      if (ended) this.#abandoned.delete(id);
+      return;
+    }
+    this.#lastStream = id;
+    this.#decoder.decode(block, this.#head.add);
+    const head = this.#head.finish(ended);
+    const isRefused = this.#state === 'left' || this.#streams.size >= this.#limits.streamsPerConnectionMax;
+    if (isRefused) this.#refuse(id, ended);
+    else this.#open(id, head, ended);
+  }
+
+  #open(id: number, head: RequestHead, ended: boolean): void {
+    const stream = new ServerStream(this, { id, head, ended, sendWindow: this.#initialWindow });
+    this.#streams.set(id, stream);
+    this.#requestsRead += 1;
+    this.#onRequest(stream);
+  }
+
+  /** Nothing was done of the request: it can be sent again (section 8.7). */
+  #refuse(id: number, ended: boolean): void {
+    this.outbound.reset(id, errorCode.refusedStream);
+    if (!ended) this.#abandon(id);
+    // A client cannot know our limit before it has our settings.
+    if (this.#unacknowledgedSweeps === undefined && this.#state !== 'left') this.faulted();
+    else this.#spend();
+  }
+
+  /** Trailers say nothing that matters to a server of objects: they are checked, and dropped. */
+  #onTrailers(stream: ServerStream, ended: boolean, block: Buffer): void {
+    if (stream.remoteEnded) throw new ConnectionError(errorCode.streamClosed, 'HEADERS of a stream that was ended');
+    this.#trailersAreFaulty = false;
+    this.#decoder.decode(block, this.#onTrailer);
+    if (!ended || this.#trailersAreFaulty || !stream.receiveEnd()) this.#fault(stream, errorCode.protocolError);
+  }
+
+  readonly #onTrailer = (field: HeaderField): void => {
+    if (field.pseudo || field.fault) this.#trailersAreFaulty = true;
+  };
+
+  #onData(): void {
+    const { first, last, flags, length, bytes, from, to } = this.#reader;
+    if (first) this.#beginData();
+    const stream = this.#dataStream;
+    if (!stream) return;
+    const outcome = stream.receive(bytes.subarray(from, to), first ? length : 0);
+    if (outcome !== 'taken') {
+      this.#fault(stream, outcome === 'lengthError' ? errorCode.protocolError : errorCode.flowControlError);
+    } else if (last && flags & frameFlag.endStream) {
+      this.#fed.delete(stream);
+      if (!stream.receiveEnd()) this.#fault(stream, errorCode.protocolError);
+    } else this.#fed.add(stream);
+  }
+
+  #beginData(): void {
+    const { stream: id, flags, length } = this.#reader;
+    if (this.#block) throw betweenHeaders();
+    if (!this.#settingsCame || id === 0 || id > this.#lastStream) {
+      throw new ConnectionError(errorCode.protocolError, 'DATA belongs to no stream');
+    }
+    const ended = (flags & frameFlag.endStream) !== 0;
+    if (length === 0 && !ended) this.#spend();
+    this.#takeWindow(length);
+    const stream = this.#streams.get(id);
+    this.#dataStream = stream;
+    if (stream?.remoteEnded) this.#fault(stream, errorCode.streamClosed);
+    if (stream) return;
+    if (!this.#abandoned.has(id)) throw new ConnectionError(errorCode.streamClosed, 'DATA of a closed stream');
+    if (ended) this.#abandoned.delete(id);
+  }
+
+  /** What waits to be read is bounded by the windows of streams; that of the connection is renewed whatever becomes of the bytes. */
+  #takeWindow(bytes: number): void {
+    if (bytes > this.#receiveWindow) throw new ConnectionError(errorCode.flowControlError, 'DATA exceeds the window');
+    this.#receiveWindow -= bytes;
+    this.#uncredited += bytes;
+    if (this.#uncredited < limits.connectionWindowBytes / 2) return;
+    this.outbound.windowUpdate(0, this.#uncredited);
+    this.#receiveWindow += this.#uncredited;
+    this.#uncredited = 0;
+  }
+
+  #onWindowUpdate(): void {
+    const { stream: id, bytes, from, length } = this.#reader;
+    if (length !== 4) throw wrongSize('WINDOW_UPDATE');
+    if (id > this.#lastStream) throw ofIdleStream('WINDOW_UPDATE');
+    this.#windowUpdates += 1;
+    // Clients answer a frame of DATA with one for the stream and one for the connection.
+    if (this.#windowUpdates > windowUpdatesPerData * this.outbound.dataFrames) this.#spend();
+    const increment = bytes.readUInt32BE(from) & windowMax;
+    if (id === 0) {
+      if (increment === 0) throw new ConnectionError(errorCode.protocolError, 'WINDOW_UPDATE of nothing');
+      if (!this.outbound.widen(increment)) throw new ConnectionError(errorCode.flowControlError, 'too large a window');
+      return;
+    }
+    const stream = this.#streams.get(id);
+    if (!stream) return;
+    if (increment === 0) this.#fault(stream, errorCode.protocolError);
+    else if (!stream.widen(increment)) this.#fault(stream, errorCode.flowControlError);
+  }
+
+  #onReset(): void {
+    const { stream: id, length } = this.#reader;
+    if (length !== 4) throw wrongSize('RST_STREAM');
+    if (id === 0 || id > this.#lastStream) throw ofIdleStream('RST_STREAM');
+    this.#abandoned.delete(id);
+    this.#streams.get(id)?.cut();
+    // Also where the response was faster.
+    this.faulted();
+  }
+
+  #onSettings(): void {
+    const { stream, flags, bytes, from, to, length } = this.#reader;
+    if (stream !== 0) throw new ConnectionError(errorCode.protocolError, 'SETTINGS of a stream');
+    if (flags & frameFlag.ack) {
+      if (length !== 0) throw wrongSize('SETTINGS');
+      this.#unacknowledgedSweeps = undefined;
+    } else {
+      this.#applySettings(readSettings(bytes, from, to));
+      this.outbound.frame(frameType.settings, frameFlag.ack, 0, noBytes);
+    }
+    if (this.#settingsCame) this.#spend();
+    else if (flags & frameFlag.ack)
+      throw new ConnectionError(errorCode.protocolError, 'the first frame is not SETTINGS');
+    this.#settingsCame = true;
+  }
+
+  #applySettings({ initialWindow, payloadMax }: PeerSettings): void {
+    if (payloadMax !== undefined) this.outbound.payloadMax = payloadMax;
+    if (initialWindow === undefined) return;
+    const difference = initialWindow - this.#initialWindow;
+    this.#initialWindow = initialWindow;
+    for (const stream of [...this.#streams.values()]) {
+      if (!stream.widen(difference)) throw new ConnectionError(errorCode.flowControlError, 'too large a window');
+    }
+  }
+
+  #onPing(): void {
+    const { stream, flags, bytes, from, to, length } = this.#reader;
+    if (stream !== 0) throw new ConnectionError(errorCode.protocolError, 'PING of a stream');
+    if (length !== 8) throw wrongSize('PING');
+    this.#spend();
+    const payload = bytes.subarray(from, to);
+    if (!(flags & frameFlag.ack)) this.outbound.frame(frameType.ping, frameFlag.ack, 0, payload);
+    else if (this.#state === 'leaving' && payload.equals(leavePing)) this.#leaveNow();
+  }
+
+  #onGoaway(): void {
+    const { stream, length } = this.#reader;
+    if (stream !== 0) throw new ConnectionError(errorCode.protocolError, 'GOAWAY of a stream');
+    if (length < 8) throw wrongSize('GOAWAY');
+    this.#spend();
+    this.#clientLeft = true;
+    this.#endWhenDone();
+  }
+
+  /** Priorities are not followed (section 5.3.2). */
+  #onPriority(): void {
+    const { stream, bytes, from, length } = this.#reader;
+    if (stream === 0) throw new ConnectionError(errorCode.protocolError, 'PRIORITY of no stream');
+    if (length !== 5) throw wrongSize('PRIORITY');
+    this.#checkDependency(stream, bytes, from);
+    this.#spend();
+  }
+
+  #checkDependency(stream: number, bytes: Buffer, at: number): void {
+    if ((bytes.readUInt32BE(at) & windowMax) === stream) {
+      throw new ConnectionError(errorCode.protocolError, 'a stream depends on itself');
+    }
+  }
+
+  // How streams and the connection end.
+
+  /** Resets a stream for what the client did wrong with it (section 5.4.2). */
+  #fault(stream: ServerStream, code: ErrorCode): void {
+    stream.reset(code);
+    this.faulted();
+  }
+
+  #abandon(id: number): void {
+    this.#abandoned.add(id);
+    if (this.#abandoned.size <= limits.abandonedStreamsMax) return;
+    for (const oldest of this.#abandoned) {
+      this.#abandoned.delete(oldest);
+      break;
+    }
+  }
+
+  #goaway(lastStream: number, code: ErrorCode): void {
+    const payload = Buffer.alloc(8);
+    payload.writeUInt32BE(lastStream, 0);
+    payload.writeUInt32BE(code, 4);
+    this.outbound.frame(frameType.goaway, 0, 0, payload);
+  }
+
+  #leaveNow(): void {
+    if (this.#state !== 'leaving') return;
+    this.#timer?.close();
+    this.#state = 'left';
+    this.#goaway(this.#lastStream, errorCode.noError);
+    this.#endWhenDone();
+  }
+
+  #endWhenDone(): void {
+    if (this.#streams.size > 0 || this.#state === 'closed') return;
+    if (this.#state === 'left' || this.#clientLeft) this.#end();
+  }
+
+  #fail(error: ConnectionError): void {
+    if (this.#state === 'closed') return;
+    this.#logger.debug('an HTTP/2 connection failed', { error });
+    this.#goaway(this.#lastStream, error.code);
+    this.#end();
+  }
+
+  /** Closes once the client has taken what was sent. Bytes that nobody read would make the system reset the connection. */
+  #end(): void {
+    this.#close();
+    const socket = this.#socket;
+    socket.end();
+    if (this.#paused) socket.resume();
+    this.#timer = this.#clock.after(limits.lingerMs, () => socket.destroy());
+  }
+
+  #close(): void {
+    this.#timer?.close();
+    this.#state = 'closed';
+    this.#block = undefined;
+    this.outbound.close();
+    this.#cutStreams();
+  }
+
+  #cutStreams(): void {
+    for (const stream of [...this.#streams.values()]) stream.cut();
+    this.#fed.clear();
+  }
+
+  #drop(chunk: Buffer): void {
+    this.#droppedBytes += chunk.length;
+    if (this.#droppedBytes > limits.lingerBytesMax) this.#socket.destroy();
+  }
+
+  #socketClosed(): void {
+    this.#close();
+    this.#timer?.close();
+  }
+}
+
+const noBytes = Buffer.alloc(0);
+const leavePing = Buffer.from('leaving!', 'latin1');
+const windowUpdatesPerData = 4;
+
+const ignoreField = (): void => {};
+
+const betweenHeaders = (): ConnectionError =>
+  new ConnectionError(errorCode.protocolError, 'another frame stands between the frames of headers');
+const wrongSize = (frame: string): ConnectionError =>
+  new ConnectionError(errorCode.frameSizeError, `${frame} has the wrong size`);
+const ofIdleStream = (frame: string): ConnectionError =>
+  new ConnectionError(errorCode.protocolError, `${frame} of a stream that was not opened`);
+
+function connectionError(error: unknown): ConnectionError {
+  if (error instanceof ConnectionError) return error;
+  if (error instanceof HpackError) return new ConnectionError(errorCode.compressionError, error.message);
+  throw error;
+}

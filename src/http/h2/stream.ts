@@ -1,0 +1,298 @@
+import { limits } from '../../base/limits.ts';
+import type { BodyEvents } from '../base-exchange.ts';
+import { BodyParts } from './body-parts.ts';
+import { type ErrorCode, errorCode, windowMax } from './frames.ts';
+import type { DataSource, Outbound, ResponseHead } from './outbound.ts';
+import type { RequestHead } from './request-head.ts';
+
+/** Who serves a stream's request. */
+export interface StreamOwner {
+  /** The stream is no more. `complete` when the whole response was handed to the connection. */
+  closed(complete: boolean): void;
+}
+
+/** The connection of a stream. */
+export interface StreamSession {
+  readonly outbound: Outbound;
+  /** The stream is closed. `abandoned` when the client may not know, and may still send. */
+  forget(stream: ServerStream, abandoned: boolean): void;
+  /** A stream is reset for what the client did wrong. */
+  faulted(): void;
+}
+
+interface Queued {
+  readonly bytes: Uint8Array;
+  readonly sent: (() => void) | undefined;
+}
+
+/** A stream that a client has opened: a request and its response (RFC 9113 section 5). */
+export class ServerStream implements DataSource {
+  readonly id: number;
+  readonly head: RequestHead;
+  /** The request ended with its headers. */
+  readonly bodiless: boolean;
+  readonly #session: StreamSession;
+  owner: StreamOwner | undefined;
+  #closed = false;
+
+  /** What the client may still send, of the body. */
+  #receiveWindow = limits.streamWindowBytes;
+  /** Bytes that were taken and not yet told in a WINDOW_UPDATE. */
+  #uncredited = 0;
+  #received = 0;
+  #remoteEnded: boolean;
+  #body: 'kept' | 'read' | 'dropped' = 'kept';
+  #parts: BodyParts | undefined;
+  #reader: BodyEvents | undefined;
+
+  #sendWindow: number;
+  #queue: Queued[] = [];
+  /** Of the first in the queue, bytes that were sent. */
+  #queueAt = 0;
+  #queuedBytes = 0;
+  #ending = false;
+  /** The connection asks for data when its turn comes. */
+  #isSource = false;
+  #drained: PromiseWithResolvers<void> | undefined;
+
+  constructor(
+    session: StreamSession,
+    stream: { readonly id: number; readonly head: RequestHead; readonly ended: boolean; readonly sendWindow: number },
+  ) {
+    this.#session = session;
+    this.id = stream.id;
+    this.head = stream.head;
+    this.bodiless = stream.ended;
+    this.#remoteEnded = stream.ended;
+    this.#sendWindow = stream.sendWindow;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  get remoteEnded(): boolean {
+    return this.#remoteEnded;
+  }
+
+  // The response.
+
+  /** Sends headers that a response of their own follows (RFC 9110 section 15.2). */
+  inform(status: number): void {
+    if (!this.#closed) this.#session.outbound.headers(this.id, { status, list: [], end: false });
+  }
+
+  /** Sends a whole response. */
+  respond(head: Omit<ResponseHead, 'end'>, body: Uint8Array | undefined): void {
+    if (this.#closed) return;
+    const { outbound } = this.#session;
+    const { status, list } = head;
+    if (!body || body.length === 0) {
+      outbound.headers(this.id, { status, list, end: true });
+      this.#endLocal();
+      return;
+    }
+    outbound.headers(this.id, { status, list, end: false });
+    if (body.length <= this.#sendWindow && outbound.takesAtOnce(body.length)) {
+      this.#sendWindow -= body.length;
+      outbound.dataHead(this.id, body.length, true);
+      outbound.dataBytes(body);
+      this.#endLocal();
+      return;
+    }
+    this.#ending = true;
+    this.#enqueue(body, undefined);
+  }
+
+  /** Begins a response whose body follows by `write` and `end`. */
+  start(head: ResponseHead): void {
+    if (this.#closed) return;
+    this.#session.outbound.headers(this.id, head);
+    if (head.end) this.#endLocal();
+  }
+
+  /** Bytes of the response that wait. */
+  get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
+  /** False when enough waits. `sent` is called when nobody looks at the bytes any more. */
+  write(bytes: Uint8Array, sent: (() => void) | undefined): boolean {
+    if (this.#closed || this.#ending) return true;
+    if (bytes.length > 0) this.#enqueue(bytes, sent);
+    else sent?.();
+    return this.#queuedBytes < limits.responseBufferBytes;
+  }
+
+  end(): void {
+    if (this.#closed || this.#ending) return;
+    this.#ending = true;
+    if (this.#queuedBytes > 0) return;
+    this.#session.outbound.dataHead(this.id, 0, true);
+    this.#endLocal();
+  }
+
+  /** Resolves when nothing waits, or the stream is closed. */
+  drained(): Promise<void> {
+    if (this.#closed || this.#queuedBytes === 0) return Promise.resolve();
+    this.#drained ??= Promise.withResolvers();
+    return this.#drained.promise;
+  }
+
+  #enqueue(bytes: Uint8Array, sent: (() => void) | undefined): void {
+    this.#queue.push({ bytes, sent });
+    this.#queuedBytes += bytes.length;
+    this.#offer();
+  }
+
+  #offer(): void {
+    if (this.#isSource || this.#queuedBytes === 0 || this.#sendWindow <= 0) return;
+    this.#isSource = true;
+    this.#session.outbound.addSource(this);
+  }
+
+  sendData(outbound: Outbound): boolean {
+    const length = Math.min(this.#queuedBytes, this.#sendWindow, outbound.window, outbound.payloadMax);
+    if (length > 0) {
+      const isLast = this.#ending && length === this.#queuedBytes;
+      outbound.dataHead(this.id, length, isLast);
+      this.#sendWindow -= length;
+      this.#queuedBytes -= length;
+      this.#copyQueued(outbound, length);
+      if (this.#queuedBytes === 0) this.#tellDrained();
+      if (isLast) {
+        this.#isSource = false;
+        this.#endLocal();
+        return false;
+      }
+    }
+    this.#isSource = this.#queuedBytes > 0 && this.#sendWindow > 0;
+    return this.#isSource;
+  }
+
+  #copyQueued(outbound: Outbound, length: number): void {
+    let missing = length;
+    let taken = 0;
+    while (missing > 0) {
+      const { bytes, sent } = this.#queue[taken] as Queued;
+      const part = Math.min(missing, bytes.length - this.#queueAt);
+      const isWhole = part === bytes.length;
+      outbound.dataBytes(isWhole ? bytes : bytes.subarray(this.#queueAt, this.#queueAt + part));
+      missing -= part;
+      this.#queueAt += part;
+      if (this.#queueAt < bytes.length) break;
+      this.#queueAt = 0;
+      taken += 1;
+      sent?.();
+    }
+    if (taken === this.#queue.length) this.#queue.length = 0;
+    else this.#queue.splice(0, taken);
+  }
+
+  #tellDrained(): void {
+    const drained = this.#drained;
+    this.#drained = undefined;
+    drained?.resolve();
+  }
+
+  /** False where the window becomes larger than can be (RFC 9113 section 6.9.1). */
+  widen(increment: number): boolean {
+    if (this.#sendWindow + increment > windowMax) return false;
+    this.#sendWindow += increment;
+    this.#offer();
+    return true;
+  }
+
+  /** The last frame of the response was handed over. */
+  #endLocal(): void {
+    const { outbound } = this.#session;
+    const isMalformed = this.head.problem?.kind === 'malformed';
+    // A client that still sends is told to stop; the response counts all the same (RFC 9113 section 8.1).
+    if (!this.#remoteEnded) outbound.reset(this.id, errorCode.noError);
+    else if (isMalformed) outbound.reset(this.id, errorCode.protocolError);
+    this.#close(true);
+    if (isMalformed) this.#session.faulted();
+  }
+
+  // The request's body.
+
+  /** A part of a frame of DATA. `frameBytes` is what flow control counts, with the first part of the frame. */
+  receive(part: Buffer, frameBytes: number): 'taken' | 'flowControlError' | 'lengthError' {
+    if (frameBytes > this.#receiveWindow) return 'flowControlError';
+    this.#receiveWindow -= frameBytes;
+    this.#received += part.length;
+    if (this.#received > (this.head.contentLength ?? Number.POSITIVE_INFINITY)) return 'lengthError';
+    if (this.#body === 'dropped') return 'taken';
+    this.#uncredited += frameBytes;
+    this.#parts ??= new BodyParts();
+    this.#parts.add(part);
+    return 'taken';
+  }
+
+  /** The client has sent all. False where that is not as much as it said (RFC 9113 section 8.1.1). */
+  receiveEnd(): boolean {
+    if (this.head.contentLength !== undefined && this.#received !== this.head.contentLength) return false;
+    this.#remoteEnded = true;
+    this.deliver();
+    if (this.#body === 'read') this.#reader?.end();
+    return true;
+  }
+
+  /** Hands on what has come, and lets the client send as much again. Called once for all that came together. */
+  deliver(): void {
+    if (this.#body !== 'read' || !this.#parts) return;
+    for (const part of this.#parts.take()) this.#reader?.data(part);
+    if (this.#remoteEnded || this.#closed || this.#uncredited < limits.streamWindowBytes / 2) return;
+    this.#receiveWindow += this.#uncredited;
+    this.#session.outbound.windowUpdate(this.id, this.#uncredited);
+    this.#uncredited = 0;
+  }
+
+  readBody(on: BodyEvents): void {
+    this.#body = 'read';
+    this.#reader = on;
+    if (this.#closed) {
+      on.cut();
+      return;
+    }
+    this.deliver();
+    if (this.#remoteEnded) on.end();
+  }
+
+  /** Drops what comes of the body. No more than the window allows will come. */
+  dropBody(): void {
+    this.#body = 'dropped';
+    this.#parts = undefined;
+  }
+
+  // The end.
+
+  /** Ends the stream at once, so that the client sees the response cut off. */
+  reset(code: ErrorCode): void {
+    if (this.#closed) return;
+    this.#session.outbound.reset(this.id, code);
+    this.#close(false);
+  }
+
+  /** The client has reset the stream, or the connection is gone. */
+  cut(): void {
+    this.#remoteEnded = true;
+    if (!this.#closed) this.#close(false);
+  }
+
+  #close(complete: boolean): void {
+    this.#closed = true;
+    if (this.#isSource) this.#session.outbound.removeSource(this);
+    this.#isSource = false;
+    // Callbacks of chunks that were not sent are never called: that is said of `BodyWriter.write`.
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#parts = undefined;
+    this.#tellDrained();
+    this.#session.forget(this, !this.#remoteEnded);
+    const reader = this.#reader;
+    this.#reader = undefined;
+    reader?.cut();
+    this.owner?.closed(complete);
+  }
+}
