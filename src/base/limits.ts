@@ -193,6 +193,8 @@ export const limits = {
   /** One attempt of a read; one write. etcd itself gives up after 7 s. */
   etcdReadMsMax: 5_000,
   etcdWriteMsMax: 10_000,
+  /** How long a write without an answer is looked for, once etcd can be read; what reached etcd is done in milliseconds. */
+  etcdSettleMsMax: 2_000,
   /** How long a read that fails for a passing reason is tried again, at every endpoint. */
   etcdRetryMsMax: 15_000,
   /** How long a server may be silent towards our own client; watches get a bookmark every minute. */

@@ -3,8 +3,10 @@
  * API. Every driver, and the cache in front of it, passes `conformance/`.
  *
  * Guarantees, which a driver may not weaken:
- * - Writes are strictly serializable and durable before their promise resolves. A write whose promise was rejected with
- *   `unavailable` may or may not have happened; with any other code it has not.
+ * - Writes are strictly serializable and durable before their promise resolves. A write whose promise was rejected has
+ *   not happened and never will, whatever the code, but for one: with `unknownOutcome` it may have happened, or may
+ *   happen yet. Nobody runs such a write again: only a read can tell what became of it. A store answers so as seldom as
+ *   it can: before it does, it looks whether exactly this write happened, and resolves or rejects by what it finds.
  * - A reader never sees a write before it is durable; after a write's promise resolved every reader of this store sees it.
  * - Each write has its own revision, larger than all before, also across restarts, backup and restore.
  * - The change feed is ordered by revision, complete, without repetition, and never splits a revision.
@@ -120,7 +122,10 @@ export type StoreErrorCode =
   | 'conflict'
   | 'compacted'
   | 'futureRevision'
+  /** The store cannot be reached; a write was not sent. */
   | 'unavailable'
+  /** Only of writes: sent, and nobody can say whether it was done. */
+  | 'unknownOutcome'
   | 'corrupt'
   | 'full'
   | 'tooLarge';

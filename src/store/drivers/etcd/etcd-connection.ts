@@ -1,10 +1,17 @@
-import { type Client, type ClientDuplexStream, connectivityState, Metadata, type ServiceError } from '@grpc/grpc-js';
+import {
+  type Client,
+  type ClientDuplexStream,
+  connectivityState,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import type { Clock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { StoreError } from '../../store.ts';
 import { backoffMs, pause } from './backoff.ts';
-import { isServiceError, isTransient, reasonOf, toStoreError } from './etcd-errors.ts';
+import { isServiceError, isTransient, reasonOf, toStoreError, toWriteError } from './etcd-errors.ts';
 import { type EtcdMember, type EtcdTls, etcdMember } from './etcd-member.ts';
 import {
   decodeWatchResponse,
@@ -48,9 +55,8 @@ interface Member extends EtcdMember {
  *
  * - `read` is for calls that change nothing or may be done twice: tried again at every member until it succeeds, fails
  *   for good, or `limits.etcdRetryMsMax` has passed.
- * - `write` is sent at most once. Before it is sent, a member that answers is looked for; once it is sent, a failure
- *   without an answer from etcd is `unavailable`, and it may have happened. (gRPC sends a call again by itself only where
- *   the server has said that it never looked at it.)
+ * - `write` is sent at most once: gRPC's own retries are off, the transparent ones too. Before it is sent, a member that
+ *   answers is looked for. Once it is sent, a failure that does not rule out that it happened is `unknownOutcome`.
  *
  * Both fail with a StoreError.
  */
@@ -117,15 +123,18 @@ export class EtcdConnection {
     } catch (error) {
       if (!isServiceError(error)) throw error;
       if (isTransient(error)) this.#noteFailure(member, error);
-      throw toStoreError(error, member.endpoint);
+      throw toWriteError(error, member.endpoint);
     }
   }
 
-  /** Opens a watch stream at the preferred member; a failure of it shows when it is read. */
-  openWatch(): WatchConnection {
+  /**
+   * Opens a watch stream at the preferred member; a failure of it shows when it is read. `shared` is for readers that
+   * never pause: the stream is one of those on the connection that calls use.
+   */
+  openWatch(connection: 'own' | 'shared' = 'own'): WatchConnection {
     this.#assertOpen();
     const member = this.#member();
-    const client = member.connect();
+    const client = connection === 'own' ? member.connect() : member.client;
     const call = client.makeBidiStreamRequest(watchPath, encodeWatchRequest, decodeWatchResponse, requireLeader());
     // Failures reach the reader of the stream; this keeps one that comes after reading ended from being uncaught.
     call.on('error', () => {});
@@ -138,7 +147,7 @@ export class EtcdConnection {
       },
       close: () => {
         call.cancel();
-        client.close();
+        if (connection === 'own') client.close();
       },
     };
   }
@@ -226,9 +235,17 @@ const callMember = <Request, Response>(
     const call = client.makeUnaryRequest(path, asItIs, decode, message, { deadline }, (error, response) => {
       signal?.removeEventListener('abort', cancel);
       if (error) reject(error);
-      else if (response === undefined) reject(new StoreError('unavailable', `etcd did not answer ${path}`));
+      else if (response === undefined) reject(noAnswer(path));
       else resolve(response);
     });
+  });
+
+/** No status and no message: nothing that gRPC allows, so that nothing is known. */
+const noAnswer = (path: string): ServiceError =>
+  Object.assign(new Error(`no answer to ${path}`), {
+    code: status.UNKNOWN,
+    details: `no answer to ${path}`,
+    metadata: new Metadata(),
   });
 
 const asItIs = (message: Buffer): Buffer => message;

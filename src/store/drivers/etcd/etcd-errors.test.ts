@@ -2,37 +2,86 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import type { StoreErrorCode } from '../../store.ts';
-import { isAnswerTooLarge, isServiceError, isTransient, reasonOf, toStoreError } from './etcd-errors.ts';
+import { isAnswerTooLarge, isServiceError, isTransient, reasonOf, toStoreError, toWriteError } from './etcd-errors.ts';
 
 const failure = (code: status, details: string): ServiceError =>
   Object.assign(new Error(`${code} ${details}`), { code, details, metadata: new Metadata() });
 
 describe('etcd errors', () => {
-  const rows: readonly (readonly [status, string, StoreErrorCode, 'transient' | 'final'])[] = [
-    [status.OUT_OF_RANGE, 'etcdserver: mvcc: required revision has been compacted', 'compacted', 'final'],
-    [status.OUT_OF_RANGE, 'etcdserver: mvcc: required revision is a future revision', 'futureRevision', 'final'],
-    [status.RESOURCE_EXHAUSTED, 'etcdserver: mvcc: database space exceeded', 'full', 'final'],
-    [status.RESOURCE_EXHAUSTED, 'etcdserver: too many requests', 'unavailable', 'transient'],
-    [status.RESOURCE_EXHAUSTED, 'grpc: received message larger than max (3 vs. 2)', 'tooLarge', 'final'],
-    [status.INVALID_ARGUMENT, 'etcdserver: request is too large', 'tooLarge', 'final'],
-    [status.INVALID_ARGUMENT, 'etcdserver: key is not provided', 'unavailable', 'final'],
-    [status.DATA_LOSS, 'etcdserver: corrupt cluster', 'corrupt', 'final'],
-    [status.PERMISSION_DENIED, 'etcdserver: permission denied', 'unavailable', 'final'],
-    [status.UNAUTHENTICATED, 'etcdserver: invalid auth token', 'unavailable', 'final'],
-    [status.UNIMPLEMENTED, 'unknown service etcdserverpb.KV', 'unavailable', 'final'],
-    [status.UNAVAILABLE, 'etcdserver: leader changed', 'unavailable', 'transient'],
-    [status.UNAVAILABLE, 'Connection dropped', 'unavailable', 'transient'],
-    [status.DEADLINE_EXCEEDED, 'Deadline exceeded', 'unavailable', 'transient'],
-    [status.FAILED_PRECONDITION, 'etcdserver: not leader', 'unavailable', 'transient'],
-    [status.INTERNAL, 'Received RST_STREAM with code 2', 'unavailable', 'transient'],
+  /** `sure`: a write that fails so was not done. `doubt`: nobody knows. */
+  const rows: readonly (readonly [status, string, StoreErrorCode, 'transient' | 'final', 'sure' | 'doubt'])[] = [
+    [status.OUT_OF_RANGE, 'etcdserver: mvcc: required revision has been compacted', 'compacted', 'final', 'sure'],
+    [
+      status.OUT_OF_RANGE,
+      'etcdserver: mvcc: required revision is a future revision',
+      'futureRevision',
+      'final',
+      'sure',
+    ],
+    [status.RESOURCE_EXHAUSTED, 'etcdserver: mvcc: database space exceeded', 'full', 'final', 'doubt'],
+    [status.RESOURCE_EXHAUSTED, 'etcdserver: too many requests', 'unavailable', 'transient', 'sure'],
+    [status.RESOURCE_EXHAUSTED, 'grpc: received message larger than max (3 vs. 2)', 'tooLarge', 'final', 'sure'],
+    [status.RESOURCE_EXHAUSTED, 'Received message larger than max (3 vs 2)', 'unavailable', 'final', 'doubt'],
+    [status.RESOURCE_EXHAUSTED, 'Bandwidth exhausted or memory limit exceeded', 'unavailable', 'final', 'doubt'],
+    [status.INVALID_ARGUMENT, 'etcdserver: request is too large', 'tooLarge', 'final', 'sure'],
+    [status.INVALID_ARGUMENT, 'etcdserver: key is not provided', 'unavailable', 'final', 'sure'],
+    [status.DATA_LOSS, 'etcdserver: corrupt cluster', 'corrupt', 'final', 'sure'],
+    [status.PERMISSION_DENIED, 'etcdserver: permission denied', 'unavailable', 'final', 'sure'],
+    [status.UNAUTHENTICATED, 'etcdserver: invalid auth token', 'unavailable', 'final', 'sure'],
+    [status.UNIMPLEMENTED, 'unknown service etcdserverpb.KV', 'unavailable', 'final', 'sure'],
+    [status.UNAVAILABLE, 'etcdserver: leader changed', 'unavailable', 'transient', 'doubt'],
+    [status.UNAVAILABLE, 'etcdserver: request timed out', 'unavailable', 'transient', 'doubt'],
+    [
+      status.UNAVAILABLE,
+      'etcdserver: request timed out, possibly due to previous leader failure',
+      'unavailable',
+      'transient',
+      'doubt',
+    ],
+    [
+      status.UNAVAILABLE,
+      'etcdserver: request timed out, possibly due to connection lost',
+      'unavailable',
+      'transient',
+      'doubt',
+    ],
+    [status.UNAVAILABLE, 'etcdserver: server stopped', 'unavailable', 'transient', 'doubt'],
+    [status.UNAVAILABLE, 'etcdserver: no leader', 'unavailable', 'transient', 'sure'],
+    [status.UNAVAILABLE, 'etcdserver: not capable', 'unavailable', 'transient', 'sure'],
+    [status.UNAVAILABLE, 'etcdserver: rpc not supported for learner', 'unavailable', 'transient', 'sure'],
+    [status.UNAVAILABLE, 'Connection dropped', 'unavailable', 'transient', 'doubt'],
+    [status.UNAVAILABLE, 'Write failed with error EPIPE', 'unavailable', 'transient', 'doubt'],
+    [status.UNAVAILABLE, 'Received HTTP status code 503', 'unavailable', 'transient', 'doubt'],
+    [status.UNAVAILABLE, 'Stream refused by server', 'unavailable', 'transient', 'sure'],
+    [status.UNAVAILABLE, 'No connection established. Last error: refused', 'unavailable', 'transient', 'sure'],
+    [status.UNAVAILABLE, 'Name resolution failed for target dns:etcd:2379', 'unavailable', 'transient', 'sure'],
+    [status.DEADLINE_EXCEEDED, 'Deadline exceeded after 10.000s,LB pick: 0.001s', 'unavailable', 'transient', 'doubt'],
+    [
+      status.DEADLINE_EXCEEDED,
+      'Deadline exceeded after 10.000s,Waiting for LB pick',
+      'unavailable',
+      'transient',
+      'sure',
+    ],
+    [status.DEADLINE_EXCEEDED, 'context deadline exceeded', 'unavailable', 'transient', 'doubt'],
+    [status.CANCELLED, 'Call cancelled', 'unavailable', 'transient', 'doubt'],
+    [status.CANCELLED, 'etcdserver: request cancelled', 'unavailable', 'transient', 'doubt'],
+    [status.FAILED_PRECONDITION, 'etcdserver: not leader', 'unavailable', 'transient', 'doubt'],
+    [status.UNKNOWN, 'raft proposal dropped', 'unavailable', 'transient', 'sure'],
+    [status.UNKNOWN, 'something new', 'unavailable', 'transient', 'doubt'],
+    [status.INTERNAL, 'Received RST_STREAM with code 2', 'unavailable', 'transient', 'doubt'],
+    [status.INTERNAL, 'Failed to start HTTP/2 stream with error GOAWAY', 'unavailable', 'transient', 'sure'],
   ];
-  for (const [code, details, expected, kind] of rows) {
-    test(`${status[code]} ${details}: ${expected}, ${kind}`, () => {
+  for (const [code, details, expected, kind, write] of rows) {
+    test(`${status[code]} ${details}: ${expected}, ${kind}; of a write: ${write}`, () => {
       const error = toStoreError(failure(code, details), 'https://etcd-1:2379');
       assert.equal(error.code, expected);
       assert.match(error.message, /https:\/\/etcd-1:2379/);
-      assert.ok(error.message.includes(details));
+      assert.ok(error.message.includes(reasonOf(failure(code, details))));
       assert.equal(isTransient(failure(code, details)), kind === 'transient');
+      const lost = toWriteError(failure(code, details), 'https://etcd-1:2379');
+      assert.equal(lost.code, write === 'sure' ? expected : 'unknownOutcome');
+      assert.ok(lost.message.includes(reasonOf(failure(code, details))));
     });
   }
 

@@ -43,9 +43,56 @@ export const reasonOf = (error: ServiceError): string =>
     .replace(/\s*\(\d{4}-[\d:.TZ-]+\)$/, '');
 
 /**
- * The StoreError of a failed call. `unavailable` is the answer where nothing more definite is known: of a write it says
- * that it may or may not have happened.
+ * Whether a write that failed so has not happened and never will: etcd refused it before or instead of proposing it, or
+ * it never got there. Everything else is in doubt, such as `request timed out`, `leader changed`, a broken connection, a
+ * deadline. Texts of the gRPC library are matched too; should they change, more writes are in doubt, and none wrongly sure.
  */
+export const isRefusal = (error: ServiceError): boolean => {
+  switch (error.code) {
+    case status.INVALID_ARGUMENT:
+    case status.OUT_OF_RANGE:
+    case status.PERMISSION_DENIED:
+    case status.UNAUTHENTICATED:
+    case status.UNIMPLEMENTED:
+    case status.DATA_LOSS:
+      return true;
+    case status.RESOURCE_EXHAUSTED:
+      return error.details.includes('etcdserver: too many requests') || isRequestTooLarge(error);
+    default:
+      return neverProposed.some((text) => error.details.includes(text));
+  }
+};
+
+const neverProposed: readonly string[] = [
+  // gRPC found no connection to send on.
+  'No connection established',
+  'Name resolution failed',
+  'Waiting for LB pick',
+  'Failed to start HTTP/2 stream',
+  // RST_STREAM with REFUSED_STREAM, or a stream above the last one of a GOAWAY (RFC 9113 section 8.7).
+  'Stream refused by server',
+  'etcdserver: no leader',
+  'etcdserver: not capable',
+  'etcdserver: rpc not supported for learner',
+  'raft proposal dropped',
+];
+
+/**
+ * etcd is at its quota. It may say so although it has done the write: of those that it checks when it applies them, the
+ * one that exceeds the quota is done and answered so. Either way the write is over.
+ */
+export const isOutOfSpace = (error: unknown): boolean =>
+  isServiceError(error) &&
+  error.code === status.RESOURCE_EXHAUSTED &&
+  error.details.includes('database space exceeded');
+
+/** The StoreError of a failed write: `unknownOutcome` where it may have happened or may happen yet. */
+export const toWriteError = (error: ServiceError, endpoint: string): StoreError =>
+  isRefusal(error)
+    ? toStoreError(error, endpoint)
+    : new StoreError('unknownOutcome', `etcd at ${endpoint}: ${reasonOf(error)}`, { cause: error });
+
+/** The StoreError of a failed call. `unavailable` is the answer where nothing more definite is known. */
 export const toStoreError = (error: ServiceError, endpoint: string): StoreError => {
   const text = `etcd at ${endpoint}: ${reasonOf(error)}`;
   switch (error.code) {

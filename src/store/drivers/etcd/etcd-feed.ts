@@ -11,6 +11,7 @@ import { type KeyValue, putMethod, type WatchEvent, type WatchResponse } from '.
 import { ProgressRequests } from './progress-requests.ts';
 import { answersProgressRequests } from './server-version.ts';
 import { type EventBatch, WatchBatches } from './watch-batches.ts';
+import { withoutWriteId } from './write-id.ts';
 
 /** What a feed reads of its store besides the watch. */
 export interface FeedSource {
@@ -162,7 +163,8 @@ export class EtcdFeed {
   async #toChange({ type, record, previous }: WatchEvent): Promise<Change | undefined> {
     const key = this.#options.keys.fromEtcd(record.key);
     if (key === undefined) return undefined;
-    const { modRevision: revision, value } = record;
+    const { modRevision: revision } = record;
+    const value = withoutWriteId(record.value);
     if (type === 'put' && record.createRevision === revision) return { type: 'create', key, revision, value };
     const before = await this.#previous(key, revision, previous);
     return type === 'put'
@@ -171,7 +173,7 @@ export class EtcdFeed {
   }
 
   async #previous(key: string, revision: Revision, sent: KeyValue | undefined): Promise<StoreRecord> {
-    if (sent) return { key, value: sent.value, revision: sent.modRevision };
+    if (sent) return { key, value: withoutWriteId(sent.value), revision: sent.modRevision };
     const read = await this.#options.source.get(key, revision - 1);
     if (read) return read;
     throw new StoreError('corrupt', `etcd has no value of ${key} before its change at ${revision}`, { key, revision });

@@ -52,7 +52,9 @@ export interface GuardedWrite {
   readonly key: Uint8Array;
   readonly modRevision: number;
   /** Absent: delete the key. */
-  readonly value?: Uint8Array;
+  readonly value?: Uint8Array | undefined;
+  /** Put along with the write. */
+  readonly beside?: PutRequest | undefined;
 }
 
 export interface GuardedWriteResponse {
@@ -75,7 +77,8 @@ export type WatchRequest =
   | {
       readonly type: 'create';
       readonly key: Uint8Array;
-      readonly rangeEnd: Uint8Array;
+      /** Exclusive. Absent: the one key. */
+      readonly rangeEnd?: Uint8Array;
       /** The first revision that is wanted. */
       readonly startRevision: number;
     }
@@ -145,13 +148,15 @@ const encodePut = ({ key, value }: PutRequest): MessageWriter => new MessageWrit
 
 const encodeDelete = (key: Uint8Array): MessageWriter => new MessageWriter().bytes(1, key);
 
-const encodeGuardedWrite = ({ key, modRevision, value }: GuardedWrite): MessageWriter => {
+const encodeGuardedWrite = ({ key, modRevision, value, beside }: GuardedWrite): MessageWriter => {
   const write =
     value === undefined
       ? new MessageWriter().message(3, encodeDelete(key))
       : new MessageWriter().message(2, encodePut({ key, value }));
   const read = new MessageWriter().message(1, encodeRange({ key }));
-  return new MessageWriter().message(1, encodeModRevisionIs(key, modRevision)).message(2, write).message(3, read);
+  const txn = new MessageWriter().message(1, encodeModRevisionIs(key, modRevision)).message(2, write);
+  if (beside) txn.message(2, new MessageWriter().message(2, encodePut(beside)));
+  return txn.message(3, read);
 };
 
 /** Compare: result EQUAL (0) needs no bytes; target MOD is 2. */
@@ -164,7 +169,7 @@ export const encodeWatchRequest = (request: WatchRequest): Buffer => {
     case 'create': {
       const create = new MessageWriter()
         .bytes(1, request.key)
-        .bytes(2, request.rangeEnd)
+        .bytes(2, request.rangeEnd ?? noBytes)
         .int64(3, request.startRevision)
         .bool(4, true)
         .bool(6, true)

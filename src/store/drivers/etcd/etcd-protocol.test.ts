@@ -64,7 +64,7 @@ describe('etcd protocol: writes', () => {
     [status.DEADLINE_EXCEEDED, 'context deadline exceeded'],
     [status.INTERNAL, 'stream broke'],
   ] as const) {
-    test(`a write that fails with ${details} is unavailable, and was sent once`, async (context) => {
+    test(`a write that fails with ${details}, and is not found, is in doubt and was sent once`, async (context) => {
       let sent = 0;
       const txn = () => {
         sent++;
@@ -72,7 +72,7 @@ describe('etcd protocol: writes', () => {
       };
       const store = await openOn(context, { txn }, { txn });
       const write = store.create('/a', Buffer.from('x'));
-      await assert.rejects(write, (error) => isStoreError(error, 'unavailable') && error.message.includes(details));
+      await assert.rejects(write, (error) => isStoreError(error, 'unknownOutcome') && error.message.includes(details));
       assert.equal(sent, 1);
     });
   }

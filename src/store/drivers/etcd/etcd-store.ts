@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
+import { type Random, systemRandom } from '../../../base/random.ts';
 import {
   type ChangeBatch,
   type Committed,
@@ -19,14 +20,16 @@ import { EtcdKeys, type KeyRange } from './etcd-keys.ts';
 import type { EtcdTls } from './etcd-member.ts';
 import {
   compactMethod,
-  type GuardedWriteResponse,
   guardedWriteMethod,
   type KeyValue,
   type RangeRequest,
   type RangeResponse,
   rangeMethod,
 } from './etcd-messages.ts';
+import { changesOfKey } from './key-history.ts';
+import { refusalOf, type SentWrite, settle, type WrittenKey } from './lost-write.ts';
 import { SharedRead } from './shared-read.ts';
+import { type WriteId, WriteIds, withoutWriteId, withWriteId } from './write-id.ts';
 
 export interface EtcdStoreOptions {
   /** `https://host:2379` or `http://host:2379`; each is tried. */
@@ -36,6 +39,7 @@ export interface EtcdStoreOptions {
   /** PEM texts. Absent: no TLS with `http` endpoints, the system's authorities with `https` ones. */
   readonly tls?: EtcdTls;
   readonly clock?: Clock;
+  readonly random?: Random;
   readonly logger?: Logger;
 }
 
@@ -46,6 +50,8 @@ export interface EtcdStoreOptions {
  * - The revision is that of the whole etcd: it also moves when others write, and `compact` compacts all of etcd.
  * - `compacted` carries the oldest revision only where etcd tells it: when it ends a watch, not with reads.
  * - `unavailable` is every failure without a clear answer: see `EtcdConnection` for what is tried again.
+ * - A write without a clear answer is never sent again; it is looked for (see `settle`), and is `unknownOutcome` only where
+ *   that tells nothing. So that it can be told from others, values have an id behind them in etcd (`write-id.ts`).
  * - `full`: etcd's quota is reached. `tooLarge`: the value is larger than etcd takes (`--max-request-bytes`).
  *
  * Resolves when the cluster has answered; rejects with `unavailable` and the reason of each endpoint when none does,
@@ -79,10 +85,15 @@ class EtcdStore implements Store {
   readonly #logger: Logger;
   readonly #feeds = new Set<EtcdFeed>();
   readonly #head = new SharedRead(() => this.#readHead());
+  readonly #ids: WriteIds;
+  /** etcd has told that it is here, or further. */
+  #headSeen: Revision = 1;
 
-  constructor({ endpoints, prefix = '/registry', tls, clock = systemClock, logger = silentLogger }: EtcdStoreOptions) {
+  constructor(options: EtcdStoreOptions) {
+    const { endpoints, prefix = '/registry', tls, clock = systemClock, logger = silentLogger } = options;
     this.#clock = clock;
     this.#logger = logger;
+    this.#ids = new WriteIds(options.random ?? systemRandom);
     this.#keys = new EtcdKeys(prefix);
     this.#connection = new EtcdConnection({ endpoints, tls, clock, logger, probeKey: this.#keys.marker });
   }
@@ -110,18 +121,22 @@ class EtcdStore implements Store {
     }
   }
 
-  async create(key: string, value: Uint8Array): Promise<Committed> {
-    const { header, succeeded, current } = await this.#write({ key, value, expected: 0 });
-    if (succeeded) return { revision: header.revision };
-    throw new StoreError('exists', `key ${key} exists`, { key, ...revisionOfRecord(current) });
+  create(key: string, value: Uint8Array): Promise<Committed> {
+    return this.#write({ verb: 'create', key, value, expected: 0 });
   }
 
   update(key: string, value: Uint8Array, expected: Revision): Promise<Committed> {
-    return this.#replace({ key, value, expected });
+    return this.#write({ verb: 'update', key, value, expected });
   }
 
-  delete(key: string, expected: Revision): Promise<Committed> {
-    return this.#replace({ key, expected });
+  async delete(key: string, expected: Revision): Promise<Committed> {
+    try {
+      return await this.#write({ verb: 'delete', key, expected });
+    } catch (error) {
+      // A full etcd takes deletions, but nothing that is put along with them.
+      if (!isStoreError(error, 'full')) throw error;
+      return this.#write({ verb: 'delete', key, expected, marked: false });
+    }
   }
 
   async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {
@@ -212,24 +227,41 @@ class EtcdStore implements Store {
     }
   }
 
-  async #replace({ key, value, expected }: Replacement): Promise<Committed> {
-    // Where 0 is expected no revision may match: to etcd it would mean that the key is absent.
-    const guard = expected > 0 ? expected : Number.MAX_SAFE_INTEGER;
-    const { header, succeeded, current } = await this.#write({ key, value, expected: guard });
-    if (succeeded) return { revision: header.revision };
-    if (!current) throw new StoreError('notFound', `key ${key} is absent`, { key });
-    const message = `key ${key} is at revision ${current.modRevision}, not ${expected}`;
-    throw new StoreError('conflict', message, { key, revision: current.modRevision });
+  /** Sent at most once. */
+  async #write({ verb, key, value, expected, marked = true }: Write): Promise<Committed> {
+    const id = this.#ids.next();
+    const write: SentWrite = { verb, key, expected, id, marked, since: Math.max(this.#headSeen, expected) };
+    try {
+      const { header, succeeded, current } = await this.#connection.write(guardedWriteMethod, {
+        key: this.#keys.toEtcd(key),
+        modRevision: guardOf(write),
+        ...(value ? { value: withWriteId(value, id) } : { beside: marked ? this.#mark(id) : undefined }),
+      });
+      this.#headMoved(header.revision);
+      if (succeeded) return { revision: header.revision };
+      throw refusalOf(write, current);
+    } catch (error) {
+      if (!isStoreError(error, 'unknownOutcome')) throw error;
+      this.#logger.debug('a write went unanswered and is looked for', { verb, key, error });
+      return settle({ write, key: this.#written(key), error, clock: this.#clock, ended: this.#connection.ended });
+    }
   }
 
-  async #write({ key, value, expected }: Replacement): Promise<GuardedWriteResponse> {
-    const response = await this.#connection.write(guardedWriteMethod, {
-      key: this.#keys.toEtcd(key),
-      modRevision: expected,
-      ...(value === undefined ? {} : { value }),
-    });
-    this.#headMoved(response.header.revision);
-    return response;
+  #mark(id: WriteId): { readonly key: Uint8Array; readonly value: Uint8Array } {
+    return { key: this.#keys.marker, value: id };
+  }
+
+  #written(name: string): WrittenKey {
+    const key = this.#keys.toEtcd(name);
+    const { marker } = this.#keys;
+    const read = async (read: Uint8Array, at: Revision | undefined): Promise<KeyValue | undefined> =>
+      (await this.#range({ key: read, ...revisionOf(at) })).records[0];
+    return {
+      record: (at) => read(key, at),
+      marker: (at) => read(marker, at),
+      changes: (after, signal) => changesOfKey(this.#connection, { key, after }, signal),
+      assertKept: (revision) => this.#assertKept(revision),
+    };
   }
 
   /** Linearizable, as every read of the driver. */
@@ -240,6 +272,7 @@ class EtcdStore implements Store {
   }
 
   #headMoved(head: Revision): void {
+    this.#headSeen = Math.max(this.#headSeen, head);
     for (const feed of this.#feeds) feed.headMoved(head);
   }
 
@@ -251,23 +284,24 @@ class EtcdStore implements Store {
   }
 }
 
-interface Replacement {
-  readonly key: string;
-  /** Undefined: delete. */
-  readonly value?: Uint8Array | undefined;
-  readonly expected: Revision;
+interface Write extends Pick<SentWrite, 'verb' | 'key' | 'expected'> {
+  /** Absent with delete. */
+  readonly value?: Uint8Array;
+  /** False: a deletion leaves no id. */
+  readonly marked?: boolean;
 }
+
+/** Where something at 0 is to be replaced no revision may match: to etcd it would mean that the key is absent. */
+const guardOf = ({ verb, expected }: Pick<SentWrite, 'verb' | 'expected'>): Revision =>
+  verb === 'create' || expected > 0 ? expected : Number.MAX_SAFE_INTEGER;
 
 const zeroByte = Uint8Array.of(0);
 
 const toRecord = (key: string, { value, modRevision }: KeyValue): StoreRecord => ({
   key,
-  value,
+  value: withoutWriteId(value),
   revision: modRevision,
 });
-
-const revisionOfRecord = (record: KeyValue | undefined): { readonly revision?: Revision } =>
-  record ? { revision: record.modRevision } : {};
 
 /** etcd reads 0 as "newest"; its history begins with nothing at revision 1, which is also what was there before. */
 const revisionOf = (at: Revision | undefined): { readonly revision?: Revision } =>

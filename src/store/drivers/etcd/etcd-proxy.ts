@@ -1,0 +1,195 @@
+/** Test support: a proxy between a store and its etcd that knows calls, and can lose one on its way. Imported by tests only. */
+import { once } from 'node:events';
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import { status } from '@grpc/grpc-js';
+
+/** What happens to a transaction. */
+export type Fate =
+  | { readonly type: 'pass' }
+  /** It does not get to etcd. */
+  | { readonly type: 'loseRequest'; readonly as: Loss }
+  /** etcd does it, and nobody hears of it. `meanwhile` runs in between. */
+  | { readonly type: 'loseAnswer'; readonly as: Loss; readonly meanwhile?: () => Promise<unknown> }
+  /** The caller loses it at once, and it gets to etcd when `until` has resolved. */
+  | { readonly type: 'delay'; readonly as: Loss; readonly until: Promise<unknown> };
+
+/** What the caller sees of a loss. */
+export type Loss = 'cut' | 'reset' | 'timeout' | 'outOfSpace';
+
+export const pass: Fate = { type: 'pass' };
+
+export interface EtcdProxy {
+  readonly endpoint: string;
+  /** Asked of each transaction that a store sends: of its bytes, in which keys and values can be found as they are. */
+  fate: (transaction: Buffer) => Fate;
+  /** Transactions that came. */
+  readonly transactions: number;
+  close(): Promise<void>;
+}
+
+export const startEtcdProxy = async (endpoint: string): Promise<EtcdProxy> => {
+  const server = createServer();
+  const proxy = new ProxyServer(server, connect(endpoint));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return proxy;
+};
+
+type HeaderBlock = IncomingHttpHeaders & { readonly ':path'?: string | undefined };
+
+interface Answer {
+  readonly headers: HeaderBlock;
+  readonly body: Buffer;
+  readonly trailers: HeaderBlock;
+}
+
+class ProxyServer implements EtcdProxy {
+  readonly #server: Http2Server;
+  readonly #etcd: ClientHttp2Session;
+  fate: (transaction: Buffer) => Fate = () => pass;
+  transactions = 0;
+
+  constructor(server: Http2Server, etcd: ClientHttp2Session) {
+    this.#server = server;
+    this.#etcd = etcd;
+    // What breaks here shows at the store's end, which is what the tests look at.
+    etcd.on('error', () => {});
+    server.on('session', (session) => session.on('error', () => {}));
+    server.on('stream', (stream: ServerHttp2Stream, headers: HeaderBlock) => {
+      stream.on('error', () => {});
+      if (headers[':path'] === '/etcdserverpb.Watch/Watch') this.#join(stream, headers);
+      else void this.#call(stream, headers).catch(() => stream.close());
+    });
+  }
+
+  get endpoint(): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the proxy is closed');
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#etcd.destroy();
+    this.#server.close();
+    this.#server.emit('ending');
+    await once(this.#server, 'close');
+  }
+
+  #request(headers: HeaderBlock) {
+    const names = [':method', ':path', 'content-type', 'te', 'grpc-timeout', 'hasleader'];
+    const sent = this.#etcd.request(
+      Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]))),
+    );
+    sent.on('error', () => {});
+    return sent;
+  }
+
+  /** A stream of messages in both directions. */
+  #join(stream: ServerHttp2Stream, headers: HeaderBlock): void {
+    const sent = this.#request(headers);
+    this.#endWith(stream);
+    stream.on('close', () => sent.close());
+    sent.on('response', (answered) => stream.respond(answered));
+    stream.pipe(sent);
+    sent.pipe(stream);
+  }
+
+  async #call(stream: ServerHttp2Stream, headers: HeaderBlock): Promise<void> {
+    this.#endWith(stream);
+    const request = await bytesOf(stream);
+    const isTransaction = headers[':path'] === '/etcdserverpb.KV/Txn';
+    if (isTransaction) this.transactions++;
+    const fate = isTransaction ? this.fate(request) : pass;
+    switch (fate.type) {
+      case 'pass':
+        return send(stream, await this.#ask(headers, request));
+      case 'loseRequest':
+        return lose(stream, fate.as);
+      case 'loseAnswer':
+        await this.#ask(headers, request);
+        await fate.meanwhile?.();
+        return lose(stream, fate.as);
+      case 'delay':
+        lose(stream, fate.as);
+        await fate.until;
+        await this.#ask(headers, request);
+    }
+  }
+
+  async #ask(headers: HeaderBlock, request: Buffer): Promise<Answer> {
+    const sent = this.#request(headers);
+    sent.end(request);
+    let answered: HeaderBlock = {};
+    let trailers: HeaderBlock = {};
+    sent.on('response', (block) => {
+      answered = block;
+    });
+    sent.on('trailers', (block) => {
+      trailers = block;
+    });
+    return { body: await bytesOf(sent), headers: answered, trailers };
+  }
+
+  /** Ends a connection with the proxy, so that it can be closed while stores are open. */
+  #endWith({ session }: Pick<ServerHttp2Stream, 'session'>): void {
+    if (!session || joined.has(session)) return;
+    joined.add(session);
+    this.#server.once('ending', () => session.destroy());
+  }
+}
+
+const joined = new WeakSet<object>();
+
+const bytesOf = async (stream: AsyncIterable<Buffer>): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+};
+
+const send = (stream: ServerHttp2Stream, { headers, body, trailers }: Answer): void => {
+  if (stream.destroyed) return;
+  const { 'content-type': type = '' } = headers;
+  if (headers['grpc-status'] !== undefined) {
+    stream.respond({ ':status': 200, 'content-type': type, ...own(headers) }, { endStream: true });
+    return;
+  }
+  stream.respond({ ':status': 200, 'content-type': type }, { waitForTrailers: true });
+  stream.on('wantTrailers', () => stream.sendTrailers(own(trailers)));
+  stream.end(body);
+};
+
+const own = (block: HeaderBlock): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(block).flatMap(([name, value]) => (name.startsWith('grpc-') ? [[name, String(value)]] : [])),
+  );
+
+const lose = (stream: ServerHttp2Stream, as: Loss): void => {
+  switch (as) {
+    case 'cut':
+      stream.session?.destroy();
+      break;
+    case 'reset':
+      stream.close(constants.NGHTTP2_CANCEL);
+      break;
+    case 'timeout':
+      refuse(stream, status.UNAVAILABLE, 'etcdserver: request timed out');
+      break;
+    case 'outOfSpace':
+      refuse(stream, status.RESOURCE_EXHAUSTED, 'etcdserver: mvcc: database space exceeded');
+      break;
+  }
+};
+
+const refuse = (stream: ServerHttp2Stream, code: status, message: string): void => {
+  if (stream.destroyed) return;
+  const answer = { 'grpc-status': String(code), 'grpc-message': message };
+  stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...answer }, { endStream: true });
+};

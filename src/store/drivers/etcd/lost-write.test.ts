@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { systemClock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
+import {
+  isStoreError,
+  type Revision,
+  type Store,
+  StoreError,
+  type StoreErrorCode,
+  type StoreRecord,
+} from '../../store.ts';
+import { type EtcdProcess, etcdMissing, startEtcd } from './etcd-process.ts';
+import { type EtcdProxy, type Fate, type Loss, pass, startEtcdProxy } from './etcd-proxy.ts';
+import { openEtcdStore } from './etcd-store.ts';
+import { hurriedClock } from './faulty-network.ts';
+
+/**
+ * Writes whose answer is lost on the way, on a real etcd. `store` writes through a proxy; `direct` is another server on the
+ * same etcd.
+ */
+
+const key = '/a';
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+const text = (record: StoreRecord | undefined): string | undefined => record && Buffer.from(record.value).toString();
+
+type Verb = 'create' | 'update' | 'delete';
+
+interface Place {
+  readonly proxy: EtcdProxy;
+  readonly store: Store;
+  readonly direct: Store;
+  /** The revision of what is there before the write; 0 with create. */
+  readonly expected: Revision;
+}
+
+/** What others do with the key. */
+type Others = (direct: Store) => Promise<unknown>;
+
+const current = async (direct: Store): Promise<StoreRecord> =>
+  (await direct.get(key)) ?? assert.fail('it is not there');
+const overwrite: Others = async (direct) => direct.update(key, bytes('others'), (await current(direct)).revision);
+const overwriteTwice: Others = async (direct) => {
+  await overwrite(direct);
+  await overwrite(direct);
+};
+const remove: Others = async (direct) => direct.delete(key, (await current(direct)).revision);
+const recreate: Others = (direct) => direct.create(key, bytes('others'));
+const removeAndRecreate: Others = async (direct) => {
+  await remove(direct);
+  await recreate(direct);
+};
+const overwriteAndRemove: Others = async (direct) => {
+  await overwrite(direct);
+  await remove(direct);
+};
+const makeAndRemove: Others = async (direct) => {
+  await recreate(direct);
+  await remove(direct);
+};
+/** The same bytes on the same state. */
+const writeTheSame: Others = async (direct) => {
+  const found = await direct.get(key);
+  return found ? direct.update(key, bytes('mine'), found.revision) : direct.create(key, bytes('mine'));
+};
+
+interface Row {
+  readonly verb: Verb;
+  readonly what: string;
+  readonly done: boolean;
+  readonly others?: Others;
+  /** `done`: at the revision at which it was; otherwise the code. */
+  readonly outcome: 'done' | StoreErrorCode;
+  /** The value in the end; undefined: absent. */
+  readonly end: string | undefined;
+}
+
+const rows: readonly Row[] = [
+  { verb: 'create', what: 'done', done: true, outcome: 'done', end: 'mine' },
+  { verb: 'create', what: 'done, overwritten', done: true, others: overwriteTwice, outcome: 'done', end: 'others' },
+  { verb: 'create', what: 'done, removed', done: true, others: remove, outcome: 'done', end: undefined },
+  { verb: 'create', what: 'done, made anew', done: true, others: removeAndRecreate, outcome: 'done', end: 'others' },
+  { verb: 'create', what: 'not done', done: false, outcome: 'unknownOutcome', end: undefined },
+  {
+    verb: 'create',
+    what: 'not done, made by others',
+    done: false,
+    others: recreate,
+    outcome: 'unknownOutcome',
+    end: 'others',
+  },
+  {
+    verb: 'create',
+    what: 'not done, made and removed',
+    done: false,
+    others: makeAndRemove,
+    outcome: 'unknownOutcome',
+    end: undefined,
+  },
+  {
+    verb: 'create',
+    what: 'not done, the same by others',
+    done: false,
+    others: writeTheSame,
+    outcome: 'unknownOutcome',
+    end: 'mine',
+  },
+  { verb: 'update', what: 'done', done: true, outcome: 'done', end: 'mine' },
+  { verb: 'update', what: 'done, overwritten', done: true, others: overwriteTwice, outcome: 'done', end: 'others' },
+  { verb: 'update', what: 'done, removed', done: true, others: remove, outcome: 'done', end: undefined },
+  { verb: 'update', what: 'done, made anew', done: true, others: removeAndRecreate, outcome: 'done', end: 'others' },
+  { verb: 'update', what: 'not done', done: false, outcome: 'unknownOutcome', end: 'before' },
+  {
+    verb: 'update',
+    what: 'not done, overwritten',
+    done: false,
+    others: overwriteTwice,
+    outcome: 'conflict',
+    end: 'others',
+  },
+  { verb: 'update', what: 'not done, removed', done: false, others: remove, outcome: 'notFound', end: undefined },
+  {
+    verb: 'update',
+    what: 'not done, made anew',
+    done: false,
+    others: removeAndRecreate,
+    outcome: 'notFound',
+    end: 'others',
+  },
+  {
+    verb: 'update',
+    what: 'not done, the same by others',
+    done: false,
+    others: writeTheSame,
+    outcome: 'conflict',
+    end: 'mine',
+  },
+  { verb: 'delete', what: 'done', done: true, outcome: 'done', end: undefined },
+  { verb: 'delete', what: 'done, made anew', done: true, others: recreate, outcome: 'done', end: 'others' },
+  {
+    verb: 'delete',
+    what: 'done, made anew and removed',
+    done: true,
+    others: makeAndRemove,
+    outcome: 'done',
+    end: undefined,
+  },
+  { verb: 'delete', what: 'not done', done: false, outcome: 'unknownOutcome', end: 'before' },
+  { verb: 'delete', what: 'not done, overwritten', done: false, others: overwrite, outcome: 'conflict', end: 'others' },
+  {
+    verb: 'delete',
+    what: 'not done, overwritten and removed',
+    done: false,
+    others: overwriteAndRemove,
+    outcome: 'conflict',
+    end: undefined,
+  },
+  {
+    verb: 'delete',
+    what: 'not done, the same by others',
+    done: false,
+    others: remove,
+    outcome: 'notFound',
+    end: undefined,
+  },
+  {
+    verb: 'delete',
+    what: 'not done, made anew',
+    done: false,
+    others: removeAndRecreate,
+    outcome: 'notFound',
+    end: 'others',
+  },
+];
+
+describe('a write whose answer is lost', { skip: etcdMissing }, () => {
+  let etcd: EtcdProcess;
+  before(async () => {
+    etcd = await startEtcd();
+  });
+  after(() => etcd.stop());
+
+  let prefixes = 0;
+  const openPlace = async (context: TestContext, verb: Verb, clock = systemClock): Promise<Place> => {
+    const prefix = `/lost-${++prefixes}`;
+    const proxy = await startEtcdProxy(etcd.endpoint);
+    const store = await openEtcdStore({ endpoints: [proxy.endpoint], prefix, clock });
+    const direct = await openEtcdStore({ endpoints: [etcd.endpoint], prefix });
+    context.after(async () => {
+      await Promise.all([store.close(), direct.close()]);
+      await proxy.close();
+    });
+    const expected = verb === 'create' ? 0 : (await store.create(key, bytes('before'))).revision;
+    return { proxy, store, direct, expected };
+  };
+
+  const write = ({ store, expected }: Place, verb: Verb): Promise<{ readonly revision: Revision }> => {
+    switch (verb) {
+      case 'create':
+        return store.create(key, bytes('mine'));
+      case 'update':
+        return store.update(key, bytes('mine'), expected);
+      case 'delete':
+        return store.delete(key, expected);
+    }
+  };
+
+  /** Its revision, or the code of what it failed with. */
+  const outcomeOf = async (writing: Promise<{ readonly revision: Revision }>): Promise<Revision | StoreErrorCode> =>
+    writing.then(
+      ({ revision }) => revision,
+      (error: unknown) => {
+        if (error instanceof StoreError) return error.code;
+        throw error;
+      },
+    );
+
+  const only = (place: Place, fate: Fate): void => {
+    place.proxy.fate = () => {
+      place.proxy.fate = () => pass;
+      return fate;
+    };
+  };
+
+  for (const as of ['cut', 'reset', 'timeout'] as const satisfies readonly Loss[]) {
+    describe(`as the store sees it: ${as}`, () => {
+      for (const row of rows) {
+        test(`${row.verb}, ${row.what}: ${row.outcome}`, async (context) => {
+          // What is never found is waited for in vain.
+          const clock = row.outcome === 'unknownOutcome' ? hurriedClock(20) : systemClock;
+          const place = await openPlace(context, row.verb, clock);
+          const { direct, proxy } = place;
+          const sentBefore = proxy.transactions;
+          let done: Revision = 0;
+          if (row.done) {
+            only(place, {
+              type: 'loseAnswer',
+              as,
+              meanwhile: async () => {
+                done = await direct.head();
+                await row.others?.(direct);
+              },
+            });
+          } else {
+            await row.others?.(direct);
+            only(place, { type: 'loseRequest', as });
+          }
+          const outcome = await outcomeOf(write(place, row.verb));
+          assert.equal(outcome, row.outcome === 'done' ? done : row.outcome);
+          assert.equal(text(await direct.get(key)), row.end);
+          assert.equal(proxy.transactions, sentBefore + 1, 'it was sent once');
+        });
+      }
+    });
+  }
+
+  for (const verb of ['create', 'update', 'delete'] as const) {
+    test(`${verb}, done after it was looked for: done`, async (context) => {
+      const place = await openPlace(context, verb);
+      const released = Promise.withResolvers<void>();
+      only(place, { type: 'delay', as: 'cut', until: released.promise });
+      const writing = outcomeOf(write(place, verb));
+      // A read through the store comes after those by which it looks for the write, or they have found nothing yet.
+      await place.store.get(key);
+      released.resolve();
+      assert.equal(await writing, await place.direct.head());
+      assert.equal(text(await place.direct.get(key)), verb === 'delete' ? undefined : 'mine');
+    });
+
+    test(`${verb}, history compacted meanwhile: nobody knows`, async (context) => {
+      const place = await openPlace(context, verb);
+      const { direct } = place;
+      const others: Others = async () => {
+        await (verb === 'delete' ? recreate(direct) : overwrite(direct));
+        await direct.create('/other', bytes('x'));
+        await direct.compact(await direct.head());
+      };
+      only(place, { type: 'loseAnswer', as: 'cut', meanwhile: () => others(direct) });
+      assert.equal(await outcomeOf(write(place, verb)), 'unknownOutcome');
+      assert.equal(text(await direct.get(key)), 'others');
+    });
+
+    test(`${verb}, and etcd says that it is full although it has done it: done`, async (context) => {
+      const place = await openPlace(context, verb);
+      only(place, { type: 'loseAnswer', as: 'outOfSpace' });
+      assert.equal(await outcomeOf(write(place, verb)), await place.direct.head());
+    });
+
+    test(`${verb}, and etcd that is away stays away: nobody knows`, async (context) => {
+      const place = await openPlace(context, verb, hurriedClock(50));
+      only(place, { type: 'loseAnswer', as: 'cut', meanwhile: () => place.proxy.close() });
+      await assert.rejects(write(place, verb), (error) => isStoreError(error, 'unknownOutcome'));
+      // Nothing was sent: it surely did not happen.
+      await assert.rejects(write(place, verb), (error) => isStoreError(error, 'unavailable'));
+    });
+  }
+
+  for (const verb of ['create', 'update'] as const) {
+    test(`${verb}, not done since etcd is full: full`, async (context) => {
+      const place = await openPlace(context, verb, hurriedClock(20));
+      only(place, { type: 'loseRequest', as: 'outOfSpace' });
+      assert.equal(await outcomeOf(write(place, verb)), 'full');
+    });
+  }
+
+  test('delete, not done since etcd is full: done without leaving an id', async (context) => {
+    const place = await openPlace(context, 'delete');
+    only(place, { type: 'loseRequest', as: 'outOfSpace' });
+    assert.equal(await outcomeOf(write(place, 'delete')), await place.direct.head());
+    assert.equal(await place.direct.get(key), undefined);
+  });
+
+  for (const others of ['nobody', 'others'] as const) {
+    test(`delete without an id, ${others === 'others' ? 'and others do the same' : 'done'}`, async (context) => {
+      const place = await openPlace(context, 'delete');
+      let calls = 0;
+      place.proxy.fate = () => {
+        calls++;
+        if (calls === 1) return { type: 'loseRequest', as: 'outOfSpace' };
+        if (calls === 2 && others === 'others') return { type: 'loseRequest', as: 'cut' };
+        return calls === 2 ? { type: 'loseAnswer', as: 'cut' } : pass;
+      };
+      if (others === 'others') {
+        const writing = outcomeOf(write(place, 'delete'));
+        while (calls < 2) await place.direct.head();
+        await remove(place.direct);
+        assert.equal(await writing, 'notFound', 'the id of the others is there');
+      } else {
+        assert.equal(await outcomeOf(write(place, 'delete')), 'unknownOutcome', 'it cannot be told from others');
+      }
+      assert.equal(await place.direct.get(key), undefined);
+    });
+  }
+
+  test('what is not found is waited for within a bound', () => {
+    assert.ok(limits.etcdSettleMsMax + limits.etcdWriteMsMax + limits.etcdRetryMsMax < limits.requestMsMax);
+  });
+});
