@@ -5,7 +5,7 @@ import { assertFolder, headOf, openDataFile, readNumber } from './data-file.ts';
 import { type PackedWrite, packChange, packOutcomes, packRecord, unpackWrites, type WriteOutcome } from './messages.ts';
 import { lockDataFile } from './owner-lock.ts';
 import { Packer } from './packing.ts';
-import { toStoreError } from './sqlite-error.ts';
+import { isNeverCommitted, toStoreError } from './sqlite-error.ts';
 
 /** What the worker does for the store, one call after the other. Each call is short: whoever needs more calls again. */
 export interface LogFile {
@@ -13,7 +13,7 @@ export interface LogFile {
   open(options: LogFileOptions): OpenedLog;
   /**
    * Commits a packed group of writes with one sync to the disk, each judged by the state that those before it left.
-   * Gives packed outcomes. Where it throws, no write of the group has happened, unless the error is `unavailable`.
+   * Gives packed outcomes. Where it throws, no write of the group has happened, unless the error is `unknownOutcome`.
    */
   commit(writes: ArrayBuffer): ArrayBuffer;
   /** The packed record of a key, or nothing packed. */
@@ -223,14 +223,17 @@ export class SqliteLogFile implements LogFile {
     const log = this.#opened();
     if (this.#damage) throw this.#damage;
     const { database, statements } = log;
+    let reached: 'work' | 'commit' = 'work';
     try {
       statements.begin.run();
       const finish = work(log);
+      reached = 'commit';
       statements.commit.run();
       return finish();
     } catch (error) {
       if (database.isTransaction) statements.rollback.run();
-      throw this.#failure(log, error);
+      const failure = this.#failure(log, error);
+      throw reached === 'work' || isNeverCommitted(error) ? failure : commitInDoubt(failure);
     }
   }
 
@@ -240,6 +243,13 @@ export class SqliteLogFile implements LogFile {
     return failure;
   }
 }
+
+/**
+ * A commit that failed once its last page was in the write-ahead log (its sync failed, or the log's index could not grow)
+ * is not seen as long as this process runs. Should it end before the next commit takes its place, the next start finds it.
+ */
+const commitInDoubt = ({ message }: StoreError): StoreError =>
+  new StoreError('unknownOutcome', `${message}; whether it is on the disk is not known`);
 
 type LatestRow = readonly [revision: Revision, deleted: number];
 type RecordRow = readonly [key: Uint8Array, revision: Revision, value: Uint8Array];

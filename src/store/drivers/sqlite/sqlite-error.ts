@@ -14,6 +14,9 @@ export const isBusy = (error: unknown): boolean => {
   return primary === sqlite.busy || primary === sqlite.locked;
 };
 
+/** Whether a COMMIT that failed so wrote nothing that could be taken for committed: the disk was full before its end. */
+export const isNeverCommitted = (error: unknown): boolean => resultCodeOf(error) === sqlite.full;
+
 /** What an error thrown by SQLite means to the users of a store. A StoreError passes as it is. */
 export const toStoreError = (error: unknown, file: string): StoreError => {
   if (error instanceof StoreError) return error;

@@ -49,15 +49,27 @@ export interface Child {
   kill(): Promise<void>;
 }
 
+export interface ChildLimits {
+  /** What no file may grow beyond. */
+  readonly fileKibibytesMax?: number;
+}
+
+/** The signal is ignored so that writing past the limit is an error, not the end of the process. */
+const limiter = ({ fileKibibytesMax }: ChildLimits): readonly string[] =>
+  fileKibibytesMax === undefined
+    ? []
+    : ['bash', '-c', `trap "" XFSZ; ulimit -f ${fileKibibytesMax}; exec "$@"`, 'limited'];
+
 /** Runs a module's text in a process of its own, with this folder's modules within reach as `sqlite.<export>`. */
-export const inChild = (context: TestContext, source: string): Child => {
+export const inChild = (context: TestContext, source: string, limits: ChildLimits = {}): Child => {
   const modules = ['sqlite-store', 'backup', 'restore'].map((name) => new URL(`./${name}.ts`, import.meta.url).href);
   const imports = modules.map((url, index) => `import * as m${index} from '${url}';`).join('');
   const text = `${imports} const sqlite = { ...m0, ...m1, ...m2 }; ${source}`;
   // A file, since what `--eval` needs on the command line reaches the worker's too, and is refused there.
   const folder = mkdtempSync(join(tmpdir(), 'sqlite-child-'));
   writeFileSync(join(folder, 'child.mjs'), text);
-  const child = spawn(process.execPath, [join(folder, 'child.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [command = '', ...args] = [...limiter(limits), process.execPath, join(folder, 'child.mjs')];
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = once(child, 'exit');
   const kill = async () => {

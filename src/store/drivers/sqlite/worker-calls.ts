@@ -38,6 +38,7 @@ const answerTo = (target: LogFile, { id, name, args }: Call): Answer => {
 };
 
 interface Waiting {
+  readonly name: keyof LogFile;
   resolve(result: unknown): void;
   reject(error: StoreError): void;
 }
@@ -64,12 +65,15 @@ export class WorkerCalls {
     });
   }
 
-  /** Rejects with the StoreError that the call threw, or `unavailable` where the worker ended first. */
+  /**
+   * Rejects with the StoreError that the call threw, or `unavailable` where the worker ended first; a commit that the
+   * worker had been sent then is `unknownOutcome`.
+   */
   call<Name extends keyof LogFile>(name: Name, ...args: Parameters<LogFile[Name]>): Promise<ReturnType<LogFile[Name]>> {
     if (this.#death) return Promise.reject(this.#death);
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve: (result) => resolve(result as ReturnType<LogFile[Name]>), reject });
+      this.#waiting.set(id, { name, resolve: (result) => resolve(result as ReturnType<LogFile[Name]>), reject });
       this.#worker.postMessage({ id, name, args } satisfies Call, buffersOf(args));
     });
   }
@@ -93,7 +97,8 @@ export class WorkerCalls {
   #die(reason: string, died: (error: StoreError) => void, cause?: unknown): void {
     if (this.#death) return;
     this.#death = new StoreError('unavailable', `the thread that owns the data file ${reason}`, { cause });
-    for (const waiting of this.#waiting.values()) waiting.reject(this.#death);
+    const inDoubt = new StoreError('unknownOutcome', this.#death.message, { cause });
+    for (const { name, reject } of this.#waiting.values()) reject(name === 'commit' ? inDoubt : this.#death);
     this.#waiting.clear();
     if (!this.#ending) died(this.#death);
   }

@@ -1,15 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { bytes, rejected } from '../../conformance/subject.ts';
 import { StoreError } from '../../store.ts';
 import { inChild, placeFor } from './testing.ts';
 
-test('a worker that dies fails the calls under way, the feeds and what follows', async (context) => {
+const moduleUrl = (name: string): string => JSON.stringify(new URL(`./${name}.ts`, import.meta.url).href);
+
+/** A worker whose reads never end. */
+const workerThatHangs = `(async () => {
+  const { parentPort } = require('node:worker_threads');
+  const { SqliteLogFile } = await import(${moduleUrl('log-file')});
+  const { serveCalls } = await import(${moduleUrl('worker-calls')});
+  class Hanging extends SqliteLogFile {
+    get() { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); }
+  }
+  serveCalls(parentPort, new Hanging());
+})()`;
+
+test('a worker that dies fails the calls under way, the feeds and what follows; writes on their way are in doubt', async (context) => {
   const { open } = placeFor(context);
   const workers: Worker[] = [];
   const startWorker = () => {
-    const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url));
+    const worker = new Worker(workerThatHangs, { eval: true });
     workers.push(worker);
     return worker;
   };
@@ -19,19 +33,21 @@ test('a worker that dies fails the calls under way, the feeds and what follows',
   const waiting = rejected(feed.next(), 'unavailable');
   const [worker] = workers;
   assert.ok(worker);
+  // Nothing is answered any more: the first call does not end.
   const calls = Promise.allSettled([
     store.get('/a'),
     store.list('/'),
-    store.create('/b', bytes('x')),
     store.compact(revision),
+    store.create('/b', bytes('x')),
   ]);
+  // Writes are sent at the end of the turn.
+  await turn();
   await worker.terminate();
   await waiting;
-  for (const outcome of await calls) {
-    if (outcome.status === 'rejected') {
-      assert.ok(outcome.reason instanceof StoreError && outcome.reason.code === 'unavailable', String(outcome.reason));
-    }
-  }
+  const codes = (await calls).map((outcome) =>
+    outcome.status === 'rejected' && outcome.reason instanceof StoreError ? outcome.reason.code : outcome.status,
+  );
+  assert.deepEqual(codes, ['unavailable', 'unavailable', 'unavailable', 'unknownOutcome']);
   for (const call of [() => store.head(), () => store.get('/a'), () => store.create('/c', bytes('x'))]) {
     await rejected(call(), 'unavailable');
   }
@@ -39,6 +55,22 @@ test('a worker that dies fails the calls under way, the feeds and what follows',
 
   const reopened = await open();
   assert.ok(await reopened.get('/a'), 'the file was given back, and what was acknowledged is there');
+});
+
+test('a commit that fails is in doubt, unless the disk was full', async (context) => {
+  const { file } = placeFor(context);
+  // Files may grow to 4 MiB: the write-ahead log cannot take a commit then, and the system does not call that full.
+  const child = inChild(
+    context,
+    `const store = await sqlite.openSqliteStore({ file: ${JSON.stringify(file)} });
+     const codes = new Set();
+     for (let name = 0; name < 200; name++) {
+       await store.create('/w/' + name, new Uint8Array(50_000)).catch(({ code }) => codes.add(code));
+     }
+     console.log([...codes].join());`,
+    { fileKibibytesMax: 4096 },
+  );
+  assert.equal(await child.line(), 'unknownOutcome');
 });
 
 test('a worker that cannot start fails the opening', async (context) => {

@@ -67,7 +67,7 @@ test('refusals reach their callers, and only commits are published', async () =>
   ]);
   await assert.rejects(calls[0] ?? assert.fail(), { code: 'conflict', key: 'a', revision: 7 });
   await assert.rejects(calls[2] ?? assert.fail(), { code: 'notFound', key: 'c' });
-  await assert.rejects(calls[3] ?? assert.fail(), { code: 'unavailable' });
+  await assert.rejects(calls[3] ?? assert.fail(), { code: 'unknownOutcome' });
   assert.deepEqual(published, [
     {
       type: 'update',

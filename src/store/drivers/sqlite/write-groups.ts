@@ -136,6 +136,6 @@ const refusalOf = (
     case 'notFound':
       return new StoreError('notFound', `key ${key} is absent`, { key });
     case undefined:
-      return new StoreError('unavailable', `the outcome of the write of ${key} is not known`, { key });
+      return new StoreError('unknownOutcome', `the outcome of the write of ${key} is not known`, { key });
   }
 };
