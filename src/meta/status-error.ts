@@ -187,5 +187,15 @@ export const tooLargeResourceVersion = (wanted: number | bigint, current: number
     },
   });
 
+/**
+ * A write that may have been done, or may be done yet: `why` nobody knows. Whoever repeats it blindly may do it twice, or
+ * undo what others did meanwhile.
+ */
+export const unknownOutcome = (why: string, cause?: unknown): StatusError =>
+  new StatusError('Timeout', `${why}: the outcome is unknown; read before you try again`, {
+    details: { retryAfterSeconds: 1 },
+    cause,
+  });
+
 export const internalError = (cause: unknown): StatusError =>
   new StatusError('InternalError', 'An internal error occurred; the server log has the details', { cause });

@@ -32,6 +32,7 @@ export const writeContext = (
   dryRun,
   admission: 'asked',
   warn: (text) => request.warn(text),
+  beforeWrite: () => request.beforeWrite(),
 });
 
 /** The namespace of the path is the object's; an object that names another one is refused (CVE-2019-11247). */

@@ -37,6 +37,8 @@ export interface WriteContext {
   /** `done`: the request has been through admission as something else, such as the body of an action. */
   readonly admission: 'asked' | 'done';
   warn(text: string): void;
+  /** See VerbRequest. */
+  beforeWrite(): void;
 }
 
 /** What became of a write. */
@@ -127,6 +129,7 @@ export class ObjectWriter {
       if (context.served.collection.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
       return { type: 'created', bytes: encoded, object };
     }
+    context.beforeWrite();
     const { revision } = await this.#parts.store.create(key, encoded);
     object.metadata.resourceVersion = String(revision);
     return { type: 'created', bytes: insertResourceVersion(encoded, revision), object };
@@ -136,7 +139,8 @@ export class ObjectWriter {
    * Reads the object, lets `step` say what becomes of it, and commits that with the revision that was read; after a lost
    * race it reads and asks again. The first state comes from the cache; when `step` refuses it, it is asked again with
    * what the store has, so that no error comes from a state that is out of date. `absent` runs where there is none; where
-   * somebody else makes one meanwhile, it is the turn of `step` again.
+   * somebody else makes one meanwhile, it is the turn of `step` again. A write whose outcome is unknown ends it: it may
+   * have been done, and is not to be done twice.
    */
   change(
     context: WriteContext,
@@ -159,6 +163,7 @@ export class ObjectWriter {
         if (absent) return await absent();
         throw notFound(served.name, name);
       } catch (error) {
+        if (isStoreError(error, 'unknownOutcome')) throw toStatusError(error, served.name, name);
         const raced = isLostRace(error, stored);
         if (raced && attempt >= limits.writeAttemptsMax) throw conflict(served.name, name, staleObject);
         if (!raced && fresh) throw toStatusError(error, served.name, name);
@@ -190,7 +195,10 @@ export class ObjectWriter {
         return { type: 'stored', bytes: stored.bytes, object: stored.object };
       case 'remove':
         if (context.dryRun) await this.#requireCurrent(context, key, stored);
-        else await store.delete(key, stored.revision);
+        else {
+          context.beforeWrite();
+          await store.delete(key, stored.revision);
+        }
         return { type: 'removed', ...shownRemoved(step, stored) };
       case 'put': {
         const { object } = step;
@@ -201,6 +209,7 @@ export class ObjectWriter {
         if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
+        context.beforeWrite();
         const { revision } = await store.update(key, encoded, stored.revision);
         object.metadata.resourceVersion = String(revision);
         return { type: 'stored', bytes: insertResourceVersion(encoded, revision), object };

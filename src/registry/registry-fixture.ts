@@ -115,6 +115,7 @@ export class RegistryFixture implements AsyncDisposable {
       body: body === undefined ? undefined : { ...parsed(body), ...(method === 'PATCH' && { patch: this.patchType }) },
       signal,
       warn: (text) => this.warnings.push(text),
+      beforeWrite() {},
     });
   }
 

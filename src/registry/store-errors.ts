@@ -9,6 +9,7 @@ import {
   StatusError,
   staleObject,
   tooLargeResourceVersion,
+  unknownOutcome,
 } from '../meta/status-error.ts';
 import { StoreError } from '../store/store.ts';
 
@@ -31,6 +32,8 @@ export function toStatusError(error: unknown, resource: ResourceName, name: stri
       return tooLargeResourceVersion(wanted, error.revision ?? 0);
     case 'unavailable':
       return unavailable('the data store cannot be reached; try again', error);
+    case 'unknownOutcome':
+      return unknownOutcome('the data store did not answer in time', error);
     case 'full':
       return unavailable('the data store has no room left; the request was not carried out', error);
     case 'tooLarge':

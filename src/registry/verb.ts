@@ -53,4 +53,9 @@ export interface VerbRequest {
   readonly signal: AbortSignal;
   /** Adds a `Warning` header (spec section 4.6). */
   warn(text: string): void;
+  /**
+   * To be called before each write is sent to the store. From then on nobody can say that the request did nothing. Throws
+   * where the request was answered already, since its deadline has passed: what was said to be undone stays so.
+   */
+  beforeWrite(): void;
 }

@@ -18,14 +18,17 @@ export async function claimStore(store: Store, dialect: string): Promise<void> {
   }
 }
 
+const mayBeThere = (error: unknown): boolean => isStoreError(error, 'exists') || isStoreError(error, 'unknownOutcome');
+
 async function claim(store: Store, dialect: string): Promise<{ readonly value: Uint8Array }> {
   const value = Buffer.from(dialect);
   try {
     await store.create(claimKey, value);
     return { value };
   } catch (error) {
-    const other = isStoreError(error, 'exists') ? await store.get(claimKey) : undefined;
-    if (other) return other; // another server was first
+    // Another server was first; or the answer was lost, and it is there all the same.
+    const other = mayBeThere(error) ? await store.get(claimKey) : undefined;
+    if (other) return other;
     throw error;
   }
 }

@@ -38,8 +38,11 @@ async function ensure(parts: PolicyParts, expected: ApiObject): Promise<void> {
     try {
       return await write(parts, expected);
     } catch (error) {
-      // Another server on the same store starts too, or somebody has changed it meanwhile.
-      const lost = (['Conflict', 'AlreadyExists', 'NotFound'] as const).some((reason) => hasReason(error, reason));
+      // Another server on the same store starts too, or somebody has changed it meanwhile; or nobody knows what became of
+      // the write. What is there is read before the next attempt.
+      const lost = (['Conflict', 'AlreadyExists', 'NotFound', 'Timeout'] as const).some((reason) =>
+        hasReason(error, reason),
+      );
       if (!lost) throw error;
       if (attempt === attemptsMax) return report(parts, expected, error);
       await parts.fresh();

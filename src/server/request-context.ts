@@ -13,6 +13,8 @@ export interface RequestContext {
   user: UserInfo;
   /** Who really sent the request, where `user` is impersonated. Set by the stage `impersonate`. */
   impersonatedBy?: UserInfo;
+  /** Something was sent to the store: until the request is answered its outcome is unknown. */
+  writeSent?: boolean;
 }
 
 /**

@@ -9,7 +9,7 @@ import { sendBytes } from '../http/respond.ts';
 import type { PathRouter } from '../http/router.ts';
 import { sendStatus } from '../http/status-response.ts';
 import { WatchStreams } from '../http/watch-stream.ts';
-import { noSuchPath } from '../meta/status-error.ts';
+import { noSuchPath, StatusError } from '../meta/status-error.ts';
 import { checkRequest, type Registry } from '../registry/registry.ts';
 import type { ListReply, Reply, WatchReply } from '../registry/reply.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
@@ -110,11 +110,12 @@ export class Responder {
   }
 
   #serve(
-    { exchange, user }: RequestContext,
+    context: RequestContext,
     info: ResourceRequest,
     served: ServedResource,
     body: RequestBody | undefined,
   ): Reply | Promise<Reply> {
+    const { exchange, user } = context;
     return this.#parts.registry.serve({
       info,
       served,
@@ -125,6 +126,10 @@ export class Responder {
         return exchange.signal;
       },
       warn: (text) => exchange.warn(text),
+      beforeWrite() {
+        if (exchange.responded) throw new StatusError('Timeout', 'the request was answered before its write was sent');
+        context.writeSent = true;
+      },
     });
   }
 

@@ -1,11 +1,12 @@
 import { limits } from '../../base/limits.ts';
-import { StatusError } from '../../meta/status-error.ts';
+import { StatusError, unknownOutcome } from '../../meta/status-error.ts';
 import { DeadlineQueue } from '../deadline-queue.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
 /**
- * Ends requests that take too long, with 504. A write that was on its way may still happen: the client must look.
+ * Ends requests that take too long, with 504. What was not sent to the store until then is not sent any more; a write that
+ * was on its way may still happen, and the client is told so.
  * Watches have a timeout of their own.
  */
 export function deadline({ clock, resources, refuse }: PipelineParts): Stage {
@@ -14,7 +15,7 @@ export function deadline({ clock, resources, refuse }: PipelineParts): Stage {
       clock,
       afterMs: limits.requestMsMax,
       expire: (context) => {
-        const error = timedOut();
+        const error = timedOut(context);
         context.exchange.abort(error);
         if (!context.exchange.responded) refuse(context, error);
       },
@@ -30,5 +31,7 @@ export function deadline({ clock, resources, refuse }: PipelineParts): Stage {
   };
 }
 
-const timedOut = (): StatusError =>
-  new StatusError('Timeout', `the request did not complete within ${limits.requestMsMax / 1000} s`);
+const timedOut = ({ writeSent }: RequestContext): StatusError =>
+  writeSent ? unknownOutcome(tooLong) : new StatusError('Timeout', tooLong);
+
+const tooLong = `the request did not complete within ${limits.requestMsMax / 1000} s`;
