@@ -220,7 +220,7 @@ async function openProviderFile(
   const apply = (changed: Buffer): void => {
     work = work.then(() => replace(changed)).catch((error) => authenticators.reloadFailed(inFile(path, error)));
   };
-  const failed = (error: unknown): void => authenticators.fileUnreadable(error);
+  const failed = (error: unknown): void => authenticators.reloadFailed(error);
   held.add(new WatchedFile({ path, clock, apply, failed }, content));
   return { authenticators, anonymous: first.anonymous ? anonymousPolicy(first.anonymous) : byFlag(config) };
 }

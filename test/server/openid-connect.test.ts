@@ -208,6 +208,20 @@ describe('a server with --authentication-config', () => {
     assert.ok(Math.abs((await metric(`${controller}_last_timestamp_seconds`, 'success')) - Date.now() / 1000) < 60);
   });
 
+  test('ends a provider that is taken out of the file, though another in it is away', async () => {
+    const jane = await parts.provider.login('jane');
+    await becomes(jane, 'second:jane');
+    const { jwt, ...document } = JSON.parse(configuration('"second:" + claims.sub'));
+    const away = { ...jwt[0], issuer: { ...jwt[0].issuer, url: 'https://127.0.0.1:1' } };
+    writeFileSync(parts.configFile, JSON.stringify({ ...document, jwt: [away] }));
+    await until(
+      async () => (await whoIs(server, jane)) === undefined,
+      () => server.log,
+    );
+    writeFileSync(parts.configFile, JSON.stringify({ ...document, jwt: [away, jwt[0]] }));
+    await becomes(jane, 'second:jane');
+  });
+
   test('times the tokens of each issuer', async () => {
     const { text } = await server.get('/metrics');
     assert.match(

@@ -59,13 +59,27 @@ export function verifyIdToken(jwt: Jwt, source: KeySource, rules: IdTokenRules, 
   checkTimes(jwt, nowMs);
   checkAudience(jwt, rules.audiences);
   const { keys } = source;
-  if (!keys) throw new IdTokenError('notReady', 'the provider has not been reached yet');
+  if (!keys) return verifyWithFirst(jwt, source);
   if (keys.hasSigned(jwt)) return;
   // The key may be new, or a new one under an old name.
-  if (source.waiting >= limits.oidcWaitingMax) throw new IdTokenError('busy', 'too many tokens wait for new keys');
+  requireRoom(source);
   const renewed = source.renew();
   if (!renewed) throw notSigned();
   return verifyWithRenewed(jwt, keys, renewed);
+}
+
+function verifyWithFirst(jwt: Jwt, source: KeySource): Promise<void> {
+  requireRoom(source);
+  const first = source.first();
+  if (!first) throw notReached();
+  return first.then((keys) => {
+    if (!keys) throw notReached();
+    if (!keys.hasSigned(jwt)) throw notSigned();
+  });
+}
+
+function requireRoom({ waiting }: KeySource): void {
+  if (waiting >= limits.oidcWaitingMax) throw new IdTokenError('busy', 'too many tokens wait for new keys');
 }
 
 async function verifyWithRenewed(jwt: Jwt, before: KeySet, renewed: Promise<KeySet | undefined>): Promise<void> {
@@ -73,6 +87,7 @@ async function verifyWithRenewed(jwt: Jwt, before: KeySet, renewed: Promise<KeyS
   if (!keys || keys === before || !keys.hasSigned(jwt)) throw notSigned();
 }
 
+const notReached = () => new IdTokenError('notReady', 'the provider has not been reached yet');
 const notSigned = () => new IdTokenError('signature', 'the token is not signed with a key of its issuer');
 
 function checkHeader({ header }: Jwt, algorithms: readonly SignatureAlgorithm[]): void {

@@ -9,6 +9,10 @@ export interface KeySourceOptions {
   readonly load: () => Promise<KeySet>;
   /** A fetch failed, for another reason than the one before it. */
   readonly failed: (error: Error) => void;
+  /** Keys that count until the first fetch succeeds. */
+  readonly initial?: KeySet;
+  /** Tokens wait for the first fetch where nothing is known before. */
+  readonly awaited?: boolean;
 }
 
 /**
@@ -25,16 +29,18 @@ export class KeySource implements Closable {
   /** When the last fetch ended. Monotonic milliseconds. */
   #endedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
+  #fetched = false;
   #waiting = 0;
   #timer: Closable | undefined;
   #closed = false;
 
   constructor(options: KeySourceOptions) {
     this.#options = options;
+    this.#keys = options.initial;
     this.#load();
   }
 
-  /** Undefined until they have been fetched for the first time. The same object as long as they are the same keys. */
+  /** Undefined until they are known. The same object as long as they are the same keys. */
   get keys(): KeySet | undefined {
     return this.#keys;
   }
@@ -44,7 +50,7 @@ export class KeySource implements Closable {
     return this.#problem;
   }
 
-  /** Resolves when there are keys; never, where there never are. */
+  /** Resolves when a fetch has succeeded; never, where none does. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -64,6 +70,11 @@ export class KeySource implements Closable {
     return tooSoon || this.#closed ? undefined : this.#wait(this.#load());
   }
 
+  /** The keys after the first fetch, where it is under way and awaited; never rejects. */
+  first(): Promise<KeySet | undefined> | undefined {
+    return this.#options.awaited && !this.#fetched && this.#loading ? this.#wait(this.#loading) : undefined;
+  }
+
   async #wait(loading: Promise<KeySet | undefined>): Promise<KeySet | undefined> {
     this.#waiting += 1;
     try {
@@ -77,6 +88,7 @@ export class KeySource implements Closable {
     this.#timer?.close();
     this.#loading = this.#attempt().finally(() => {
       this.#loading = undefined;
+      this.#fetched = true;
       this.#endedAt = this.#options.clock.monotonic();
     });
     return this.#loading;

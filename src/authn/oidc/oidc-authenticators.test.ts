@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { limits } from '../../base/limits.ts';
 import { authenticators } from './authenticators-fixture.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
-import { ecKey, signToken, TestProvider, until } from './provider-fixture.ts';
+import { ecKey, loopbackCertificate, signToken, TestProvider, until } from './provider-fixture.ts';
 
 const named = (username: string): Pick<JwtAuthenticator, 'identify'> => ({
   identify: () => ({ username, uid: '', groups: [], extra: {} }),
@@ -30,34 +30,151 @@ const reloadedAt = ({ metrics }: ReturnType<typeof authenticators>, status: 'suc
     ).exec(metrics.render())?.[1],
   );
 
+/** One configuration after another, by what it changes and who can be reached then. */
 describe('a changed configuration', () => {
-  it('takes over from one token to the next when its providers have been reached', async () => {
+  /** An authority that has vouched for nobody here. */
+  const stranger = loopbackCertificate().cert;
+  const other = { audiences: ['other'] };
+  const meantFor = (audience: string) => ({ aud: audience });
+
+  interface Parts {
+    /** Whom the change concerns; it was configured before but for `added`. */
+    readonly changed: TestProvider;
+    /** Configured before and after, as it is. */
+    readonly staying: TestProvider;
+  }
+  interface Change {
+    readonly what: string;
+    readonly before: (parts: Parts) => readonly JwtAuthenticator[];
+    readonly after: (parts: Parts) => readonly JwtAuthenticator[];
+    /** Tokens of the provider that the change concerns: who they are of once it is reached, or why they are refused. */
+    readonly tokens: readonly {
+      readonly claims: Readonly<Record<string, unknown>>;
+      readonly reached: string | undefined | { readonly refused: string };
+      /** The same while it cannot be reached. */
+      readonly away: string | undefined | { readonly refused: string };
+    }[];
+  }
+  const changes: readonly Change[] = [
+    {
+      what: 'removed',
+      before: ({ changed }) => [changed.settings()],
+      after: () => [],
+      tokens: [{ claims: {}, reached: undefined, away: undefined }],
+    },
+    {
+      what: 'with another audience',
+      before: ({ changed }) => [changed.settings()],
+      after: ({ changed }) => [changed.settings({}, other)],
+      tokens: [
+        { claims: meantFor('orch'), reached: { refused: 'audience' }, away: { refused: 'audience' } },
+        { claims: meantFor('other'), reached: 'jane', away: 'jane' },
+      ],
+    },
+    {
+      what: 'with one audience less',
+      before: ({ changed }) => [changed.settings({}, { audiences: ['orch', 'other'] })],
+      after: ({ changed }) => [changed.settings({}, other)],
+      tokens: [
+        { claims: meantFor('orch'), reached: { refused: 'audience' }, away: { refused: 'audience' } },
+        { claims: meantFor('other'), reached: 'jane', away: 'jane' },
+      ],
+    },
+    {
+      what: 'with other rules',
+      before: ({ changed }) => [changed.settings(named('old'))],
+      after: ({ changed }) => [changed.settings(named('new'))],
+      tokens: [{ claims: {}, reached: 'new', away: 'new' }],
+    },
+    {
+      what: 'with one authority less',
+      before: ({ changed }) => [
+        changed.settings({}, { certificateAuthority: stranger + changed.certificateAuthority }),
+      ],
+      after: ({ changed }) => [changed.settings()],
+      tokens: [{ claims: {}, reached: 'jane', away: { refused: 'notReady' } }],
+    },
+    {
+      what: 'with one authority more',
+      before: ({ changed }) => [changed.settings()],
+      after: ({ changed }) => [changed.settings({}, { certificateAuthority: changed.certificateAuthority + stranger })],
+      tokens: [{ claims: {}, reached: 'jane', away: 'jane' }],
+    },
+    {
+      what: 'with an authority that does not vouch for it',
+      before: ({ changed }) => [changed.settings()],
+      after: ({ changed }) => [changed.settings({}, { certificateAuthority: stranger })],
+      tokens: [{ claims: {}, reached: { refused: 'notReady' }, away: { refused: 'notReady' } }],
+    },
+    {
+      what: 'described elsewhere',
+      before: ({ changed }) => [changed.settings()],
+      after: ({ changed }) => [changed.settings({}, { discoveryURL: `${changed.url}/elsewhere` })],
+      tokens: [{ claims: {}, reached: 'jane', away: { refused: 'notReady' } }],
+    },
+    {
+      what: 'added',
+      before: () => [],
+      after: ({ changed }) => [changed.settings()],
+      tokens: [{ claims: {}, reached: 'jane', away: { refused: 'notReady' } }],
+    },
+  ];
+
+  type System = ReturnType<typeof authenticators>;
+  const expectToken = (system: System, token: string, expected: Change['tokens'][number]['reached']): Promise<void> =>
+    typeof expected === 'object'
+      ? system.refused(token, expected.refused)
+      : system.who(token).then((found) => assert.equal(found, expected));
+
+  for (const { what, before, after, tokens } of changes) {
+    for (const reach of ['all are reached', 'another is away', 'it is away'] as const) {
+      it(`a provider ${what}, where ${reach}`, async () => {
+        await using changed = await TestProvider.start();
+        await using staying = await TestProvider.start();
+        await using another = await TestProvider.start();
+        changed.answerInstead('/elsewhere', 200, { issuer: changed.url, jwks_uri: `${changed.url}/keys` });
+        const parts = { changed, staying };
+        using system = authenticators(...before(parts), staying.settings());
+        await system.ready();
+        const away = reach === 'it is away';
+        if (away) await changed.down();
+        if (reach === 'another is away') await another.down();
+        // In the order of the file the one that is away comes first.
+        const settings = [...(reach === 'another is away' ? [another.settings()] : []), ...after(parts)];
+        system.all.replace([...settings, staying.settings()]);
+        // Nothing that the file no longer says counts from here on, before anybody is reached.
+        assert.equal(await system.who(staying.token()), 'jane');
+        // One that was not there before is waited for here: its tokens do not.
+        const reachesNew = what === 'added' && !away;
+        if (reachesNew) await until(() => !system.all.problems().some((each) => each.includes(changed.url)));
+        for (const token of tokens) {
+          await expectToken(system, changed.token(token.claims), away ? token.away : token.reached);
+        }
+        assert.equal(await system.who(staying.token()), 'jane');
+        if (reach === 'another is away') {
+          await system.refused(another.token(), 'notReady');
+          assert.equal(reloads(system, 'success'), 0);
+          await another.up();
+        }
+        if (away) await changed.up();
+        await until(() => {
+          // In small steps: fetches under way must not run out of time.
+          system.clock.advance(100);
+          return (
+            what.includes('does not vouch') || (reloads(system, 'success') === 1 && system.all.problems().length === 0)
+          );
+        });
+        for (const token of tokens) await expectToken(system, changed.token(token.claims), token.reached);
+      });
+    }
+  }
+
+  it('counts as failed each minute that its providers are not reached, and is told once they are', async () => {
     await using provider = await TestProvider.start();
     await using added = await TestProvider.start();
     using system = authenticators(provider.settings(named('old')));
     await system.ready();
     assert.equal(reloads(system, 'success'), 0);
-    const token = provider.token();
-    assert.equal(await system.who(token), 'old');
-    await added.down();
-    system.all.replace([provider.settings(named('new')), added.settings(named('added'))]);
-    await until(() => system.warnings.length === 1 && system.all.problems().length === 1);
-    assert.equal(await system.who(token), 'old');
-    assert.equal(await system.who(added.token()), undefined);
-    await added.up();
-    system.clock.advance(limits.oidcRetryMs);
-    await until(() => reloads(system, 'success') === 1);
-    assert.equal(await system.who(token), 'new');
-    assert.equal(await system.who(added.token()), 'added');
-    assert.equal(reloads(system, 'failure'), 0);
-    assert.equal(reloadedAt(system, 'success'), system.clock.now() / 1000);
-  });
-
-  it('counts as failed each minute that its providers are not reached, and is taken when they are', async () => {
-    await using provider = await TestProvider.start();
-    await using added = await TestProvider.start();
-    using system = authenticators(provider.settings(named('old')));
-    await system.ready();
     await added.down();
     system.all.replace([added.settings(named('added'))]);
     system.clock.advance(limits.oidcReloadMsMax - 1);
@@ -67,13 +184,12 @@ describe('a changed configuration', () => {
     assert.equal(reloadedAt(system, 'failure'), system.clock.now() / 1000);
     system.clock.advance(limits.oidcReloadMsMax);
     assert.equal(reloads(system, 'failure'), 2);
-    assert.equal(await system.who(provider.token()), 'old');
     await added.up();
     await until(() => {
-      // In small steps: fetches under way must not run out of time.
       system.clock.advance(10);
       return reloads(system, 'success') === 1;
     });
+    assert.ok(reloadedAt(system, 'success') > reloadedAt(system, 'failure'));
     assert.equal(await system.who(added.token()), 'added');
     assert.equal(await system.who(provider.token()), undefined);
   });
@@ -91,9 +207,11 @@ describe('a changed configuration', () => {
     assert.deepEqual([reloads(system, 'failure'), reloads(system, 'success')], [1, 0]);
     assert.equal(await system.who(provider.token()), 'old');
     assert.deepEqual(system.all.problems(), []);
+    // Nothing waits but the next fetch.
+    assert.equal(system.clock.pending, 1);
   });
 
-  it('that waits gives way to the next one, and to a bad one', async () => {
+  it('gives way to the next one, and stays where that is a bad one', async () => {
     await using provider = await TestProvider.start();
     await using slow = await TestProvider.start();
     using system = authenticators(provider.settings(named('one')));
@@ -103,25 +221,22 @@ describe('a changed configuration', () => {
     system.all.replace([provider.settings(named('three'))]);
     await until(() => reloads(system, 'success') === 1);
     assert.equal(await system.who(provider.token()), 'three');
-    system.all.replace([slow.settings(named('four'))]);
-    system.all.reloadFailed(new Error('bad'));
-    await slow.up();
-    assert.deepEqual(system.all.problems(), []);
-    // Nothing waits but the next fetch of the provider in use.
+    // The fetches of the second are gone with it: only the next one of the third is left.
     assert.equal(system.clock.pending, 1);
+    system.all.reloadFailed(new Error('bad'));
     assert.equal(await system.who(provider.token()), 'three');
-    assert.deepEqual(slow.requests, []);
+    assert.deepEqual(system.all.problems(), []);
   });
 
-  it('that waits goes on where its file cannot be read for a while', async () => {
+  it('fetches no keys again that are fetched from the same place', async () => {
     await using provider = await TestProvider.start();
-    using system = authenticators(provider.settings(named('old')));
+    using system = authenticators(provider.settings(named('one')));
     await system.ready();
-    system.all.replace([provider.settings(named('new'))]);
-    system.all.fileUnreadable(new Error('EACCES'));
-    await until(() => reloads(system, 'success') === 1);
-    assert.equal(reloads(system, 'failure'), 1);
-    assert.equal(await system.who(provider.token()), 'new');
+    for (const name of ['two', 'three']) {
+      system.all.replace([provider.settings(named(name))]);
+      assert.equal(await system.who(provider.token()), name);
+    }
+    assert.equal(provider.keyRequests, 1);
   });
 
   it('may leave no provider at all, and bring them back', async () => {
@@ -132,40 +247,45 @@ describe('a changed configuration', () => {
     await until(() => reloads(system, 'success') === 1);
     assert.equal(await system.who(provider.token()), 'jane');
     system.all.replace([]);
-    await until(() => reloads(system, 'success') === 2);
     assert.equal(await system.who(provider.token()), undefined);
+    await until(() => reloads(system, 'success') === 2);
     assert.equal(system.clock.pending, 0);
   });
 
-  it('lets the one before it answer what it was asked', async () => {
-    await using provider = await TestProvider.start();
-    using system = authenticators(provider.settings(named('old')));
-    await system.ready();
-    system.clock.advance(limits.oidcKeysFetchMsMin);
-    // The old one waits for new keys, which come after the new one has taken over.
-    const rotated = ecKey('rotated');
-    const held = Promise.withResolvers<void>();
-    const all = [...provider.keys, rotated];
-    let first = true;
-    provider.keys = all;
-    const answer = provider.instead;
-    answer.set('/.well-known/openid-configuration', (_request, response) => {
+  for (const [what, next, expected] of [
+    ['is asked of the new one', (provider: TestProvider) => [provider.settings(named('new'))], 'new'],
+    ['is of nobody where the provider is gone', () => [], undefined],
+    [
+      'is asked of the new one though its keys are fetched anew',
+      (provider: TestProvider) => [provider.settings(named('new'), { discoveryURL: `${provider.url}/elsewhere` })],
+      'new',
+    ],
+  ] as const) {
+    it(`what is under way ${what}`, async () => {
+      await using provider = await TestProvider.start();
+      using system = authenticators(provider.settings(named('old')));
+      await system.ready();
+      system.clock.advance(limits.oidcKeysFetchMsMin);
+      // The old one waits for new keys, which come after the new one has taken over.
+      const rotated = ecKey('rotated');
+      provider.keys = [...provider.keys, rotated];
+      const held = Promise.withResolvers<void>();
       const document = JSON.stringify({ issuer: provider.url, jwks_uri: `${provider.url}/keys` });
-      if (first) void held.promise.then(() => response.end(document));
-      else response.end(document);
-      first = false;
+      provider.instead.set('/.well-known/openid-configuration', (_request, response) => {
+        void held.promise.then(() => response.end(document));
+      });
+      provider.answerInstead('/elsewhere', 200, document);
+      const asked = provider.requests.length;
+      const who = system.who(signToken(rotated, provider.claims()));
+      await until(() => provider.requests.length > asked);
+      system.all.replace(next(provider));
+      held.resolve();
+      assert.equal(await who, expected);
+      await until(() => reloads(system, 'success') === 1);
+      // Timers of the old one are gone with it: only the next fetch of the new one is left.
+      assert.equal(system.clock.pending, expected === undefined ? 0 : 1);
     });
-    const asked = provider.requests.length;
-    const who = system.who(signToken(rotated, provider.claims()));
-    await until(() => provider.requests.length > asked);
-    system.all.replace([provider.settings(named('new'))]);
-    await until(() => reloads(system, 'success') === 1);
-    assert.equal(await system.who(provider.token()), 'new');
-    held.resolve();
-    assert.equal(await who, 'old');
-    // Its timers are gone with it: only the next fetch of the new one is left.
-    await until(() => system.clock.pending === 1);
-  });
+  }
 });
 
 describe('a server that stops', () => {
@@ -175,7 +295,9 @@ describe('a server that stops', () => {
     silent.instead.set('/.well-known/openid-configuration', () => {});
     const system = authenticators(provider.settings(), silent.settings());
     await until(() => silent.requests.length === 1 && system.all.problems().length === 1);
-    system.all.replace([silent.settings()]);
+    silent.instead.set('/elsewhere', () => {});
+    const elsewhere = silent.settings({}, { discoveryURL: `${silent.url}/elsewhere` });
+    system.all.replace([provider.settings(), elsewhere]);
     await until(() => silent.requests.length === 2);
     system.clock.advance(limits.oidcKeysFetchMsMin);
     provider.instead.set('/.well-known/openid-configuration', () => {});

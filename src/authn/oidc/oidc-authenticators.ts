@@ -5,6 +5,8 @@ import type { JwtAuthenticator } from './jwt-authenticator.ts';
 import type { OidcContext } from './oidc-provider.ts';
 import { ProviderSet } from './provider-set.ts';
 
+type Answer = TokenIdentity | undefined | Promise<TokenIdentity | undefined>;
+
 /**
  * Tells whose the tokens of OpenID Connect providers are (spec section 5.5). Providers are reached in the background: a
  * token that comes before is an error, and nothing else waits. What a token is meant for is between it and its provider:
@@ -15,8 +17,6 @@ import { ProviderSet } from './provider-set.ts';
 export class OidcAuthenticators implements TokenAuthenticator, Closable {
   readonly #context: OidcContext;
   #current: ProviderSet;
-  /** Is to replace the current ones once all of its providers have been reached. */
-  #next: ProviderSet | undefined;
   #timer: Closable | undefined;
   #closed = false;
 
@@ -26,77 +26,78 @@ export class OidcAuthenticators implements TokenAuthenticator, Closable {
     this.#current = new ProviderSet(authenticators, context);
   }
 
-  authenticateToken(token: string): TokenIdentity | undefined | Promise<TokenIdentity | undefined> {
-    return this.#current.authenticateToken(token);
+  authenticateToken(token: string): Answer {
+    const asked = this.#current;
+    const answer = asked.authenticateToken(token);
+    return answer instanceof Promise ? this.#answerOf(asked, token, answer) : answer;
   }
 
-  /** Which providers were not reached the last time, and why; those of a replacement that waits included. */
+  /** What was found by a configuration that no longer counts is not said: the present one is asked. */
+  async #answerOf(
+    asked: ProviderSet,
+    token: string,
+    answer: Promise<TokenIdentity | undefined>,
+  ): Promise<TokenIdentity | undefined> {
+    const settled = await answer.then(
+      (identity) => () => identity,
+      (error) => () => {
+        throw error;
+      },
+    );
+    return this.#current === asked ? settled() : this.authenticateToken(token);
+  }
+
+  /** Which providers were not reached the last time, and why. */
   problems(): readonly string[] {
-    return [...this.#current.problems(), ...(this.#next?.problems() ?? [])];
+    return this.#current.problems();
   }
 
   /**
-   * Takes in a changed configuration: it replaces the one before from one token to the next, when all of its providers have
-   * been reached. Each `limits.oidcReloadMsMax` that this takes is reported as a failed reload, and the one before stays in
-   * use. Only the last of several that wait is taken. Throws, and changes nothing, where the authorities of one cannot be
-   * read: hand that to `reloadFailed`.
+   * Takes in a changed configuration. What it no longer has counts no more from now on: providers, audiences, rules,
+   * authorities. What it has newly counts as soon as the provider that it concerns has been reached; nothing waits for
+   * another. Once all have been reached the reload is reported as a success, and until then as a failure each
+   * `limits.oidcReloadMsMax`. Throws, and changes nothing, where the authorities of one cannot be read: hand that to
+   * `reloadFailed`.
    */
   replace(authenticators: readonly JwtAuthenticator[]): void {
     if (this.#closed) return;
-    const next = new ProviderSet(authenticators, this.#context);
-    this.#dropNext();
-    this.#next = next;
+    const before = this.#current;
+    const next = new ProviderSet(authenticators, this.#context, before);
+    this.#current = next;
+    before.giveWayTo(next);
+    this.#timer?.close();
     this.#reportLate(next);
-    void next.ready().then(() => this.#take(next));
+    void next.ready().then(() => this.#reached(next));
   }
 
-  /**
-   * Reports a changed configuration that cannot be used. The one in use stays; one that waits is dropped, since the file no
-   * longer says so.
-   */
+  /** Reports a changed configuration that cannot be read or used. The one in use stays. */
   reloadFailed(error: unknown): void {
-    this.#dropNext();
-    this.#report(error);
-  }
-
-  /** Reports that the file could not be read. That says nothing of what stands in it: one that waits goes on waiting. */
-  fileUnreadable(error: unknown): void {
-    this.#report(error);
+    this.#report('the authentication configuration is not reloaded; the one before it stays in use', error);
   }
 
   close(): void {
     this.#closed = true;
-    this.#dropNext();
+    this.#timer?.close();
     this.#current.close();
   }
 
-  #take(next: ProviderSet): void {
-    if (this.#next !== next) return;
+  #reached(set: ProviderSet): void {
+    if (this.#current !== set || this.#closed) return;
     this.#timer?.close();
-    const before = this.#current;
-    this.#current = next;
-    this.#next = undefined;
-    before.retire();
     this.#context.metrics.reloaded('success');
     this.#context.logger.info('the authentication configuration was reloaded');
   }
 
-  #reportLate(next: ProviderSet): void {
+  #reportLate(set: ProviderSet): void {
     this.#timer = this.#context.clock.after(limits.oidcReloadMsMax, () => {
-      this.#report(new Error(`providers have not been reached: ${next.problems().join('; ')}`));
-      this.#reportLate(next);
+      const message = 'the authentication configuration is reloaded, but for providers that have not been reached';
+      this.#report(message, new Error(`providers have not been reached: ${set.problems().join('; ')}`));
+      this.#reportLate(set);
     });
   }
 
-  #report(error: unknown): void {
-    const message = 'the authentication configuration is not reloaded; the one before it stays in use';
+  #report(message: string, error: unknown): void {
     this.#context.logger.error(message, { error });
     this.#context.metrics.reloaded('failure');
-  }
-
-  #dropNext(): void {
-    this.#timer?.close();
-    this.#next?.close();
-    this.#next = undefined;
   }
 }

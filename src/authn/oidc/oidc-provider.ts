@@ -1,19 +1,16 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
-import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { TokenIdentity } from '../authenticator.ts';
 import type { Jwt, JwtFields } from '../jwt.ts';
 import type { TokenCacheCounts } from '../token-cache.ts';
-import { discoveryAddress, readKeysAddress } from './discovery.ts';
 import { DistributedClaims } from './distributed-claims.ts';
 import { type IdTokenRules, lastMoment, verifyIdToken } from './id-token.ts';
-import type { JwtAuthenticator, TokenIssuer } from './jwt-authenticator.ts';
-import { type KeySet, readKeySet } from './key-set.ts';
-import { KeySource } from './key-source.ts';
+import type { JwtAuthenticator } from './jwt-authenticator.ts';
+import type { KeySource } from './key-source.ts';
 import type { OidcMetrics } from './oidc-metrics.ts';
-import { ProviderConnection } from './provider-connection.ts';
+import type { ProviderLink } from './provider-link.ts';
 
 export interface OidcContext {
   readonly clock: Clock;
@@ -36,30 +33,28 @@ interface Verified {
   readonly holds: () => boolean;
 }
 
-/** One provider: its keys, and whose its tokens are. Fetches the keys from when it is made, in the background. */
+/** One provider: whose its tokens are, by the rules of one configuration and the keys behind a link. */
 export class OidcProvider implements Closable {
   readonly #settings: JwtAuthenticator;
   readonly #context: OidcContext;
   readonly #rules: IdTokenRules;
-  readonly #connection: ProviderConnection;
   readonly #keys: KeySource;
   readonly #distributed: DistributedClaims;
 
-  /** Throws where the authorities of the issuer cannot be read. */
-  constructor(settings: JwtAuthenticator, context: OidcContext) {
+  /** The link is the caller's to close. */
+  constructor(settings: JwtAuthenticator, link: ProviderLink, context: OidcContext) {
     const { issuer, signingAlgorithms } = settings;
     this.#settings = settings;
     this.#context = context;
     this.#rules = { algorithms: signingAlgorithms, audiences: issuer.audiences };
-    this.#connection = new ProviderConnection(context.clock, issuer.certificateAuthority);
-    this.#keys = this.#keysOf(issuer);
+    this.#keys = link.keys;
     this.#distributed = new DistributedClaims({
-      connection: this.#connection,
+      connection: link.connection,
       clock: context.clock,
       rules: this.#rules,
       issuer: issuer.url,
-      keys: this.#keys,
-      keysOf: (url) => this.#keysOf({ url }),
+      keys: link.keys,
+      keysOf: (url) => link.keysOf({ url }),
     });
   }
 
@@ -119,25 +114,7 @@ export class OidcProvider implements Closable {
     return groupsClaim === undefined ? claims : this.#distributed.resolve(claims, groupsClaim);
   }
 
-  #keysOf(issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>): KeySource {
-    const { clock, logger } = this.#context;
-    return new KeySource({
-      clock,
-      load: () => this.#fetchKeys(issuer),
-      failed: (error) => logger.warn('the keys of a token issuer cannot be fetched', { issuer: issuer.url, error }),
-    });
-  }
-
-  /** The description is read each time: the keys may move. */
-  async #fetchKeys(issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>): Promise<KeySet> {
-    const description = await this.#connection.get(discoveryAddress(issuer), limits.oidcDiscoveryBytesMax);
-    const address = readKeysAddress(description, issuer.url);
-    return readKeySet(await this.#connection.get(address, limits.oidcKeySetBytesMax));
-  }
-
   close(): void {
-    this.#keys.close();
     this.#distributed.close();
-    this.#connection.close();
   }
 }

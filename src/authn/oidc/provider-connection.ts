@@ -40,6 +40,15 @@ export class ProviderConnection implements Closable {
     });
   }
 
+  /** Whether all whom this one trusts are trusted by the other, too. */
+  isTrustedBy(other: ProviderConnection): boolean {
+    if (this.#authorities === undefined || other.#authorities === undefined) {
+      return this.#authorities === other.#authorities;
+    }
+    const trusted = new Set(certificatesFromPem(other.#authorities).map(({ fingerprint512 }) => fingerprint512));
+    return certificatesFromPem(this.#authorities).every(({ fingerprint512 }) => trusted.has(fingerprint512));
+  }
+
   close(): void {
     this.#closed.abort();
     this.#agent?.destroy();

@@ -1,5 +1,4 @@
 import type { Closable } from '../../base/disposable.ts';
-import { ClosableStack } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { TokenAuthenticator } from '../authenticator.ts';
 import { unverifiedJwt } from '../jwt.ts';
@@ -7,6 +6,7 @@ import { cachedTokens } from '../token-cache.ts';
 import { claimedIssuer } from './id-token.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
 import { type IdTokenIdentity, type OidcContext, OidcProvider } from './oidc-provider.ts';
+import { ProviderLink } from './provider-link.ts';
 
 type Answer = IdTokenIdentity | undefined | Promise<IdTokenIdentity | undefined>;
 
@@ -16,20 +16,18 @@ const noAudiences: readonly string[] = [];
 /** The providers of one configuration, each with an issuer of its own. */
 export class ProviderSet implements Closable {
   readonly #providers = new Map<string, OidcProvider>();
-  readonly #held = new ClosableStack();
+  readonly #links = new Map<string, ProviderLink>();
   readonly #cache: TokenAuthenticator<IdTokenIdentity>;
-  #pending = 0;
-  #retired = false;
 
-  /** Throws where one of them cannot be made, and leaves none open. */
-  constructor(authenticators: readonly JwtAuthenticator[], context: OidcContext) {
+  /**
+   * Providers that are reached as in `before` keep their links, which then are those of both. Throws where one of them cannot
+   * be made, and leaves none open that is not of `before`.
+   */
+  constructor(authenticators: readonly JwtAuthenticator[], context: OidcContext, before?: ProviderSet) {
     try {
-      for (const each of authenticators) {
-        if (this.#providers.has(each.issuer.url)) throw new Error(`issuer ${each.issuer.url} is configured twice`);
-        this.#providers.set(each.issuer.url, this.#held.add(new OidcProvider(each, context)));
-      }
+      for (const each of authenticators) this.#add(each, context, before);
     } catch (error) {
-      this.close();
+      this.#closeExcept(before);
       throw error;
     }
     const { clock, random, tokenCacheCounts: counts } = context;
@@ -43,6 +41,20 @@ export class ProviderSet implements Closable {
         ...(counts && { counts }),
       },
     );
+  }
+
+  #add(settings: JwtAuthenticator, context: OidcContext, set: ProviderSet | undefined): void {
+    const { issuer } = settings;
+    if (this.#providers.has(issuer.url)) throw new Error(`issuer ${issuer.url} is configured twice`);
+    const before = set?.linkTo(issuer.url);
+    const link = before?.leadsTo(issuer) ? before : new ProviderLink(issuer, context, before);
+    this.#links.set(issuer.url, link);
+    this.#providers.set(issuer.url, new OidcProvider(settings, link, context));
+  }
+
+  /** How an issuer is reached; undefined where it is none of them. */
+  linkTo(issuer: string): ProviderLink | undefined {
+    return this.#links.get(issuer);
   }
 
   /** Resolves when all providers were reached. */
@@ -60,8 +72,7 @@ export class ProviderSet implements Closable {
   /** Undefined where the token is of none of them. Costs no more than taking it apart then. */
   authenticateToken(token: string): Answer {
     if (this.#providers.size === 0 || !token.includes('.')) return undefined;
-    const answer = this.#cache.authenticateToken(token, noAudiences);
-    return answer instanceof Promise ? this.#until(answer) : answer;
+    return this.#cache.authenticateToken(token, noAudiences);
   }
 
   #identify(token: string): Answer {
@@ -71,24 +82,18 @@ export class ProviderSet implements Closable {
     return provider && jwt && provider.authenticate(jwt);
   }
 
-  async #until<T>(answer: Promise<T>): Promise<T> {
-    this.#pending += 1;
-    try {
-      return await answer;
-    } finally {
-      this.#pending -= 1;
-      if (this.#retired && this.#pending === 0) this.close();
-    }
-  }
-
-  /** Closes when the last question has been answered. */
-  retire(): void {
-    this.#retired = true;
-    if (this.#pending === 0) this.close();
+  /** Makes room for a set that was made with this one as `before`: what they share stays open. */
+  giveWayTo(next: ProviderSet): void {
+    this.#closeExcept(next);
   }
 
   /** Ends questions under way as failures. */
   close(): void {
-    this.#held.close();
+    this.#closeExcept(undefined);
+  }
+
+  #closeExcept(other: ProviderSet | undefined): void {
+    for (const provider of this.#providers.values()) provider.close();
+    for (const [url, link] of this.#links) if (other?.linkTo(url) !== link) link.close();
   }
 }
