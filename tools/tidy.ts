@@ -39,7 +39,8 @@ const productNames = /kubernetes|kubectl|kubelet|kubeadm|kube-|k8s/gi;
 const linesMax = 600;
 
 /** Where the product begins. */
-const productEntries = /^src\/cli\/main\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$/;
+const productEntries =
+  /^src\/cli\/main\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^src\/server\/heavy\/heavy-worker\.ts$/;
 /** Where other programs begin. */
 const otherEntries = /^(?:bench|tools|examples)\/[^/]+\.ts$/;
 

@@ -11,6 +11,24 @@ export const limits = {
   yamlAliasesMax: 100,
   /** Words and signs of one YAML document; reading them takes about a microsecond each. */
   yamlTokensMax: 150_000,
+  /**
+   * Bodies, and stored objects, that are small enough for the event loop whatever is in them; larger ones are as long as
+   * they have no more fields and elements than that, up to a size. All else is for the thread for heavy work.
+   */
+  lightBytesMax: 4 * 1024,
+  inlineBytesMax: 128 * 1024,
+  inlinePartsMax: 1_000,
+  /** The body of what is answered and not stored (reviews, token requests, evictions, options): done on the event loop. */
+  unstoredBytesMax: 512 * 1024,
+  unstoredPartsMax: 4_000,
+  /** Heavy requests that wait for the thread; that are under way at once, and the bytes that these work on. */
+  heavyJobsWaitingMax: 200,
+  heavyJobsAtOnceMax: 8,
+  heavyBytesAtOnceMax: 8 * 1024 * 1024,
+  /** Heap of the thread for heavy work; how long it may be silent with work to do; how long it stays with none. */
+  heavyHeapMiB: 512,
+  heavySilenceMsMax: 10_000,
+  heavyIdleMs: 5 * 60_000,
   /** Directives (`%YAML`, `%TAG`) of one YAML document: the parser takes time in the square of their number. */
   yamlDirectivesMax: 64,
   /** Errors, and unknown and duplicate fields, that are reported of one object. */

@@ -126,7 +126,7 @@ export class ObjectWriter {
     const encoded = encodeObject(object);
     requireObjectSize(encoded);
     if (context.dryRun) {
-      if (context.served.collection.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
+      if (await this.#parts.store.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
       return { type: 'created', bytes: encoded, object };
     }
     context.beforeWrite();
@@ -150,6 +150,11 @@ export class ObjectWriter {
   ): Promise<Written> {
     const key = context.served.objectKey(context.info.namespace, name);
     return this.#lanes.run(key, () => this.#changeInTurn(context, { name, key, step, absent }));
+  }
+
+  /** Runs a change of one object that is made elsewhere when those before it are done. */
+  inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#lanes.run(key, work);
   }
 
   async #changeInTurn(context: WriteContext, { name, key, step, absent }: ObjectChange): Promise<Written> {

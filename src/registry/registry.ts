@@ -31,6 +31,11 @@ export class Registry {
     return request.info.subresource === '' ? this.#serveObject(request) : this.#serveSubresource(request);
   }
 
+  /** Runs a write of one object, by its key in the store, that is served elsewhere: in turn with those that are served here. */
+  inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#writer.inTurn(key, work);
+  }
+
   #serveObject(request: VerbRequest): Reply | Promise<Reply> {
     const { verb } = request.info;
     switch (verb) {

@@ -10,12 +10,13 @@ import { kinds } from '../kinds/kinds.ts';
 import type { KindServices } from '../kinds/services.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
+import type { RegistryParts } from '../registry/verb.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { accessCounts } from './access-counts.ts';
-import { composeAdmission } from './admission.ts';
+import { type AdmissionLookups, admissionLookups, composeAdmission } from './admission.ts';
 import { type Authentication, openAuthentication } from './authentication.ts';
 import { type Authorization, openAuthorization } from './authorization.ts';
 import { createNamespaces, managerUser, serverUser, systemAccount } from './bootstrap.ts';
@@ -24,6 +25,8 @@ import { Compactor } from './compactor.ts';
 import type { ExternalAddress, ListenAddress, RunningServer, ServerConfig } from './config.ts';
 import { ensureDefaultPolicy } from './default-policy.ts';
 import { Health } from './health.ts';
+import { HeavyWork } from './heavy/heavy-work.ts';
+import { JobThread } from './heavy/job-thread.ts';
 import { identityObjects } from './identity-objects.ts';
 import { kindServices } from './kind-services.ts';
 import { expireObjects } from './object-expiry.ts';
@@ -67,7 +70,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       authoritiesChanged: () => shutdown.listener?.setTls(tls()),
     });
     const services = composeServices(config, { authentication, authorization, cache, resources });
-    const registry = openRegistry({ config, services, store, cache, resources, clock, authorization });
+    const registryParts = composeRegistryParts({ config, services, store, cache, resources, clock, authorization });
+    const registry = new Registry(registryParts);
+    const thread = new JobThread({ clock, logger });
+    shutdown.add('the thread for heavy work', () => thread.close());
     held.add(new Compactor({ store, clock, logger, windowMs: limits.historyMs }));
     held.add(expireObjects({ timesToLiveMs: config.timesToLiveMs, resources, cache, store, clock, logger }));
     const health = new Health({
@@ -85,6 +91,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       resources,
       health,
       metrics,
+      heavy: new HeavyWork({ ...registryParts, admissionPlugins: config.admissionPlugins, registry, thread }),
       serverAddress,
       issuerDiscovery: authentication.serviceAccounts?.discovery,
     });
@@ -200,16 +207,19 @@ interface RegistryNeeds {
   readonly authorization: Authorization;
 }
 
-function openRegistry({ config, services, store, cache, resources, clock, authorization }: RegistryNeeds): Registry {
+function composeRegistryParts(needs: RegistryNeeds): RegistryParts & { readonly lookups: AdmissionLookups } {
+  const { config, services, store, cache, resources, clock, authorization } = needs;
   const { dialect, logger, features, admissionPlugins } = config;
   const { authorizer, index: rbac } = authorization;
-  const admission = composeAdmission(admissionPlugins, { dialect, clock, cache, resources, authorizer, rbac });
+  const lookups = admissionLookups({ cache, resources, authorizer, rbac });
+  const admission = composeAdmission(admissionPlugins, { dialect, clock, resources, lookups });
   const requireCreate = (info: ResourceRequest, user: UserInfo) =>
     requirePermission(authorizer, { ...info, verb: 'create' }, user);
-  return new Registry({
+  return {
     resources,
     store,
     cache,
+    lookups,
     admission,
     services,
     requireCreate,
@@ -219,7 +229,7 @@ function openRegistry({ config, services, store, cache, resources, clock, author
     clock,
     random: systemRandom,
     logger,
-  });
+  };
 }
 
 function find(resources: ResourceRegistry, group: string, version: string, resource: string): ServedResource {

@@ -4,7 +4,6 @@ import { RbacIndex } from '../authz/rbac/rbac-index.ts';
 import { makeRole, makeUser, rbacGroup } from '../authz/rbac/rbac-objects.ts';
 import { orch } from '../dialect/orch.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
-import type { Attributes } from '../request/attributes.ts';
 import { escalationPrevention } from './rbac.ts';
 
 const group = rbacGroup;
@@ -25,12 +24,13 @@ const writeOf = (fields: Partial<AdmissionAttributes>, requestName: string): Adm
 
 describe('the guard of roles and bindings', () => {
   const asked: string[] = [];
-  const guard = escalationPrevention(orch, new RbacIndex(group), {
-    authorize(attributes: Attributes) {
-      assert.ok(attributes.type === 'resource');
-      const { verb, resource, namespace, name } = attributes;
+  const index = new RbacIndex(group);
+  const guard = escalationPrevention(orch, {
+    heldRules: (user, namespace) => index.heldRules(user, namespace),
+    roleRules: (kind, name, namespace) => index.roleRules(kind, name, namespace),
+    isAllowed({ verb, resource, namespace, name }) {
       asked.push(`${verb} ${resource} ${namespace}/${name}`);
-      return { verdict: 'noOpinion', reason: '' };
+      return false;
     },
   });
   const old = makeRole('team', 'own');

@@ -1,6 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AdmissionPlugin } from '../admission/chain.ts';
-import type { Authorizer } from '../authz/authorizer.ts';
 import { checkBindingEscalation, checkRoleEscalation, type EscalationPowers } from '../authz/rbac/escalation.ts';
 import { RbacIndex, type RbacKind } from '../authz/rbac/rbac-index.ts';
 import { type Closable, ClosableStack } from '../base/disposable.ts';
@@ -77,17 +76,13 @@ function decoded(object: ApiObject, { kind: { schema } }: ServedResource): ApiOb
  * Refuses writes of roles and bindings that would give away what the writer does not hold (spec section 5.8). Not one of
  * the plugins that flags switch: without it the roles mean nothing.
  */
-export function escalationPrevention(dialect: Dialect, index: RbacIndex, authorizer: Authorizer): AdmissionPlugin {
+export function escalationPrevention(dialect: Dialect, powers: EscalationPowers): AdmissionPlugin {
   const group = rbacGroup(dialect);
-  const powers: EscalationPowers = {
-    heldRules: (user, namespace) => index.heldRules(user, namespace),
-    roleRules: (kind, name, namespace) => index.roleRules(kind, name, namespace),
-    isAllowed: async (attributes, user) => (await authorizer.authorize(attributes, user)).verdict === 'allow',
-  };
   return {
     name: 'EscalationPrevention',
     sideEffects: 'none',
-    concerns: ({ kind, object }) => kind.group === group && Object.hasOwn(guards, kind.kind) && object !== undefined,
+    concerns: ({ kind, operation }) =>
+      kind.group === group && Object.hasOwn(guards, kind.kind) && operation !== 'delete' && operation !== 'connect',
     validate: (attributes) => guard(attributes, powers),
   };
 }

@@ -11,7 +11,7 @@ import { withoutObjects } from '../registry/registry-fixture.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { ExchangeFixture } from './exchange-fixture.ts';
-import { readBody } from './request-body.ts';
+import { bodyForm, parseBody } from './request-body.ts';
 
 const negotiator = new Negotiator(orch);
 const resources = withoutObjects(kinds(orch));
@@ -31,7 +31,11 @@ function request(
   assert.ok(info.type === 'resource');
   const served = resources.find(info.group, info.version, info.resource);
   assert.ok(served);
-  return { exchange, read: () => readBody(exchange, info, served, negotiator) };
+  const read = () => {
+    const form = bodyForm(exchange, { info, served }, negotiator);
+    return form && exchange.body(limits.bodyBytesMax).then((bytes) => parseBody(bytes, form, { info, served }));
+  };
+  return { exchange, read };
 }
 
 const json = '{"a":1}';

@@ -1,4 +1,3 @@
-import { limits } from '../base/limits.ts';
 import { type ParsedJson, parseJson } from '../codec/json.ts';
 import { openBrace } from '../codec/json-characters.ts';
 import { decodeMessage } from '../codec/protobuf/decode.ts';
@@ -14,32 +13,47 @@ import type { RequestBody } from '../registry/verb.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
 
-/**
- * Reads the body of a request that may have one; undefined where there is none. The media type is checked before the
- * body is looked at.
- */
-export function readBody(
+/** What a request's body is, by its media type: plain data, so that it can be read on another thread. */
+export type BodyForm =
+  | { readonly type: 'whole'; readonly format: Format }
+  | { readonly type: 'patch'; readonly patch: PatchFormat };
+
+/** What a request is about. */
+interface Addressed {
+  readonly info: ResourceRequest;
+  readonly served: ServedResource;
+}
+
+/** The form of the body of a request that may have one, before the body is looked at; undefined for requests that read. */
+export function bodyForm(
   exchange: Exchange,
-  info: ResourceRequest,
-  served: ServedResource,
+  { info, served }: Addressed,
   negotiator: Negotiator,
-): Promise<RequestBody | undefined> | undefined {
+): BodyForm | undefined {
   switch (info.verb) {
     case 'get':
     case 'list':
     case 'watch':
       return undefined;
     case 'patch':
-      return parsedPatch(exchange, patchType(exchange.header('content-type')));
+      return { type: 'patch', patch: patchType(exchange.header('content-type')) };
     case 'create':
     case 'update':
     case 'delete':
     case 'deletecollection': {
-      const expected = expectedBody(served, info);
-      const format = negotiator.contentType(exchange.header('content-type'), { protobuf: hasMessage(expected.schema) });
-      return parsed(exchange, parser(format, expected));
+      const protobuf = hasMessage(expectedBody(served, info).schema);
+      return { type: 'whole', format: negotiator.contentType(exchange.header('content-type'), { protobuf }) };
     }
   }
+}
+
+/** Reads a body; undefined where none was sent. */
+export function parseBody(bytes: Uint8Array, form: BodyForm, { info, served }: Addressed): RequestBody | undefined {
+  if (bytes.length === 0) return undefined;
+  if (form.type === 'whole') return parser(form.format, expectedBody(served, info))(bytes);
+  const { patch } = form;
+  // Every JSON document is a YAML document, and the quicker one to read.
+  return { ...(patch === 'apply' ? parseJsonOrYaml(bytes) : parseJson(bytes)), patch };
 }
 
 interface ExpectedBody {
@@ -80,17 +94,6 @@ function patchType(header: string | undefined): PatchFormat {
   return type;
 }
 
-async function parsedPatch(exchange: Exchange, patch: PatchFormat): Promise<RequestBody | undefined> {
-  // Every JSON document is a YAML document, and the quicker one to read.
-  const body = await parsed(exchange, patch === 'apply' ? parseJsonOrYaml : parseJson);
-  return body && { ...body, patch };
-}
-
 function parseJsonOrYaml(bytes: Uint8Array): ParsedJson {
   return bytes[0] === openBrace ? parseJson(bytes) : parseYaml(bytes);
-}
-
-async function parsed(exchange: Exchange, parse: Parser): Promise<RequestBody | undefined> {
-  const bytes = await exchange.body(limits.bodyBytesMax);
-  return bytes.length === 0 ? undefined : parse(bytes);
 }

@@ -1,5 +1,6 @@
 import type { IssuerDiscovery } from '../authn/service-account/discovery.ts';
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { hasMessage } from '../codec/protobuf/message.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -11,15 +12,16 @@ import { sendStatus } from '../http/status-response.ts';
 import { WatchStreams } from '../http/watch-stream.ts';
 import { noSuchPath, StatusError } from '../meta/status-error.ts';
 import { checkRequest, type Registry } from '../registry/registry.ts';
-import type { ListReply, Reply, WatchReply } from '../registry/reply.ts';
+import type { ListReply, ObjectReply, Reply, WatchReply } from '../registry/reply.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
 import type { RequestBody } from '../registry/verb.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { ServerConfig } from './config.ts';
 import { ApiDocuments } from './documents.ts';
 import type { Health } from './health.ts';
+import type { HeavyWork, ReceivedRequest } from './heavy/heavy-work.ts';
 import { type ListRepresentation, type Presentation, Representation } from './representation.ts';
-import { readBody } from './request-body.ts';
+import { bodyForm } from './request-body.ts';
 import type { RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 
@@ -30,6 +32,7 @@ export interface ResponderParts {
   readonly resources: ResourceRegistry;
   readonly health: Health;
   readonly metrics: Metrics;
+  readonly heavy: HeavyWork;
   /** `host:port` for clients that ask where this server is. */
   readonly serverAddress: () => string;
   /** How others verify tokens of this server. */
@@ -98,15 +101,38 @@ export class Responder {
       protobuf: hasMessage(served.kind.schema),
     });
     const presentation = this.#representation.presentation(negotiated, served.kind, info.query);
-    const body = readBody(exchange, info, served, this.#negotiator);
-    const reply = body
-      ? body.then((read) => this.#serve(context, info, served, read))
+    const form = bodyForm(exchange, { info, served }, this.#negotiator);
+    const reply = form
+      ? exchange.body(limits.bodyBytesMax).then((body) => this.#serveBody(context, { info, served, form, body }))
       : this.#serve(context, info, served, undefined);
     if (!(reply instanceof Promise)) return this.#send(context, reply, presentation);
     return reply.then((made) => {
       if (exchange.responded) return; // the deadline passed meanwhile
       return this.#send(context, made, presentation);
     });
+  }
+
+  /** Without waiting for anything where the request is a small one. */
+  #serveBody(context: RequestContext, received: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'body'>) {
+    const { heavy } = this.#parts;
+    const { info, served } = received;
+    const { exchange, user } = context;
+    const request: ReceivedRequest = {
+      ...received,
+      method: exchange.method,
+      target: exchange.target,
+      user,
+      userAgent: exchange.header('user-agent') ?? '',
+      get signal() {
+        return exchange.signal;
+      },
+      warn: (text) => exchange.warn(text),
+      beforeWrite: () => markWrite(context),
+    };
+    if (heavy.takesWrite(request)) return heavy.write(request);
+    const body = heavy.body(request);
+    if (!(body instanceof Promise)) return this.#serve(context, info, served, body);
+    return body.then((read) => this.#serve(context, info, served, read));
   }
 
   #serve(
@@ -126,22 +152,14 @@ export class Responder {
         return exchange.signal;
       },
       warn: (text) => exchange.warn(text),
-      beforeWrite() {
-        if (exchange.responded) throw new StatusError('Timeout', 'the request was answered before its write was sent');
-        context.writeSent = true;
-      },
+      beforeWrite: () => markWrite(context),
     });
   }
 
   #send(context: RequestContext, reply: Reply, presentation: Presentation): void | Promise<void> {
     switch (reply.type) {
       case 'object':
-        return this.#sendBytes(
-          context,
-          reply.status,
-          this.#representation.object(reply.bytes, presentation),
-          presentation,
-        );
+        return this.#sendObject(context, reply, presentation);
       case 'status': {
         const plain: Presentation = { ...presentation, negotiated: { ...presentation.negotiated, as: 'object' } };
         const body = this.#representation.object(Buffer.from(JSON.stringify(reply.body)), plain);
@@ -152,6 +170,21 @@ export class Responder {
       case 'watch':
         return this.#sendWatch(context, reply, presentation);
     }
+  }
+
+  #sendObject(
+    context: RequestContext,
+    { status, bytes }: ObjectReply,
+    presentation: Presentation,
+  ): void | Promise<void> {
+    const { heavy } = this.#parts;
+    if (!heavy.takesRepresentation(bytes, presentation)) {
+      return this.#sendBytes(context, status, this.#representation.object(bytes, presentation), presentation);
+    }
+    const { exchange } = context;
+    return heavy.represent(bytes, presentation, exchange).then((body) => {
+      if (!exchange.responded) this.#sendBytes(context, status, body, presentation);
+    });
   }
 
   #sendBytes({ exchange }: RequestContext, status: number, body: Buffer, { negotiated }: Presentation): void {
@@ -180,6 +213,13 @@ export class Responder {
   get #compresses(): boolean {
     return this.#parts.config.features.APIResponseCompression;
   }
+}
+
+function markWrite(context: RequestContext): void {
+  if (context.exchange.responded) {
+    throw new StatusError('Timeout', 'the request was answered before its write was sent');
+  }
+  context.writeSent = true;
 }
 
 const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [

@@ -18,9 +18,13 @@ import type { HeldRules } from './rbac-index.ts';
 /** What the checks ask of the server. */
 export interface EscalationPowers {
   /** The rules that a user holds in a namespace; '' is in the whole cluster. */
-  readonly heldRules: (user: UserInfo, namespace: string) => HeldRules;
+  readonly heldRules: (user: UserInfo, namespace: string) => HeldRules | Promise<HeldRules>;
   /** The rules of a role that a binding in `namespace` names; undefined where there is none. */
-  readonly roleRules: (kind: string, name: string, namespace: string) => readonly PolicyRule[] | undefined;
+  readonly roleRules: (
+    kind: string,
+    name: string,
+    namespace: string,
+  ) => readonly PolicyRule[] | undefined | Promise<readonly PolicyRule[] | undefined>;
   /** Whether all authorizers together let the user do this: asked for the verbs `escalate` and `bind`. */
   readonly isAllowed: (attributes: ResourceAttributes, user: UserInfo) => Promise<boolean> | boolean;
 }
@@ -47,10 +51,10 @@ export async function checkRoleEscalation(write: GuardedWrite, powers: Escalatio
   const { group, resource: roles } = resource;
   const attributes = { verb: 'escalate', group, resource: roles, namespace, name: requestName };
   if (await powers.isAllowed(toAttributes(attributes), user)) return;
-  requireHeld(write, asClusterRole(object).rules ?? [], powers);
+  await requireHeld(write, asClusterRole(object).rules ?? [], powers);
   if (
     (aggregates(asClusterRole(object)) || (old && aggregates(asClusterRole(old)))) &&
-    !holdsEverything(write, powers)
+    !(await holdsEverything(write, powers))
   ) {
     throw refused(write, 'must have cluster-admin privileges to use the aggregationRule');
   }
@@ -65,9 +69,9 @@ export async function checkBindingEscalation(write: GuardedWrite, powers: Escala
   if (roles === undefined) throw badRequest(`unsupported role reference kind: ${JSON.stringify(kind)}`);
   const attributes = { verb: 'bind', group: apiGroup, resource: roles, namespace, name };
   if (await powers.isAllowed(toAttributes(attributes), user)) return;
-  const rules = powers.roleRules(kind, name, namespace);
+  const rules = await powers.roleRules(kind, name, namespace);
   if (!rules) throw notFound({ group: resource.group, resource: roles }, name);
-  requireHeld(write, rules, powers);
+  await requireHeld(write, rules, powers);
 }
 
 const isMaster = ({ groups }: UserInfo): boolean => groups.includes(groupMasters);
@@ -90,13 +94,14 @@ const allPermissions: readonly PolicyRule[] = [
   { verbs: [everything], nonResourceURLs: [everything] },
 ];
 
-function holdsEverything({ user, namespace }: GuardedWrite, powers: EscalationPowers): boolean {
-  return covers(powers.heldRules(user, namespace).rules, allPermissions).missing.length === 0;
+async function holdsEverything({ user, namespace }: GuardedWrite, powers: EscalationPowers): Promise<boolean> {
+  const held = await powers.heldRules(user, namespace);
+  return covers(held.rules, allPermissions).missing.length === 0;
 }
 
-function requireHeld(write: GuardedWrite, rules: readonly PolicyRule[], powers: EscalationPowers): void {
+async function requireHeld(write: GuardedWrite, rules: readonly PolicyRule[], powers: EscalationPowers): Promise<void> {
   const { user, namespace } = write;
-  const held = powers.heldRules(user, namespace);
+  const held = await powers.heldRules(user, namespace);
   const { missing, complete } = covers(held.rules, rules);
   if (missing.length === 0 && complete) return;
   const lines = [...describeRules(missing), ...(complete ? [] : ['and more than could be checked'])];

@@ -1,0 +1,48 @@
+import { EventEmitter } from 'node:events';
+import { MessageChannel, type Worker } from 'node:worker_threads';
+import type { FromThread, ToThread } from './messages.ts';
+import { type Job, serveJobs } from './serve-jobs.ts';
+
+/** For tests: a worker that does nothing by itself. What it is sent is kept, and what it answers is said by the test. */
+export class SilentWorker extends EventEmitter {
+  readonly sent: ToThread[] = [];
+  terminated = false;
+
+  postMessage(message: ToThread): void {
+    this.sent.push(message);
+  }
+
+  answer(message: FromThread): void {
+    this.emit('message', message);
+  }
+
+  unref(): void {}
+
+  async terminate(): Promise<number> {
+    this.terminated = true;
+    return 0;
+  }
+
+  /** Jobs that it was given, by name. */
+  get jobs(): readonly string[] {
+    return this.sent.flatMap((message) => (message.type === 'job' ? [message.name] : []));
+  }
+
+  asWorker(): Worker {
+    return this as unknown as Worker;
+  }
+}
+
+/** For tests: jobs that run on the same thread, behind the messages that a thread of its own would get. */
+export function sameThread(jobs: Readonly<Record<string, Job>>): () => Worker {
+  return () => {
+    const { port1, port2 } = new MessageChannel();
+    serveJobs(port2, jobs);
+    return Object.assign(port1, {
+      terminate: async () => {
+        port1.close();
+        return 0;
+      },
+    }) as unknown as Worker;
+  };
+}
