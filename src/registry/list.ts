@@ -3,6 +3,7 @@ import type { CacheEntry, Snapshot } from '../cache/cache.ts';
 import type { Revision, Store } from '../store/store.ts';
 import { candidates } from './candidates.ts';
 import { encodeContinueToken } from './continue-token.ts';
+import { refuseFormerNamespace } from './former-namespace.ts';
 import { type ListOptions, listedCollection, parseListOptions, type Selection } from './list-options.ts';
 import { awaitConsistency } from './read-consistency.ts';
 import type { ListMetadata, ListReply } from './reply.ts';
@@ -20,7 +21,7 @@ export async function list(parts: RegistryParts, request: VerbRequest): Promise<
 
 /** The list that the options ask for. */
 export async function readList(
-  parts: Pick<RegistryParts, 'cache' | 'store'>,
+  parts: Pick<RegistryParts, 'cache' | 'store' | 'isSameNamespace'>,
   served: ServedResource,
   namespace: string,
   options: ListOptions,
@@ -31,6 +32,7 @@ export async function readList(
   try {
     await awaitConsistency(parts.cache, consistency, client);
     if (consistency.type !== 'exact') return fromSnapshot(scope, served.collection.snapshot());
+    await refuseFormerNamespace(parts, served, namespace, consistency.revision);
     const snapshot = served.collection.snapshotAt(consistency.revision);
     return snapshot ? fromSnapshot(scope, snapshot) : await fromStore(scope, parts.store, consistency.revision);
   } catch (error) {

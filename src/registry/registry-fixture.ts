@@ -28,6 +28,7 @@ interface FixtureOptions {
   readonly admission?: Admission;
   readonly requireCreate?: RegistryParts['requireCreate'];
   readonly requireUnsafeDelete?: RegistryParts['requireUnsafeDelete'];
+  readonly isSameNamespace?: RegistryParts['isSameNamespace'];
   readonly unsafeDeletion?: boolean;
   /** Served beside those that are built in. */
   readonly kinds?: readonly Kind[];
@@ -55,7 +56,10 @@ export class RegistryFixture implements AsyncDisposable {
     store: Store,
     clock: Clock,
     admission: Admission,
-    options: Pick<FixtureOptions, 'unsafeDeletion' | 'requireCreate' | 'requireUnsafeDelete' | 'kinds'>,
+    options: Pick<
+      FixtureOptions,
+      'unsafeDeletion' | 'requireCreate' | 'requireUnsafeDelete' | 'isSameNamespace' | 'kinds'
+    >,
   ) {
     this.store = store;
     const all = [...kinds(orch), ...(options.kinds ?? [])];
@@ -73,6 +77,7 @@ export class RegistryFixture implements AsyncDisposable {
       admission,
       services: noServices,
       requireCreate: options.requireCreate ?? (() => {}),
+      isSameNamespace: options.isSameNamespace ?? (() => true),
       requireUnsafeDelete: options.requireUnsafeDelete ?? (() => {}),
       unsafeDeletion: options.unsafeDeletion ?? false,
       dialect: orch,

@@ -8,7 +8,7 @@ import type { KindServices } from '../kinds/services.ts';
 import type { Admission } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { Store } from '../store/store.ts';
+import type { Revision, Store } from '../store/store.ts';
 import type { PatchFormat } from './patch-formats.ts';
 import type { ResourceRegistry, ServedResource } from './resource-registry.ts';
 
@@ -24,6 +24,8 @@ export interface RegistryParts {
   readonly requireCreate: (info: ResourceRequest, user: UserInfo) => Promise<void> | void;
   /** Refuses, by throwing, a deletion that ignores that its object cannot be read, where the user may not do so. */
   readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo) => Promise<void> | void;
+  /** Whether the namespace of that name was, at a past revision, the one that is there now. */
+  readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
   /** Gate `AllowUnsafeMalformedObjectDeletion`. */
   readonly unsafeDeletion: boolean;
   readonly dialect: Dialect;

@@ -1,7 +1,9 @@
 import { limits } from '../base/limits.ts';
-import type { CacheEntry } from '../cache/cache.ts';
+import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
+import { StatusError } from '../meta/status-error.ts';
 import type { Revision } from '../store/store.ts';
 import { candidates } from './candidates.ts';
+import { refuseFormerNamespace } from './former-namespace.ts';
 import { listedCollection, parseWatchOptions, type WatchOptions } from './list-options.ts';
 import { awaitConsistency } from './read-consistency.ts';
 import type { WatchReply } from './reply.ts';
@@ -19,11 +21,13 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
   return {
     type: 'watch',
     served,
-    ...start,
+    initial: start.initial,
+    revision: start.revision,
     bookmarks: options.bookmarks,
     initialEventsEnd: options.initialEventsEnd,
     timeoutMs: options.timeoutMs ?? randomTimeoutMs(parts),
     start: (sink) => {
+      if (start.isExpired) return expiredWatcher(sink, start.revision);
       try {
         return served.collection.watch(
           {
@@ -45,6 +49,8 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
 interface StartingPoint {
   readonly initial: Iterable<CacheEntry>;
   readonly revision: Revision;
+  /** Nobody may know any more what came next. */
+  readonly isExpired?: boolean;
 }
 
 async function startingPoint(
@@ -53,7 +59,7 @@ async function startingPoint(
   { start, selection }: WatchOptions,
 ): Promise<StartingPoint> {
   const { served, info } = request;
-  if (start.type === 'after') return { initial: [], revision: start.revision };
+  if (start.type === 'after') return startAfter(parts, request, start.revision);
   try {
     await awaitConsistency(parts.cache, start.consistency, request);
   } catch (error) {
@@ -63,6 +69,34 @@ async function startingPoint(
   refuseUnreadable(snapshot, served.collectionKey(info.namespace));
   const entries = start.send ? candidates(served, snapshot, served.collectionKey(info.namespace), selection) : [];
   return { initial: filter(entries, selection.matches), revision: snapshot.revision };
+}
+
+async function startAfter(parts: RegistryParts, request: VerbRequest, revision: Revision): Promise<StartingPoint> {
+  const { served, info } = request;
+  const start = { initial: [], revision };
+  try {
+    await refuseFormerNamespace(parts, served, info.namespace, revision);
+    return start;
+  } catch (error) {
+    const refused = toStatusError(error, served.name, '', revision);
+    if (refused instanceof StatusError && refused.reason === 'Expired') return { ...start, isExpired: true };
+    throw refused;
+  }
+}
+
+/** A watch whose version is gone is told so on its stream, as published. */
+function expiredWatcher(sink: WatchSink, revision: Revision): Watcher {
+  let closed = false;
+  queueMicrotask(() => {
+    if (!closed) sink.closed('compacted');
+  });
+  return {
+    revision,
+    resume() {},
+    close() {
+      closed = true;
+    },
+  };
 }
 
 function* filter(

@@ -29,6 +29,7 @@ import { HeavyWork } from './heavy/heavy-work.ts';
 import { JobThread } from './heavy/job-thread.ts';
 import { identityObjects } from './identity-objects.ts';
 import { kindServices } from './kind-services.ts';
+import { namespaceIdentity } from './namespace-identity.ts';
 import { expireObjects } from './object-expiry.ts';
 import { openCache, startConsistencyChecker } from './open-cache.ts';
 import { OwnClients } from './own-clients.ts';
@@ -223,6 +224,7 @@ function composeRegistryParts(needs: RegistryNeeds): RegistryParts & { readonly 
     admission,
     services,
     requireCreate,
+    isSameNamespace: namespaceIdentity(find(resources, '', 'v1', 'namespaces'), store),
     requireUnsafeDelete: (info, user) => requireUnsafeDelete(authorizer, info, user),
     unsafeDeletion: features.AllowUnsafeMalformedObjectDeletion,
     dialect,

@@ -70,6 +70,7 @@ class Side implements AsyncDisposable {
       services: {} as KindServices,
       requireCreate: () => {},
       requireUnsafeDelete: () => {},
+      isSameNamespace: () => true,
       unsafeDeletion: false,
       dialect: orch,
       clock: systemClock,

@@ -58,6 +58,8 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     services: noServices,
     requireCreate: async () => void (await context.call('requireCreate', undefined)),
     requireUnsafeDelete: async () => void (await context.call('requireUnsafeDelete', undefined)),
+    // Only reads ask for it.
+    isSameNamespace: notHere,
     unsafeDeletion,
     dialect,
     clock: systemClock,
