@@ -1,3 +1,5 @@
+import { skipValue } from './json-bytes.ts';
+
 /** Places `resourceVersion` in the bytes of a stored object; see `insertResourceVersion`. */
 const marker = Buffer.from('"metadata":{');
 
@@ -30,4 +32,10 @@ export function replaceResourceVersion(bytes: Buffer, from: number, to: number):
   const at = bytes.indexOf(marker) + marker.length;
   const rest = bytes.subarray(at + versionBytes(from));
   return insertResourceVersion(Buffer.concat([bytes.subarray(0, at), rest]), to);
+}
+
+/** The bytes of an object's metadata, braces included: a view. */
+export function metadataOf(bytes: Buffer): Buffer {
+  const start = bytes.indexOf(marker) + marker.length - 1;
+  return bytes.subarray(start, skipValue(bytes, start));
 }

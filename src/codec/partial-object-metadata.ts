@@ -1,5 +1,5 @@
 import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';
-import { stringifyJson } from './json.ts';
+import { metadataOf } from './encoded.ts';
 
 /** What a collection says of itself (spec section 2.1); absent fields are not known or not meant. */
 export interface ListMetadata {
@@ -22,27 +22,10 @@ export const partialObjectMetadata = ({ metadata }: ApiObject, metaVersion: stri
   metadata,
 });
 
-/** The JSON text of a PartialObjectMetadataList in pieces, one for each object, so that a list of any length streams. */
-export function* encodePartialObjectMetadataList(
-  objects: Iterable<ApiObject>,
-  metadata: ListMetadata,
-  metaVersion: string,
-): Generator<string, void, undefined> {
-  const head = { kind: 'PartialObjectMetadataList', apiVersion: metaVersion, metadata };
-  yield* encodeList(head, 'items', objects, (object) => partialObjectMetadata(object, metaVersion));
+/** The same in JSON, of the bytes of an object with its version in them (codec/encoded.ts). Parses nothing. */
+export function partialObjectMetadataBytes(bytes: Buffer, metaVersion: string): Buffer {
+  const head = `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":`;
+  return Buffer.concat([Buffer.from(head), metadataOf(bytes), end]);
 }
 
-/** The JSON text of an object whose last field is a list that is made as it is sent. */
-export function* encodeList<T>(
-  head: object,
-  field: string,
-  items: Iterable<T>,
-  encode: (item: T) => object,
-): Generator<string, void, undefined> {
-  let before = `${stringifyJson(head).slice(0, -1)},${JSON.stringify(field)}:[`;
-  for (const item of items) {
-    yield before + stringifyJson(encode(item));
-    before = ',';
-  }
-  yield before === ',' ? ']}' : `${before}]}`;
-}
+const end = Buffer.from('}');

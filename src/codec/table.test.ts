@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import type { ApiObject } from '../meta/api-object.ts';
 import { StatusError } from '../meta/status-error.ts';
-import { encodePartialObjectMetadataList, partialObjectMetadata } from './partial-object-metadata.ts';
-import { encodeTable, parseIncludeObject, type TableOptions, tableOf, tableOfList } from './table.ts';
+import { insertResourceVersion } from './encoded.ts';
+import { encodeObject, parseStored } from './json.ts';
+import { compactJson, encodeList, prettyJson, yaml } from './list-text.ts';
+import { type ListMetadata, partialObjectMetadata, partialObjectMetadataBytes } from './partial-object-metadata.ts';
+import { parseIncludeObject, type TableOptions, tableHead, tableOf, tableRow } from './table.ts';
 
 const object = (name: string): ApiObject => ({
   apiVersion: 'v1',
@@ -70,19 +74,35 @@ test('table: default columns', () => {
   assert.deepEqual(rows[0]?.cells, ['a', '2026-01-01T00:00:00Z']);
 });
 
+/** The table of a collection in pieces. */
+const encodeTable = (objects: Iterable<ApiObject>, metadata: ListMetadata, made = options, layout = compactJson) =>
+  encodeList(layout, tableHead(metadata, made), 'rows', objects, (each) => tableRow(each, made));
+
 for (const names of [[], ['a'], ['a', 'b', 'c']]) {
-  test(`table: a list of ${names.length} is the same in pieces and whole`, () => {
-    const list = { resourceVersion: '9', continue: 'x"y', remainingItemCount: 2 };
-    const pieces = [...encodeTable(names.map(object), list, options)];
-    const whole = tableOfList(names.map(object), list, options);
-    assert.equal(pieces.length, names.length + 1);
-    assert.deepEqual(JSON.parse(pieces.join('')), JSON.parse(JSON.stringify(whole)));
-    assert.deepEqual(
-      [whole.metadata, whole.rows.length, whole.columnDefinitions],
-      [list, names.length, columnDefinitions],
-    );
-  });
+  for (const [name, layout] of Object.entries({ compactJson, prettyJson, yaml })) {
+    test(`table: a list of ${names.length} is the same in pieces and whole, ${name}`, () => {
+      const list = { resourceVersion: '9', continue: 'x"y', remainingItemCount: 2 };
+      const made = { ...options, includeObject: 'Object' } as const;
+      const pieces = [...encodeTable(names.map(object), list, made, layout)];
+      const whole = { ...tableHead(list, made), rows: names.map((each) => tableRow(object(each), made)) };
+      assert.equal(pieces.length, names.length + 1);
+      assert.equal(pieces.join(''), layout.whole(whole));
+    });
+  }
 }
+
+test('a list of anything is the same in pieces and whole, in every layout', () => {
+  const values = fc.array(fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue()), { maxLength: 4 });
+  const heads = fc.record({ kind: fc.string(), metadata: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }) });
+  fc.assert(
+    fc.property(heads, values, (head, items) => {
+      for (const layout of [compactJson, prettyJson, yaml]) {
+        const text = [...encodeList(layout, head, 'items', items, (item) => item)].join('');
+        assert.equal(text, layout.whole({ ...head, items }));
+      }
+    }),
+  );
+});
 
 test('table: rows are made as they are asked for', () => {
   let made = 0;
@@ -122,13 +142,17 @@ test('includeObject: values', () => {
   );
 });
 
-test('PartialObjectMetadata: an object and a list', () => {
+test('PartialObjectMetadata: of an object, and of its bytes', () => {
   const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.orch.io/v1', metadata };
   assert.deepEqual(partialObjectMetadata(object('a'), 'meta.orch.io/v1'), partial);
-  const list = (objects: ApiObject[]) =>
-    [...encodePartialObjectMetadataList(objects, { resourceVersion: '9' }, 'meta.orch.io/v1')].join('');
-  const head =
-    '{"kind":"PartialObjectMetadataList","apiVersion":"meta.orch.io/v1","metadata":{"resourceVersion":"9"},"items":';
-  assert.equal(list([]), `${head}[]}`);
-  assert.deepEqual(JSON.parse(list([object('a'), object('a')])).items, [partial, partial]);
+  const annotations = { 'a"}{': '\\"metadata":{', b: '[{"' };
+  for (const more of [{}, { annotations }, { labels: { metadata: '}' }, annotations }]) {
+    const { resourceVersion: _, ...kept } = metadata;
+    const stored = { ...object('a'), metadata: { ...kept, ...more }, spec: { metadata: { name: 'inner' } } };
+    const bytes = insertResourceVersion(encodeObject(stored), 7);
+    assert.deepEqual(
+      JSON.parse(partialObjectMetadataBytes(bytes, 'meta.orch.io/v1').toString()),
+      partialObjectMetadata(parseStored(bytes) as ApiObject, 'meta.orch.io/v1'),
+    );
+  }
 });

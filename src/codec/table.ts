@@ -1,12 +1,7 @@
 import type { ApiObject } from '../meta/api-object.ts';
 import { describeFieldError, invalid } from '../meta/field-error.ts';
 import { badRequest } from '../meta/status-error.ts';
-import {
-  encodeList,
-  type ListMetadata,
-  type PartialObjectMetadata,
-  partialObjectMetadata,
-} from './partial-object-metadata.ts';
+import { type ListMetadata, type PartialObjectMetadata, partialObjectMetadata } from './partial-object-metadata.ts';
 
 /**
  * Tables: objects as rows of cells for people to read, made by the server (spec section 4.3), so that a client can show
@@ -95,7 +90,8 @@ const columnDefinitions = (options: TableOptions): ColumnDefinition[] =>
     priority,
   }));
 
-function tableRow(object: ApiObject, options: TableOptions): TableRow {
+/** The row of an object. */
+export function tableRow(object: ApiObject, options: TableOptions): TableRow {
   const cells = columnsOf(options).map(({ value }) => value(object, options.now));
   return { cells, object: included(object, options) };
 }
@@ -124,24 +120,11 @@ export const tableOf = (object: ApiObject, options: TableOptions, headers: 'show
   rows: [tableRow(object, options)],
 });
 
-/** The table of a collection as a value; `encodeTable` makes its JSON text without holding all of it. */
-export const tableOfList = (objects: Iterable<ApiObject>, metadata: ListMetadata, options: TableOptions): Table => ({
-  ...tableHead(metadata, options, 'shown'),
-  rows: Array.from(objects, (object) => tableRow(object, options)),
-});
-
-/** The JSON text of the table of a collection in pieces, one for each row, so that a list of any length streams. */
-export const encodeTable = (
-  objects: Iterable<ApiObject>,
+/** All of a table but its rows, which are its last field. */
+export const tableHead = (
   metadata: ListMetadata,
   options: TableOptions,
-): Generator<string, void, undefined> =>
-  encodeList(tableHead(metadata, options, 'shown'), 'rows', objects, (object) => tableRow(object, options));
-
-const tableHead = (
-  metadata: ListMetadata,
-  options: TableOptions,
-  headers: 'shown' | 'omitted',
+  headers: 'shown' | 'omitted' = 'shown',
 ): Omit<Table, 'rows'> => ({
   kind: 'Table',
   apiVersion: options.metaVersion,

@@ -5,10 +5,10 @@ import { resolvePlain } from './yaml-scalar.ts';
  * YAML text of a JSON value, one that any YAML 1.1 or 1.2 reader reads back as the same value: what could be taken for
  * something else is quoted. Lists stand at the indentation of their field, fields in the order of the object. Written
  * here and not by the library because lists of thousands of objects pass through, and the library takes half a
- * millisecond for each.
+ * millisecond for each. `indent` stands before every line but the first.
  */
-export function formatYaml(value: unknown): string {
-  return writeNode(value, '');
+export function formatYaml(value: unknown, indent = ''): string {
+  return writeNode(value, indent);
 }
 
 /** The lines of a value; the first one without the indentation, which whoever calls has written. */

@@ -1,4 +1,5 @@
 import type { ByteSpan } from '../base/byte-span.ts';
+import type { TimeSlice } from '../base/time-slice.ts';
 import { watchFrame } from '../codec/protobuf/watch-frame.ts';
 import { type Chunk, gatherList, gatherPieces } from './gather.ts';
 
@@ -8,8 +9,8 @@ export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 export interface EventFraming {
   /** An event, around its object as the framing's format has it. */
   frame(type: EventType, object: Uint8Array): Buffer;
-  /** ADDED events of many objects. */
-  added(objects: Iterable<ByteSpan>): Generator<Chunk, void>;
+  /** ADDED events of many objects, cut by the slice (gather.ts). */
+  added(objects: Iterable<ByteSpan>, slice?: Pick<TimeSlice, 'over'>): Generator<Chunk, void>;
 }
 
 const prefixOf = (type: EventType): Buffer => Buffer.from(`{"type":"${type}","object":`);
@@ -35,14 +36,15 @@ export const jsonLines: EventFraming = {
     frame.set(suffix, prefix.length + object.length);
     return frame;
   },
-  added: (objects) => gatherList(addedFraming, objects),
+  added: (objects, slice) => gatherList(addedFraming, objects, slice),
 };
 
 /** A protobuf message for each event, each with its length in front; objects are in their envelopes. */
 export const protobufFrames: EventFraming = {
   frame: watchFrame,
-  added: (objects) =>
+  added: (objects, slice) =>
     gatherPieces(
       Iterator.from(objects).map(({ memory, start, end }) => watchFrame('ADDED', memory.subarray(start, end))),
+      slice,
     ),
 };

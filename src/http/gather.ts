@@ -1,5 +1,6 @@
 import { type ByteSpan, spanOf } from '../base/byte-span.ts';
 import { limits } from '../base/limits.ts';
+import type { TimeSlice } from '../base/time-slice.ts';
 
 /** What stands around and between items. */
 export interface Framing {
@@ -25,8 +26,15 @@ const longRunBytes = 32 * 1024;
  * The bytes of a list, in chunks. Items that stand side by side in memory with the separator between them are one run. Long
  * runs go out from where they are. Short ones are copied together: that is cheaper than giving each to the socket (items of
  * 1 KiB, 10 MB: 6.1 ms against 6.8; one prebuilt buffer of that length takes 5.0).
+ *
+ * Items that take time to make are cut by `slice`: when it is over, what is there is a chunk, and whoever takes it lets
+ * others run before the next.
  */
-export function* gatherList(framing: Framing, items: Iterable<ByteSpan>): Generator<Chunk, void> {
+export function* gatherList(
+  framing: Framing,
+  items: Iterable<ByteSpan>,
+  slice?: Pick<TimeSlice, 'over'>,
+): Generator<Chunk, void> {
   const separator = Buffer.from(framing.separator);
   const joint = separator.length === 1 ? separator[0] : undefined;
   const gathered = new Gathering(Buffer.from(framing.head));
@@ -50,6 +58,7 @@ export function* gatherList(framing: Framing, items: Iterable<ByteSpan>): Genera
     if (any) putRun();
     any = true;
     ({ memory, start, end } = item);
+    if (slice?.over) gathered.finish();
     for (let chunk = gathered.next(); chunk; chunk = gathered.next()) yield chunk;
   }
   if (any) putRun();
@@ -60,8 +69,10 @@ export function* gatherList(framing: Framing, items: Iterable<ByteSpan>): Genera
 }
 
 /** The same for pieces that need nothing between them. */
-export const gatherPieces = (pieces: Iterable<Uint8Array | string>): Generator<Chunk, void> =>
-  gatherList({ head: '', separator: '', tail: '' }, spansOf(pieces));
+export const gatherPieces = (
+  pieces: Iterable<Uint8Array | string>,
+  slice?: Pick<TimeSlice, 'over'>,
+): Generator<Chunk, void> => gatherList({ head: '', separator: '', tail: '' }, spansOf(pieces), slice);
 
 function* spansOf(pieces: Iterable<Uint8Array | string>): Generator<ByteSpan, void> {
   for (const piece of pieces) yield spanOf(typeof piece === 'string' ? Buffer.from(piece) : piece);

@@ -1,5 +1,6 @@
 import { createGzip } from 'node:zlib';
 import type { ByteSpan } from '../base/byte-span.ts';
+import type { TimeSlice } from '../base/time-slice.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
 import { type Chunk, gatherList, gatherPieces } from './gather.ts';
 import { gzipLevel } from './gzip.ts';
@@ -13,7 +14,10 @@ export interface ListBody {
   readonly tail: string;
 }
 
-export type ListOptions = Omit<Answer, 'body'>;
+export interface ListOptions extends Omit<Answer, 'body'> {
+  /** Cuts the making of items that are not there yet. */
+  readonly slice?: TimeSlice;
+}
 
 /**
  * Answers with a list. A short one goes out at once, with its length, and nothing is returned. A long one goes out in
@@ -23,7 +27,7 @@ export type ListOptions = Omit<Answer, 'body'>;
  */
 export function sendList(exchange: Exchange, body: ListBody, options: ListOptions): Promise<void> | undefined {
   const framing = { head: body.head, separator: ',', tail: body.tail };
-  return sendChunks(exchange, gatherList(framing, body.items), options);
+  return sendChunks(exchange, gatherList(framing, body.items, options.slice), options);
 }
 
 /** The same for a body that comes in any pieces: a table, a list in another format. */
@@ -32,7 +36,7 @@ export function sendPieces(
   pieces: Iterable<Uint8Array | string>,
   options: ListOptions,
 ): Promise<void> | undefined {
-  return sendChunks(exchange, gatherPieces(pieces), options);
+  return sendChunks(exchange, gatherPieces(pieces, options.slice), options);
 }
 
 function sendChunks(
@@ -40,9 +44,11 @@ function sendChunks(
   chunks: Generator<Chunk, void>,
   options: ListOptions,
 ): Promise<void> | undefined {
+  const { slice } = options;
   const first = chunks.next();
-  const second = first.done ? first : chunks.next();
-  if (first.done || second.done) {
+  // Whatever took a slice is long.
+  const second = first.done || slice?.over ? undefined : chunks.next();
+  if (first.done || second?.done) {
     const body = Buffer.from(first.value?.bytes ?? '');
     first.value?.sent?.();
     sendBytes(exchange, { ...options, body });
@@ -54,7 +60,8 @@ function sendChunks(
     return undefined;
   }
   const writer = startStream(exchange, options);
-  return streamChunks(exchange, writer, [first.value, second.value], chunks);
+  const begun = second ? [first.value, second.value] : [first.value];
+  return streamChunks(exchange, writer, { begun, rest: chunks, slice });
 }
 
 function startStream(exchange: Exchange, options: ListOptions): BodyWriter {
@@ -66,8 +73,15 @@ function startStream(exchange: Exchange, options: ListOptions): BodyWriter {
 async function streamChunks(
   exchange: Exchange,
   writer: BodyWriter,
-  begun: readonly Chunk[],
-  rest: Generator<Chunk, void>,
+  {
+    begun,
+    rest,
+    slice,
+  }: {
+    readonly begun: readonly Chunk[];
+    readonly rest: Generator<Chunk, void>;
+    readonly slice: TimeSlice | undefined;
+  },
 ): Promise<void> {
   const { signal } = exchange;
   const cutOff = (): void => writer.abort();
@@ -77,6 +91,7 @@ async function streamChunks(
     for (;;) {
       // A chunk is more than the connection buffers, so this waits, and other requests get their turn.
       await writer.drained();
+      if (slice?.over) await slice.next();
       if (signal.aborted) break;
       const next = rest.next();
       if (next.done) break;

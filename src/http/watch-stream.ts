@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../cache/cache.ts';
 import { expired, internalError, type Status, StatusError } from '../meta/status-error.ts';
 import type { Revision } from '../store/store.ts';
@@ -83,6 +84,11 @@ export class WatchStreams implements Closable {
     this.#tick ??= this.#clock.after(tickMs, () => this.#sweep());
   }
 
+  /** For work that must not hold up others. */
+  slice(): TimeSlice {
+    return new TimeSlice(this.#clock);
+  }
+
   /** Has the stream's `flush` called when whoever delivers events now has delivered them all. */
   flushSoon(stream: WatchStream): void {
     if (this.#written.push(stream) > 1) return;
@@ -146,8 +152,10 @@ class WatchStream implements WatchSink {
 
   async #sendInitial(writer: BodyWriter, first: CacheEntry, rest: Iterator<CacheEntry>): Promise<void> {
     try {
-      for (const chunk of this.#encoding.framing.added(this.#objects(first, rest))) {
+      const slice = this.#all.slice();
+      for (const chunk of this.#encoding.framing.added(this.#objects(first, rest), slice)) {
         if (!writer.write(chunk.bytes, chunk.sent)) await writer.drained();
+        if (slice.over) await slice.next();
         if (this.#ended) return;
       }
       this.#watcher = this.#source.start(this);

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { parse } from 'yaml';
 import type { ByteSpan } from '../base/byte-span.ts';
 import { ManualClock } from '../base/clock.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import { decodeMessage } from '../codec/protobuf/decode.ts';
 import { openEnvelope } from '../codec/protobuf/envelope.ts';
 import { kubernetes } from '../dialect/kubernetes.ts';
@@ -24,7 +25,7 @@ before(async () => {
 });
 after(() => fixture[Symbol.asyncDispose]());
 
-const client = { signal: new AbortController().signal };
+const client = { signal: new AbortController().signal, slice: new TimeSlice(clock) };
 
 const negotiated = (more: Partial<Negotiated> = {}): Negotiated => ({
   format: 'json',

@@ -1,16 +1,17 @@
+import { type ByteSpan, spanOf } from '../base/byte-span.ts';
 import type { Clock } from '../base/clock.ts';
+import type { TimeSlice } from '../base/time-slice.ts';
 import type { CacheEntry } from '../cache/cache.ts';
 import { parseStored, stringifyJson } from '../codec/json.ts';
+import { compactJson, encodeList, prettyJson, type TextLayout, yaml } from '../codec/list-text.ts';
 import {
-  encodeList,
-  encodePartialObjectMetadataList,
   type PartialObjectMetadata,
   partialObjectMetadata,
+  partialObjectMetadataBytes,
 } from '../codec/partial-object-metadata.ts';
 import { encodeEnvelope } from '../codec/protobuf/envelope.ts';
 import { encodeList as encodeProtobufList } from '../codec/protobuf/list.ts';
-import { encodeTable, parseIncludeObject, type Table, type TableOptions, tableOf } from '../codec/table.ts';
-import { formatYaml } from '../codec/yaml.ts';
+import { parseIncludeObject, type Table, type TableOptions, tableHead, tableOf, tableRow } from '../codec/table.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { jsonLines, protobufFrames } from '../http/event-framing.ts';
 import type { ListBody } from '../http/list-stream.ts';
@@ -31,7 +32,7 @@ export interface Presentation {
   readonly kind: Kind | undefined;
 }
 
-/** A list as it is sent: items that are joined by commas, or pieces of any kind. */
+/** A list as it is sent: items that are joined by commas, or pieces of any kind. Both are made as they are asked for. */
 export type ListRepresentation =
   | ({ readonly type: 'items' } & ListBody)
   | { readonly type: 'pieces'; readonly pieces: Iterable<Uint8Array | string> };
@@ -85,35 +86,39 @@ export class Representation {
   }
 
   /**
-   * A list: streamed in JSON on one line, measured and then streamed in protobuf, made as a whole for formats that people
-   * read. The signal aborts when nobody waits for it any more.
+   * A list, made item by item as it is sent; in protobuf measured first, since its length stands at its beginning. The
+   * signal aborts when nobody waits for it any more.
    */
   list(
     reply: ListReply,
     presentation: Presentation,
-    client: { readonly signal: AbortSignal },
+    client: { readonly signal: AbortSignal; readonly slice: TimeSlice },
   ): ListRepresentation | Promise<ListRepresentation> {
     const { negotiated, table } = presentation;
-    const { as, format, pretty } = negotiated;
-    if (format === 'protobuf') return protobufList(reply, presentation, client.signal);
-    const whole = format !== 'json' || pretty;
-    if (as === 'object' && !whole) return { type: 'items', ...listBody(reply) };
-    const pieces = this.#listPieces(reply, as, table);
-    if (!whole) return { type: 'pieces', pieces };
-    return { type: 'pieces', pieces: [write(parseStored(Buffer.from([...pieces].join(''))), negotiated)] };
-  }
-
-  #listPieces(reply: ListReply, as: Negotiated['as'], table: TableOptions): Iterable<string> {
+    const { as, format } = negotiated;
+    if (format === 'protobuf') return protobufList(reply, presentation, client);
+    const layout = layoutOf(negotiated);
+    const { metadata } = reply;
     switch (as) {
       case 'Table':
-        return encodeTable(objects(reply.items), reply.metadata, table);
+        return pieces(
+          encodeList(layout, tableHead(metadata, table), 'rows', objects(reply.items), (object) =>
+            tableRow(object, table),
+          ),
+        );
       case 'PartialObjectMetadata':
-      case 'PartialObjectMetadataList':
-        return encodePartialObjectMetadataList(objects(reply.items), reply.metadata, table.metaVersion);
+      case 'PartialObjectMetadataList': {
+        const head = { kind: 'PartialObjectMetadataList', apiVersion: table.metaVersion, metadata };
+        if (layout === compactJson)
+          return { type: 'items', ...listBody(head, partialItems(reply.items, table.metaVersion)) };
+        const partial = (object: ApiObject) => partialObjectMetadata(object, table.metaVersion);
+        return pieces(encodeList(layout, head, 'items', objects(reply.items), partial));
+      }
       case 'object': {
-        const { kind, apiVersion } = listHead(reply);
-        const head = { kind, apiVersion, metadata: reply.metadata };
-        return encodeList(head, 'items', objects(reply.items), (object) => object);
+        const head = { ...listHead(reply), metadata };
+        // Goes out as it is: the items' bytes are not looked at.
+        if (layout === compactJson) return { type: 'items', ...listBody(head, reply.items) };
+        return pieces(encodeList(layout, head, 'items', objects(reply.items), (object) => object));
       }
     }
   }
@@ -141,7 +146,10 @@ export class Representation {
 
   #eventObject(bytes: Buffer, { negotiated, table, kind }: Presentation, headers: 'shown' | 'omitted'): Buffer {
     const { as, format } = negotiated;
-    if (as === 'object' && format === 'json') return bytes;
+    if (format === 'json') {
+      if (as === 'object') return bytes;
+      if (as !== 'Table') return partialObjectMetadataBytes(bytes, table.metaVersion);
+    }
     const shown = this.#shown(bytes, negotiated, { ...table, now: this.#clock.now() }, headers);
     return format === 'protobuf' ? protobuf(shown, kind) : Buffer.from(stringifyJson(shown));
   }
@@ -153,21 +161,21 @@ type Shown = ApiObject | Table | PartialObjectMetadata;
 async function protobufList(
   reply: ListReply,
   { negotiated, table, kind }: Presentation,
-  signal: AbortSignal,
+  client: { readonly signal: AbortSignal; readonly slice: TimeSlice },
 ): Promise<ListRepresentation> {
   const [item, list] =
     negotiated.as === 'object'
       ? [reply.served.kind.kind, listHead(reply)]
       : ['PartialObjectMetadata', { kind: 'PartialObjectMetadataList', apiVersion: table.metaVersion }];
-  const pieces = await encodeProtobufList({
+  const encoded = await encodeProtobufList({
     listSchema: messageSchema(list.kind, kind, list.apiVersion),
     itemSchema: messageSchema(item, kind),
     head: { ...list, metadata: reply.metadata },
     items: reply.items,
     object: ({ bytes }) => parseStored(bytes) as ApiObject,
-    signal,
+    ...client,
   });
-  return { type: 'pieces', pieces };
+  return { type: 'pieces', pieces: encoded };
 }
 
 const protobuf = (shown: Shown | Status, kind: Kind | undefined): Buffer =>
@@ -175,16 +183,23 @@ const protobuf = (shown: Shown | Status, kind: Kind | undefined): Buffer =>
 
 const listHead = ({ served }: ListReply) => ({ kind: served.kind.listKind, apiVersion: served.apiVersion });
 
-/** Goes out as it is: the items' bytes are not looked at. */
-function listBody(reply: ListReply): ListBody {
-  const head = JSON.stringify({ ...listHead(reply), metadata: reply.metadata });
-  return { head: `${head.slice(0, -1)},"items":[`, items: reply.items, tail: ']}\n' };
+const pieces = (made: Iterable<string>): ListRepresentation => ({ type: 'pieces', pieces: made });
+
+const listBody = (head: object, items: Iterable<ByteSpan>): ListBody => ({
+  head: compactJson.open(head, 'items'),
+  items,
+  tail: compactJson.close,
+});
+
+function* partialItems(items: Iterable<CacheEntry>, metaVersion: string): IterableIterator<ByteSpan> {
+  for (const { bytes } of items) yield spanOf(partialObjectMetadataBytes(bytes, metaVersion));
 }
 
 function* objects(items: Iterable<CacheEntry>): IterableIterator<ApiObject> {
   for (const { bytes } of items) yield parseStored(bytes) as ApiObject;
 }
 
-function write(value: unknown, { format, pretty }: Negotiated): Buffer {
-  return Buffer.from(format === 'yaml' ? formatYaml(value) : `${stringifyJson(value, { pretty })}\n`);
-}
+const layoutOf = ({ format, pretty }: Negotiated): TextLayout =>
+  format === 'yaml' ? yaml : pretty ? prettyJson : compactJson;
+
+const write = (value: unknown, negotiated: Negotiated): Buffer => Buffer.from(layoutOf(negotiated).whole(value));

@@ -2,6 +2,7 @@ import type { IssuerDiscovery } from '../authn/service-account/discovery.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import { hasMessage } from '../codec/protobuf/message.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { sendList, sendPieces } from '../http/list-stream.ts';
@@ -193,10 +194,17 @@ export class Responder {
 
   #sendList({ exchange }: RequestContext, reply: ListReply, presentation: Presentation): void | Promise<void> {
     const { mediaType } = presentation.negotiated;
-    const options = { status: 200, contentType: mediaType, compress: this.#compresses };
+    const slice = new TimeSlice(this.#parts.clock);
+    const options = { status: 200, contentType: mediaType, compress: this.#compresses, slice };
     const send = (list: ListRepresentation): void | Promise<void> =>
       list.type === 'items' ? sendList(exchange, list, options) : sendPieces(exchange, list.pieces, options);
-    const list = this.#representation.list(reply, presentation, exchange);
+    const client = {
+      slice,
+      get signal() {
+        return exchange.signal;
+      },
+    };
+    const list = this.#representation.list(reply, presentation, client);
     if (!(list instanceof Promise)) return send(list);
     return list.then((made) => (exchange.responded ? undefined : send(made)));
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { TimeSlice } from '../../base/time-slice.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { list, optional, string, struct } from '../../schema/schema.ts';
 import { encodeEnvelope, openEnvelope } from './envelope.ts';
@@ -70,6 +72,7 @@ const encoded = async (names: readonly string[], signal = new AbortController().
       items: names,
       object: (name) => ({ name }),
       signal,
+      slice: new TimeSlice(systemClock),
     })),
   ]);
 

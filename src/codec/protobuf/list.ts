@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '../../base/limits.ts';
+import type { TimeSlice } from '../../base/time-slice.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { encodeItem, listEnvelope, type TypeMeta } from './envelope.ts';
 
@@ -13,10 +13,8 @@ export interface ListParts<T> {
   readonly object: (item: T) => Readonly<Record<string, unknown>>;
   /** Ends the work when nobody waits for it any more. */
   readonly signal: AbortSignal;
+  readonly slice: TimeSlice;
 }
-
-/** Bytes that are encoded before others get their turn: some milliseconds of work. */
-const turnBytes = 256 * 1024;
 
 /**
  * A list in protobuf, in pieces (spec section 4.3). Its length stands at its beginning, so all items are encoded before
@@ -24,21 +22,19 @@ const turnBytes = 256 * 1024;
  * not memory. Rejects with the signal's reason.
  */
 export async function encodeList<T>(parts: ListParts<T>): Promise<Iterable<Uint8Array>> {
-  const { listSchema, itemSchema, head, object, signal } = parts;
+  const { listSchema, itemSchema, head, object, signal, slice } = parts;
   const items = [...parts.items];
   const number = listSchema.fields['items']?.number ?? 0;
   const encode = (item: T): Buffer => encodeItem(number, itemSchema, object(item));
   let kept: Buffer[] | undefined = [];
   let bytes = 0;
-  let turnAt = turnBytes;
   for (const item of items) {
     const encoded = encode(item);
     bytes += encoded.length;
     if (bytes <= limits.protobufListKeptBytes) kept?.push(encoded);
     else kept = undefined;
-    if (bytes < turnAt) continue;
-    turnAt = bytes + turnBytes;
-    await turn();
+    if (!slice.over) continue;
+    await slice.next();
     signal.throwIfAborted();
   }
   const envelope = listEnvelope(listSchema, head, bytes);
