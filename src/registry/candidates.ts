@@ -1,3 +1,4 @@
+import type { TimeSlice } from '../base/time-slice.ts';
 import type { CacheEntry, RangeOptions, Snapshot } from '../cache/cache.ts';
 import type { Selection } from './list-options.ts';
 import type { ServedResource } from './resource-registry.ts';
@@ -19,4 +20,24 @@ export function candidates(
     return entry ? [entry] : [];
   }
   return (requires && snapshot.entriesWith(requires, prefix, range)) ?? snapshot.entries(prefix, range);
+}
+
+/** Entries that are looked at before the clock is. */
+const stride = 64;
+
+/** The first `countMax` of the entries that are selected. Looks through very many of them in slices. */
+export async function select(
+  entries: Iterable<CacheEntry>,
+  { matches }: Selection,
+  { slice, countMax = Number.POSITIVE_INFINITY }: { readonly slice: TimeSlice; readonly countMax?: number },
+): Promise<readonly CacheEntry[]> {
+  const found: CacheEntry[] = [];
+  let looked = 0;
+  for (const entry of entries) {
+    if (!matches || matches(entry)) found.push(entry);
+    if (found.length === countMax) break;
+    looked++;
+    if (looked % stride === 0 && slice.over) await slice.next();
+  }
+  return found;
 }

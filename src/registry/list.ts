@@ -1,10 +1,14 @@
+import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import type { CacheEntry, Snapshot } from '../cache/cache.ts';
 import type { Revision, Store } from '../store/store.ts';
-import { candidates } from './candidates.ts';
+import { candidates, select } from './candidates.ts';
 import { encodeContinueToken } from './continue-token.ts';
+
 import { refuseFormerNamespace } from './former-namespace.ts';
-import { type ListOptions, listedCollection, parseListOptions, type Selection } from './list-options.ts';
+import { type ListOptions, listedCollection, parseListOptions } from './list-options.ts';
+
 import { awaitConsistency } from './read-consistency.ts';
 import type { ListMetadata, ListReply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
@@ -21,7 +25,7 @@ export async function list(parts: RegistryParts, request: VerbRequest): Promise<
 
 /** The list that the options ask for. */
 export async function readList(
-  parts: Pick<RegistryParts, 'cache' | 'store' | 'isSameNamespace'>,
+  parts: Pick<RegistryParts, 'cache' | 'store' | 'clock' | 'isSameNamespace'>,
   served: ServedResource,
   namespace: string,
   options: ListOptions,
@@ -31,10 +35,12 @@ export async function readList(
   const scope = { served, prefix: served.collectionKey(namespace), options };
   try {
     await awaitConsistency(parts.cache, consistency, client);
-    if (consistency.type !== 'exact') return fromSnapshot(scope, served.collection.snapshot());
+    if (consistency.type !== 'exact') return await fromSnapshot(scope, served.collection.snapshot(), parts.clock);
     await refuseFormerNamespace(parts, served, namespace, consistency.revision);
     const snapshot = served.collection.snapshotAt(consistency.revision);
-    return snapshot ? fromSnapshot(scope, snapshot) : await fromStore(scope, parts.store, consistency.revision);
+    return snapshot
+      ? await fromSnapshot(scope, snapshot, parts.clock)
+      : await fromStore(scope, parts.store, consistency.revision);
   } catch (error) {
     throw toStatusError(error, served.name, '', consistency.type === 'exact' ? consistency.revision : 0);
   }
@@ -47,33 +53,21 @@ interface Scope {
   readonly options: ListOptions;
 }
 
-function fromSnapshot(scope: Scope, snapshot: Snapshot): ListReply {
+async function fromSnapshot(scope: Scope, snapshot: Snapshot, clock: Clock): Promise<ListReply> {
   const { prefix, options } = scope;
+  const { selection, limit } = options;
   refuseUnreadable(snapshot, prefix);
   const range = options.after === undefined ? {} : { after: prefix + options.after };
-  const items = selected(candidates(scope.served, snapshot, prefix, options.selection, range), options.selection);
-  if (options.limit === undefined) return reply(scope, snapshot.revision, items);
-  const page = take(items, options.limit);
-  const last = page.items.at(-1);
-  if (!page.more || !last) return reply(scope, snapshot.revision, page.items);
-  return reply(scope, snapshot.revision, page.items, { last, remaining: snapshot.count(prefix, { after: last.key }) });
-}
-
-function* selected(entries: Iterable<CacheEntry>, { matches }: Selection): IterableIterator<CacheEntry> {
-  for (const entry of entries) if (!matches || matches(entry)) yield entry;
-}
-
-/** At most `limit` items, and whether there are more. */
-function take(
-  items: Iterable<CacheEntry>,
-  limit: number,
-): { readonly items: readonly CacheEntry[]; readonly more: boolean } {
-  const taken: CacheEntry[] = [];
-  for (const item of items) {
-    if (taken.length === limit) return { items: taken, more: true };
-    taken.push(item);
-  }
-  return { items: taken, more: false };
+  const entries = candidates(scope.served, snapshot, prefix, selection, range);
+  // Nothing is looked for: the entries are taken as they are sent.
+  if (limit === undefined && !selection.matches) return reply(scope, snapshot.revision, entries);
+  const slice = new TimeSlice(clock);
+  if (limit === undefined) return reply(scope, snapshot.revision, await select(entries, selection, { slice }));
+  const found = await select(entries, selection, { slice, countMax: limit + 1 });
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  if (found.length <= limit || !last) return reply(scope, snapshot.revision, items);
+  return reply(scope, snapshot.revision, items, { last, remaining: snapshot.count(prefix, { after: last.key }) });
 }
 
 /** Reads a version that the cache no longer holds, page by page, until the limit is reached. */

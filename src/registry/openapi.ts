@@ -139,7 +139,7 @@ function formV3(dialect: Dialect): Form {
     ref,
     parameter,
     operation: (operation) => ({
-      parameters: operation.parameters.map(parameter),
+      ...ofAny('parameters', operation.parameters.map(parameter)),
       ...(operation.body && {
         requestBody: {
           content: content(operation.body.schema, consumed(operation, dialect)),
@@ -169,16 +169,19 @@ function formV2(dialect: Dialect): Form {
       consumes: operation.body ? consumed(operation, dialect) : ['*/*'],
       produces: produced(operation, dialect),
       schemes: ['https'],
-      parameters: [
+      ...ofAny('parameters', [
         ...operation.parameters.map(parameter),
         ...(operation.body
           ? [{ name: 'body', in: 'body', required: operation.body.required, schema: ref(operation.body.schema) }]
           : []),
-      ],
+      ]),
       responses: responses(operation, (schema) => ({ schema: ref(schema) })),
     }),
   };
 }
+
+/** A list that is left out where it is empty, as in protobuf, which knows no empty lists. */
+const ofAny = (name: string, list: readonly unknown[]): object => (list.length > 0 ? { [name]: list } : {});
 
 const consumed = ({ body, method, protobuf }: Operation, { protobufMediaType }: Dialect): readonly string[] => [
   ...(body?.mediaTypes ?? []),

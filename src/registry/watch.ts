@@ -1,9 +1,11 @@
 import { limits } from '../base/limits.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Revision } from '../store/store.ts';
-import { candidates } from './candidates.ts';
+import { candidates, select } from './candidates.ts';
 import { refuseFormerNamespace } from './former-namespace.ts';
+
 import { listedCollection, parseWatchOptions, type WatchOptions } from './list-options.ts';
 import { awaitConsistency } from './read-consistency.ts';
 import type { WatchReply } from './reply.ts';
@@ -68,7 +70,9 @@ async function startingPoint(
   const snapshot = served.collection.snapshot();
   refuseUnreadable(snapshot, served.collectionKey(info.namespace));
   const entries = start.send ? candidates(served, snapshot, served.collectionKey(info.namespace), selection) : [];
-  return { initial: filter(entries, selection.matches), revision: snapshot.revision };
+  // Without a selector they are taken as they are sent.
+  const initial = selection.matches ? await select(entries, selection, { slice: new TimeSlice(parts.clock) }) : entries;
+  return { initial, revision: snapshot.revision };
 }
 
 async function startAfter(parts: RegistryParts, request: VerbRequest, revision: Revision): Promise<StartingPoint> {
@@ -97,13 +101,6 @@ function expiredWatcher(sink: WatchSink, revision: Revision): Watcher {
       closed = true;
     },
   };
-}
-
-function* filter(
-  entries: Iterable<CacheEntry>,
-  matches: ((entry: CacheEntry) => boolean) | undefined,
-): IterableIterator<CacheEntry> {
-  for (const entry of entries) if (!matches || matches(entry)) yield entry;
 }
 
 /** Spread out, so that watches opened together do not end together. */
