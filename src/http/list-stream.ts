@@ -1,7 +1,7 @@
 import { createGzip } from 'node:zlib';
 import type { ByteSpan } from '../base/byte-span.ts';
 import type { TimeSlice } from '../base/time-slice.ts';
-import type { BodyWriter, Exchange } from './exchange.ts';
+import type { BodyWriter, Exchange, Headers } from './exchange.ts';
 import { type Chunk, gatherList, gatherPieces } from './gather.ts';
 import { gzipLevel } from './gzip.ts';
 import { type Answer, gzipHeaders, sendBytes, wantsGzip } from './respond.ts';
@@ -56,7 +56,7 @@ function sendChunks(
   }
   if (exchange.method === 'HEAD') {
     chunks.return();
-    exchange.stream(options.status, { 'content-type': options.contentType }).end();
+    exchange.stream(options.status, streamHeaders(exchange, options)).end();
     return undefined;
   }
   const writer = startStream(exchange, options);
@@ -65,10 +65,16 @@ function sendChunks(
 }
 
 function startStream(exchange: Exchange, options: ListOptions): BodyWriter {
-  const headers = { 'content-type': options.contentType };
-  if (!options.compress || !wantsGzip(exchange)) return exchange.stream(options.status, headers);
-  return gzipWriter(exchange.stream(options.status, { ...headers, ...gzipHeaders }));
+  const writer = exchange.stream(options.status, streamHeaders(exchange, options));
+  return compresses(exchange, options) ? gzipWriter(writer) : writer;
 }
+
+const compresses = (exchange: Exchange, { compress }: ListOptions): boolean => compress === true && wantsGzip(exchange);
+
+const streamHeaders = (exchange: Exchange, options: ListOptions): Headers => ({
+  'content-type': options.contentType,
+  ...(compresses(exchange, options) && gzipHeaders),
+});
 
 async function streamChunks(
   exchange: Exchange,
