@@ -48,7 +48,11 @@ export interface WatchOptions {
    * word in it does. Events that are skipped are not told.
    */
   readonly skip?: ((line: Buffer) => boolean) | undefined;
+  /** Reads an event; all of it where this is absent. */
+  readonly read?: ((line: Buffer) => ApiEvent) | undefined;
 }
+
+const readEvent = (line: Buffer): ApiEvent => parseStored(line) as ApiEvent;
 
 /** Speaks JSON with a server. Requests are sent once; who calls decides what to repeat. */
 export class ApiClient {
@@ -86,10 +90,10 @@ export class ApiClient {
   }
 
   /** The events of a watch, until the server ends it or the signal aborts. Throws ApiError when it is refused. */
-  async *watch(target: string, { signal, skip }: WatchOptions): AsyncIterableIterator<ApiEvent> {
+  async *watch(target: string, { signal, skip, read = readEvent }: WatchOptions): AsyncIterableIterator<ApiEvent> {
     const response = await this.#send({ method: 'GET', target, signal });
     for await (const chunk of wholeLines(response.body)) {
-      for (const line of linesOf(chunk)) if (!skip?.(line)) yield parseStored(line) as ApiEvent;
+      for (const line of linesOf(chunk)) if (!skip?.(line)) yield read(line);
     }
   }
 

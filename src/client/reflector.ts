@@ -1,7 +1,14 @@
 import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import { type ApiClient, ApiError, type ApiList, hasReason, type ObjectEvent } from './api-client.ts';
+import {
+  type ApiClient,
+  ApiError,
+  type ApiList,
+  hasReason,
+  type ObjectEvent,
+  type WatchOptions,
+} from './api-client.ts';
 
 export interface ReflectorOptions<T> {
   readonly client: ApiClient;
@@ -18,6 +25,7 @@ export interface ReflectorOptions<T> {
   readonly changed: (event: ObjectEvent) => void;
   /** Events that need not be read; see WatchOptions. */
   readonly skip?: (line: Buffer) => boolean;
+  readonly read?: WatchOptions['read'];
 }
 
 /** Waits between attempts, in milliseconds; the last one repeats. */
@@ -81,11 +89,11 @@ const withQuery = (path: string): string => `${path}${path.includes('?') ? '&' :
 
 /** Until the watch ends. Throws where it failed. */
 async function follow<T>(options: ReflectorOptions<T>, position: Position): Promise<void> {
-  const { client, path, signal, changed, skip } = options;
+  const { client, path, signal, changed, skip, read } = options;
   const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}`;
   const target = `${withQuery(path)}${query}&resourceVersion=${position.version}`;
   try {
-    for await (const event of client.watch(target, { signal, skip })) {
+    for await (const event of client.watch(target, { signal, skip, read })) {
       if (event.type === 'ERROR') throw new ApiError(event.object, event.object.code ?? 0);
       position.version = event.object.metadata.resourceVersion ?? position.version;
       if (event.type !== 'BOOKMARK') changed({ type: event.type, object: event.object });

@@ -72,6 +72,10 @@ export const tooMany = (field: string, count: number, countMax: number): FieldEr
   detail: `must have at most ${countMax} items`,
 });
 
+/** A list or map that is too long; one that was longer already may stay as it is, or shrink. */
+export const boundedCount = (field: string, count: number, countMax: number, countBefore = 0): FieldError[] =>
+  count > Math.max(countMax, countBefore) ? [tooMany(field, count, countMax)] : [];
+
 const titles: Readonly<Record<FieldErrorType, string>> = {
   FieldValueRequired: 'Required value',
   FieldValueInvalid: 'Invalid value',

@@ -2,6 +2,7 @@ import { stringifyJson } from '../codec/json.ts';
 import type { ActionSubresource, ActionTarget } from '../kinds/kind.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { notFound } from '../meta/status-error.ts';
+import { cloneJson } from '../patch/json-value.ts';
 import { admitUnstored } from './admit-unstored.ts';
 import { answerContext } from './answer.ts';
 import { placeInNamespace, writeContext } from './create.ts';
@@ -56,7 +57,7 @@ function targetOf(
     },
     update: async (change) => {
       const written = await writer.change(context, info.name, async (stored) => {
-        const object: ApiObject = structuredClone(stored.object);
+        const object: ApiObject = cloneJson(stored.object);
         delete object.metadata.resourceVersion;
         change(object);
         return writer.prepareUpdate(context, object, stored, {});

@@ -1,6 +1,7 @@
 import type { Strategy } from '../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';
 import { conflict, type Status } from '../meta/status-error.ts';
+import { cloneJson } from '../patch/json-value.ts';
 import { formatTime, parseTime } from '../schema/time.ts';
 import { writeContext } from './create.ts';
 import { type DeleteOptions, type PropagationPolicy, parseDeleteOptions } from './delete-options.ts';
@@ -72,7 +73,7 @@ function checkPreconditions(
 function nextStep(writer: ObjectWriter, context: WriteContext, stored: Stored, options: DeleteOptions): Step {
   const { served } = context;
   const { strategy } = served.kind;
-  const object = structuredClone(stored.object);
+  const object = cloneJson(stored.object);
   setFinalizers(object, finalizersAfter(object.metadata.finalizers ?? [], options.propagationPolicy));
   const graceSeconds = graceSecondsOf(strategy, stored.object, options.gracePeriodSeconds);
   if (graceSeconds === 0 && pendingFinalizers(served, object).length === 0) return { type: 'remove' };

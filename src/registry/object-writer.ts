@@ -7,6 +7,7 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/meta/meta
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { alreadyExists, conflict, invalidObject, notFound, StatusError, staleObject } from '../meta/status-error.ts';
+import { cloneJson } from '../patch/json-value.ts';
 import type { Admission } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
@@ -95,7 +96,7 @@ export class ObjectWriter {
     const generated = object.metadata.name === undefined && object.metadata.generateName !== undefined;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#createOnce(context, generated ? structuredClone(object) : object);
+        return await this.#createOnce(context, generated ? cloneJson(object) : object);
       } catch (error) {
         const taken = isStoreError(error, 'exists');
         if (!taken || !generated || attempt === limits.generateNameAttemptsMax) {

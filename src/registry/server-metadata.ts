@@ -4,6 +4,7 @@ import { limits } from '../base/limits.ts';
 import { nameSuffix, nameSuffixLength, type Random } from '../base/random.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';
+import { cloneJson } from '../patch/json-value.ts';
 import { formatTime } from '../schema/time.ts';
 
 /** Sets the fields of a new object that are the server's to set (spec section 2.1), its generated name among them. */
@@ -53,7 +54,7 @@ function keep<K extends keyof ObjectMeta>(metadata: ObjectMeta, old: ObjectMeta,
 export function keepStatus({ subresources }: Kind, object: ApiObject, old: ApiObject): void {
   if (!subresources.some(({ name }) => name === 'status')) return;
   if (old['status'] === undefined) delete object['status'];
-  else object['status'] = structuredClone(old['status']);
+  else object['status'] = cloneJson(old['status']);
 }
 
 /** `generation` counts changes of the wish, not of bookkeeping or of what was observed. */

@@ -1,6 +1,7 @@
 import type { ApiObject } from '../meta/api-object.ts';
 import { invalid } from '../meta/field-error.ts';
 import { badRequest, conflict, invalidObject, staleObject } from '../meta/status-error.ts';
+import { cloneJson } from '../patch/json-value.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 import { decodeBody } from './decode-body.ts';
 import { parseResourceVersion } from './list-options.ts';
@@ -24,7 +25,7 @@ export async function update(writer: ObjectWriter, request: VerbRequest, view?: 
     (stored) => step(writer, request, context, { sent, stored, view: view ?? served.kind.strategy }),
     served.kind.createOnUpdate && !view
       ? async () => {
-          const object = refuseVersioned(structuredClone(sent), request);
+          const object = refuseVersioned(cloneJson(sent), request);
           await writer.requireCreate(request);
           return writer.create(context, object);
         }
@@ -46,7 +47,7 @@ async function step(
   { sent, stored, view }: Replacement,
 ): Promise<Step> {
   checkPreconditions(request, sent, stored);
-  const object = structuredClone(sent);
+  const object = cloneJson(sent);
   delete object.metadata.resourceVersion;
   return writer.prepareUpdate(context, object, stored, view);
 }

@@ -8,6 +8,7 @@ import {
   discoverResources,
   pathOf,
 } from '../../client/discovery-client.ts';
+import { readMetadataEvent } from '../../client/metadata-event.ts';
 import { reflect } from '../../client/reflector.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
@@ -129,6 +130,7 @@ class GarbageCollector implements Closable {
       listed: (items) => this.#listed(path, resource, items),
       changed: (event) => this.#changed(resource, event),
       skip: (line) => !this.#concerns(resource, line),
+      read: readMetadataEvent,
     });
   }
 

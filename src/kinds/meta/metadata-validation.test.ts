@@ -172,32 +172,41 @@ for (const { why, metadata, format, errors } of createRows) {
   });
 }
 
-test('metadata: owners are bounded, but for lists that were longer already and do not grow', () => {
-  const owned = (count: number): ApiObject =>
-    object({
-      name: 'a',
-      ownerReferences: Array.from({ length: count }, (_, n) => ({
-        apiVersion: 'v1',
-        kind: 'A',
-        name: 'b',
-        uid: `${n}`,
-      })),
-    });
-  const max = limits.ownerReferencesMax;
-  const tooMany = (count: number) => [`metadata.ownerReferences: Too many: ${count}: must have at most ${max} items`];
-  for (const [count, old, errors] of [
-    [max, undefined, []],
-    [max + 1, undefined, tooMany(max + 1)],
-    [30_000, undefined, tooMany(30_000)],
-    [max + 1, 0, tooMany(max + 1)],
-    [max + 2, max + 1, tooMany(max + 2)],
-    [max + 2, max + 2, []],
-    [max + 1, max + 2, []],
-  ] as const) {
-    const before = old === undefined ? undefined : owned(old);
-    assert.deepEqual(texts(validateObjectMeta({ nameFormat: 'dnsLabel' }, owned(count), before)), errors, `${count}`);
-  }
-});
+for (const [field, max, listOf] of [
+  [
+    'ownerReferences',
+    limits.ownerReferencesMax,
+    (count: number) =>
+      Array.from({ length: count }, (_, n) => ({ apiVersion: 'v1', kind: 'A', name: 'b', uid: `${n}` })),
+  ],
+  ['finalizers', limits.finalizersMax, (count: number) => Array.from({ length: count }, (_, n) => `example.com/f${n}`)],
+  [
+    'labels',
+    limits.labelsMax,
+    (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, ''])),
+  ],
+] as const) {
+  test(`metadata: ${field} are bounded, but for those that were more already and do not grow`, () => {
+    const having = (count: number): ApiObject => object({ name: 'a', [field]: listOf(count) });
+    const tooMany = (count: number) => [`metadata.${field}: Too many: ${count}: must have at most ${max} items`];
+    for (const [count, old, errors] of [
+      [max, undefined, []],
+      [max + 1, undefined, tooMany(max + 1)],
+      [30_000, undefined, tooMany(30_000)],
+      [max + 1, 0, tooMany(max + 1)],
+      [max + 2, max + 1, tooMany(max + 2)],
+      [max + 2, max + 2, []],
+      [max + 1, max + 2, []],
+    ] as const) {
+      const before = old === undefined ? undefined : having(old);
+      assert.deepEqual(
+        texts(validateObjectMeta({ nameFormat: 'dnsLabel' }, having(count), before)),
+        errors,
+        `${count}`,
+      );
+    }
+  });
+}
 
 test('metadata: an integer past 2^53 makes an error, not a crash', () => {
   const metadata = { name: 'a', generation: -(2n ** 60n) as unknown as number };

@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import {
+  boundedCount,
   errorsOfEach,
   type FieldError,
   forbidden,
   invalid,
   required,
   tooLong,
-  tooMany,
 } from '../../meta/field-error.ts';
 import { formatChecks, isDnsLabel, isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import type { Kind } from '../kind.ts';
@@ -27,10 +27,8 @@ export function validateObjectMeta(
 ): readonly FieldError[] {
   const { metadata } = object;
   const path = 'metadata';
-  const owners = metadata.ownerReferences ?? [];
-  if (owners.length > Math.max(limits.ownerReferencesMax, old?.metadata.ownerReferences?.length ?? 0)) {
-    return [tooMany(`${path}.ownerReferences`, owners.length, limits.ownerReferencesMax)];
-  }
+  const counts = validateCounts(metadata, old?.metadata ?? {});
+  if (counts.length > 0) return counts;
   return [
     ...validateName(kind.nameFormat, metadata, path),
     ...(metadata.namespace ? texts(`${path}.namespace`, metadata.namespace, isDnsLabel(metadata.namespace)) : []),
@@ -39,12 +37,31 @@ export function validateObjectMeta(
       : []),
     ...validateLabels(metadata.labels ?? {}, `${path}.labels`),
     ...validateAnnotations(metadata.annotations ?? {}, `${path}.annotations`),
-    ...validateOwnerReferences(owners, `${path}.ownerReferences`),
+    ...validateOwnerReferences(metadata.ownerReferences ?? [], `${path}.ownerReferences`),
     ...validateFinalizers(metadata.finalizers ?? [], `${path}.finalizers`),
     ...validateManagedFields(metadata.managedFields ?? [], `${path}.managedFields`),
     ...validateAppliers(metadata.managedFields ?? [], old?.metadata.managedFields ?? [], `${path}.managedFields`),
   ];
 }
+
+/** Said by itself: what is wrong with each of too many is of no interest. */
+const validateCounts = (metadata: ObjectMeta, old: ObjectMeta): FieldError[] => [
+  ...boundedCount('metadata.labels', labelCount(metadata), limits.labelsMax, labelCount(old)),
+  ...boundedCount(
+    'metadata.ownerReferences',
+    metadata.ownerReferences?.length ?? 0,
+    limits.ownerReferencesMax,
+    old.ownerReferences?.length,
+  ),
+  ...boundedCount(
+    'metadata.finalizers',
+    metadata.finalizers?.length ?? 0,
+    limits.finalizersMax,
+    old.finalizers?.length,
+  ),
+];
+
+const labelCount = ({ labels = {} }: ObjectMeta): number => Object.keys(labels).length;
 
 /**
  * Checks what may not change when an object replaces `old`; `validateObjectMeta` is for what holds anyway. That a

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../base/limits.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import {
+  boundedCount,
   errorsOfEach,
   type FieldError,
   invalid,
@@ -71,11 +73,16 @@ export interface BindingRules {
 }
 
 export function bindingStrategy(rules: BindingRules): Strategy {
-  const validate = (object: ApiObject): FieldError[] => validateBinding(asBinding(object), rules);
+  const validate = (object: ApiObject, old?: ApiObject): FieldError[] => {
+    const { subjects = [] } = asBinding(object);
+    const before = old && asBinding(old).subjects?.length;
+    const counts = boundedCount('subjects', subjects.length, limits.bindingSubjectsMax, before);
+    return counts.length > 0 ? counts : validateBinding(asBinding(object), rules);
+  };
   return {
     default: (object) => addGroups(asBinding(object), rules.group),
-    validateCreate: validate,
-    validateUpdate: (object, old) => [...validate(object), ...validateSameRole(asBinding(object), asBinding(old))],
+    validateCreate: (object) => validate(object),
+    validateUpdate: (object, old) => [...validate(object, old), ...validateSameRole(asBinding(object), asBinding(old))],
   };
 }
 

@@ -35,10 +35,10 @@ export type AggregationRule = Infer<typeof aggregationRule>;
 /** A decoded cluster role by its static type. */
 export const asClusterRole = (object: ApiObject): ClusterRole => typed(schema, object);
 
-function validate(object: ApiObject): FieldError[] {
+function validate(object: ApiObject, old?: ApiObject): FieldError[] {
   const { rules = [], aggregationRule } = asClusterRole(object);
   return [
-    ...validateRules(rules, 'Cluster'),
+    ...validateRules(rules, 'Cluster', (old && asClusterRole(old).rules) ?? []),
     ...(aggregationRule ? validateAggregation(aggregationRule, 'aggregationRule.clusterRoleSelectors') : []),
   ];
 }
@@ -58,6 +58,9 @@ export const clusterRole = (dialect: Dialect): Kind =>
     scope: 'Cluster',
     schema,
     nameFormat: 'pathSegment',
-    strategy: { validateCreate: validate, validateUpdate: validate },
+    strategy: {
+      validateCreate: (object) => validate(object),
+      validateUpdate: (object, old) => validate(object, old),
+    },
     createOnUpdate: true,
   });

@@ -1,4 +1,11 @@
-import { errorsOfEach, type FieldError, invalid, required as requiredError } from '../../meta/field-error.ts';
+import { limits } from '../../base/limits.ts';
+import {
+  boundedCount,
+  errorsOfEach,
+  type FieldError,
+  invalid,
+  required as requiredError,
+} from '../../meta/field-error.ts';
 import { type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
 
 /** `*` as a verb, group, resource or path stands for all of them (spec section 5.8). */
@@ -24,9 +31,34 @@ export const policyRule = struct('api.rbac.v1.PolicyRule', 'What may be done, to
 
 export type PolicyRule = Infer<typeof policyRule>;
 
-/** The rules of a role. `Namespaced` roles say nothing about paths, which lie in no namespace. */
-export const validateRules = (rules: readonly PolicyRule[], scope: 'Namespaced' | 'Cluster'): FieldError[] =>
-  errorsOfEach(rules, (rule, index) => validateRule(rule, scope, `rules[${index}]`));
+/** The rules of a role, and those that it had. `Namespaced` roles say nothing about paths, which lie in no namespace. */
+export function validateRules(
+  rules: readonly PolicyRule[],
+  scope: 'Namespaced' | 'Cluster',
+  old: readonly PolicyRule[],
+): FieldError[] {
+  const counts = validateCounts(rules, old);
+  return counts.length > 0
+    ? counts
+    : errorsOfEach(rules, (rule, index) => validateRule(rule, scope, `rules[${index}]`));
+}
+
+/** The index of roles holds each rule and all that it names. */
+function validateCounts(rules: readonly PolicyRule[], old: readonly PolicyRule[]): FieldError[] {
+  const [terms, before] = [termsOf(rules), termsOf(old)];
+  const errors = boundedCount('rules', rules.length, limits.roleRulesMax, old.length);
+  if (terms <= Math.max(limits.roleTermsMax, before)) return errors;
+  const detail = `must have at most ${limits.roleTermsMax} verbs, groups, resources, names and paths in all`;
+  return [...errors, { type: 'FieldValueTooMany', field: 'rules', value: terms, detail }];
+}
+
+function termsOf(rules: readonly PolicyRule[]): number {
+  let terms = 0;
+  for (const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } of rules) {
+    terms += verbs.length + apiGroups.length + resources.length + resourceNames.length + nonResourceURLs.length;
+  }
+  return terms;
+}
 
 function validateRule(rule: PolicyRule, scope: 'Namespaced' | 'Cluster', path: string): FieldError[] {
   const { verbs, apiGroups = [], resources = [], nonResourceURLs = [] } = rule;

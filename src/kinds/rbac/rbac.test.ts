@@ -289,3 +289,32 @@ test('roles: columns', () => {
     assert.deepEqual(row(kind, sent), { Name: 'one', 'Created At': '2026-01-05T00:00:00Z' });
   }
 });
+
+describe('what the index of roles holds of one object is bounded', () => {
+  const rule = { apiGroups: [''], resources: ['pods'], verbs: ['get'] };
+  const rules = (count: number): Sent => ({ rules: Array.from({ length: count }, () => rule) });
+  const names = (count: number): Sent => ({ rules: [{ ...rule, resourceNames: Array(count - 3).fill('a') }] });
+  const subjects = (count: number): Sent => ({
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'r' },
+    subjects: Array.from({ length: count }, (_, n) => ({ kind: 'User', name: `u${n}` })),
+  });
+  for (const [what, makes, sent, max, message] of [
+    ['rules', [role, clusterRole], rules, limits.roleRulesMax, 'items'],
+    ['terms', [role, clusterRole], names, limits.roleTermsMax, 'verbs, groups, resources, names and paths in all'],
+    ['subjects', [roleBinding, clusterRoleBinding], subjects, limits.bindingSubjectsMax, 'items'],
+  ] as const) {
+    const field = what === 'terms' ? 'rules' : what;
+    const tooMany = (count: number) => [`${field}: Too many: ${count}: must have at most ${max} ${message}`];
+    for (const make of makes) {
+      const kind = make(orch);
+      test(`${what} of a ${kind.kind}; one that has more may keep or lose some`, () => {
+        assert.deepEqual(create(kind, sent(max)).errors, []);
+        assert.deepEqual(create(kind, sent(max + 1)).errors, tooMany(max + 1));
+        assert.deepEqual(update(kind, sent(max), sent(max + 1)).errors, tooMany(max + 1));
+        assert.deepEqual(update(kind, sent(max + 2), sent(max + 2)).errors, []);
+        assert.deepEqual(update(kind, sent(max + 2), sent(max + 1)).errors, []);
+        assert.deepEqual(update(kind, sent(max + 2), sent(max + 3)).errors, tooMany(max + 3));
+      });
+    }
+  }
+});

@@ -17,7 +17,8 @@ export type Role = Infer<typeof schema>;
 /** A decoded role by its static type. */
 export const asRole = (object: ApiObject): Role => typed(schema, object);
 
-const validate = (object: ApiObject): FieldError[] => validateRules(asRole(object).rules ?? [], 'Namespaced');
+const validate = (object: ApiObject, old?: ApiObject): FieldError[] =>
+  validateRules(asRole(object).rules ?? [], 'Namespaced', (old && asRole(old).rules) ?? []);
 
 /** Role (spec section 5.8). */
 export const role = (dialect: Dialect): Kind =>
@@ -26,6 +27,9 @@ export const role = (dialect: Dialect): Kind =>
     kind: 'Role',
     schema,
     nameFormat: 'pathSegment',
-    strategy: { validateCreate: validate, validateUpdate: validate },
+    strategy: {
+      validateCreate: (object) => validate(object),
+      validateUpdate: (object, old) => validate(object, old),
+    },
     createOnUpdate: true,
   });

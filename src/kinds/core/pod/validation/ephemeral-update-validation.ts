@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../../../base/limits.ts';
 import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, forbidden } from '../../../../meta/field-error.ts';
+import { boundedCount, errorsOfEach, type FieldError, forbidden } from '../../../../meta/field-error.ts';
 import { isMirrorPod } from '../mirror-pod.ts';
 import { asPod } from '../pod-schema.ts';
 import { validatePodSpec } from './pod-validation.ts';
@@ -12,6 +13,9 @@ export function validateEphemeralUpdate(object: ApiObject, old: ApiObject, diale
     return [forbidden('', 'static pods do not support ephemeral containers')];
   }
   const containers = asPod(object).spec?.ephemeralContainers ?? [];
+  const before = asPod(old).spec?.ephemeralContainers?.length;
+  const counts = boundedCount('spec.ephemeralContainers', containers.length, limits.podContainersMax, before);
+  if (counts.length > 0) return counts;
   const byName = new Map(containers.map((container) => [container.name, container]));
   return [
     ...validatePodSpec(object, dialect),

@@ -1,6 +1,7 @@
+import { limits } from '../../../../base/limits.ts';
 import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import { boundedCount, errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
 import { validateLabels } from '../../../meta/metadata-validation.ts';
 import { validateMirrorCreate } from '../mirror-pod.ts';
 import { asPod } from '../pod-schema.ts';
@@ -20,7 +21,13 @@ const path = 'spec';
 /** A new pod: ephemeral containers come later, and a node only once nothing holds back the scheduler. */
 export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly FieldError[] {
   const { spec = { containers: [] } } = asPod(object);
-  const { ephemeralContainers = [], nodeName, schedulingGates = [] } = spec;
+  const { containers = [], initContainers = [], volumes = [], ephemeralContainers = [] } = spec;
+  const { nodeName, schedulingGates = [] } = spec;
+  const counts = [
+    ...boundedCount(`${path}.containers`, containers.length + initContainers.length, limits.podContainersMax),
+    ...boundedCount(`${path}.volumes`, volumes.length, limits.podVolumesMax),
+  ];
+  if (counts.length > 0) return counts;
   return [
     ...validatePodSpec(object, dialect),
     ...validateMirrorCreate(object, dialect),

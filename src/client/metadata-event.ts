@@ -1,0 +1,81 @@
+import { parseStored } from '../codec/json.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import type { ApiEvent } from './api-client.ts';
+
+/** Shorter events are read whole: that takes no longer than to look for their parts. */
+const shortBytesMax = 16 * 1024;
+
+/**
+ * Reads an event of a watch for somebody who looks at metadata only, and not at managedFields: of a large object the rest
+ * is passed over, not parsed. The object then has no other fields. Events that do not begin as this server writes them are
+ * read whole.
+ */
+export function readMetadataEvent(line: Buffer): ApiEvent {
+  const metadata = line.length > shortBytesMax && !line.subarray(0, headLength).includes(errorType) && metadataOf(line);
+  if (!metadata) return parseStored(line) as ApiEvent;
+  const { type } = JSON.parse(`${line.subarray(0, line.indexOf(0x2c)).toString()}}`) as Pick<ApiEvent, 'type'>;
+  return { type, object: { apiVersion: '', kind: '', metadata } } as ApiEvent;
+}
+
+const headLength = 32;
+const errorType = '"ERROR"';
+const marker = Buffer.from('"metadata":{');
+const managedFields = Buffer.from('"managedFields"');
+
+/** `kind` and `apiVersion`, which stand before metadata, are short. */
+const markerWithin = 1_024;
+
+function metadataOf(line: Buffer): ApiObject['metadata'] | undefined {
+  if (!line.subarray(0, headLength).includes('"type":"')) return undefined;
+  const found = line.subarray(0, markerWithin).indexOf(marker);
+  if (found === -1) return undefined;
+  const start = found + marker.length - 1;
+  const parts: Buffer[] = [];
+  let [depth, from] = [0, start];
+  for (let at = start; at < line.length; at++) {
+    const byte = line[at];
+    if (byte === quote) {
+      const end = endOfString(line, at);
+      if (depth === 1 && end - at === managedFields.length - 1 && line.subarray(at, end + 1).equals(managedFields)) {
+        // The value takes the place of an empty list.
+        const value = line.indexOf(openBracket, end);
+        const valueEnd = endOfContainer(line, value);
+        parts.push(line.subarray(from, value), emptyList);
+        from = valueEnd + 1;
+        at = valueEnd;
+      } else at = end;
+    } else if (byte === openBrace || byte === openBracket) depth++;
+    else if ((byte === closeBrace || byte === closeBracket) && --depth === 0) {
+      parts.push(line.subarray(from, at + 1));
+      return parseStored(Buffer.concat(parts)) as ApiObject['metadata'];
+    }
+  }
+  return undefined;
+}
+
+const quote = 0x22;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const emptyList = Buffer.from('[]');
+
+/** The quote that ends the string which begins at `start`. */
+function endOfString(line: Buffer, start: number): number {
+  let end = start + 1;
+  while (end < line.length && line[end] !== quote) end += line[end] === backslash ? 2 : 1;
+  return end;
+}
+
+/** The bracket that ends the list or object which begins at `start`. */
+function endOfContainer(line: Buffer, start: number): number {
+  let depth = 0;
+  for (let at = start; at < line.length; at++) {
+    const byte = line[at];
+    if (byte === quote) at = endOfString(line, at);
+    else if (byte === openBrace || byte === openBracket) depth++;
+    else if ((byte === closeBrace || byte === closeBracket) && --depth === 0) return at;
+  }
+  return line.length;
+}
