@@ -584,19 +584,3 @@ test('however many mistakes there are, what is reported of them is bounded', () 
   );
   assert.ok(errors.length > limits.findingsMax && errors.length < 10 * limits.findingsMax, `${errors.length}`);
 });
-
-test('containers and volumes are bounded, and said by themselves', () => {
-  const many = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `a${n}`, image: 'b' }));
-  const volumes = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `v${n}`, emptyDir: {} }));
-  const max = limits.podContainersMax;
-  const tooMany = (field: string) => [`FieldValueTooMany spec.${field}`];
-  for (const [spec, expected] of [
-    [{ containers: many(max) }, []],
-    [{ containers: many(max + 1) }, tooMany('containers')],
-    [{ containers: many(max), initContainers: [{ name: 'init', image: 'b' }] }, tooMany('containers')],
-    [{ containers: many(1), volumes: volumes(limits.podVolumesMax) }, []],
-    [{ containers: many(1), volumes: volumes(limits.podVolumesMax + 1) }, tooMany('volumes')],
-  ] as const) {
-    assert.deepEqual(causes(created({ spec })), expected);
-  }
-});
