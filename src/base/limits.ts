@@ -139,6 +139,8 @@ export const limits = {
   storePageMax: 10_000,
   /** History of the store that watches, exact reads and continue tokens can use (spec section 8). */
   historyMs: 5 * 60_000,
+  /** Of it, what the store keeps at most: beyond, the oldest goes before its time. */
+  historyBytesMax: 1024 * 1024 * 1024,
   /** How long a read may wait for a version that is not there yet (spec section 4.5). */
   futureRevisionWaitMs: 3_000,
   /** Changes, and bytes of their values, that a store keeps in memory for its feeds; slower feeds read its history. */
@@ -150,6 +152,10 @@ export const limits = {
   cacheHistoryEventsMax: 10_000,
   /** Bytes of objects that those events keep alive, per resource. */
   cacheHistoryBytesMax: 32 * 1024 * 1024,
+  /** The same, for all resources together: the largest give way. */
+  cacheHistoriesBytesMax: 128 * 1024 * 1024,
+  /** What those events were encoded to for watchers, all together. */
+  cacheEncodingsBytesMax: 32 * 1024 * 1024,
   /** How often history and snapshots that nobody adds to are looked through for what is too old. */
   cacheSweepMs: 60_000,
   /** Entries of a resource that may stand apart from their neighbours in memory before they are looked at. */

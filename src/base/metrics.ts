@@ -39,6 +39,8 @@ const overflowLabel = 'overflow';
 export class Metrics {
   readonly #metrics = new Map<string, Metric>();
   readonly #collectors: (() => void)[] = [];
+  readonly #refreshers: (() => Promise<void>)[] = [];
+  #refreshing: Promise<void> | undefined;
 
   counter<Name extends string>(definition: MetricDefinition<Name>): Counter<Name> {
     const series = this.#register('counter', definition, () => ({ value: 0 }), renderValue);
@@ -81,6 +83,19 @@ export class Metrics {
   /** Runs before each rendering, to set gauges that are cheaper to read than to keep up to date. */
   onCollect(collect: () => void): void {
     this.#collectors.push(collect);
+  }
+
+  /** Runs in `refresh`, to set gauges whose value has to be asked for. It may not reject. */
+  onRefresh(refresh: () => Promise<void>): void {
+    this.#refreshers.push(refresh);
+  }
+
+  /** Asks for what has to be asked for. Calls that wait together share one round of questions. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= Promise.all(this.#refreshers.map((refresh) => refresh())).then(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
   }
 
   /** All metrics in the text format, in order of name. */

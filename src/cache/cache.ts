@@ -2,6 +2,7 @@ import type { ByteSpan } from '../base/byte-span.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
 import type { Revision, StoreRecord } from '../store/store.ts';
+import type { Encodings } from './encoding-memo.ts';
 
 /**
  * One object as the cache holds it: the JSON bytes that a client receives, with its resourceVersion in place, and what
@@ -63,7 +64,7 @@ export interface CacheEvent {
   readonly entry: CacheEntry;
   readonly revision: Revision;
   /** Encoded forms by format, filled by whoever encodes first. */
-  readonly encodings: Map<string, Buffer>;
+  readonly encodings: Encodings;
 }
 
 /** Where a watcher's events go. Called in order, never before `watch` has returned, never after `closed`. */

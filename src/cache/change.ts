@@ -1,5 +1,6 @@
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry, CacheEvent, EntryMatcher } from './cache.ts';
+import type { EncodingMemo } from './encoding-memo.ts';
 import type { EntryCodec, ObjectLocation } from './entry-codec.ts';
 
 /** A change of one object as watchers look at it. One object for all of them, so that they share the events it makes. */
@@ -12,6 +13,7 @@ export class ObjectChange implements ObjectLocation {
   /** The state before; undefined for a new object. */
   readonly previous: CacheEntry | undefined;
   readonly #codec: EntryCodec;
+  readonly #encodings: EncodingMemo;
   #added: CacheEvent | undefined;
   #modified: CacheEvent | undefined;
   #deleted: CacheEvent | undefined;
@@ -23,6 +25,7 @@ export class ObjectChange implements ObjectLocation {
       readonly revision: Revision;
       readonly entry: CacheEntry | undefined;
       readonly previous: CacheEntry | undefined;
+      readonly encodings: EncodingMemo;
     },
   ) {
     this.#codec = codec;
@@ -31,9 +34,10 @@ export class ObjectChange implements ObjectLocation {
     this.revision = parts.revision;
     this.entry = parts.entry;
     this.previous = parts.previous;
+    this.#encodings = parts.encodings;
   }
 
-  /** Bytes that the change keeps alive while it is held. An estimate: what events add is not counted. */
+  /** Bytes that the change keeps alive while it is held. What events are encoded to has a bound of its own. */
   get weight(): number {
     return weightOf(this.entry) + weightOf(this.previous);
   }
@@ -64,7 +68,7 @@ export class ObjectChange implements ObjectLocation {
   }
 
   #event(type: CacheEvent['type'], entry: CacheEntry): CacheEvent {
-    return { type, entry, revision: this.revision, encodings: new Map() };
+    return { type, entry, revision: this.revision, encodings: this.#encodings.ofEvent() };
   }
 }
 

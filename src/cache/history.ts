@@ -16,16 +16,21 @@ interface Held {
 /** The last changes of one resource, in order of revision. */
 export class History {
   readonly #limits: HistoryLimits;
+  readonly #changed: (bytes: number) => void;
   /** `#held[#first]` is the oldest; what is before it has been dropped. */
   #held: (Held | undefined)[] = [];
   #first = 0;
   #bytes = 0;
   #floor: Revision;
 
-  /** `floor`: the revision after which it will hold every change. */
-  constructor(limits: HistoryLimits, floor: Revision) {
+  /**
+   * `floor`: the revision after which it will hold every change. `changed` is told by how much that grows or shrinks which it
+   * keeps alive.
+   */
+  constructor(limits: HistoryLimits, floor: Revision, changed: (bytes: number) => void = () => {}) {
     this.#limits = limits;
     this.#floor = floor;
+    this.#changed = changed;
   }
 
   /** It holds every change after this revision. */
@@ -33,20 +38,45 @@ export class History {
     return this.#floor;
   }
 
+  /** Bytes of objects that it keeps alive. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   push(change: ObjectChange, now: number): void {
+    const before = this.#bytes;
     this.#held.push({ change, heldSince: now });
     this.#bytes += change.weight;
-    this.trim(now);
+    this.#dropBeyond(now);
+    this.#changed(this.#bytes - before);
   }
 
   /** Drops what is beyond the limits. */
   trim(now: number): void {
+    const before = this.#bytes;
+    this.#dropBeyond(now);
+    this.#changed(this.#bytes - before);
+  }
+
+  /** Drops the oldest until it keeps at most so many bytes alive. */
+  shrink(bytesMax: number): void {
+    const before = this.#bytes;
+    this.#dropWhile(() => this.#bytes > bytesMax);
+    this.#changed(this.#bytes - before);
+  }
+
+  #dropBeyond(now: number): void {
     const { eventsMax, bytesMax, ageMsMax } = this.#limits;
+    this.#dropWhile(({ heldSince }) => {
+      const count = this.#held.length - this.#first;
+      return count > eventsMax || this.#bytes > bytesMax || now - heldSince > ageMsMax;
+    });
+  }
+
+  #dropWhile(isBeyond: (oldest: Held) => boolean): void {
     for (;;) {
       const oldest = this.#held[this.#first];
-      if (!oldest) break;
-      const count = this.#held.length - this.#first;
-      if (count <= eventsMax && this.#bytes <= bytesMax && now - oldest.heldSince <= ageMsMax) break;
+      if (!oldest || !isBeyond(oldest)) break;
       this.#held[this.#first++] = undefined;
       this.#bytes -= oldest.change.weight;
       this.#floor = oldest.change.revision;
@@ -58,6 +88,7 @@ export class History {
 
   /** Forgets everything up to `floor`, the newest revision. */
   reset(floor: Revision): void {
+    this.#changed(-this.#bytes);
     this.#held = [];
     this.#first = 0;
     this.#bytes = 0;

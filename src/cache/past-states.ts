@@ -44,6 +44,12 @@ export class PastStates {
     if (kept !== 0) this.#held = kept < 0 ? [] : this.#held.slice(kept);
   }
 
+  /** Drops what ended before `floor`, as `trim` does. */
+  dropBefore(floor: Revision): void {
+    const kept = this.#held.findIndex((past) => past.to >= floor);
+    if (kept !== 0) this.#held = kept < 0 ? [] : this.#held.slice(kept);
+  }
+
   clear(): void {
     this.#held = [];
   }

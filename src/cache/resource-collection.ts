@@ -4,9 +4,11 @@ import type { Change, Revision, StoreRecord } from '../store/store.ts';
 import type { CachedResource, CacheEntry, Collection, Snapshot, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { ObjectChange } from './change.ts';
 import { CollectionSnapshot } from './collection-snapshot.ts';
+import type { EncodingMemo } from './encoding-memo.ts';
 import type { EntryCodec, Place } from './entry-codec.ts';
 import { FieldIndex } from './field-index.ts';
 import { History } from './history.ts';
+import type { BudgetedHistory, HistoryBudget } from './history-budget.ts';
 import type { WatchedCollection } from './object-watcher.ts';
 import { type CollectionState, PastStates } from './past-states.ts';
 import { isNext, SlabSequence, slabBytes } from './slab.ts';
@@ -17,6 +19,8 @@ export interface CollectionHost {
   /** Everything up to this revision is in the cache. */
   readonly revision: Revision;
   readonly logger: Logger;
+  readonly historyBudget: HistoryBudget;
+  readonly encodings: EncodingMemo;
   watch(collection: ResourceCollection, options: WatchOptions, sink: WatchSink): Watcher;
   /** Called for each value that is found to be unreadable. */
   foundUnreadable(): void;
@@ -33,18 +37,11 @@ export interface LoadedState {
 export type WatchedChange = ObjectChange | 'unreadable';
 
 /** One resource's objects now, and what is kept of their past. Changed by the cache only, between turns of the event loop. */
-export class ResourceCollection implements Collection, WatchedCollection {
+export class ResourceCollection implements Collection, WatchedCollection, BudgetedHistory {
   readonly prefix: string;
   readonly namespaced: boolean;
   readonly codec: EntryCodec;
-  readonly history = new History(
-    {
-      eventsMax: limits.cacheHistoryEventsMax,
-      bytesMax: limits.cacheHistoryBytesMax,
-      ageMsMax: limits.historyMs,
-    },
-    0,
-  );
+  readonly history: History;
   readonly #host: CollectionHost;
   readonly #past = new PastStates({ countMax: limits.cacheSnapshotsMax, ageMsMax: limits.historyMs });
   #loaded = false;
@@ -69,6 +66,16 @@ export class ResourceCollection implements Collection, WatchedCollection {
     this.prefix = resource.prefix;
     this.namespaced = resource.namespaced;
     this.codec = resource.codec;
+    this.history = new History(
+      {
+        eventsMax: limits.cacheHistoryEventsMax,
+        bytesMax: limits.cacheHistoryBytesMax,
+        ageMsMax: limits.historyMs,
+      },
+      0,
+      (bytes) => host.historyBudget.changed(bytes),
+    );
+    host.historyBudget.add(this);
     const indexed = resource.selectableFields.filter((field) => field.indexed).map(({ label }) => label);
     this.#index = indexed.length > 0 ? new FieldIndex(indexed) : undefined;
   }
@@ -128,6 +135,15 @@ export class ResourceCollection implements Collection, WatchedCollection {
     return watched;
   }
 
+  get historyBytes(): number {
+    return this.history.bytes;
+  }
+
+  shrinkHistory(bytesMax: number): void {
+    this.history.shrink(bytesMax);
+    this.#past.dropBefore(this.history.floor);
+  }
+
   /** Drops what is too old. */
   trim(now: number): void {
     this.history.trim(now);
@@ -173,7 +189,8 @@ export class ResourceCollection implements Collection, WatchedCollection {
     const entry = change.type === 'delete' ? undefined : this.tryDecode(change);
     if (change.type !== 'delete' && !entry) return 'unreadable';
     if (!entry && !previous) return undefined;
-    return new ObjectChange(this.codec, location, { revision: change.revision, entry, previous });
+    const parts = { revision: change.revision, entry, previous, encodings: this.#host.encodings };
+    return new ObjectChange(this.codec, location, parts);
   }
 
   /** Undefined for a record that is unreadable. */

@@ -3,14 +3,24 @@ import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { type Change, type ChangeBatch, isStoreError, type Revision, type Store, StoreError } from '../store/store.ts';
+import {
+  type Change,
+  type ChangeBatch,
+  historyBytesOf,
+  isStoreError,
+  type Revision,
+  type Store,
+  StoreError,
+} from '../store/store.ts';
 import type { CachedResource, Collection, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { CatchUp } from './catch-up.ts';
 import type { Count } from './count.ts';
+import { EncodingMemo } from './encoding-memo.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';
 import { FanOut, type Published } from './fan-out.ts';
 import { Backoff, followChanges } from './feed.ts';
 import { awaitFresh, HeadReader, RevisionWaiters } from './freshness.ts';
+import { HistoryBudget } from './history-budget.ts';
 import { load } from './load.ts';
 import { ObjectWatcher, type WatchEnd, type WatcherHost } from './object-watcher.ts';
 import { type CollectionHost, type LoadedState, ResourceCollection } from './resource-collection.ts';
@@ -33,6 +43,10 @@ export interface WatchCacheOptions {
   readonly metrics?: CacheMetrics;
   /** How entries are made. Absent: of objects in their stored form. For tests of other values. */
   readonly codecOf?: (resource: CachedResource) => EntryCodec;
+  /** What the histories of all resources may keep alive together, in bytes. Absent: `limits.cacheHistoriesBytesMax`. */
+  readonly historiesBytesMax?: number;
+  /** Told of each batch that was taken in: what its changes have added to the history of the store, in bytes. */
+  readonly historyGrew?: (bytes: number, revision: Revision) => void;
 }
 
 /** Opens a cache in front of the store, and starts to load it. */
@@ -45,6 +59,8 @@ export const createWatchCache = (options: WatchCacheOptions): WatchCache => new 
  */
 class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly logger: Logger;
+  readonly historyBudget: HistoryBudget;
+  readonly encodings = new EncodingMemo(limits.cacheEncodingsBytesMax);
   readonly live = new WatcherIndex<ObjectWatcher>();
   readonly catchUp: CatchUp;
   readonly #options: WatchCacheOptions;
@@ -69,6 +85,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   constructor(options: WatchCacheOptions) {
     this.#options = options;
     this.logger = options.logger;
+    this.historyBudget = new HistoryBudget(options.historiesBytesMax ?? limits.cacheHistoriesBytesMax);
     this.#clock = options.clock;
     this.#store = options.store;
     this.#fanOut = new FanOut(options.clock, this.live);
@@ -254,6 +271,11 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
       if (watched && location) published.push({ collection, location, change: watched, revision: change.revision });
     }
     this.#advance(batch.revision);
+    const { historyGrew } = this.#options;
+    historyGrew?.(
+      batch.changes.reduce((sum, change) => sum + historyBytesOf(change), 0),
+      batch.revision,
+    );
     this.#fanOut.publish(published, this.#revision);
   }
 

@@ -3,10 +3,11 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { Revision, Store } from '../store/store.ts';
-import { Compactor } from './compactor.ts';
+import { Compactor, type CompactorOptions } from './compactor.ts';
 
 const windowMs = 5 * 60_000;
 const step = windowMs / 5;
+const bytesMax = 1_600;
 
 let clock: ManualClock;
 let head: Revision | Error;
@@ -31,7 +32,7 @@ beforeEach(() => {
     },
   };
   const logger = { ...silentLogger, warn: (message: string) => void warned.push(message) };
-  compactor = new Compactor({ store: store as Store, clock, logger, windowMs });
+  compactor = new Compactor({ store, clock, logger, windowMs, bytesMax });
 });
 afterEach(() => compactor.close());
 
@@ -85,6 +86,91 @@ describe('history', () => {
     compactFails = undefined;
     await work(1);
     assert.deepEqual(compacted, [31]);
+  });
+});
+
+describe('history by its bytes', () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  let early = 0;
+
+  const compactorOf = (historySize: Store['historySize']): void => {
+    compactor.close();
+    early = 0;
+    const store: CompactorOptions['store'] = {
+      head: async () => 1_000,
+      compact: async (upTo) => {
+        if (compactFails) throw compactFails;
+        compacted.push(upTo);
+      },
+      ...(historySize && { historySize }),
+    };
+    const logger = { ...silentLogger, warn: (message: string) => void warned.push(message) };
+    const earlyCompactions = { inc: () => void early++ };
+    compactor = new Compactor({ store, clock, logger, windowMs, bytesMax, earlyCompactions });
+  };
+
+  test('is forgotten from its old end as soon as it takes too many', async () => {
+    compactorOf(undefined);
+    for (let revision = 1_001; revision <= 1_016; revision++) compactor.historyGrew(100, revision);
+    await turn();
+    assert.deepEqual([compacted, compactor.historyBytes, early], [[], 1_600, 0]);
+    compactor.historyGrew(100, 1_017);
+    await turn();
+    assert.deepEqual([compacted, compactor.historyBytes, early], [[1_005], 1_200, 1]);
+  });
+
+  test('never stays above its bound, however long a loop of writes runs, and time goes on to count', async () => {
+    compactorOf(undefined);
+    for (let revision = 1_001; revision <= 3_000; revision++) {
+      compactor.historyGrew(90, revision);
+      await turn();
+      assert.ok(compactor.historyBytes <= bytesMax);
+    }
+    assert.ok(compacted.length < 2_000 / 3, 'not for every write');
+    for (let steps = 0; steps < 7; steps++) await tick();
+    assert.equal(compacted.at(-1), 3_000 - ((3_000 - 1_000) % 2), 'what was there at the last mark');
+    assert.ok(compactor.historyBytes < 200);
+  });
+
+  test('counts what was there at the start, and all of that goes first', async () => {
+    compactorOf(async () => 1_500);
+    await turn();
+    assert.equal(compactor.historyBytes, 1_500);
+    compactor.historyGrew(100, 1_001);
+    await turn();
+    assert.deepEqual(compacted, []);
+    compactor.historyGrew(10, 1_002);
+    await turn();
+    assert.deepEqual([compacted, compactor.historyBytes], [[1_001], 10]);
+  });
+
+  test('that is too much at the start already goes at once', async () => {
+    compactorOf(async () => bytesMax + 1);
+    await turn();
+    assert.deepEqual([compacted, compactor.historyBytes], [[1_000], 0]);
+  });
+
+  test('that cannot be measured counts from the start', async () => {
+    compactorOf(async () => {
+      throw new Error('store: unavailable');
+    });
+    await turn();
+    assert.deepEqual([warned, compactor.historyBytes], [['history could not be measured'], 0]);
+  });
+
+  test('that could not be forgotten is tried again when it has grown', async () => {
+    compactorOf(undefined);
+    compactFails = new Error('store: unavailable');
+    for (let revision = 1_001; revision <= 1_020; revision++) {
+      compactor.historyGrew(100, revision);
+      await turn();
+    }
+    assert.equal(compactor.historyBytes, 2_000);
+    assert.deepEqual(new Set(warned), new Set(['history could not be compacted']));
+    compactFails = undefined;
+    compactor.historyGrew(100, 1_021);
+    await turn();
+    assert.ok(compactor.historyBytes <= bytesMax);
   });
 });
 

@@ -38,6 +38,7 @@ import { servePipeline, stages } from './pipeline.ts';
 import { servedRbac } from './rbac.ts';
 import { Responder } from './responder.ts';
 import { Shutdown } from './shutdown.ts';
+import { earlyCompactions, storageMetrics } from './storage-metrics.ts';
 import { storeHealth } from './store-health.ts';
 
 /** Starts a server: the one place where its parts are wired. Fails with an error that says what to do about it. */
@@ -50,7 +51,17 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     shutdown.add('store', () => store.close());
     await claimStore(store, dialect.name);
     const metrics = new Metrics();
-    const { cache, resources } = await openCache(kinds(dialect), { store, clock, logger, metrics });
+    const compactor = new Compactor({
+      ...{ store, clock, logger },
+      windowMs: limits.historyMs,
+      bytesMax: limits.historyBytesMax,
+      earlyCompactions: earlyCompactions(metrics),
+    });
+    shutdown.add('compactor', () => compactor.close());
+    const { cache, resources } = await openCache(kinds(dialect), {
+      ...{ store, clock, logger, metrics },
+      historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
+    });
     shutdown.add('cache', () => cache.close());
     const held = new ClosableStack();
     shutdown.add('timers', () => held.close());
@@ -75,7 +86,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     const registry = new Registry(registryParts);
     const thread = new JobThread({ clock, logger });
     shutdown.add('the thread for heavy work', () => thread.close());
-    held.add(new Compactor({ store, clock, logger, windowMs: limits.historyMs }));
+    const clusterId = `${storageNames[config.storage.backend]}-0`;
+    storageMetrics({ metrics, clock, store, compactor, resources, clusterId });
     held.add(expireObjects({ timesToLiveMs: config.timesToLiveMs, resources, cache, store, clock, logger }));
     const health = new Health({
       clock,
@@ -178,6 +190,9 @@ function startOwnControllers(
     ...(issuer && { signSecretToken: issuer.issueLegacy }),
   });
 }
+
+/** What published metrics call the program that objects are kept in. */
+const storageNames = { sqlite: 'sqlite', etcd3: 'etcd', memory: 'memory' } as const;
 
 interface ServiceNeeds {
   readonly authentication: Authentication;

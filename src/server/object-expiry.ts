@@ -10,7 +10,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import type { ResourceRegistry } from '../registry/resource-registry.ts';
 import { parseTime } from '../schema/time.ts';
 import { isStoreError, type Revision, type Store } from '../store/store.ts';
-import { RevisionAges } from './revision-ages.ts';
+import { HistoryMarks } from './history-marks.ts';
 
 interface ExpiryParts {
   readonly cache: Pick<WatchCache, 'revision'>;
@@ -58,7 +58,7 @@ export interface ObjectExpiryOptions extends ExpiryParts {
  */
 export class ObjectExpiry implements Closable {
   readonly #options: ObjectExpiryOptions;
-  readonly #ages: RevisionAges;
+  readonly #ages: HistoryMarks;
   /** What the cache began with. */
   readonly #startRevision: Revision;
   /** When objects from before the start were written, by their own times, on the monotonic clock: each is parsed once. */
@@ -71,7 +71,7 @@ export class ObjectExpiry implements Closable {
   constructor(options: ObjectExpiryOptions) {
     const { cache, clock } = options;
     this.#options = options;
-    this.#ages = new RevisionAges(clock);
+    this.#ages = new HistoryMarks(clock);
     this.#startRevision = cache.revision;
     this.#ages.see(this.#startRevision);
     this.#schedule();
@@ -85,7 +85,7 @@ export class ObjectExpiry implements Closable {
   async #step(): Promise<void> {
     const { cache, timeToLiveMs, collections, logger } = this.#options;
     this.#ages.see(cache.revision);
-    this.#expired = this.#ages.takeOlderThan(timeToLiveMs) ?? this.#expired;
+    this.#expired = this.#ages.takeOlderThan(timeToLiveMs)?.revision ?? this.#expired;
     try {
       for (const collection of collections()) await this.#removeExpired(collection);
     } catch (error) {

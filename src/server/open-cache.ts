@@ -4,7 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import { ConsistencyChecker } from '../cache/consistency-checker.ts';
-import { createWatchCache } from '../cache/watch-cache.ts';
+import { createWatchCache, type WatchCacheOptions } from '../cache/watch-cache.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { cachedResources, ResourceRegistry } from '../registry/resource-registry.ts';
 import type { Store } from '../store/store.ts';
@@ -16,14 +16,18 @@ interface CacheParts {
   readonly metrics: Metrics;
 }
 
+interface OpenCacheParts extends CacheParts {
+  readonly historyGrew: NonNullable<WatchCacheOptions['historyGrew']>;
+}
+
 /** The cache of these kinds, loaded, and where the objects of each are in it. */
 export async function openCache(
   kinds: readonly Kind[],
-  { store, clock, logger, metrics }: CacheParts,
+  { store, clock, logger, metrics, historyGrew }: OpenCacheParts,
 ): Promise<{ readonly cache: WatchCache; readonly resources: ResourceRegistry }> {
   const count = counterOf(metrics);
   const cache = createWatchCache({
-    ...{ store, clock, logger },
+    ...{ store, clock, logger, historyGrew },
     resources: cachedResources(kinds),
     metrics: {
       reloads: count('orch_cache_reloads_total', 'Resources read anew from the store after the start.'),

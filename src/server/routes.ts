@@ -49,7 +49,10 @@ export function routes(routeParts: RouteParts): PathRouter {
       sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: listedPaths(parts, router) })));
     })
     .exact('/version', get, (exchange) => sendJson(parts, exchange, version))
-    .exact('/metrics', get, (exchange) => sendText(exchange, metricsMediaType, metrics.render()))
+    .exact('/metrics', get, async (exchange) => {
+      await metrics.refresh();
+      sendText(exchange, metricsMediaType, metrics.render());
+    })
     .exact('/api', get, (exchange) => sendDiscovery(parts, exchange, 'api'))
     .exact('/apis', get, (exchange) => sendDiscovery(parts, exchange, 'apis'))
     .prefix('/version/', get, (exchange, path) => {

@@ -72,6 +72,13 @@ export interface ChangeBatch {
   readonly revision: Revision;
 }
 
+/** What a record of history takes beside its value: its key, its place in indexes. An estimate. */
+export const historyRecordBytes = 128;
+
+/** What a change adds to history: the record that it replaced. */
+export const historyBytesOf = (change: Change): number =>
+  change.type === 'create' ? 0 : change.previous.value.length + historyRecordBytes;
+
 export interface Store {
   /** The revision of the last durable write, linearizable: not older than any write acknowledged before the call. */
   head(): Promise<Revision>;
@@ -111,6 +118,15 @@ export interface Store {
    * `futureRevision` beyond the head.
    */
   compact(upTo: Revision): Promise<void>;
+
+  /** Bytes that the store takes up where it keeps its data: history, indexes and room for reuse included. */
+  size(): Promise<number>;
+
+  /**
+   * Bytes that only history holds: records that were replaced or deleted, each with `historyRecordBytes` for what comes with
+   * it. May take long, and is absent where the store cannot say.
+   */
+  historySize?(): Promise<number>;
 
   /** Ends feeds (they throw `unavailable`), finishes writes under way, gives the file or connection back. Later calls fail with `unavailable`. */
   close(): Promise<void>;

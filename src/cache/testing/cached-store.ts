@@ -153,6 +153,10 @@ class CachedStore implements Store {
     }
   }
 
+  size(): Promise<number> {
+    return this.#store.size();
+  }
+
   async compact(upTo: Revision): Promise<void> {
     await this.#store.compact(upTo);
     this.#compacted = Math.max(this.#compacted, upTo);

@@ -188,6 +188,10 @@ export class FaultyStore implements Store {
     return this.inner.compact(upTo);
   }
 
+  size() {
+    return this.inner.size();
+  }
+
   close() {
     return this.inner.close();
   }

@@ -98,6 +98,7 @@ const remoteStore = (context: JobContext): Store => ({
   list: notHere,
   changes: notHere,
   compact: notHere,
+  size: notHere,
   close: notHere,
 });
 

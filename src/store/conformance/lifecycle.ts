@@ -19,6 +19,8 @@ export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCap
       () => store.update('/a', bytes('x'), revision),
       () => store.delete('/a', revision),
       () => store.compact(revision),
+      () => store.size(),
+      ...(store.historySize ? [() => store.historySize?.() as Promise<number>] : []),
       () => store.changes(revision, new AbortController().signal)[Symbol.asyncIterator]().next(),
     ];
     for (const call of calls) await rejected(call(), 'unavailable');

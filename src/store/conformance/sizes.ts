@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { limits } from '../../base/limits.ts';
+import { historyRecordBytes } from '../store.ts';
 import { bytes, type Guarantee, rejected, type StoreCapabilities, written } from './subject.ts';
 import { assertSameRecord } from './validators.ts';
 
@@ -17,6 +18,21 @@ export const sizeGuarantees = (guarantee: Guarantee, { valueBytesMax }: StoreCap
     const other = new Uint8Array(largest).fill(98);
     const updated = await store.update(longKey, other, created.revision);
     assertSameRecord(await store.get(longKey), { key: longKey, value: other, revision: updated.revision });
+  });
+
+  guarantee('a store says how large it is, and what of it is history', async ({ store }) => {
+    const before = await store.historySize?.();
+    let record = await written(store, '/a', 'one');
+    const value = new Uint8Array(100_000);
+    for (let round = 0; round < 5; round++)
+      record = { ...record, ...(await store.update('/a', value, record.revision)) };
+    assert.ok(Number.isSafeInteger(await store.size()) && (await store.size()) > 0);
+    if (before === undefined || !store.historySize) return;
+    assert.equal(await store.historySize(), before + 3 + 4 * value.length + 5 * historyRecordBytes);
+    const { revision } = await store.delete('/a', record.revision);
+    assert.equal(await store.historySize(), before + 3 + 5 * value.length + 6 * historyRecordBytes);
+    await store.compact(revision);
+    assert.equal(await store.historySize(), 0);
   });
 
   if (valueBytesMax === undefined) {

@@ -71,6 +71,8 @@ export interface CompactionRequest {
 export interface StatusResponse {
   /** Of the member that answers: `3.5.17`. */
   readonly version: string;
+  /** Bytes of the member's database file. */
+  readonly dbSize: number;
 }
 
 export type WatchRequest =
@@ -248,8 +250,12 @@ const decodeReadOfResponseOp = (bytes: Uint8Array): KeyValue | undefined => {
 const decodeStatus = (bytes: Uint8Array): StatusResponse => {
   const reader = new MessageReader(bytes);
   let version = '';
-  while (reader.next()) if (reader.field === 2) version = decodeText(reader.view());
-  return { version };
+  let dbSize = 0;
+  while (reader.next()) {
+    if (reader.field === 2) version = decodeText(reader.view());
+    else if (reader.field === 3) dbSize = reader.int64();
+  }
+  return { version, dbSize };
 };
 
 export const decodeWatchResponse = (bytes: Buffer): WatchResponse => {

@@ -25,6 +25,7 @@ import {
   type RangeRequest,
   type RangeResponse,
   rangeMethod,
+  statusMethod,
 } from './etcd-messages.ts';
 import { changesOfKey } from './key-history.ts';
 import { refusalOf, type SentWrite, settle, type WrittenKey } from './lost-write.ts';
@@ -168,6 +169,11 @@ class EtcdStore implements Store {
     } catch (error) {
       if (!isStoreError(error, 'compacted')) throw error;
     }
+  }
+
+  /** Of the member that is asked, which other users of the etcd share. */
+  async size(): Promise<number> {
+    return (await this.#connection.read(statusMethod, undefined)).dbSize;
   }
 
   close(): Promise<void> {

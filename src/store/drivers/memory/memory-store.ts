@@ -127,6 +127,16 @@ class MemoryStore implements Store {
     for (const [key, versions] of [...this.#versions.entries()]) this.#forget(key, versions, upTo);
   }
 
+  /** Of keys and values, those of history included. */
+  async size(): Promise<number> {
+    this.#assertOpen();
+    let bytes = 0;
+    for (const [key, versions] of this.#versions.entries()) {
+      for (const { record } of versions) bytes += key.length + (record?.value.length ?? 0);
+    }
+    return bytes;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#moved.beat();

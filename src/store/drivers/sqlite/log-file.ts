@@ -1,6 +1,7 @@
+import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Closable } from '../../../base/disposable.ts';
-import { type Revision, StoreError } from '../../store.ts';
+import { historyRecordBytes, type Revision, StoreError } from '../../store.ts';
 import { assertFolder, headOf, openDataFile, readNumber } from './data-file.ts';
 import { type PackedWrite, packChange, packOutcomes, packRecord, unpackWrites, type WriteOutcome } from './messages.ts';
 import { lockDataFile } from './owner-lock.ts';
@@ -24,6 +25,13 @@ export interface LogFile {
   count(range: KeyRange, max: number): { readonly count: number; readonly last: string | undefined };
   /** Packed changes after a revision: a slice, which may end early. Empty only where nothing follows. */
   history(after: Revision): ArrayBuffer;
+  /** Bytes of the file and of its write-ahead log. */
+  size(): number;
+  /**
+   * What rows after `after` that were not swept have made history, as `Store.historySize` counts it: a slice, which ends at
+   * `last`. Absent where nothing follows.
+   */
+  measureHistory(after: Revision): { readonly bytes: number; readonly last: Revision | undefined };
   /** Makes it durable that history before `upTo` is forgotten. */
   forget(upTo: Revision): void;
   /** Deletes a slice of the rows that are forgotten. True while there may be more. */
@@ -55,8 +63,9 @@ export interface KeyRange {
 /** Bytes after which a slice of records or changes ends. Milliseconds of work: what a write may have to wait for. */
 const sliceBytesMax = 512 * 1024;
 const sliceRowsMax = 1_000;
-/** Rows looked at, and pages moved, in one transaction of compaction. */
+/** Rows looked at, bytes of those deleted, and pages moved, in one transaction of compaction. */
 const sweepRowsMax = 500;
+const sweepBytesMax = 8 * 1024 * 1024;
 const giveBackPagesMax = 128;
 /** Free pages that stay in the file for the writes that follow: this many, or this share of the file. */
 const sparePagesMin = 128;
@@ -159,6 +168,23 @@ export class SqliteLogFile implements LogFile {
     });
   }
 
+  size(): number {
+    return this.#reading(({ database, file }) => {
+      const bytes = readNumber(database, 'PRAGMA page_count') * readNumber(database, 'PRAGMA page_size');
+      return bytes + (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+    });
+  }
+
+  measureHistory(after: Revision): { readonly bytes: number; readonly last: Revision | undefined } {
+    return this.#reading(({ statements }) => {
+      const [bytes, last] = statements.historySize.get(after, sliceRowsMax) as unknown as readonly [
+        number,
+        number | null,
+      ];
+      return { bytes, last: last ?? undefined };
+    });
+  }
+
   forget(upTo: Revision): void {
     this.#writing(({ statements }) => {
       statements.forget.run(upTo);
@@ -169,12 +195,15 @@ export class SqliteLogFile implements LogFile {
   sweep(): boolean {
     return this.#writing(({ statements }) => {
       const rows = statements.toSweep.all(sweepRowsMax) as unknown as readonly SweptRow[];
-      for (const [revision, deleted, previous] of rows) {
+      let looked = 0;
+      for (let bytes = 0; looked < rows.length && bytes < sweepBytesMax; looked++) {
+        const [revision, deleted, previous, previousBytes] = rows[looked] as SweptRow;
         if (previous !== 0) statements.remove.run(previous);
         if (deleted !== 0) statements.remove.run(revision);
+        bytes += previousBytes ?? 0;
       }
-      const more = rows.length === sweepRowsMax;
-      statements.swept.run(more ? (rows.at(-1)?.[0] ?? 0) : null);
+      const more = looked < rows.length || rows.length === sweepRowsMax;
+      statements.swept.run(more ? (rows[looked - 1]?.[0] ?? 0) : null);
       return () => more;
     });
   }
@@ -261,7 +290,13 @@ type HistoryRow = readonly [
   previous: Revision,
   previousValue: Uint8Array | null,
 ];
-type SweptRow = readonly [revision: Revision, deleted: number, previous: Revision];
+type SweptRow = readonly [
+  revision: Revision,
+  deleted: number,
+  previous: Revision,
+  /** Null where there is none, or it is gone already. */
+  previousBytes: number | null,
+];
 
 type Statements = ReturnType<typeof prepareStatements>;
 
@@ -294,8 +329,15 @@ const prepareStatements = (database: DatabaseSync) => {
     ),
     forget: prepare('UPDATE meta SET compacted = max(compacted, ?)'),
     toSweep: prepare(
-      `SELECT log.revision, log.deleted, log.previous FROM log, meta
+      `SELECT log.revision, log.deleted, log.previous, length(replaced.value)
+        FROM meta CROSS JOIN log LEFT JOIN log AS replaced ON replaced.revision = log.previous
         WHERE log.revision > meta.swept AND log.revision <= meta.compacted ORDER BY log.revision LIMIT ?`,
+    ),
+    historySize: prepare(
+      `SELECT total(bytes), max(revision) FROM (
+        SELECT log.revision, iif(log.previous, ifnull(length(replaced.value), 0) + ${historyRecordBytes}, 0) AS bytes
+        FROM meta CROSS JOIN log LEFT JOIN log AS replaced ON replaced.revision = log.previous
+        WHERE log.revision > max(?, meta.swept) ORDER BY log.revision LIMIT ?)`,
     ),
     remove: prepare('DELETE FROM log WHERE revision = ?'),
     swept: prepare('UPDATE meta SET swept = ifnull(?, compacted)'),

@@ -168,6 +168,22 @@ class SqliteStore implements Store {
     await compaction;
   }
 
+  async size(): Promise<number> {
+    this.#assertOpen();
+    return this.#calls.call('size');
+  }
+
+  async historySize(): Promise<number> {
+    this.#assertOpen();
+    let total = 0;
+    for (let after = 0; ; ) {
+      const { bytes, last } = await this.#calls.call('measureHistory', after);
+      if (last === undefined) return total;
+      total += bytes;
+      after = last;
+    }
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EncodingMemo } from './encoding-memo.ts';
+
+test('forms of an event are kept under their names', () => {
+  const memo = new EncodingMemo(10_000);
+  const [one, other] = [memo.ofEvent(), memo.ofEvent()];
+  one.set('json', Buffer.from('a'));
+  one.set('yaml', Buffer.from('b'));
+  assert.deepEqual([one.get('json')?.toString(), one.get('yaml')?.toString()], ['a', 'b']);
+  assert.deepEqual([one.get('table'), other.get('json')], [undefined, undefined]);
+});
+
+test('what all events were encoded to is bounded, and the oldest is forgotten', () => {
+  const bytesMax = 100_000;
+  const memo = new EncodingMemo(bytesMax);
+  const events = Array.from({ length: 1_000 }, () => memo.ofEvent());
+  for (const event of events) {
+    for (const name of ['json', 'yaml', 'protobuf']) event.set(name, Buffer.alloc(1_000));
+    assert.ok(event.get('json') && event.get('protobuf'), 'what was encoded just now is there');
+    assert.ok(memo.bytes <= bytesMax);
+  }
+  const kept = events.filter((event) => event.get('protobuf') !== undefined);
+  assert.ok(kept.length > 10 && kept.length < 100, `${kept.length}`);
+  assert.deepEqual(kept, events.slice(-kept.length));
+});
+
+test('a form that is larger than all that may be kept is not', () => {
+  const memo = new EncodingMemo(1_000);
+  const event = memo.ofEvent();
+  event.set('json', Buffer.alloc(2_000));
+  assert.deepEqual([event.get('json'), memo.bytes], [undefined, 0]);
+});

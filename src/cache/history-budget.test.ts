@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Revision } from '../store/store.ts';
+import type { Collection } from './cache.ts';
+import { ResourceCollection } from './resource-collection.ts';
+import { configMap, configMaps, FaultyStore, KeptWatch, keyOf, nodes, openCache } from './testing/fixtures.ts';
+
+/** What the cache keeps of the past is bounded in bytes, whoever writes what. */
+
+const historiesBytesMax = 400_000;
+const data = 'x'.repeat(20_000);
+const node = (value: string): Buffer =>
+  Buffer.from(JSON.stringify({ kind: 'Node', apiVersion: 'v1', metadata: { name: 'a' }, data: { value } }));
+
+const bytesOf = (collection: Collection): number => {
+  assert.ok(collection instanceof ResourceCollection);
+  return collection.historyBytes;
+};
+
+test('an object that is rewritten in a loop does not fill memory, nor take the history of others', async (context) => {
+  const store = new FaultyStore();
+  let feeds = 0;
+  store.before = (call) => {
+    if (call === 'changes') feeds++;
+  };
+  const { cache } = await openCache(context, { store, historiesBytesMax });
+  const maps = cache.collection(configMaps.prefix);
+  const others = cache.collection(nodes.prefix);
+  const start = cache.revision;
+  let small = (await store.create(`${nodes.prefix}a`, node('0'))).revision;
+  for (let index = 1; index <= 20; index++)
+    small = (await store.update(`${nodes.prefix}a`, node(`${index}`), small)).revision;
+  let large: Revision = (await store.create(keyOf('a'), configMap('a', { data }))).revision;
+  for (let index = 0; index < 100; index++) {
+    large = (await store.update(keyOf('a'), configMap('a', { data }), large)).revision;
+    await cache.fresh();
+    assert.ok(bytesOf(maps) + bytesOf(others) <= historiesBytesMax);
+  }
+  assert.ok(bytesOf(maps) > historiesBytesMax / 2, 'what may be kept is kept');
+  assert.equal(maps.snapshotAt(start + 25), undefined, 'states of the past go with their changes');
+  assert.ok(maps.snapshotAt(large - 1));
+
+  feeds = 0;
+  const ofOthers = new KeptWatch(others, { after: start });
+  await cache.fresh();
+  assert.equal(ofOthers.events.length, 21);
+  assert.equal(feeds, 0, 'it is answered from memory');
+  const ofMaps = new KeptWatch(maps, { after: start });
+  while (ofMaps.events.length < 101) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(feeds, 1, 'the store has what the cache forgot');
+});
