@@ -22,7 +22,7 @@ export type Fate =
   | { readonly type: 'delay'; readonly as: Loss; readonly until: Promise<unknown> };
 
 /** What the caller sees of a loss. */
-export type Loss = 'cut' | 'reset' | 'timeout' | 'outOfSpace';
+export type Loss = 'cut' | 'reset' | 'refused' | 'timeout' | 'outOfSpace';
 
 export const pass: Fate = { type: 'pass' };
 
@@ -178,6 +178,10 @@ const lose = (stream: ServerHttp2Stream, as: Loss): void => {
       break;
     case 'reset':
       stream.close(constants.NGHTTP2_CANCEL);
+      break;
+    case 'refused':
+      // Says that the request was not looked at (RFC 9113 section 8.7).
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
       break;
     case 'timeout':
       refuse(stream, status.UNAVAILABLE, 'etcdserver: request timed out');

@@ -267,6 +267,14 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
       assert.equal(text(await place.direct.get(key)), verb === 'delete' ? undefined : 'mine');
     });
 
+    test(`${verb}, refused before it was looked at: surely not done, and not sent again`, async (context) => {
+      const place = await openPlace(context, verb);
+      const sentBefore = place.proxy.transactions;
+      only(place, { type: 'loseRequest', as: 'refused' });
+      assert.equal(await outcomeOf(write(place, verb)), 'unavailable');
+      assert.equal(place.proxy.transactions, sentBefore + 1);
+    });
+
     test(`${verb}, history compacted meanwhile: nobody knows`, async (context) => {
       const place = await openPlace(context, verb);
       const { direct } = place;
