@@ -45,8 +45,14 @@ interface Fate {
   /** Milliseconds to the server, and back. */
   readonly there: number;
   readonly back: number;
-  readonly lost: 'no' | 'request' | 'answer';
+  /** `undone` and `unknown`: the server answers that it does not know the outcome; it has not, or has, done the write. */
+  readonly lost: 'no' | 'request' | 'answer' | 'undone' | 'unknown';
 }
+
+const unknownOutcome = {
+  status: 504,
+  value: { kind: 'Status', status: 'Failure', code: 504, reason: 'Timeout', message: 'the outcome is unknown' },
+};
 
 /** A network between a candidate and the server. */
 class Network implements Transport {
@@ -68,8 +74,10 @@ class Network implements Transport {
     if (lost !== 'request') {
       // A request that was given up may arrive all the same.
       this.#clock.after(there, () => {
-        const { status, value } = this.#server.handle(request);
+        const inDoubt = request.method !== 'GET' && (lost === 'undone' || lost === 'unknown');
+        const answer = lost === 'undone' && inDoubt ? unknownOutcome : this.#server.handle(request);
         if (lost === 'answer') return;
+        const { status, value } = inDoubt ? unknownOutcome : answer;
         this.#clock.after(back, () => resolve({ status, body: text(JSON.stringify(value)) }));
       });
     }
@@ -221,6 +229,26 @@ describe('leader election', () => {
     await election.end();
   });
 
+  for (const lost of ['undone', 'unknown'] as const) {
+    it(`a candidate that is told nobody knows (${lost}) looks before it goes on`, async () => {
+      const election = new Election();
+      const network = election.stand('a');
+      network.fate = () => ({ there: 0, back: 0, lost });
+      await election.pass(1_000);
+      assert.equal(election.server.lease?.spec.holderIdentity, lost === 'unknown' ? 'a' : undefined);
+      assert.deepEqual(election.log, [], 'it does not lead on a guess');
+      network.fate = () => untroubled;
+      await election.pass(3_000);
+      assert.deepEqual(election.log, ['+a']);
+      assert.equal(election.server.lease?.spec.leaseTransitions, 0);
+      network.fate = () => ({ there: 0, back: 0, lost });
+      await election.pass(11_000);
+      assert.deepEqual(election.log, ['+a', '-a'], 'nor does it lead on by renewals that nobody knows of');
+      network.fate = () => untroubled;
+      await election.end();
+    });
+  }
+
   it('a lease that somebody takes ends the leadership at the next renewal', async () => {
     const election = new Election();
     election.stand('a');
@@ -264,7 +292,7 @@ describe('leader election', () => {
     const fate: fc.Arbitrary<Fate> = fc.record({
       there: delay,
       back: delay,
-      lost: fc.constantFrom<Fate['lost']>('no', 'no', 'request', 'answer'),
+      lost: fc.constantFrom<Fate['lost']>('no', 'no', 'request', 'answer', 'undone', 'unknown'),
     });
     // Times without any trouble, and times when nothing gets through, last longer.
     const phase = fc.oneof(

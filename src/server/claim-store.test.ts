@@ -46,6 +46,23 @@ test('of two at once the second goes where they do not', async () => {
   await assert.rejects(claimStore(raced('kubernetes'), 'orch'), /written with --dialect=kubernetes/);
 });
 
+for (const done of [true, false]) {
+  test(`a claim of unknown outcome that was ${done ? 'done' : 'not done'} is looked for, and made once`, async () => {
+    let sent = 0;
+    const lossy: Store = {
+      ...raced('orch'),
+      async create(key, value) {
+        sent++;
+        if (done) await store.create(key, value);
+        throw new StoreError('unknownOutcome', 'lost');
+      },
+    };
+    if (done) await claimStore(lossy, 'orch');
+    else await assert.rejects(claimStore(lossy, 'orch'), { code: 'unknownOutcome' });
+    assert.equal(sent, 1);
+  });
+}
+
 test('a store that fails is not taken for an empty one', async () => {
   const unavailable = new StoreError('unavailable', 'gone');
   const refuse = async (): Promise<never> => {

@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { ApiError } from '../client/api-client.ts';
 import { orch } from '../dialect/orch.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import { StatusError } from '../meta/status-error.ts';
+import { StatusError, unknownOutcome } from '../meta/status-error.ts';
 import { RegistryFixture } from '../registry/registry-fixture.ts';
 import { ensureDefaultPolicy } from './default-policy.ts';
 import { servedRbac } from './rbac.ts';
@@ -70,6 +70,36 @@ describe('the default policy at a start', () => {
     const metadata = { name: 'system:discovery', finalizers: ['example.org/held'] };
     await fixture.call('POST', bindings, { metadata, roleRef: { kind: 'ClusterRole', name: 'other' } });
     assert.deepEqual(await ensure(fixture), ['system:discovery']);
+  });
+
+  for (const done of [true, false]) {
+    test(`writes of unknown outcome that were ${done ? 'done' : 'not done'} are looked for before they are made again`, async () => {
+      await using fixture = await RegistryFixture.open();
+      const lost = new Set<string>();
+      const repeated: string[] = [];
+      const write = async (method: string, target: string, body: unknown) => {
+        const { name = '' } = (body as ApiObject).metadata;
+        const id = `${method} ${target} ${name}`;
+        if (lost.has(id)) {
+          repeated.push(id);
+          return fixture.call(method, target, body);
+        }
+        lost.add(id);
+        if (done) await fixture.call(method, target, body);
+        throw unknownOutcome('lost');
+      };
+      assert.deepEqual(await ensure(fixture, write), []);
+      assert.equal(repeated.length, done ? 0 : lost.size);
+      assert.ok((await names(fixture)).includes('system:basic-user'));
+    });
+  }
+
+  test('a store that never says what it did ends the start', async () => {
+    await using fixture = await RegistryFixture.open();
+    await assert.rejects(
+      ensure(fixture, () => Promise.reject(unknownOutcome('lost'))),
+      /read before you try again/,
+    );
   });
 
   test('a store that takes no writes ends the start', async () => {

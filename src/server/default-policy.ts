@@ -40,10 +40,9 @@ async function ensure(parts: PolicyParts, expected: ApiObject): Promise<void> {
     } catch (error) {
       // Another server on the same store starts too, or somebody has changed it meanwhile; or nobody knows what became of
       // the write. What is there is read before the next attempt.
-      const lost = (['Conflict', 'AlreadyExists', 'NotFound', 'Timeout'] as const).some((reason) =>
-        hasReason(error, reason),
-      );
-      if (!lost) throw error;
+      const unknown = hasReason(error, 'Timeout');
+      const lost = (['Conflict', 'AlreadyExists', 'NotFound'] as const).some((reason) => hasReason(error, reason));
+      if (!lost && (!unknown || attempt === attemptsMax)) throw error;
       if (attempt === attemptsMax) return report(parts, expected, error);
       await parts.fresh();
     }

@@ -323,6 +323,22 @@ describe('a store', () => {
     assert.deepEqual(await waiting.names(), []);
   });
 
+  test('that does not know whether it removed one is not asked to remove what has its name since', async () => {
+    const store = openMemoryStore();
+    const asked: number[] = [];
+    const lossy = intercepted(store, async (key, revision) => {
+      asked.push(revision);
+      await store.delete(key, revision);
+      throw new StoreError('unknownOutcome', 'lost');
+    });
+    await using server = await Server.start({ store: lossy });
+    const { metadata } = await server.registry.object('POST', events, eventBody('a'));
+    await server.pass(hour + 2 * step);
+    await server.registry.object('POST', events, eventBody('a'));
+    await server.pass(2 * step);
+    assert.deepEqual([await server.names(), asked.map(String)], [['a'], [metadata.resourceVersion]]);
+  });
+
   test('is asked for a bounded number of removals at a time', async () => {
     const count = 3 * limits.expiryParallel + 1;
     const store = openMemoryStore();

@@ -11,7 +11,7 @@ import { anonymousUser, type UserInfo } from '../request/user-info.ts';
 import { accessCounts } from './access-counts.ts';
 import { ExchangeFixture } from './exchange-fixture.ts';
 import { servePipeline, stages } from './pipeline.ts';
-import type { RequestContext, Stage } from './request-context.ts';
+import { noteWrite, type RequestContext, type Stage } from './request-context.ts';
 import { deadline } from './stages/deadline.ts';
 import { limitInFlight } from './stages/limit-in-flight.ts';
 import type { PipelineParts } from './stages/parts.ts';
@@ -209,7 +209,29 @@ describe('the deadline of a request', () => {
     clock.advance(2_000);
     assert.equal(one.exchange.status, 504);
     assert.ok(one.exchange.signal.reason instanceof StatusError);
-    assert.match(String(refused[0]), /did not complete within 60 s/);
+    assert.match(String(refused[0]), /did not complete within 60 s$/);
+  });
+
+  test('leaves the outcome of a write that was sent unknown', () => {
+    const stage = deadline(parts());
+    const one = context('POST', '/api/v1/nodes');
+    void stage.run(one);
+    noteWrite(one);
+    clock.advance(limits.requestMsMax + 1_000);
+    assert.equal(one.exchange.status, 504);
+    const [error] = refused;
+    assert.ok(error instanceof StatusError);
+    assert.equal(error.reason, 'Timeout');
+    assert.match(error.message, /within 60 s: the outcome is unknown; read before you try again$/);
+    assert.equal(error.details?.retryAfterSeconds, 1);
+  });
+
+  test('keeps a write that was not sent from being sent', () => {
+    const stage = deadline(parts());
+    const one = context('POST', '/api/v1/nodes');
+    void stage.run(one);
+    clock.advance(limits.requestMsMax + 1_000);
+    assert.throws(() => noteWrite(one), { reason: 'Timeout' });
   });
 
   test('cuts off what is being answered, without a second answer', () => {

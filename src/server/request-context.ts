@@ -1,4 +1,5 @@
 import type { Exchange } from '../http/exchange.ts';
+import { StatusError } from '../meta/status-error.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
@@ -15,6 +16,13 @@ export interface RequestContext {
   impersonatedBy?: UserInfo;
   /** Something was sent to the store: until the request is answered its outcome is unknown. */
   writeSent?: boolean;
+}
+
+/** See `VerbRequest.beforeWrite`. */
+export function noteWrite(context: RequestContext): void {
+  if (context.exchange.responded)
+    throw new StatusError('Timeout', 'the request was answered before its write was sent');
+  context.writeSent = true;
 }
 
 /**

@@ -11,7 +11,7 @@ import { sendBytes } from '../http/respond.ts';
 import type { PathRouter } from '../http/router.ts';
 import { sendStatus } from '../http/status-response.ts';
 import { WatchStreams } from '../http/watch-stream.ts';
-import { noSuchPath, StatusError } from '../meta/status-error.ts';
+import { noSuchPath } from '../meta/status-error.ts';
 import { checkRequest, type Registry } from '../registry/registry.ts';
 import type { ListReply, ObjectReply, Reply, WatchReply } from '../registry/reply.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
@@ -23,7 +23,7 @@ import type { Health } from './health.ts';
 import type { HeavyWork, ReceivedRequest } from './heavy/heavy-work.ts';
 import { type ListRepresentation, type Presentation, Representation } from './representation.ts';
 import { bodyForm } from './request-body.ts';
-import type { RequestContext } from './request-context.ts';
+import { noteWrite, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 
 export interface ResponderParts {
@@ -128,7 +128,7 @@ export class Responder {
         return exchange.signal;
       },
       warn: (text) => exchange.warn(text),
-      beforeWrite: () => markWrite(context),
+      beforeWrite: () => noteWrite(context),
     };
     if (heavy.takesWrite(request)) return heavy.write(request);
     const body = heavy.body(request);
@@ -153,7 +153,7 @@ export class Responder {
         return exchange.signal;
       },
       warn: (text) => exchange.warn(text),
-      beforeWrite: () => markWrite(context),
+      beforeWrite: () => noteWrite(context),
     });
   }
 
@@ -221,13 +221,6 @@ export class Responder {
   get #compresses(): boolean {
     return this.#parts.config.features.APIResponseCompression;
   }
-}
-
-function markWrite(context: RequestContext): void {
-  if (context.exchange.responded) {
-    throw new StatusError('Timeout', 'the request was answered before its write was sent');
-  }
-  context.writeSent = true;
 }
 
 const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [
