@@ -222,6 +222,7 @@ export const writeRows = (rbac: string): readonly WriteRow[] => {
     {
       what: 'DELETE in the foreground',
       ...marks,
+      status: 202,
       request: (place) => deleted(place, { propagationPolicy: 'Foreground' }),
     },
     { what: 'DELETE that orphans', ...marks, request: (place) => deleted(place, { propagationPolicy: 'Orphan' }) },

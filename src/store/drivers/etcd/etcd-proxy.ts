@@ -7,6 +7,7 @@ import {
   createServer,
   type Http2Server,
   type IncomingHttpHeaders,
+  type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
 import { status } from '@grpc/grpc-js';
@@ -32,6 +33,8 @@ export interface EtcdProxy {
   fate: (transaction: Buffer) => Fate;
   /** Transactions that came. */
   readonly transactions: number;
+  /** Resolves when no call is on its way, delayed ones included. */
+  idle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -54,6 +57,8 @@ interface Answer {
 class ProxyServer implements EtcdProxy {
   readonly #server: Http2Server;
   readonly #etcd: ClientHttp2Session;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #underWay = new Set<Promise<void>>();
   fate: (transaction: Buffer) => Fate = () => pass;
   transactions = 0;
 
@@ -62,11 +67,15 @@ class ProxyServer implements EtcdProxy {
     this.#etcd = etcd;
     // What breaks here shows at the store's end, which is what the tests look at.
     etcd.on('error', () => {});
-    server.on('session', (session) => session.on('error', () => {}));
+    server.on('session', (session) => {
+      this.#sessions.add(session);
+      session.on('error', () => {});
+      session.on('close', () => this.#sessions.delete(session));
+    });
     server.on('stream', (stream: ServerHttp2Stream, headers: HeaderBlock) => {
       stream.on('error', () => {});
       if (headers[':path'] === '/etcdserverpb.Watch/Watch') this.#join(stream, headers);
-      else void this.#call(stream, headers).catch(() => stream.close());
+      else void this.#track(this.#call(stream, headers).catch(() => stream.close()));
     });
   }
 
@@ -76,10 +85,20 @@ class ProxyServer implements EtcdProxy {
     return `http://127.0.0.1:${address.port}`;
   }
 
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  async #track(call: Promise<void>): Promise<void> {
+    this.#underWay.add(call);
+    await call;
+    this.#underWay.delete(call);
+  }
+
   async close(): Promise<void> {
     this.#etcd.destroy();
     this.#server.close();
-    this.#server.emit('ending');
+    for (const session of this.#sessions) session.destroy();
     await once(this.#server, 'close');
   }
 
@@ -95,7 +114,6 @@ class ProxyServer implements EtcdProxy {
   /** A stream of messages in both directions. */
   #join(stream: ServerHttp2Stream, headers: HeaderBlock): void {
     const sent = this.#request(headers);
-    this.#endWith(stream);
     stream.on('close', () => sent.close());
     sent.on('response', (answered) => stream.respond(answered));
     stream.pipe(sent);
@@ -103,7 +121,6 @@ class ProxyServer implements EtcdProxy {
   }
 
   async #call(stream: ServerHttp2Stream, headers: HeaderBlock): Promise<void> {
-    this.#endWith(stream);
     const request = await bytesOf(stream);
     const isTransaction = headers[':path'] === '/etcdserverpb.KV/Txn';
     if (isTransaction) this.transactions++;
@@ -137,16 +154,7 @@ class ProxyServer implements EtcdProxy {
     });
     return { body: await bytesOf(sent), headers: answered, trailers };
   }
-
-  /** Ends a connection with the proxy, so that it can be closed while stores are open. */
-  #endWith({ session }: Pick<ServerHttp2Stream, 'session'>): void {
-    if (!session || joined.has(session)) return;
-    joined.add(session);
-    this.#server.once('ending', () => session.destroy());
-  }
 }
-
-const joined = new WeakSet<object>();
 
 const bytesOf = async (stream: AsyncIterable<Buffer>): Promise<Buffer> => {
   const chunks: Buffer[] = [];
