@@ -126,11 +126,13 @@ describe('jobs on the thread', () => {
   it('end with the server', async () => {
     const { workers, thread, run, outcomes, settled } = silentThread();
     run('a');
+    run('writer', { calls: { create: () => 'done' }, commits: new Set(['create']) });
+    workers[0]?.answer({ type: 'call', job: 2, call: 1, name: 'create', input: {} });
     run('b', { bytes: limits.heavyBytesAtOnceMax });
     thread.close();
     run('c');
     await settled();
-    assert.deepEqual(outcomes.sort(), ['a: 503', 'b: 503', 'c: 503']);
+    assert.deepEqual(outcomes.sort(), ['a: 503', 'b: 503', 'c: 503', 'writer: 504']);
     assert.equal(workers[0]?.terminated, true);
   });
 });

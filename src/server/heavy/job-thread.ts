@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
-import { StatusError } from '../../meta/status-error.ts';
+import { StatusError, unknownOutcome } from '../../meta/status-error.ts';
 import { fromFailure, toFailure } from './failure.ts';
 import { type FromThread, movable, type Outcome, type ToThread } from './messages.ts';
 
@@ -215,7 +215,9 @@ export class JobThread implements Closable {
     this.#closed = true;
     this.#timer?.close();
     this.#end();
-    for (const job of [...this.#running.values(), ...this.#waiting]) job.reject(unavailable('the server is stopping'));
+    for (const job of [...this.#running.values(), ...this.#waiting]) {
+      job.reject(job.committing ? outcomeUnknown() : unavailable('the server is stopping'));
+    }
     this.#running.clear();
     this.#waiting = [];
   }
@@ -243,7 +245,4 @@ const tooMany = (): StatusError =>
 const tooHeavy = (): StatusError =>
   new StatusError('RequestEntityTooLarge', 'the request takes more time or memory than one request may have');
 
-const outcomeUnknown = (): StatusError =>
-  new StatusError('Timeout', 'the outcome of the write is unknown; read before you try again', {
-    details: { retryAfterSeconds: 1 },
-  });
+const outcomeUnknown = (): StatusError => unknownOutcome('the work on the request was cut off');

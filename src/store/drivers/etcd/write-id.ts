@@ -13,41 +13,34 @@ const lineBreak = 0x0a;
 const space = 0x20;
 const tab = 0x09;
 
-const bitsPerByte = 8;
 /** Random ones, which differ between stores, and those of a counter. */
-const storeBytes = 4;
-const counterBytes = 4;
-const idLength = 1 + (storeBytes + counterBytes) * bitsPerByte;
+const storeBits = 32;
+const counterBits = 32;
+const idLength = 1 + storeBits + counterBits;
 
 /** The ids of one store: 32 random bits of its own, and a counter. */
 export class WriteIds {
-  readonly #store: Buffer;
+  /** An id without its counter. */
+  readonly #store = new Uint8Array(idLength);
   #count = 0;
 
   constructor(random: Random) {
-    this.#store = Buffer.concat([
-      Buffer.of(lineBreak),
-      ...Array.from(random.bytes(storeBytes), (byte) => blanksOf(byte)),
-    ]);
+    this.#store[0] = lineBreak;
+    for (const [index, byte] of random.bytes(storeBits / 8).entries()) writeBits(this.#store, 1 + index * 8, byte, 8);
   }
 
   next(): WriteId {
-    this.#count = (this.#count + 1) % 2 ** (8 * counterBytes);
-    const id = Buffer.alloc(idLength);
-    this.#store.copy(id);
-    for (let index = 0, rest = this.#count; index < counterBytes; index++, rest = Math.floor(rest / 256)) {
-      blanksOf(rest % 256).copy(id, this.#store.length + index * bitsPerByte);
-    }
+    this.#count = (this.#count + 1) % 2 ** counterBits;
+    const id = this.#store.slice();
+    writeBits(id, 1 + storeBits, this.#count, counterBits);
     return id;
   }
 }
 
-const blanks = Array.from({ length: 256 }, (_, byte) =>
-  Buffer.from(Array.from({ length: bitsPerByte }, (_, bit) => ((byte >> bit) % 2 === 0 ? space : tab))),
-);
-
-/** One blank for each bit of a byte. */
-const blanksOf = (byte: number): Buffer => blanks[byte] ?? Buffer.alloc(bitsPerByte, space);
+/** One blank for each bit of a number. */
+const writeBits = (blanks: Uint8Array, from: number, value: number, bits: number): void => {
+  for (let bit = 0; bit < bits; bit++) blanks[from + bit] = (value >>> bit) & 1 ? tab : space;
+};
 
 /** A value as it is kept in etcd. */
 export const withWriteId = (value: Uint8Array, id: WriteId): Uint8Array => Buffer.concat([value, id]);
