@@ -13,13 +13,17 @@ const parallel = 1_000;
 const labelSets = 1_000;
 
 /** Fills a data directory as the product would, without its server: through its store, in the form that it stores. */
-export async function fillDataDirectory(directory: string, what: 'ConfigMaps' | 'Pods'): Promise<void> {
+export async function fillDataDirectory(
+  directory: string,
+  what: 'ConfigMaps' | 'Pods',
+  objects: number = sizes.filledObjects,
+): Promise<void> {
   const record = what === 'Pods' ? podRecord : configMapRecord;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const store = await openSqliteStore({ file: join(directory, 'orch.db') });
   try {
-    for (let from = 0; from < sizes.filledObjects; from += parallel) {
-      const count = Math.min(parallel, sizes.filledObjects - from);
+    for (let from = 0; from < objects; from += parallel) {
+      const count = Math.min(parallel, objects - from);
       await Promise.all(
         Array.from({ length: count }, (_, offset) => {
           const { key, value } = record(from + offset);

@@ -12,6 +12,7 @@ import type { BenchContext, Scenario } from './scenario.ts';
 import { authorization } from './scenarios/authorization.ts';
 import { credentials } from './scenarios/credentials.ts';
 import { get } from './scenarios/get.ts';
+import { holds } from './scenarios/holds.ts';
 import { list } from './scenarios/list.ts';
 import { memory } from './scenarios/memory.ts';
 import { reviews } from './scenarios/reviews.ts';
@@ -23,7 +24,18 @@ import { Workspace } from './workspace.ts';
 
 const root = resolve(import.meta.dirname, '..');
 /** Starts go first, while nothing else runs. */
-const scenarios: readonly Scenario[] = [start, memory, get, credentials, reviews, authorization, write, watch, list];
+const scenarios: readonly Scenario[] = [
+  start,
+  memory,
+  get,
+  credentials,
+  reviews,
+  authorization,
+  write,
+  watch,
+  list,
+  holds,
+];
 /** The whole run ends by then, whatever hangs. */
 const runMsMax = 600_000;
 

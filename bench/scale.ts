@@ -39,6 +39,9 @@ export const sizes = {
   podBytes: 2_300,
   /** Nodes that pods are spread over, and watchers of one node each. */
   nodes: 5_000,
+  /** Objects that are listed while others wait, and values of the object that is written. */
+  heldObjects: 20_000,
+  heldKeys: 50_000,
   /** Of the filled objects, those in the namespace that is listed. */
   listedObjects: 10_000,
   /** Of a stored object, about. */
