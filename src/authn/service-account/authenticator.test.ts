@@ -10,7 +10,16 @@ import type { ObjectMeta } from '../../meta/api-object.ts';
 import type { BoundClaims } from './claims.ts';
 import { LegacyTokenUse } from './legacy-token-use.ts';
 import { findBound } from './revocation.ts';
-import { account, apiAudiences, issuerName, keySet, makeSigningKey, signRaw, TokenHarness } from './token-harness.ts';
+import {
+  account,
+  apiAudiences,
+  atOnce,
+  issuerName,
+  keySet,
+  makeSigningKey,
+  signRaw,
+  TokenHarness,
+} from './token-harness.ts';
 
 const pod = { namespace: 'team', name: 'pod-1', uid: 'uid-pod' };
 const secret = { namespace: 'team', name: 'secret-1', uid: 'uid-secret' };
@@ -19,7 +28,9 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 
 test('a token tells its bearer', async () => {
   const harness = new TokenHarness();
-  const { token, credentialId } = harness.issuer.issue({ account, audiences: apiAudiences, lifetimeSeconds: 3600 });
+  const { token, credentialId } = atOnce(
+    harness.issuer.issue({ account, audiences: apiAudiences, lifetimeSeconds: 3600 }),
+  );
   assert.deepEqual(await harness.authenticate(token), {
     user: {
       username: 'system:serviceaccount:team:alice',
@@ -230,7 +241,7 @@ test('look-ups that fail, each in its own way, refuse and leave nothing behind',
 
 test('keys rotate: what the old key signed ends with it, also where it was known', async () => {
   const harness = new TokenHarness();
-  const [before, next] = [harness.signingKey, makeSigningKey('RS256')];
+  const [before, next] = [harness.signingKey, makeSigningKey('ES384')];
   const old = harness.grant();
   assert.ok(await harness.authenticate(old));
   harness.keys = keySet([before, next], next);

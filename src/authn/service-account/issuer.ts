@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { IssuedToken, TokenGrant } from '../../kinds/authentication/token-grant.ts';
-import { makeSignature } from '../../pki/signature-algorithm.ts';
+import { signWithoutHolding } from '../../pki/signature-algorithm.ts';
 import type { SigningKey } from '../../pki/token-keys.ts';
 import { type AccountReference, accountUsername, credentialId, type ObjectReference } from './account-user.ts';
 import { legacyClaim, legacyIssuer } from './claims.ts';
@@ -12,11 +12,14 @@ export interface IdentifiedToken extends IssuedToken {
   readonly credentialId: string;
 }
 
-/** Signs tokens of service accounts. Whoever asks has made sure that the account and what it is bound to exist. */
+/**
+ * Signs tokens of service accounts. Whoever asks has made sure that the account and what it is bound to exist. Without a
+ * promise with keys that sign fast.
+ */
 export interface TokenIssuer {
-  issue(grant: TokenGrant): IdentifiedToken;
+  issue(grant: TokenGrant): IdentifiedToken | Promise<IdentifiedToken>;
   /** A token that never expires, to be kept in that Secret of the account's namespace. */
-  issueLegacy(account: AccountReference, secretName: string): string;
+  issueLegacy(account: AccountReference, secretName: string): string | Promise<string>;
 }
 
 export interface TokenIssuerOptions {
@@ -44,7 +47,9 @@ export function createTokenIssuer({ issuer, signingKey, dialect, clock, random }
         sub: accountUsername(grant.account),
         [dialect.domain]: ownClaims(grant, issuedAt),
       };
-      return { token: signToken(claims, signingKey()), credentialId: credentialId(tokenId), issuedAt };
+      const issued = (token: string) => ({ token, credentialId: credentialId(tokenId), issuedAt });
+      const token = signToken(claims, signingKey());
+      return token instanceof Promise ? token.then(issued) : issued(token);
     },
     issueLegacy(account, secretName) {
       const claims = {
@@ -74,11 +79,12 @@ function ownClaims({ account, binding, warnAfterSeconds }: TokenGrant, issuedAt:
 const reference = ({ name, uid }: ObjectReference): ObjectReference => ({ name, uid });
 
 /** A compact token (RFC 7515 section 3.1). The header says no more than what the verifier needs to find the key. */
-function signToken(claims: Readonly<Record<string, unknown>>, key: SigningKey): string {
+function signToken(claims: Readonly<Record<string, unknown>>, key: SigningKey): string | Promise<string> {
   const header = { alg: key.algorithm, kid: key.id };
   const input = `${encode(header)}.${encode(sorted(claims))}`;
-  const signature = makeSignature(key.algorithm, key.privateKey, Buffer.from(input, 'latin1'));
-  return `${input}.${signature.toString('base64url')}`;
+  const token = (signature: Buffer): string => `${input}.${signature.toString('base64url')}`;
+  const signature = signWithoutHolding(key.algorithm, key.privateKey, Buffer.from(input, 'latin1'));
+  return signature instanceof Promise ? signature.then(token) : token(signature);
 }
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -57,7 +57,7 @@ test('a token that is made is known, until its key is replaced in the file', asy
   const issuer = 'https://issuer.test';
   const { tokens, clock, path } = start(context, issuer);
   const lifetime = tokens.lifetime({ expirationSeconds: 600, audiences: [issuer], boundToPod: false });
-  const token = tokens.issuer?.issue({ account, audiences: [issuer], ...lifetime }).token ?? '';
+  const { token = '' } = (await tokens.issuer?.issue({ account, audiences: [issuer], ...lifetime })) ?? {};
   assert.equal((await tokens.authenticator.authenticateToken(token, [issuer]))?.user.uid, account.uid);
   const before = tokens.discovery?.keySet().body;
   writeFileSync(path, pem());

@@ -135,12 +135,12 @@ export class TokenHarness {
   }
 
   grant(more: Partial<TokenGrant> = {}): string {
-    return this.issuer.issue({ account, audiences: apiAudiences, lifetimeSeconds: 3600, ...more }).token;
+    return atOnce(this.issuer.issue({ account, audiences: apiAudiences, lifetimeSeconds: 3600, ...more })).token;
   }
 
   /** A token kept in the Secret `team/legacy`, which is there. */
   legacy(more: { readonly metadata?: ObjectMeta } = {}): string {
-    const token = this.issuer.issueLegacy(account, 'legacy');
+    const token = atOnce(this.issuer.issueLegacy(account, 'legacy'));
     this.put(
       'secrets',
       { namespace: 'team', name: 'legacy', uid: 'uid-legacy', ...more.metadata },
@@ -169,3 +169,9 @@ export class TokenHarness {
 
 const keyOf = (resource: string, { namespace, name }: ObjectMeta): string =>
   `${resource} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+
+/** What is there without waiting: signatures with ECDSA keys. */
+export function atOnce<T>(made: T | Promise<T>): T {
+  if (made instanceof Promise) throw new TypeError('this is to be waited for');
+  return made;
+}

@@ -4,7 +4,7 @@ import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { TokenKey } from '../../pki/token-keys.ts';
-import { issuerName, keySet, TokenHarness } from './token-harness.ts';
+import { atOnce, issuerName, keySet, TokenHarness } from './token-harness.ts';
 import { VerifiedTokens } from './verified-tokens.ts';
 
 /** Counts the times that a key is looked up: as often as a signature is verified. */
@@ -40,7 +40,7 @@ function setUp() {
     forgedMax: 2,
   });
   const account = { namespace: 'team', name: 'alice', uid: 'uid-alice' };
-  const make = () => issuer.issue({ account, audiences: ['a'], lifetimeSeconds: 600 }).token;
+  const make = () => atOnce(issuer.issue({ account, audiences: ['a'], lifetimeSeconds: 600 })).token;
   const forge = () => make().replace(/[^.]+$/, Buffer.alloc(64, 1).toString('base64url'));
   return { tokens, byId, make, forge };
 }
@@ -81,7 +81,7 @@ test('tokens of other issuers are taken apart once, whatever keys come', () => {
     verifiedMax: 2,
   });
   const account = { namespace: 'team', name: 'alice', uid: 'uid-alice' };
-  const make = () => issuer.issue({ account, audiences: ['a'], lifetimeSeconds: 600 }).token;
+  const make = () => atOnce(issuer.issue({ account, audiences: ['a'], lifetimeSeconds: 600 })).token;
   const [one, two, three] = [make(), make(), make()];
   for (const token of [one, two, one, two]) assert.equal(tokens.verify(token), undefined);
   current = keySet(keys.all);
@@ -103,7 +103,7 @@ test('tokens that are long are few', () => {
   });
   const account = { namespace: 'team', name: 'alice', uid: 'uid-alice' };
   const audiences = ['a'.repeat(limits.tokenLengthMax * 0.7)];
-  const make = () => issuer.issue({ account, audiences, lifetimeSeconds: 600 }).token;
+  const make = () => atOnce(issuer.issue({ account, audiences, lifetimeSeconds: 600 })).token;
   const first = make();
   const room = Math.floor(limits.tokenCacheTextMax / first.length);
   tokens.verify(first);
