@@ -12,7 +12,7 @@ import { createTokenIssuer } from './issuer.ts';
 import { account, atOnce, issuerName, makeSigningKey } from './token-harness.ts';
 
 const random: Random = { uuid: () => '00000000-0000-4000-8000-000000000000', bytes: (count) => new Uint8Array(count) };
-const keys = (['ES256', 'RS256', 'ES384', 'ES512'] as const).map(makeSigningKey);
+const keys = (['ES256', 'ES384', 'RS256', 'ES512'] as const).map(makeSigningKey);
 const [key] = keys;
 assert.ok(key);
 const clock = new ManualClock(1_800_000_000_900);
