@@ -48,8 +48,27 @@ export const limits = {
   patchStepsMax: 5_000_000,
   /** Requests in flight that read; watches and health checks don't count. */
   readsInFlightMax: 400,
-  /** Requests in flight that write. */
+  /** Requests in flight that write; as many reviews, which write nothing, have places of their own. */
   writesInFlightMax: 200,
+  /** Requests of one priority level that wait for a place; of one tenant, no more than there is room for others. */
+  waitingPerLevelMax: 1_000,
+  /** What a request may wait for a place, of the time it may take in all (published: a quarter). */
+  waitingPart: 0.25,
+  /** No write has ended for this long while others wait: the server says that it is not ready. */
+  writesStalledMsMax: 10_000,
+  /** Requests under way of all tenants, until their answers are read; watches don't count. */
+  requestsUnderWayMax: 20_000,
+  /** Bodies that are being received at once, of all tenants. */
+  bodiesReceivedAtOnceMax: 4_096,
+  /** Bytes of bodies, of all tenants: from when they come until their request is answered. */
+  bodyBytesHeldMax: 128 * 1024 * 1024,
+  /** A body of which less than this rate came for this long is given up. */
+  bodyBytesPerSecondMin: 240,
+  bodyGraceMs: 5_000,
+  /** Bytes of answers, of all tenants, that clients have asked for and do not take. */
+  unreadBytesMax: 256 * 1024 * 1024,
+  /** Tenants that are remembered although nothing is under way for them. */
+  idleTenantsKept: 1_000,
   /** What a request may take, watches excepted. */
   requestMsMax: 60_000,
   /** What a client may take to send the headers of a request. */

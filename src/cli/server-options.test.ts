@@ -39,6 +39,7 @@ it('without flags all is as documented', () => {
   assert.deepEqual(options, {
     storage: { backend: 'sqlite', file: at('data/orch.db') },
     listen: { address: '127.0.0.1', port: 6443 },
+    requests: { inFlightMax: { reads: 400, writes: 200 } },
     external: { host: '127.0.0.1' },
     authentication: {
       staticTokens: [],

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { enabledPlugins, type PluginName } from '../admission/plugins.ts';
 import { makePrivateDirectory } from '../base/atomic-file.ts';
+import { limits } from '../base/limits.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { readKeyPair } from '../pki/key-pair-files.ts';
 import type { KeyPairPem, ServerConfig, StorageConfig } from '../server/config.ts';
@@ -25,6 +26,7 @@ export function readServerOptions(
     dialect: dialects[values.dialect],
     listen: { address: values['bind-address'], port: values['secure-port'] },
     external: externalAddress(values),
+    requests: { inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax } },
     authorization,
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],

@@ -68,6 +68,15 @@ class InProcessExchange implements Exchange {
     this.#controller.abort(reason);
   }
 
+  /** Clients in the process have what was handed over. */
+  get unsent(): number {
+    return 0;
+  }
+
+  destroy(): void {
+    this.#abandon();
+  }
+
   header(name: string): string | undefined {
     return this.#headers[name];
   }

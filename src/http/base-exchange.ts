@@ -90,8 +90,9 @@ export abstract class BaseExchange implements Exchange {
   protected abstract sentBeginning(prefix: string): boolean;
   abstract respond(status: number, headers: Headers, body?: Uint8Array | string): void;
   abstract stream(status: number, headers: Headers): BodyWriter;
-  /** Ends stream or connection at once, so that the client sees the response cut off. */
   abstract destroy(): void;
+  /** Bytes of the response that wait in the stream. */
+  protected abstract get buffered(): number;
   /** False where the request has ended with its headers. */
   protected abstract get hasBody(): boolean;
   /** Sends `100 Continue` where the client waits for it (RFC 9110 section 10.1.1). */
@@ -100,6 +101,15 @@ export abstract class BaseExchange implements Exchange {
   protected abstract readBody(on: BodyEvents): void;
   /** Reads no more of the body; what follows the response ends. */
   protected abstract refuseBody(): void;
+
+  get unsent(): number {
+    return this.#ended ? 0 : this.buffered;
+  }
+
+  /** The work for the request was given up. */
+  protected get aborted(): boolean {
+    return this.#abortReason !== undefined;
+  }
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
@@ -157,12 +167,12 @@ export abstract class BaseExchange implements Exchange {
     if (this.#endCallbacks) for (const callback of this.#endCallbacks) callback();
   }
 
-  body(bytesMax: number): Promise<Buffer> {
-    this.#body ??= this.#readWhole(bytesMax);
+  body(bytesMax: number, received?: (bytes: number) => void): Promise<Buffer> {
+    this.#body ??= this.#readWhole(bytesMax, received);
     return this.#body;
   }
 
-  #readWhole(bytesMax: number): Promise<Buffer> {
+  #readWhole(bytesMax: number, received: ((bytes: number) => void) | undefined): Promise<Buffer> {
     if (this.#abortReason) return Promise.reject(this.#abortReason);
     if (!this.hasBody) return Promise.resolve(Buffer.alloc(0));
     const refused = this.#refusal(bytesMax);
@@ -171,7 +181,7 @@ export abstract class BaseExchange implements Exchange {
       return Promise.reject(refused);
     }
     this.sendContinue();
-    return this.#collect(bytesMax);
+    return this.#collect(bytesMax, received);
   }
 
   /** What speaks against the body before any of it was read. */
@@ -183,7 +193,7 @@ export abstract class BaseExchange implements Exchange {
     return Number(this.header('content-length') ?? 0) > bytesMax ? tooLarge(bytesMax) : undefined;
   }
 
-  #collect(bytesMax: number): Promise<Buffer> {
+  #collect(bytesMax: number, received: ((bytes: number) => void) | undefined): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let bytes = 0;
@@ -198,8 +208,9 @@ export abstract class BaseExchange implements Exchange {
         data: (chunk) => {
           if (!this.#failBody) return;
           bytes += chunk.length;
+          chunks.push(chunk);
           if (bytes > bytesMax) fail(tooLarge(bytesMax));
-          else chunks.push(chunk);
+          else received?.(chunk.length);
         },
         end: () => {
           if (!this.#failBody) return;

@@ -62,9 +62,10 @@ export interface Exchange {
   abort(reason: Error): void;
   /**
    * Reads the whole body. Rejects with a StatusError: RequestEntityTooLarge past `bytesMax` (the connection then ends
-   * after the response), BadRequest when the client stops in the middle.
+   * after the response), BadRequest when the client stops in the middle; and with the reason of `abort`, after whose answer
+   * the connection or stream ends as well. `received` is told the length of each part that comes, and may abort.
    */
-  body(bytesMax: number): Promise<Buffer>;
+  body(bytesMax: number, received?: (bytes: number) => void): Promise<Buffer>;
   /** Adds a header to the response, whichever way it is made. Only before it starts. */
   setHeader(name: string, value: string | readonly string[]): void;
   /** Adds a `Warning` header to the response, within limits, whichever way it is made. Only before it starts. */
@@ -75,6 +76,10 @@ export interface Exchange {
   stream(status: number, headers: Headers): BodyWriter;
   /** True once a response was started. */
   readonly responded: boolean;
+  /** Bytes of the response that were handed over and wait for the client. */
+  readonly unsent: number;
+  /** Ends stream or connection at once, so that the client sees the response cut off. */
+  destroy(): void;
   /** Runs once when the response has been sent or the client is gone. */
   onEnd(callback: () => void): void;
 }

@@ -98,15 +98,19 @@ export class Http1Exchange extends BaseExchange {
     return this.responseHeaders(this.#last || this.#closing() ? ['connection', 'close'] : [], headers);
   }
 
-  /** True where more of the body is to come than is worth reading for the sake of keeping the connection. */
+  /** True where more of the body is to come than is worth reading for the sake of keeping the connection, or it was given up. */
   get #last(): boolean {
     const request = this.#request;
     if (!this.hasBody || request.complete) return false;
-    return !(Number(request.headers['content-length'] ?? Number.NaN) <= limits.lingerBytesMax);
+    return this.aborted || !(Number(request.headers['content-length'] ?? Number.NaN) <= limits.lingerBytesMax);
   }
 
   destroy(): void {
     this.#response.destroy();
+  }
+
+  protected get buffered(): number {
+    return this.#response.writableLength;
   }
 
   protected get hasBody(): boolean {

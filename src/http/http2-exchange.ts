@@ -74,6 +74,10 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     this.#stream.reset(errorCode.internalError);
   }
 
+  protected get buffered(): number {
+    return this.#stream.queuedBytes;
+  }
+
   protected get hasBody(): boolean {
     return !this.#stream.bodiless;
   }

@@ -20,9 +20,9 @@ export interface ListOptions extends Omit<Answer, 'body'> {
 }
 
 /**
- * Answers with a list. A short one goes out at once, with its length, and nothing is returned. A long one goes out in
- * chunks as fast as the client takes them, so that it costs a chunk of memory however long it is; the promise then
- * resolves when the last chunk was handed over, or when there is nobody to send it to: the client is gone, or the
+ * Answers with a list. A short one goes out at once, with its length, and nothing is returned, unless compressing it takes
+ * long. A long one goes out in chunks as fast as the client takes them, so that it costs a chunk of memory however long it
+ * is; the promise then resolves when the last chunk was handed over, or when there is nobody to send it to: the client is gone, or the
  * exchange was aborted. Rejects with what `items` threw; the client then sees a response that was cut off.
  */
 export function sendList(exchange: Exchange, body: ListBody, options: ListOptions): Promise<void> | undefined {
@@ -51,8 +51,7 @@ function sendChunks(
   if (first.done || second?.done) {
     const body = Buffer.from(first.value?.bytes ?? '');
     first.value?.sent?.();
-    sendBytes(exchange, { ...options, body });
-    return undefined;
+    return sendBytes(exchange, { ...options, body }) ?? undefined;
   }
   if (exchange.method === 'HEAD') {
     chunks.return();

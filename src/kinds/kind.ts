@@ -90,6 +90,8 @@ export interface ActionSubresource {
   readonly name: string;
   /** The kind of the body. */
   readonly body: GroupVersionKind & { readonly schema: StructSchema };
+  /** It changes nothing in the store: it does not take a place from requests that do. */
+  readonly writesNothing?: boolean;
   /** The body's `uid` and other fields that are the server's to set mean something to the action. */
   readonly keepsServerMetadata?: boolean;
   /** Fills in, between mutating admission and validation, what the client left out. May refuse. */

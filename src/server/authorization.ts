@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { groupAccounts } from '../authn/service-account/account-user.ts';
 import { abacAuthorizer } from '../authz/abac/abac-authorizer.ts';
 import { authorizationMetrics } from '../authz/authorization-metrics.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
@@ -21,6 +22,7 @@ import { loadCel } from '../cel/cel.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ResourceRegistry } from '../registry/resource-registry.ts';
+import { groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
 import type { Revision } from '../store/store.ts';
 import type { AuthorizationConfig } from './config.ts';
 import { followManyObjects } from './object-feed.ts';
@@ -48,6 +50,8 @@ export interface Authorization {
   readonly reached: (revision: Revision) => Promise<void>;
   /** Of the chain with which the server starts. */
   readonly types: ReadonlySet<AuthorizerType>;
+  /** False for users of whom it is known that no role is given to them but those that everybody has. */
+  readonly hasRole: (user: UserInfo) => boolean;
 }
 
 /**
@@ -71,7 +75,26 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
       ? await named('--authorization-config', openFile(parts, config.chain, build))
       : await named('--authorization-webhook-config-file', build(config.chain.specs)),
   );
-  return { authorizer: chain, rules: chain, index, types, reached: (revision) => rbac.reached(revision) };
+  return {
+    authorizer: chain,
+    rules: chain,
+    index,
+    types,
+    reached: (revision) => rbac.reached(revision),
+    hasRole: rolesAreAll(config) ? (user) => isBound(index, user) : () => true,
+  };
+}
+
+/** Nobody but nodes may do anything that no role allows. A file may name other authorizers at any time. */
+const rolesAreAll = ({ chain }: AuthorizationConfig): boolean =>
+  chain.type === 'specs' && chain.specs.every(({ type }) => type === 'RBAC' || type === 'Node');
+
+const everybody: ReadonlySet<string> = new Set([groupAuthenticated, groupUnauthenticated, groupAccounts]);
+
+function isBound(index: RbacIndex, { username, groups }: UserInfo): boolean {
+  if (index.isUserBound(username)) return true;
+  for (const group of groups) if (!everybody.has(group) && index.isGroupBound(group)) return true;
+  return false;
 }
 
 async function named<T>(what: string, opening: Promise<T>): Promise<T> {

@@ -24,6 +24,7 @@ import { claimStore } from './claim-store.ts';
 import { Compactor } from './compactor.ts';
 import type { ExternalAddress, ListenAddress, RunningServer, ServerConfig } from './config.ts';
 import { ensureDefaultPolicy } from './default-policy.ts';
+import { FlowControl } from './flow-control/flow-control.ts';
 import { Health } from './health.ts';
 import { HeavyWork } from './heavy/heavy-work.ts';
 import { JobThread } from './heavy/job-thread.ts';
@@ -89,6 +90,15 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     const clusterId = `${storageNames[config.storage.backend]}-0`;
     storageMetrics({ metrics, clock, store, compactor, resources, clusterId });
     held.add(expireObjects({ timesToLiveMs: config.timesToLiveMs, resources, cache, store, clock, logger }));
+    const flowControl = held.add(
+      new FlowControl({
+        ...{ clock, dialect, metrics },
+        max: config.requests.inFlightMax,
+        requestMsMax: limits.requestMsMax,
+        isOwn: clients.isOwn,
+        hasRole: authorization.hasRole,
+      }),
+    );
     const health = new Health({
       clock,
       logger,
@@ -96,6 +106,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       stopping: () => shutdown.stopping,
       cacheInStep: () => cache.revision > 0,
       storeTrouble: storeHealth(store, clock),
+      writeTrouble: () => flowControl.writeTrouble(),
     });
     const responder = new Responder({
       config,
@@ -117,11 +128,13 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
         requestHeaders: config.authentication.requestHeader?.names,
         authorizer,
         counts: accessCounts(metrics),
-        inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax },
+        flowControl,
+        requestMsMax: limits.requestMsMax,
         refuse: (context, error) => responder.refuse(context, error),
-        answer: (context) => responder.answer(context),
+        prepare: (context) => responder.prepare(context),
+        answer: (context, operation) => responder.answer(context, operation),
       }),
-      (context, error) => responder.refuse(context, error),
+      { refuse: (context, error) => responder.refuse(context, error), flowControl },
     );
     const tls = (): TlsMaterial => ({
       cert: config.serving.certificate,

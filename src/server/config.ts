@@ -32,6 +32,7 @@ export interface ServerConfig {
   readonly strictTransportSecurity?: string;
   /** Where others are told that this server is: in discovery documents. Absent: where it listens. */
   readonly external?: ExternalAddress;
+  readonly requests: RequestsConfig;
   /** What the listener shows: the certificate with its intermediates behind it, and its key. */
   readonly serving: KeyPairPem;
   readonly authentication: AuthenticationConfig;
@@ -52,6 +53,12 @@ export interface ServerConfig {
    * 200: who sees a ready server finds what this leaves behind. When it fails, so does the start.
    */
   readonly beforeReady?: (listening: ListenAddress) => void | Promise<void>;
+}
+
+/** What requests may take. */
+export interface RequestsConfig {
+  /** Requests that are worked on at once; 0: without a limit. */
+  readonly inFlightMax: { readonly reads: number; readonly writes: number };
 }
 
 /** Controllers that run in the process of the server; none where another program runs them. */

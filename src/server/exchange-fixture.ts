@@ -67,9 +67,11 @@ export class ExchangeFixture implements Exchange {
     this.#controller.abort(reason);
   }
 
-  async body(bytesMax: number): Promise<Buffer> {
+  async body(bytesMax: number, received?: (bytes: number) => void): Promise<Buffer> {
     this.bodyBytesMax = bytesMax;
-    return Buffer.from(this.#body as string);
+    const bytes = Buffer.from(this.#body as string);
+    received?.(bytes.length);
+    return bytes;
   }
 
   setHeader(name: string, value: string | readonly string[]): void {
@@ -92,6 +94,15 @@ export class ExchangeFixture implements Exchange {
 
   stream(): BodyWriter {
     throw new Error('nothing is streamed here');
+  }
+
+  /** How much of the answer the client has not taken. */
+  unsent = 0;
+  destroyed = false;
+
+  destroy(): void {
+    this.destroyed = true;
+    this.end();
   }
 
   onEnd(callback: () => void): void {

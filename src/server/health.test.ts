@@ -6,12 +6,12 @@ import { StatusError } from '../meta/status-error.ts';
 import { Health } from './health.ts';
 
 let clock: ManualClock;
-let state: { stopping: boolean; inStep: boolean; trouble: string | undefined };
+let state: { stopping: boolean; inStep: boolean; trouble: string | undefined; writes: string | undefined };
 let logged: LogFields[];
 let health: Health;
 beforeEach(() => {
   clock = new ManualClock();
-  state = { stopping: false, inStep: true, trouble: undefined };
+  state = { stopping: false, inStep: true, trouble: undefined, writes: undefined };
   logged = [];
   health = new Health({
     clock,
@@ -20,6 +20,7 @@ beforeEach(() => {
     stopping: () => state.stopping,
     cacheInStep: () => state.inStep,
     storeTrouble: async () => state.trouble,
+    writeTrouble: () => state.writes,
   });
 });
 
@@ -58,6 +59,14 @@ const rows: readonly (readonly [what: string, arrange: () => void, statuses: rea
     [500, 200, 500],
   ],
   [
+    'writes are refused for long',
+    () => {
+      health.started();
+      state.writes = 'no write has ended for 20 s while others wait';
+    },
+    [200, 200, 500],
+  ],
+  [
     'it is stopping',
     () => {
       health.started();
@@ -88,7 +97,7 @@ test('verbose shows every check (spec section 4.2)', async () => {
   assert.deepEqual(await answer('/readyz', 'verbose'), {
     status: 200,
     body:
-      '[+]ping ok\n[+]store ok\n[+]cache-sync ok\n[+]poststarthook/start-server ok\n[+]shutdown ok\n' +
+      '[+]ping ok\n[+]store ok\n[+]cache-sync ok\n[+]poststarthook/start-server ok\n[+]writes ok\n[+]shutdown ok\n' +
       'healthz check passed\n',
   });
   assert.equal(
@@ -104,7 +113,7 @@ test('a failure shows every check without being asked, and withholds the reason'
   assert.equal(failed?.status, 500);
   assert.equal(
     failed?.body,
-    '[+]ping ok\n[-]store failed: reason withheld\n[+]cache-sync ok\n[+]poststarthook/start-server ok\n[+]shutdown ok\n' +
+    '[+]ping ok\n[-]store failed: reason withheld\n[+]cache-sync ok\n[+]poststarthook/start-server ok\n[+]writes ok\n[+]shutdown ok\n' +
       'healthz check failed\n',
   );
   assert.deepEqual(logged, [{ endpoint: 'readyz', check: 'store', why: 'unavailable' }]);

@@ -25,6 +25,8 @@ export interface HealthOptions {
   readonly cacheInStep: () => boolean;
   /** What keeps the store from being used, undefined where nothing does. */
   readonly storeTrouble: () => string | undefined | Promise<string | undefined>;
+  /** Why requests that write have been refused for long, undefined where they are not. */
+  readonly writeTrouble: () => string | undefined;
 }
 
 type Endpoint = 'healthz' | 'livez' | 'readyz';
@@ -55,10 +57,11 @@ export class Health {
       name: 'shutdown',
       run: () => (options.stopping() ? 'the server is shutting down' : undefined),
     };
+    const writes: HealthCheck = { name: 'writes', run: () => options.writeTrouble() };
     this.#checks = {
       healthz: [ping, store, cache, start],
       livez: [ping, alive],
-      readyz: [ping, store, cache, start, shutdown],
+      readyz: [ping, store, cache, start, writes, shutdown],
     };
   }
 

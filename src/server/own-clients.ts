@@ -19,6 +19,9 @@ export class OwnClients {
 
   readonly authenticator: Authenticator = { authenticate: (credentials) => this.#users.get(credentials) };
 
+  /** Whether a request comes from one of these clients. */
+  readonly isOwn = (exchange: Exchange): boolean => this.#users.has(exchange);
+
   /** `name` is what the client calls itself. */
   clientAs(user: UserInfo, name: string): ApiClient {
     return new ApiClient(

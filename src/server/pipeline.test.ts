@@ -3,20 +3,14 @@ import { beforeEach, describe, test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { ClosableStack } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
-import { Metrics } from '../base/metrics.ts';
-import { orch } from '../dialect/orch.ts';
 import { StatusError } from '../meta/status-error.ts';
-import { parseRequestInfo } from '../request/request-info.ts';
-import { anonymousUser, type UserInfo } from '../request/user-info.ts';
-import { accessCounts } from './access-counts.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import { ExchangeFixture } from './exchange-fixture.ts';
 import { servePipeline, stages } from './pipeline.ts';
+import { contextOf, jane, pipelineParts } from './pipeline-fixture.ts';
 import { noteWrite, type RequestContext, type Stage } from './request-context.ts';
 import { deadline } from './stages/deadline.ts';
-import { limitInFlight } from './stages/limit-in-flight.ts';
 import type { PipelineParts } from './stages/parts.ts';
-
-const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {} };
 
 let clock: ManualClock;
 let resources: ClosableStack;
@@ -32,24 +26,16 @@ const refuse = (context: RequestContext, error: unknown): void => {
   context.exchange.respond(error instanceof StatusError ? error.code : 500, {});
 };
 
-const parts = (more: Partial<PipelineParts> = {}): PipelineParts => ({
-  clock,
-  resources,
-  dialect: orch,
-  authenticator: { authenticate: () => jane },
-  authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
-  counts: accessCounts(new Metrics()),
-  inFlightMax: { reads: 2, writes: 1 },
-  refuse,
-  answer: ({ exchange }) => exchange.respond(200, {}),
-  ...more,
-});
+const parts = (more: Partial<PipelineParts> = {}): PipelineParts =>
+  pipelineParts({ clock, resources, refuse, ...more });
 
-const context = (method: string, target: string): RequestContext & { readonly exchange: ExchangeFixture } => ({
-  exchange: new ExchangeFixture(method, target),
-  info: parseRequestInfo(method, target),
-  user: anonymousUser,
-});
+const context = (method: string, target: string) => contextOf(new ExchangeFixture(method, target));
+
+/** Through all stages, with what differs. */
+const serve = (exchange: ExchangeFixture, more: Partial<PipelineParts> = {}): void => {
+  const made = parts(more);
+  servePipeline(stages(made), made)(exchange);
+};
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -65,13 +51,16 @@ describe('the pipeline', () => {
   test('has its stages in the order of the design (section 4)', () => {
     assert.deepEqual(
       stages(parts()).map(({ name }) => name),
-      ['requestInfo', 'deadline', 'authenticate', 'impersonate', 'limitInFlight', 'authorize', 'dispatch'],
+      [
+        ...['requestInfo', 'deadline', 'authenticate', 'impersonate', 'flow', 'authorize'],
+        ...['prepare', 'body', 'place', 'answer'],
+      ],
     );
   });
 
   test('runs through in one go where no stage waits', () => {
     const seen: string[] = [];
-    servePipeline([recorded(seen, 'a'), recorded(seen, 'b')], refuse)(new ExchangeFixture('GET', '/'));
+    servePipeline([recorded(seen, 'a'), recorded(seen, 'b')], parts())(new ExchangeFixture('GET', '/'));
     assert.deepEqual(seen, ['a', 'b']);
   });
 
@@ -79,7 +68,7 @@ describe('the pipeline', () => {
     const seen: string[] = [];
     const gate = Promise.withResolvers<void>();
     const list = [recorded(seen, 'a'), recorded(seen, 'b', () => gate.promise), recorded(seen, 'c')];
-    servePipeline(list, refuse)(new ExchangeFixture('GET', '/'));
+    servePipeline(list, parts())(new ExchangeFixture('GET', '/'));
     await settle();
     assert.deepEqual(seen, ['a', 'b']);
     gate.resolve();
@@ -106,7 +95,7 @@ describe('the pipeline', () => {
     test(`a stage that ${how} is the answer, and the last`, async () => {
       const seen: string[] = [];
       const exchange = new ExchangeFixture('GET', '/');
-      servePipeline([recorded(seen, 'a', fail), recorded(seen, 'b')], refuse)(exchange);
+      servePipeline([recorded(seen, 'a', fail), recorded(seen, 'b')], parts())(exchange);
       await settle();
       await settle();
       assert.deepEqual(seen, ['a']);
@@ -117,7 +106,7 @@ describe('the pipeline', () => {
 
   test('a request that cannot be read is refused with no more known of it', () => {
     const exchange = new ExchangeFixture('GET', '/api/%zz');
-    servePipeline(stages(parts()), refuse)(exchange);
+    serve(exchange);
     assert.equal(exchange.status, 400);
   });
 
@@ -131,7 +120,7 @@ describe('the pipeline', () => {
       },
     };
     const exchange = new ExchangeFixture('DELETE', '/api/v1/nodes/a');
-    servePipeline(stages(parts({ authenticator: { authenticate }, authorizer })), refuse)(exchange);
+    serve(exchange, { authenticator: { authenticate }, authorizer });
     await settle();
     assert.deepEqual(asked, [['resource', 'delete', 'jane']]);
     assert.equal(exchange.status, 403);
@@ -151,51 +140,10 @@ describe('the pipeline', () => {
       seen.push(user.username, impersonatedBy?.username, exchange.headerNames());
     };
     const headers = { 'impersonate-user': 'bob', authorization: 'Bearer x', 'x-remote-user': 'root' };
-    servePipeline(stages(parts({ authorizer, answer })), refuse)(new ExchangeFixture('GET', '/version', { headers }));
+    serve(new ExchangeFixture('GET', '/version', { headers }), { authorizer, answer });
     await settle();
     assert.deepEqual(asked, ['jane impersonate', 'bob get']);
     assert.deepEqual(seen, ['bob', 'jane', []]);
-  });
-});
-
-describe('the limit of requests in flight', () => {
-  const target = { read: '/api/v1/nodes', write: '/api/v1/nodes' };
-  const run = (stage: Stage, method: string, path: string): ExchangeFixture => {
-    const one = context(method, path);
-    void stage.run(one);
-    return one.exchange;
-  };
-  const tooMany = (error: unknown): boolean =>
-    error instanceof StatusError && error.code === 429 && error.details?.retryAfterSeconds === 1;
-
-  test('counts reads and writes apart', () => {
-    const stage = limitInFlight(parts());
-    run(stage, 'GET', target.read);
-    run(stage, 'HEAD', `${target.read}/a`);
-    assert.throws(() => run(stage, 'GET', target.read), tooMany);
-    run(stage, 'POST', target.write);
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      assert.throws(() => run(stage, method, `${target.write}${method === 'POST' ? '' : '/a'}`), tooMany, method);
-    }
-  });
-
-  test('has room again when one ends, and not when one was refused', () => {
-    const stage = limitInFlight(parts());
-    const first = run(stage, 'POST', target.write);
-    const refusedOne = context('POST', target.write);
-    assert.throws(() => stage.run(refusedOne), tooMany);
-    refusedOne.exchange.end();
-    assert.throws(() => run(stage, 'POST', target.write), tooMany);
-    first.end();
-    first.end();
-    run(stage, 'POST', target.write);
-    assert.throws(() => run(stage, 'POST', target.write), tooMany);
-  });
-
-  test('lets pass watches and paths that are no objects, however many', () => {
-    const stage = limitInFlight(parts({ inFlightMax: { reads: 0, writes: 0 } }));
-    for (const path of ['/api/v1/nodes?watch=1', '/readyz', '/apis', '/openapi/v2']) run(stage, 'GET', path);
-    assert.throws(() => run(stage, 'GET', target.read), tooMany);
   });
 });
 

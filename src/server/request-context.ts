@@ -2,6 +2,8 @@ import type { Exchange } from '../http/exchange.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import type { Ticket } from './flow-control/ticket.ts';
+import type { Operation } from './operation.ts';
 
 /** One request on its way through the stages. Each stage adds what those after it need. */
 export interface RequestContext {
@@ -16,6 +18,10 @@ export interface RequestContext {
   impersonatedBy?: UserInfo;
   /** Something was sent to the store: until the request is answered its outcome is unknown. */
   writeSent?: boolean;
+  /** What the request holds of what is short. Set by the stage `flow`. */
+  ticket: Ticket | undefined;
+  /** How it is answered. Set by the stage `prepare`. */
+  operation: Operation | undefined;
 }
 
 /** See `VerbRequest.beforeWrite`. */

@@ -1,6 +1,5 @@
 import type { IssuerDiscovery } from '../authn/service-account/discovery.ts';
 import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { TimeSlice } from '../base/time-slice.ts';
 import { hasMessage } from '../codec/protobuf/message.ts';
@@ -12,6 +11,7 @@ import type { PathRouter } from '../http/router.ts';
 import { sendStatus } from '../http/status-response.ts';
 import { WatchStreams } from '../http/watch-stream.ts';
 import { noSuchPath } from '../meta/status-error.ts';
+import { parseWatchOptions } from '../registry/list-options.ts';
 import { checkRequest, type Registry } from '../registry/registry.ts';
 import type { ListReply, ObjectReply, Reply, WatchReply } from '../registry/reply.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
@@ -19,8 +19,10 @@ import type { RequestBody } from '../registry/verb.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { ServerConfig } from './config.ts';
 import { ApiDocuments } from './documents.ts';
+import type { PlaceKind } from './flow-control/flow-control.ts';
 import type { Health } from './health.ts';
 import type { HeavyWork, ReceivedRequest } from './heavy/heavy-work.ts';
+import type { Operation } from './operation.ts';
 import { type ListRepresentation, type Presentation, Representation } from './representation.ts';
 import { bodyForm } from './request-body.ts';
 import { noteWrite, type RequestContext } from './request-context.ts';
@@ -83,15 +85,9 @@ export class Responder {
     }
   }
 
-  answer(context: RequestContext): void | Promise<void> {
-    const { info, exchange } = context;
-    if (info.type === 'path') return this.#routes.find(exchange.method, info.path)(exchange, info.path);
-    return this.#answerResource(context, info);
-  }
-
-  /** Without a promise where nothing is waited for, as with most reads. */
-  #answerResource(context: RequestContext, info: ResourceRequest): void | Promise<void> {
-    const { exchange } = context;
+  /** All that can be said of a request without its body; throws what is wrong with it. */
+  prepare({ info, exchange }: RequestContext): Operation {
+    if (info.type === 'path') return this.#preparePath(exchange.method, info.path);
     const served = this.#parts.resources.find(info.group, info.version, info.resource);
     if (!served) throw noSuchPath();
     checkRequest({ info, served });
@@ -101,11 +97,48 @@ export class Responder {
       representations: representationsOf(info),
       protobuf: hasMessage(served.kind.schema),
     });
-    const presentation = this.#representation.presentation(negotiated, served.kind, info.query);
-    const form = bodyForm(exchange, { info, served }, this.#negotiator);
-    const reply = form
-      ? exchange.body(limits.bodyBytesMax).then((body) => this.#serveBody(context, { info, served, form, body }))
-      : this.#serve(context, info, served, undefined);
+    return {
+      type: 'resource',
+      info,
+      served,
+      presentation: this.#representation.presentation(negotiated, served.kind, info.query),
+      form: bodyForm(exchange, { info, served }, this.#negotiator),
+      place: this.#placeOf(info, served),
+    };
+  }
+
+  #preparePath(method: string, path: string): Operation {
+    return { type: 'path', path, handle: this.#routes.find(method, path) };
+  }
+
+  /** Watches need none, unless they begin with a list. Requests that may write need one of those that write. */
+  #placeOf(info: ResourceRequest, served: ServedResource): PlaceKind | undefined {
+    switch (info.verb) {
+      case 'watch': {
+        const { dialect } = this.#parts.config;
+        const { start } = parseWatchOptions(info.query, { kind: served.kind, metaGroup: dialect.group('meta') });
+        return start.type === 'state' && start.send ? 'readOnly' : undefined;
+      }
+      case 'get':
+      case 'list':
+        return 'readOnly';
+      case 'create':
+        return writesNothing(served, info.subresource) ? 'review' : 'mutating';
+      default:
+        return 'mutating';
+    }
+  }
+
+  /** Without a promise where nothing is waited for, as with most reads. */
+  answer(context: RequestContext, operation: Operation): void | Promise<void> {
+    const { exchange } = context;
+    if (operation.type === 'path') return operation.handle(exchange, operation.path);
+    const { info, served, form, presentation } = operation;
+    const body = context.ticket?.body?.bytes;
+    const reply =
+      form && body
+        ? this.#serveBody(context, { info, served, form, body })
+        : this.#serve(context, info, served, undefined);
     if (!(reply instanceof Promise)) return this.#send(context, reply, presentation);
     return reply.then((made) => {
       if (exchange.responded) return; // the deadline passed meanwhile
@@ -184,20 +217,31 @@ export class Responder {
     }
     const { exchange } = context;
     return heavy.represent(bytes, presentation, exchange).then((body) => {
-      if (!exchange.responded) this.#sendBytes(context, status, body, presentation);
+      if (!exchange.responded) return this.#sendBytes(context, status, body, presentation);
     });
   }
 
-  #sendBytes({ exchange }: RequestContext, status: number, body: Buffer, { negotiated }: Presentation): void {
-    sendBytes(exchange, { status, contentType: negotiated.mediaType, body, compress: this.#compresses });
+  #sendBytes(
+    { exchange }: RequestContext,
+    status: number,
+    body: Buffer,
+    { negotiated }: Presentation,
+  ): void | Promise<void> {
+    return sendBytes(exchange, { status, contentType: negotiated.mediaType, body, compress: this.#compresses });
   }
 
-  #sendList({ exchange }: RequestContext, reply: ListReply, presentation: Presentation): void | Promise<void> {
+  /** The rest of a list that is sent in parts goes out as the client reads it: nobody waits for that. */
+  #sendList(context: RequestContext, reply: ListReply, presentation: Presentation): void | Promise<void> {
+    const { exchange } = context;
     const { mediaType } = presentation.negotiated;
     const slice = new TimeSlice(this.#parts.clock);
     const options = { status: 200, contentType: mediaType, compress: this.#compresses, slice };
-    const send = (list: ListRepresentation): void | Promise<void> =>
-      list.type === 'items' ? sendList(exchange, list, options) : sendPieces(exchange, list.pieces, options);
+    const send = (list: ListRepresentation): void | Promise<void> => {
+      const sent =
+        list.type === 'items' ? sendList(exchange, list, options) : sendPieces(exchange, list.pieces, options);
+      if (sent && !exchange.responded) return sent;
+      sent?.catch((error) => this.refuse(context, error));
+    };
     const client = {
       slice,
       get signal() {
@@ -209,8 +253,9 @@ export class Responder {
     return list.then((made) => (exchange.responded ? undefined : send(made)));
   }
 
-  #sendWatch({ exchange }: RequestContext, reply: WatchReply, presentation: Presentation): void {
+  #sendWatch({ exchange, ticket }: RequestContext, reply: WatchReply, presentation: Presentation): void {
     this.#watches.serve(exchange, reply, this.#representation.watchEncoding(reply.served, presentation));
+    if (ticket) ticket.longRunning = true;
   }
 
   /** Ends every watch cleanly; further ones are refused. */
@@ -231,4 +276,10 @@ const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [
 
 function representationsOf({ verb }: ResourceRequest): NonNullable<NegotiateOptions['representations']> {
   return verb === 'list' ? ['Table', 'PartialObjectMetadataList'] : ['Table', 'PartialObjectMetadata'];
+}
+
+function writesNothing({ kind }: ServedResource, subresource: string): boolean {
+  if (subresource === '') return kind.answer !== undefined;
+  const found = kind.subresources.find(({ name }) => name === subresource);
+  return found?.type === 'action' && found.writesNothing === true;
 }

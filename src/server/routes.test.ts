@@ -24,6 +24,7 @@ const health = new Health({
   stopping: () => false,
   cacheInStep: () => true,
   storeTrouble: () => undefined,
+  writeTrouble: () => undefined,
 });
 health.started();
 const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => '');

@@ -13,14 +13,12 @@ import { unionAuthenticator } from '../../src/authn/union.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import { Metrics } from '../../src/base/metrics.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { fetch2, serving, sessionOf, start } from '../../src/http/listener-harness.ts';
 import { sendStatus } from '../../src/http/status-response.ts';
 import { type CertificateRecipe, forClients, makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { authoritiesOf, TrustPool } from '../../src/pki/trust-pool.ts';
-import { accessCounts } from '../../src/server/access-counts.ts';
-import { servePipeline, stages } from '../../src/server/pipeline.ts';
+import { pipelineOf, pipelineParts } from '../../src/server/pipeline-fixture.ts';
 import type { PipelineParts } from '../../src/server/stages/parts.ts';
 
 /**
@@ -52,11 +50,9 @@ async function open() {
   const resources = new ClosableStack();
   const refuse: PipelineParts['refuse'] = ({ exchange }, error) =>
     sendStatus(exchange, error, { logger: silentLogger });
-  const list = stages({
+  const parts = pipelineParts({
     clock: systemClock,
     resources,
-    dialect: orch,
-    counts: accessCounts(new Metrics()),
     authenticator: withAnonymous(
       unionAuthenticator([
         requestHeaderAuthenticator({ pool: pools.proxies, allowedNames: ['front'], names }),
@@ -66,8 +62,6 @@ async function open() {
       'allow',
     ),
     requestHeaders: names,
-    authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
-    inFlightMax: { reads: 10, writes: 10 },
     refuse,
     answer: ({ exchange, user }) =>
       exchange.respond(
@@ -76,7 +70,7 @@ async function open() {
         [user.username, ...user.groups, ...exchange.headerNames().filter(isIdentity)].join(' '),
       ),
   });
-  const started = await start(servePipeline(list, refuse), { ca: authoritiesOf(Object.values(pools)).join('') });
+  const started = await start(pipelineOf(parts), { ca: authoritiesOf(Object.values(pools)).join('') });
   return {
     started,
     /** As the server does when a file has changed. */

@@ -5,46 +5,39 @@ import { ManualClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import { Metrics } from '../../src/base/metrics.ts';
-import { orch } from '../../src/dialect/orch.ts';
-import { exchangeText, fetch2, received, start, until } from '../../src/http/listener-harness.ts';
+import { exchangeText, fetch2, received, type Started, start, until } from '../../src/http/listener-harness.ts';
 import { sendStatus } from '../../src/http/status-response.ts';
-import { anonymousUser } from '../../src/request/user-info.ts';
-import { accessCounts } from '../../src/server/access-counts.ts';
-import { servePipeline, stages } from '../../src/server/pipeline.ts';
-import type { PipelineParts } from '../../src/server/stages/parts.ts';
+import type { Tenant } from '../../src/server/flow-control/tenant.ts';
+import { operationOf, pipelineOf, pipelineParts } from '../../src/server/pipeline-fixture.ts';
 
 /**
  * Clients that send slowly, at the listener and the stages that bound them, on a clock of their own: the limits of the
  * product are too long to wait for. What the listener does alone is tested beside it (`src/http/listener.test.ts`).
  */
 
-/** All stages, and at their end one that reads the body and answers with its length. */
+/** All stages, two places for writes, and an answer that is the length of the body. */
 async function serving(clock: ManualClock) {
   const resources = new ClosableStack();
-  const refuse: PipelineParts['refuse'] = ({ exchange }, error) =>
-    sendStatus(exchange, error, { logger: silentLogger });
-  let underWay = 0;
-  const parts: PipelineParts = {
+  const parts = pipelineParts({
     clock,
     resources,
-    dialect: orch,
-    counts: accessCounts(new Metrics()),
-    authenticator: { authenticate: () => anonymousUser },
-    authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
-    inFlightMax: { reads: 2, writes: 2 },
-    refuse,
-    async answer({ exchange }) {
-      underWay += 1;
-      const body = await exchange.body(limits.bodyBytesMax);
-      exchange.respond(200, {}, String(body.length));
+    flow: { max: { reads: 2, writes: 2 } },
+    refuse: ({ exchange }, error) => sendStatus(exchange, error, { logger: silentLogger }),
+    prepare: ({ info, ticket }) => {
+      tenant = ticket?.tenant;
+      return operationOf(info);
     },
-  };
-  const handle = servePipeline(stages(parts), refuse);
-  const started = await start(handle, { clock });
+    answer: ({ exchange, ticket }) => exchange.respond(200, {}, String(ticket?.body?.bytes.length ?? '')),
+  });
+  const { bodies } = parts.flowControl;
+  let tenant: Tenant | undefined;
+  const started = await start(pipelineOf(parts), { clock });
   return {
     started,
-    underWay: () => underWay,
+    /** Until so many bodies are on their way. */
+    arriving: (count: number) => until(() => bodies.arriving === count),
+    /** Until so many bytes of bodies have come. */
+    holding: (bytes: number) => until(() => tenant?.bodyBytes.held === bytes),
     async [Symbol.asyncDispose]() {
       resources.close();
       await started[Symbol.asyncDispose]();
@@ -53,38 +46,94 @@ async function serving(clock: ManualClock) {
 }
 
 const path = '/api/v1/namespaces/default/configmaps';
+/** Until a body that is too slow has certainly been noticed. */
+const noticedMs = limits.bodyGraceMs + 2_000;
 
-describe('a body that does not come', () => {
-  test('is answered with 504 in HTTP/2 when its time is up, and gives its place back', async () => {
-    const clock = new ManualClock();
-    await using server = await serving(clock);
-    const session = await server.started.http2();
-    const slow = [0, 1].map(() => session.request({ ':path': path, ':method': 'POST' }, { endStream: false }));
-    for (const stream of slow) {
+/** A POST of which only the beginning of the body comes; the rest by `send`. */
+interface SlowPost {
+  send(text: string): void;
+  /** The status, once there is one, and once connection or stream have ended. */
+  readonly ended: Promise<number>;
+}
+
+const protocols: readonly (readonly [name: string, post: (started: Started, length: number) => Promise<SlowPost>])[] = [
+  [
+    'HTTP/1.1',
+    async (started, length) => {
+      const socket = await started.tls();
+      const answer = exchangeText(socket, `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n{`);
+      return {
+        send: (text) => socket.write(text),
+        ended: answer.then((text) => {
+          assert.match(text, /\r\nconnection: close\r\n/i);
+          return Number(text.split(' ')[1]);
+        }),
+      };
+    },
+  ],
+  [
+    'HTTP/2',
+    async (started) => {
+      const stream = (await started.http2()).request({ ':path': path, ':method': 'POST' }, { endStream: false });
       stream.on('error', () => {});
-      stream.write('{"metadata":');
-    }
-    const answers = slow.map((stream) => received(stream));
-    await until(() => server.underWay() === 2);
-    assert.equal((await fetch2(session, path, { method: 'POST', body: 'x' })).status, 429, 'all places are taken');
-    clock.advance(limits.requestMsMax + 2_000);
-    for (const answer of await Promise.all(answers)) assert.equal(answer.status, 504);
-    const again = await fetch2(session, path, { method: 'POST', body: 'four' });
-    assert.deepEqual([again.status, again.body.toString()], [200, '4']);
-  });
+      stream.write('{');
+      return {
+        send: (text) => stream.write(text),
+        ended: Promise.all([received(stream), once(stream, 'close')]).then(([{ status }]) => status),
+      };
+    },
+  ],
+];
 
-  test('is answered with 504 in HTTP/1.1, and the connection ends', async () => {
-    const clock = new ManualClock();
-    await using server = await serving(clock);
-    const socket = await server.started.tls();
-    const answer = exchangeText(socket, `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 ** 21}\r\n\r\n{`);
-    await until(() => server.underWay() === 1);
-    clock.advance(limits.requestMsMax + 2_000);
-    // For a while what the client still sends is read and dropped, so that it sees the answer.
-    clock.advance(limits.lingerMs);
-    assert.match(await answer, /^HTTP\/1\.1 504 .*connection: close/is);
+for (const [protocol, post] of protocols) {
+  describe(`a body that is slow over ${protocol}`, () => {
+    for (const length of [100, 2 ** 21]) {
+      test(`and stops, of ${length} bytes: 408, and the end`, async () => {
+        const clock = new ManualClock();
+        await using server = await serving(clock);
+        const slow = await post(server.started, length);
+        await server.arriving(1);
+        clock.advance(noticedMs);
+        await server.arriving(0);
+        // For a while what the client still sends is read and dropped, so that it sees the answer.
+        clock.advance(limits.lingerMs);
+        assert.equal(await slow.ended, 408);
+      });
+    }
+
+    test('takes no place: others write meanwhile', async () => {
+      const clock = new ManualClock();
+      await using server = await serving(clock);
+      const slow = await Promise.all(Array.from({ length: 5 }, () => post(server.started, 100)));
+      await server.arriving(5);
+      const other = await server.started.http2();
+      assert.equal((await fetch2(other, path, { method: 'POST', body: 'four' })).status, 200);
+      clock.advance(noticedMs);
+      await server.arriving(0);
+      clock.advance(limits.lingerMs);
+      for (const { ended } of slow) assert.equal(await ended, 408);
+    });
+
+    test('and fast enough goes on until its time is up: 504', async () => {
+      const clock = new ManualClock();
+      await using server = await serving(clock);
+      const slow = await post(server.started, 2 ** 21);
+      await server.arriving(1);
+      const enough = (limits.bodyBytesPerSecondMin * limits.bodyGraceMs) / 1000;
+      let sent = 1;
+      for (let passed = 0; passed < limits.requestMsMax; passed += limits.bodyGraceMs) {
+        slow.send('x'.repeat(enough));
+        sent += enough;
+        await server.holding(sent);
+        clock.advance(limits.bodyGraceMs);
+      }
+      clock.advance(2_000);
+      await server.arriving(0);
+      clock.advance(limits.lingerMs);
+      assert.equal(await slow.ended, 504);
+    });
   });
-});
+}
 
 test('HTTP/2 headers that do not come end the connection', async () => {
   const clock = new ManualClock();
@@ -100,7 +149,6 @@ test('HTTP/2 headers that do not come end the connection', async () => {
   await until(() => server.started.listener.connections === 1);
   clock.advance(3 * limits.headersMsMax);
   await closed;
-  assert.equal(server.underWay(), 0);
 });
 
 test('connections that say nothing are closed, and others are served meanwhile', async () => {

@@ -137,6 +137,7 @@ async function whileStarting(livezGraceMs: number, look: (url: string) => Promis
     dialect: orch,
     storage: { backend: 'memory' },
     listen: { address: '127.0.0.1', port: 0 },
+    requests: { inFlightMax: { reads: 400, writes: 200 } },
     serving: { certificate: certificate.toString(), key: keyToPem(key) },
     authentication: {
       staticTokens: [{ token: 's3cret', user: { username: 'root', uid: '', groups: ['system:masters'], extra: {} } }],

@@ -23,7 +23,8 @@ export interface ObjectReference {
   readonly uid: string;
 }
 
-const groupAccounts = 'system:serviceaccounts';
+/** The group of all service accounts (spec section 5.3). */
+export const groupAccounts = 'system:serviceaccounts';
 
 /** The user name of a service account (spec section 5.3). */
 export const accountUsername = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>

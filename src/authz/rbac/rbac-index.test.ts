@@ -329,3 +329,26 @@ test('masters may do all, others are left to others', () => {
     });
   }
 });
+
+test('who is bound, in any namespace, until the last binding goes', () => {
+  const bindings = [
+    makeBinding('', 'x', 'ClusterRole/y', user('jane'), group('dev')),
+    makeBinding('team', 'x', 'Role/y', user('jane'), account('team', 'robot')),
+    makeBinding('team', 'z', 'Role/y', group('dev'), group('dev')),
+  ];
+  const index = indexOf(bindings);
+  const bound = (): readonly boolean[] => [
+    index.isUserBound('jane'),
+    index.isUserBound('system:serviceaccount:team:robot'),
+    index.isGroupBound('dev'),
+    index.isUserBound('kate') || index.isUserBound('dev') || index.isGroupBound('jane'),
+  ];
+  assert.deepEqual(bound(), [true, true, true, false]);
+  index.remove('ClusterRoleBinding', '', 'x');
+  assert.deepEqual(bound(), [true, true, true, false]);
+  index.put('RoleBinding', makeBinding('team', 'x', 'Role/y', user('jane')));
+  assert.deepEqual(bound(), [true, false, true, false]);
+  index.remove('RoleBinding', 'team', 'x');
+  index.remove('RoleBinding', 'team', 'z');
+  assert.deepEqual(bound(), [false, false, false, false]);
+});

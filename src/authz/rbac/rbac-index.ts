@@ -51,6 +51,8 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
   readonly #bindings = new Map<string, BindingEntry>();
   readonly #boundTo = new Map<string, Set<BindingEntry>>();
   readonly #scopes = new Map<string, Scope>();
+  /** How many bindings, of any scope, name each user and each group. */
+  readonly #bound: BoundSubjects = { users: new Map(), groups: new Map() };
   readonly #budget = new AnswerBudget();
 
   /** `group` is the full name of the group of roles, for messages. */
@@ -105,6 +107,16 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
     };
   }
 
+  /** Whether any binding, in any namespace, names the user. */
+  isUserBound(username: string): boolean {
+    return this.#bound.users.has(username);
+  }
+
+  /** Whether any binding, in any namespace, names the group. */
+  isGroupBound(group: string): boolean {
+    return this.#bound.groups.has(group);
+  }
+
   /** Each role's rules once, those of the cluster first. */
   heldRules(user: UserInfo, namespace: string): HeldRules {
     const roles = new Set<CompiledRole>();
@@ -145,6 +157,7 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
     const scope = this.#makeScope(namespace);
     for (const user of binding.users.keys()) this.#makeGrants(scope.users, user).add(binding);
     for (const group of binding.groups.keys()) this.#makeGrants(scope.groups, group).add(binding);
+    countSubjects(this.#bound, binding, 1);
   }
 
   #removeBinding(key: string): void {
@@ -157,6 +170,7 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
     for (const user of binding.users.keys()) removeGrant(scope.users, user, binding);
     for (const group of binding.groups.keys()) removeGrant(scope.groups, group, binding);
     if (scope.users.size + scope.groups.size === 0) this.#scopes.delete(binding.namespace);
+    countSubjects(this.#bound, binding, -1);
   }
 
   #makeScope(namespace: string): Scope {
@@ -235,6 +249,22 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
 
 const noOpinion: Decision = { verdict: 'noOpinion', reason: '' };
 const none: readonly string[] = [];
+
+interface BoundSubjects {
+  readonly users: Map<string, number>;
+  readonly groups: Map<string, number>;
+}
+
+function countSubjects(bound: BoundSubjects, { users, groups }: BindingEntry, by: 1 | -1): void {
+  for (const user of users.keys()) count(bound.users, user, by);
+  for (const group of groups.keys()) count(bound.groups, group, by);
+}
+
+function count(counts: Map<string, number>, subject: string, by: 1 | -1): void {
+  const now = (counts.get(subject) ?? 0) + by;
+  if (now > 0) counts.set(subject, now);
+  else counts.delete(subject);
+}
 
 /** Several errors as one text, as clients know it. */
 export const joinErrors = (errors: readonly string[]): string =>

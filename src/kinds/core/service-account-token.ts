@@ -21,6 +21,7 @@ export function serviceAccountToken(dialect: Dialect): ActionSubresource {
     type: 'action',
     name: 'token',
     body: { ...kind, schema: tokenRequestSchema },
+    writesNothing: true,
     prepare: (body, target, context) => prepare({ body, target, context, kind }),
     validate: (body) => validate(Number(asTokenRequest(body).spec.expirationSeconds)),
     create: (body, target, context) => issue(body, target, context),

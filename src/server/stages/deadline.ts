@@ -1,4 +1,3 @@
-import { limits } from '../../base/limits.ts';
 import { StatusError, unknownOutcome } from '../../meta/status-error.ts';
 import { DeadlineQueue } from '../deadline-queue.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
@@ -9,13 +8,19 @@ import type { PipelineParts } from './parts.ts';
  * was on its way may still happen, and the client is told so.
  * Watches have a timeout of their own.
  */
-export function deadline({ clock, resources, refuse }: PipelineParts): Stage {
+export function deadline({
+  clock,
+  resources,
+  refuse,
+  requestMsMax,
+}: Pick<PipelineParts, 'clock' | 'resources' | 'refuse' | 'requestMsMax'>): Stage {
+  const tooLong = `the request did not complete within ${requestMsMax / 1000} s`;
   const queue = resources.add(
     new DeadlineQueue<RequestContext>({
       clock,
-      afterMs: limits.requestMsMax,
+      afterMs: requestMsMax,
       expire: (context) => {
-        const error = timedOut(context);
+        const error = context.writeSent ? unknownOutcome(tooLong) : new StatusError('Timeout', tooLong);
         context.exchange.abort(error);
         if (!context.exchange.responded) refuse(context, error);
       },
@@ -30,8 +35,3 @@ export function deadline({ clock, resources, refuse }: PipelineParts): Stage {
     },
   };
 }
-
-const timedOut = ({ writeSent }: RequestContext): StatusError =>
-  writeSent ? unknownOutcome(tooLong) : new StatusError('Timeout', tooLong);
-
-const tooLong = `the request did not complete within ${limits.requestMsMax / 1000} s`;

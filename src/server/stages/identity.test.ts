@@ -22,6 +22,8 @@ const context = (headers: Headers, user = jane): RequestContext => ({
   exchange: new ExchangeFixture('GET', '/version', { headers }),
   info: parseRequestInfo('GET', '/version'),
   user,
+  ticket: undefined,
+  operation: undefined,
 });
 
 describe('the stage authenticate', () => {

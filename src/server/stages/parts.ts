@@ -5,6 +5,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { ClosableStack } from '../../base/disposable.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { AccessCounts } from '../access-counts.ts';
+import type { FlowControl } from '../flow-control/flow-control.ts';
+import type { Operation } from '../operation.ts';
 import type { RequestContext } from '../request-context.ts';
 
 /** What the stages work with. Each takes only what it needs. */
@@ -18,9 +20,13 @@ export interface PipelineParts {
   readonly requestHeaders?: RequestHeaderNames | undefined;
   readonly authorizer: Authorizer;
   readonly counts: AccessCounts;
-  readonly inFlightMax: { readonly reads: number; readonly writes: number };
+  readonly flowControl: FlowControl;
+  /** What a request may take, watches excepted. Milliseconds. */
+  readonly requestMsMax: number;
   /** Answers with an error. */
   readonly refuse: (context: RequestContext, error: unknown) => void;
-  /** Answers a request that may be answered. */
-  readonly answer: (context: RequestContext) => void | Promise<void>;
+  /** Finds out how a request that is allowed is answered. Throws where it cannot be. */
+  readonly prepare: (context: RequestContext) => Operation;
+  /** Resolves when the answer, or its first part, has been handed over. */
+  readonly answer: (context: RequestContext, operation: Operation) => void | Promise<void>;
 }

@@ -1,0 +1,35 @@
+/**
+ * How important requests are to the whole, as published servers have it by default (API Priority and Fairness): the share
+ * of the places that is a level's own, and the part of it that others may use meanwhile. `exempt` requests need no place.
+ */
+export interface PriorityLevel {
+  readonly name: LevelName;
+  readonly shares: number;
+  /** 0 to 1. */
+  readonly lendable: number;
+}
+
+export type LevelName =
+  | 'system'
+  | 'node-high'
+  | 'leader-election'
+  | 'workload-high'
+  | 'workload-low'
+  | 'global-default'
+  | 'catch-all';
+
+export const priorityLevels: readonly PriorityLevel[] = [
+  { name: 'system', shares: 30, lendable: 0.33 },
+  { name: 'node-high', shares: 40, lendable: 0.25 },
+  { name: 'leader-election', shares: 10, lendable: 0 },
+  { name: 'workload-high', shares: 40, lendable: 0.5 },
+  { name: 'workload-low', shares: 100, lendable: 0.9 },
+  { name: 'global-default', shares: 20, lendable: 0.5 },
+  { name: 'catch-all', shares: 5, lendable: 0 },
+];
+
+const sharesInAll = priorityLevels.reduce((sum, { shares }) => sum + shares, 0);
+
+/** The places of `max` that no other level can take. */
+export const guaranteedPlaces = ({ shares, lendable }: PriorityLevel, max: number): number =>
+  Math.floor((max * shares * (1 - lendable)) / sharesInAll);
