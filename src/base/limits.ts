@@ -274,6 +274,8 @@ export const limits = {
   rbacMissingRulesShown: 1_000,
   /** Between two looks at a file that may change. */
   fileLookMs: 1_000,
+  /** Between two looks at certificates that may have to be renewed. */
+  certificateCheckMs: 3600_000,
   /** A file that looks unchanged is read again after this time (spec section 5.7: 60 s). */
   fileRereadMs: 60_000,
   /** Characters of a bearer token; longer ones are nobody's. */

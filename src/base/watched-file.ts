@@ -9,11 +9,10 @@ export interface FileContent {
   readonly content: Buffer;
 }
 
-export interface WatchedFileOptions {
-  readonly path: string;
+interface WatchOptions<Content> {
   readonly clock: Clock;
   /** Called with each new content, never with the same twice in a row. What it throws goes to `failed`. */
-  readonly apply: (content: Buffer) => void;
+  readonly apply: (content: Content) => void;
   /** A content that cannot be read or applied; what was applied before stays. Called once for each such content. */
   readonly failed: (error: unknown) => void;
   /** Between two looks. Milliseconds. */
@@ -22,43 +21,52 @@ export interface WatchedFileOptions {
   readonly rereadMs?: number;
 }
 
+export interface WatchedFileOptions extends WatchOptions<Buffer> {
+  readonly path: string;
+}
+
+export interface WatchedFilesOptions extends WatchOptions<readonly Buffer[]> {
+  readonly paths: readonly string[];
+}
+
 /**
- * A file that may change while the server runs. It is looked at from time to time rather than waited for: that also
- * notices a replaced file, a link that points elsewhere, and files of systems that report no changes.
+ * Files that may change while the server runs, and mean something together: all are read when one looks different. They are
+ * looked at from time to time rather than waited for: that also notices a replaced file, a link that points elsewhere, and
+ * files of systems that report no changes.
  */
-export class WatchedFile implements Closable {
-  readonly #options: Required<WatchedFileOptions>;
-  #content: Buffer | undefined;
+export class WatchedFiles implements Closable {
+  readonly #options: Required<WatchedFilesOptions>;
+  #contents: readonly Buffer[] | undefined;
   #stamp = '';
   #readAt: number;
   #problem = '';
   #timer: Closable;
 
-  /** `content` is what the caller has read and applied already. */
-  constructor(options: WatchedFileOptions, content: Buffer | undefined) {
+  /** `contents` is what the caller has read and applied already. */
+  constructor(options: WatchedFilesOptions, contents: readonly Buffer[] | undefined) {
     this.#options = { intervalMs: limits.fileLookMs, rereadMs: limits.fileRereadMs, ...options };
-    this.#content = content;
+    this.#contents = contents;
     this.#readAt = options.clock.monotonic();
     this.#timer = this.#schedule();
   }
 
   /** Looks now. */
   check(): void {
-    const { path, clock, apply, failed, rereadMs } = this.#options;
+    const { paths, clock, apply, failed, rereadMs } = this.#options;
     try {
-      const stamp = stampOf(path);
+      const stamp = paths.map(stampOf).join();
       const now = clock.monotonic();
       if (stamp === this.#stamp && now - this.#readAt < rereadMs) return;
-      const content = readFileSync(path);
+      const contents = paths.map((path) => readFileSync(path));
       this.#stamp = stamp;
       this.#readAt = now;
-      if (this.#content?.equals(content)) {
+      if (isSame(this.#contents, contents)) {
         this.#problem = '';
         return;
       }
-      this.#content = content;
+      this.#contents = contents;
       this.#problem = '';
-      apply(content);
+      apply(contents);
     } catch (error) {
       const problem = String(error);
       if (problem !== this.#problem) failed(error);
@@ -75,6 +83,31 @@ export class WatchedFile implements Closable {
       this.#timer = this.#schedule();
       this.check();
     });
+  }
+}
+
+const isSame = (before: readonly Buffer[] | undefined, now: readonly Buffer[]): boolean =>
+  before !== undefined && now.every((content, index) => before[index]?.equals(content));
+
+/** One file that may change while the server runs. */
+export class WatchedFile implements Closable {
+  readonly #files: WatchedFiles;
+
+  /** `content` is what the caller has read and applied already. */
+  constructor({ path, apply, ...options }: WatchedFileOptions, content: Buffer | undefined) {
+    const applyAll = ([changed]: readonly Buffer[]): void => {
+      if (changed) apply(changed);
+    };
+    this.#files = new WatchedFiles({ ...options, paths: [path], apply: applyAll }, content && [content]);
+  }
+
+  /** Looks now. */
+  check(): void {
+    this.#files.check();
+  }
+
+  close(): void {
+    this.#files.close();
   }
 }
 

@@ -3,7 +3,7 @@ import { makePrivateDirectory } from '../base/atomic-file.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { ensureSelfSigned } from '../pki/ca.ts';
-import type { KeyPairPem, ServerConfig } from '../server/config.ts';
+import type { ServerConfig } from '../server/config.ts';
 import { httpsUrl, servedHosts } from './addresses.ts';
 import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
 import { readBrowserOptions } from './browser-flags.ts';
@@ -12,7 +12,8 @@ import { commandLogger } from './logging-flags.ts';
 import { warnOfIgnored } from './published-flags.ts';
 import { runServer } from './run-server.ts';
 import { type ServerFlagValues, serverFlags } from './server-flags.ts';
-import { certificateDirectory, readServerOptions, readServingPair } from './server-options.ts';
+import { certificateDirectory, readServerOptions } from './server-options.ts';
+import { givenServing, type ServingCertificate, servingConfig } from './serving-certificate.ts';
 
 export const apiserver = defineCommand({
   summary: 'The API server for production: only what the flags say',
@@ -28,7 +29,7 @@ export const apiserver = defineCommand({
     const config: ServerConfig = {
       ...(await readBrowserOptions(values)),
       ...readServerOptions(values),
-      serving: readServingPair(values) ?? ensureServing(values),
+      ...servingConfig(givenServing(values) ?? ownServing(values), { clock: systemClock, logger }),
       // Those are a program of their own: `orch controller-manager`.
       controllers: { run: [], rootAuthority: '' },
       logger,
@@ -38,17 +39,11 @@ export const apiserver = defineCommand({
 });
 
 /** A pair that signs itself, in --cert-dir; one that is there is used. */
-function ensureServing(values: ServerFlagValues): KeyPairPem {
+function ownServing(values: ServerFlagValues): ServingCertificate {
   const directory = certificateDirectory(values);
   makePrivateDirectory(directory);
-  const pair = ensureSelfSigned(
-    { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') },
-    {
-      subject: { commonName: 'orch-apiserver' },
-      use: 'serverAuth',
-      hosts: servedHosts(values),
-    },
-    { clock: systemClock, random: systemRandom },
-  );
-  return { certificate: pair.certificatePem, key: pair.keyPem };
+  const files = { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') };
+  const purpose = { subject: { commonName: 'orch-apiserver' }, use: 'serverAuth' } as const;
+  const context = { clock: systemClock, random: systemRandom };
+  return { files, read: () => ensureSelfSigned(files, { ...purpose, hosts: servedHosts(values) }, context) };
 }

@@ -101,8 +101,10 @@ export const serverFlags = {
     defaultText: 'etcd3 with --etcd-servers, otherwise sqlite',
     help: 'where objects are kept',
   }),
-  'tls-cert-file': file({ help: 'the certificate to serve with (PEM), intermediates behind it' }),
-  'tls-private-key-file': file({ help: 'key (PEM) of --tls-cert-file' }),
+  'tls-cert-file': file({
+    help: 'the certificate to serve with (PEM), intermediates behind it; read again when it changes',
+  }),
+  'tls-private-key-file': file({ help: 'key (PEM) of --tls-cert-file; read again when it changes' }),
 } as const;
 
 export type ServerFlagValues = FlagValues<typeof serverFlags>;

@@ -19,7 +19,7 @@ import { UsageError } from './usage-error.ts';
 export function readServerOptions(
   values: ServerFlagValues,
   readTokenKey: (path: string) => Buffer = readBytes,
-): Omit<ServerConfig, 'serving' | 'logger' | 'beforeReady' | 'controllers'> {
+): Omit<ServerConfig, 'serving' | 'followServing' | 'logger' | 'beforeReady' | 'controllers'> {
   const authorization = readAuthorization(values);
   const admissionPlugins = readAdmissionPlugins(values);
   return {

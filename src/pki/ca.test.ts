@@ -97,8 +97,8 @@ describe('an issued certificate', () => {
   });
 
   for (const [name, days, renewed] of [
-    ['is kept with 31 days left', 365 - 31, false],
-    ['is renewed with 29 days left', 365 - 29, true],
+    ['is kept while more than a third of its life is left', 243, false],
+    ['is renewed when a third of its life is left', 244, true],
     ['is renewed when it has expired', 400, true],
     ['is renewed when it is not valid yet', -2, true],
   ] as const) {
@@ -122,6 +122,15 @@ describe('an issued certificate', () => {
     const late = context(start + 9.5 * 365 * dayMs);
     const { certificate } = ensureIssued(newFiles(), authority(), serving, late);
     assert.equal(certificate.validTo, 'Dec 30 00:00:00 2035 GMT');
+  });
+
+  it('that ends with its authority is not made anew for nothing', () => {
+    const [ca, files] = [authority(), newFiles()];
+    const made = ensureIssued(files, ca, serving, context(start + 9.5 * 365 * dayMs));
+    for (const years of [9.9, 9.99, 10, 11]) {
+      const again = ensureIssued(files, ca, serving, context(start + years * 365 * dayMs));
+      assert.equal(again.certificatePem, made.certificatePem);
+    }
   });
 
   it('stands after 2050 too', () => {

@@ -15,8 +15,12 @@ const dayMs = 24 * 60 * 60_000;
 /** An authority is renewed, for the same key and name, while the certificates that it issued are still good. */
 const authorityMs = 10 * 365 * dayMs;
 const certificateMs = 365 * dayMs;
-/** Certificates are renewed at a start when less than this is left. */
-const renewalMs = 30 * dayMs;
+/** Of the life of a certificate; from then on it is to be renewed. */
+const renewalPart = 2 / 3;
+/** A certificate that vouches for itself is renewed late: clients that were given it need the new one. */
+const selfSignedRenewalMs = 30 * dayMs;
+/** What an authority must outlive the certificates by that it issues. */
+const authorityMarginMs = 30 * dayMs;
 /** Clocks of clients may be behind by this much. */
 const skewMs = 5 * 60_000;
 
@@ -62,11 +66,14 @@ export function ensureAuthority(files: KeyPairFiles, commonName: string, context
       }
     },
     needsReplacement: (certificate) =>
-      isOurs(certificate) && expiresWithin(certificate, certificateMs + renewalMs, context.clock),
+      isOurs(certificate) && expiresWithin(certificate, certificateMs + authorityMarginMs, context.clock),
   });
 }
 
-/** A certificate that the authority issued, in those files: one year, renewed when 30 days are left or a host is new. */
+/**
+ * A certificate that the authority issued, in those files: one year, renewed when a third of that is left or a host is new.
+ * Called again, it renews what is due by then.
+ */
 export function ensureIssued(
   files: KeyPairFiles,
   authority: Authority,
@@ -82,9 +89,31 @@ export function ensureIssued(
       }
     },
     needsReplacement: (certificate) =>
-      expiresWithin(certificate, renewalMs, context.clock) || !coversHosts(certificate, purpose.hosts ?? []),
+      isNotYetValid(certificate, context) ||
+      // One that ends with its authority would not be any longer.
+      (isDue(certificate, context) && endOf(certificate) < endOf(authority.certificate)) ||
+      !coversHosts(certificate, purpose.hosts ?? []),
   });
 }
+
+const endOf = ({ validTo }: X509Certificate): number => Date.parse(validTo);
+
+const isNotYetValid = ({ validFrom }: X509Certificate, { clock }: PkiContext): boolean =>
+  Date.parse(validFrom) > clock.now();
+
+function isDue(certificate: X509Certificate, { clock }: PkiContext): boolean {
+  const begin = Date.parse(certificate.validFrom);
+  return clock.now() >= begin + renewalPart * (endOf(certificate) - begin);
+}
+
+/** Authorities that end within this time should be replaced in good time: all who trust them must learn of the next. */
+const authorityWarningMs = 365 * dayMs;
+
+/** Whether the authority ends so soon that somebody should know. */
+export const endsSoon = (
+  { certificate }: Pick<KeyPair, 'certificate'>,
+  { clock }: Pick<PkiContext, 'clock'>,
+): boolean => expiresWithin(certificate, authorityWarningMs, clock);
 
 /**
  * A certificate in those files that nobody vouches for, where no pair was put there: clients must be told to trust it.
@@ -96,7 +125,8 @@ export function ensureSelfSigned(files: KeyPairFiles, purpose: CertificatePurpos
     needsReplacement: (certificate) =>
       certificate.subject === `CN=${purpose.subject.commonName}` &&
       certificate.issuer === certificate.subject &&
-      (expiresWithin(certificate, renewalMs, context.clock) || !coversHosts(certificate, purpose.hosts ?? [])),
+      (expiresWithin(certificate, selfSignedRenewalMs, context.clock) ||
+        !coversHosts(certificate, purpose.hosts ?? [])),
   });
 }
 

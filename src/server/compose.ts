@@ -136,9 +136,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       }),
       { refuse: (context, error) => responder.refuse(context, error), flowControl },
     );
-    const tls = (): TlsMaterial => ({
-      cert: config.serving.certificate,
-      key: config.serving.key,
+    let { serving } = config;
+    const tls = (pair = serving): TlsMaterial => ({
+      cert: pair.certificate,
+      key: pair.key,
       ...(authentication.authorities().length > 0 && { ca: authentication.authorities() }),
     });
     const { address, port } = config.listen;
@@ -147,6 +148,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       ...(await forBrowsers(config, handle)),
     });
     shutdown.listener = listener;
+    const followed = config.followServing?.((pair) => {
+      listener.setTls(tls(pair));
+      serving = pair;
+    });
+    if (followed) held.add(followed);
     const controllers = new ClosableStack();
     shutdown.endWatches = () => {
       controllers.close();

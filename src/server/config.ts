@@ -6,6 +6,7 @@ import type { StaticToken } from '../authn/static-token.ts';
 import type { TokenReviewVersion } from '../authn/webhook/webhook-token.ts';
 import type { Policy } from '../authz/abac/policy.ts';
 import type { AuthorizerSpec } from '../authz/configuration/authorizer-spec.ts';
+import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 import type { FileContent } from '../base/watched-file.ts';
 import type { ControllerName } from '../controllers/controllers.ts';
@@ -35,6 +36,8 @@ export interface ServerConfig {
   readonly requests: RequestsConfig;
   /** What the listener shows: the certificate with its intermediates behind it, and its key. */
   readonly serving: KeyPairPem;
+  /** Calls back with each pair that takes its place, until it is closed. What the callback throws leaves the one before. */
+  readonly followServing?: (changed: (pair: KeyPairPem) => void) => Closable;
   readonly authentication: AuthenticationConfig;
   readonly authorization: AuthorizationConfig;
   /** `/livez` stays healthy for this long although start hooks have not finished. Milliseconds. */

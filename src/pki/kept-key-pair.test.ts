@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { ManualClock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { silentLogger } from '../base/logger.ts';
+import { systemRandom } from '../base/random.ts';
+import { ensureAuthority, ensureIssued, ensureSelfSigned } from './ca.ts';
+import { makeCertificate } from './certificate-fixture.ts';
+import { KeptKeyPair } from './kept-key-pair.ts';
+import { type KeyPair, type KeyPairFiles, readKeyPair } from './key-pair-files.ts';
+
+const dayMs = 24 * 3600_000;
+
+let directory: string;
+let files: KeyPairFiles;
+let clock: ManualClock;
+/** What the time of day is ahead of the clock: a machine that slept. Milliseconds. */
+let ahead: number;
+let shown: string[];
+let errors: string[];
+let fails: boolean;
+let kept: KeptKeyPair;
+
+const one = makeCertificate({ name: 'one' });
+const two = makeCertificate({ name: 'two' });
+const write = (pair: { readonly cert?: string; readonly key?: string }): void => {
+  if (pair.cert !== undefined) writeFileSync(files.certificate, pair.cert);
+  if (pair.key !== undefined) writeFileSync(files.key, pair.key);
+};
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'kept-'));
+  files = { certificate: join(directory, 'tls.crt'), key: join(directory, 'tls.key') };
+  ahead = 0;
+  clock = new (class extends ManualClock {
+    override now(): number {
+      return super.now() + ahead;
+    }
+  })(Date.now());
+  shown = [];
+  errors = [];
+  fails = false;
+});
+afterEach(() => {
+  kept.close();
+  rmSync(directory, { recursive: true });
+  assert.equal(clock.pending, 0);
+});
+
+function keep(read: () => KeyPair = () => readKeyPair(files)): KeyPair {
+  const current = read();
+  const changed = ({ certificate }: KeyPair): void => {
+    if (fails) throw new Error('cannot be shown');
+    shown.push(certificate.subject);
+  };
+  const logger = { ...silentLogger, error: (_: string, fields?: object) => errors.push(JSON.stringify(fields)) };
+  kept = new KeptKeyPair({ files, read, changed, clock, logger }, current);
+  return current;
+}
+
+/** What happens to the files, each step followed by a look; what is shown then, and how often something was amiss. */
+const cases: readonly (readonly [
+  what: string,
+  steps: readonly (() => void)[],
+  shown: readonly string[],
+  errors: number,
+])[] = [
+  ['are as they were', [() => {}, () => write(one)], [], 0],
+  ['both become others', [() => write(two)], ['CN=two'], 0],
+  ['become others one after the other', [() => write({ cert: two.cert }), () => write(two)], ['CN=two'], 1],
+  ['become others, the key first', [() => write({ key: two.key }), () => write(two)], ['CN=two'], 1],
+  ['stay apart', [() => write({ cert: two.cert }), () => {}, () => {}], [], 1],
+  ['stay apart, and become as they were', [() => write({ cert: two.cert }), () => write(one)], [], 1],
+  ['become others and others again', [() => write(two), () => write(one)], ['CN=two', 'CN=one'], 0],
+  ['become rubbish, and good', [() => write({ cert: 'rubbish' }), () => write(two)], ['CN=two'], 1],
+  ['become empty, and good', [() => write({ cert: '', key: '' }), () => write(two)], ['CN=two'], 1],
+  [
+    'are away for a while, and come back with another certificate for the same key',
+    [
+      () => rmSync(files.key),
+      () => write({ cert: makeCertificate({ name: 'again', keyOf: one }).cert }),
+      () => write({ key: one.key }),
+    ],
+    ['CN=again'],
+    1,
+  ],
+  [
+    'are in a folder that is replaced as a whole',
+    [
+      () => {
+        const folder = join(directory, 'next');
+        mkdirSync(folder);
+        writeFileSync(join(folder, 'tls.crt'), two.cert);
+        writeFileSync(join(folder, 'tls.key'), two.key);
+        for (const name of ['tls.crt', 'tls.key']) {
+          symlinkSync(join(folder, name), join(directory, 'link'));
+          renameSync(join(directory, 'link'), join(directory, name));
+        }
+      },
+    ],
+    ['CN=two'],
+    0,
+  ],
+];
+
+describe('a pair whose files', () => {
+  for (const [what, steps, expected, problems] of cases) {
+    it(what, () => {
+      write(one);
+      keep();
+      for (const step of steps) {
+        step();
+        clock.advance(limits.fileLookMs);
+      }
+      assert.deepEqual([shown, errors.length], [expected, problems], errors.join('\n'));
+      clock.advance(3 * limits.certificateCheckMs);
+      assert.deepEqual(shown, expected);
+      for (const error of errors) assert.doesNotMatch(error, /PRIVATE/);
+    });
+  }
+
+  it('are new and cannot be shown is tried again', () => {
+    write(one);
+    keep();
+    fails = true;
+    write(two);
+    clock.advance(limits.fileLookMs);
+    assert.deepEqual([shown, errors.length], [[], 1]);
+    fails = false;
+    clock.advance(limits.certificateCheckMs);
+    assert.deepEqual(shown, ['CN=two']);
+  });
+});
+
+describe('a pair of our own making', () => {
+  const context = () => ({ clock, random: systemRandom });
+  const purpose = { subject: { commonName: 'server' }, use: 'serverAuth', hosts: ['localhost'] } as const;
+
+  for (const [what, days, make] of [
+    [
+      'that an authority issued, is renewed when a third of its life is left',
+      [243, 244],
+      () => {
+        const at = (name: string): string => join(directory, name);
+        const authority = ensureAuthority({ certificate: at('ca.crt'), key: at('ca.key') }, 'ca', context());
+        return () => ensureIssued(files, authority, purpose, context());
+      },
+    ],
+    [
+      'that vouches for itself, is renewed when 30 days are left',
+      [334, 336],
+      () => () => ensureSelfSigned(files, purpose, context()),
+    ],
+  ] as const) {
+    it(`${what}, while the program runs`, () => {
+      const first = keep(make());
+      for (const life of [1, 2]) {
+        const begin = clock.now();
+        for (const [day, renewals] of [
+          [days[0], life - 1],
+          [days[1], life],
+        ] as const) {
+          ahead += begin + day * dayMs - clock.now();
+          clock.advance(limits.certificateCheckMs);
+          assert.equal(shown.length, renewals, `after ${day} days`);
+        }
+        const { certificate, keyPem } = readKeyPair(files);
+        assert.ok(Date.parse(certificate.validTo) - clock.now() > 360 * dayMs);
+        assert.equal(keyPem, first.keyPem);
+      }
+      assert.deepEqual(errors, []);
+      assert.equal(readFileSync(files.key, 'utf8'), first.keyPem);
+    });
+  }
+});
