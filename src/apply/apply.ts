@@ -26,6 +26,7 @@ import type { ConvertObject, VersionedObject } from './versions.ts';
  * - Asking for a value that decoding drops (zero, null) agrees with its absence, so two appliers can ask for it.
  * - A configuration is compared in the form in which it is stored: `1000m` is `1`, atomic values have their defaults.
  * - Unknown fields of a configuration are told to the caller and left out, as in all other writes; published servers refuse.
+ * - Nobody owns `deletionTimestamp` or `deletionGracePeriodSeconds`: what a configuration asks of them is not kept.
  * - A container that loses its last field, and that somebody owns as such, stays as an empty one.
  * - An entry has a new time whenever its manager changed the object or what the manager owns, by removing fields too; one
  *   that it loses to others leaves its time as it is.

@@ -201,6 +201,10 @@ const compileMetadataField: FieldCompiler = (name, field) => ({
   owners: ownerlessMetadata.has(name) ? 'nobody' : 'anyone',
 });
 
+/**
+ * Identity, and what the server alone sets. Published servers let an apply own what a deletion sets, although they don't
+ * keep what it asks for; here nobody owns what no client can set.
+ */
 const ownerlessMetadata: ReadonlySet<string> = new Set([
   'name',
   'namespace',
@@ -208,6 +212,8 @@ const ownerlessMetadata: ReadonlySet<string> = new Set([
   'resourceVersion',
   'generation',
   'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
   'selfLink',
   'managedFields',
 ]);

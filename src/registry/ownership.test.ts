@@ -306,7 +306,7 @@ function scalarAt(value: unknown, path: FieldPath): unknown {
 
 /** Identity, and what the server says of an object. */
 const neverOwned =
-  /^\.(apiVersion|kind|metadata(\.(name|namespace|uid|resourceVersion|creationTimestamp|generation|managedFields|selfLink)\b.*)?)$/;
+  /^\.(apiVersion|kind|metadata(\.(name|namespace|uid|resourceVersion|creationTimestamp|deletionTimestamp|deletionGracePeriodSeconds|generation|managedFields|selfLink)\b.*)?)$/;
 
 function checkInvariants(fixture: RegistryFixture, subject: Subject, object: ApiObject): void {
   const { schema } = fixture.served(subject.collection).kind;
