@@ -5,6 +5,7 @@ const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
   us: 1e-3,
   µs: 1e-3,
+  μs: 1e-3,
   ns: 1e-6,
 };
 
@@ -19,7 +20,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 function sumOfParts(text: string): number | undefined {
-  const parts = [...text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)/gy)];
+  const parts = [...text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|μs|ns)/gy)];
   const length = parts.reduce((sum, [part]) => sum + part.length, 0);
   if (parts.length === 0 || length !== text.length) return undefined;
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit ?? ''] ?? 0), 0);

@@ -1,6 +1,7 @@
 import type { ApiObject } from '../meta/api-object.ts';
 import { badRequest } from '../meta/status-error.ts';
 import { decodeBody } from './decode-body.ts';
+import { joinEqualOwners } from './join-owners.ts';
 import type { ObjectWriter, WriteContext } from './object-writer.ts';
 import type { Reply } from './reply.ts';
 import type { VerbRequest } from './verb.ts';
@@ -15,6 +16,7 @@ export async function create(writer: ObjectWriter, request: VerbRequest): Promis
     throw badRequest('resourceVersion should not be set on objects to be created');
   }
   placeInNamespace(object, request);
+  joinEqualOwners(object, 'client', request);
   const written = await writer.create(writeContext(request, options), object);
   return { type: 'object', status: 201, served, bytes: written.bytes };
 }
@@ -35,13 +37,16 @@ export const writeContext = (
   beforeWrite: () => request.beforeWrite(),
 });
 
-/** The namespace of the path is the object's; an object that names another one is refused (CVE-2019-11247). */
+/**
+ * The namespace of the path is the object's; an object that names another one is refused (CVE-2019-11247). One that has none
+ * is of no namespace, whatever it says, as published.
+ */
 export function placeInNamespace({ metadata }: Pick<ApiObject, 'metadata'>, { info, served }: VerbRequest): void {
-  const named = metadata.namespace ?? '';
   if (served.kind.scope === 'Cluster') {
-    if (named !== '') throw badRequest('namespace is not allowed on this type: it is cluster-scoped');
+    delete metadata.namespace;
     return;
   }
+  const named = metadata.namespace ?? '';
   if (named !== '' && named !== info.namespace) {
     throw badRequest(
       `the namespace of the provided object does not match the namespace sent on the request (${JSON.stringify(named)}, ${JSON.stringify(info.namespace)})`,

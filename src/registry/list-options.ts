@@ -85,6 +85,8 @@ export interface ListedCollection {
   /** What its keys start with. */
   readonly collectionKey: string;
   readonly metaGroup: string;
+  /** Of the only object that the path itself selects. */
+  readonly name?: string;
 }
 
 /** The collection that a request is about. */
@@ -95,6 +97,7 @@ export const listedCollection = (
   kind: served.kind,
   collectionKey: served.collectionKey(info.namespace),
   metaGroup: dialect.group('meta'),
+  ...(info.watchPath?.name && { name: info.watchPath.name }),
 });
 
 /** Reads parameter set L of a list, or DC of a delete of a collection (spec section 4.1). */
@@ -110,7 +113,7 @@ export function parseListOptions(
   const continued = sent.continue === undefined ? undefined : decodeContinueToken(sent.continue, collectionKey);
   return {
     consistency: listConsistency(sent, { limited: limit > 0, continued }),
-    selection: parseSelection(sent, kind),
+    selection: parseSelection(sent, kind, undefined),
     limit: limit === 0 ? undefined : limit,
     after: continued?.after,
   };
@@ -150,7 +153,7 @@ function validateMatch(sent: SentOptions, supported: readonly string[], metaGrou
 /** Reads parameter set L of a watch; its starts are the last sentences of spec section 4.5. */
 export function parseWatchOptions(
   query: URLSearchParams,
-  { kind, metaGroup }: Pick<ListedCollection, 'kind' | 'metaGroup'>,
+  { kind, metaGroup, name }: Omit<ListedCollection, 'collectionKey'>,
 ): WatchOptions {
   const sent = queryOptions(listOptions, query);
   const { resourceVersion: version = '', resourceVersionMatch: match = '', sendInitialEvents } = sent;
@@ -165,7 +168,7 @@ export function parseWatchOptions(
   if (sent.continue !== undefined) throw badRequest('continue is forbidden for watch');
   const revision = version === '' ? 0 : parseResourceVersion(version);
   return {
-    selection: parseSelection(sent, kind),
+    selection: parseSelection(sent, kind, name),
     start: watchStart(sendInitialEvents, version, revision),
     bookmarks,
     initialEventsEnd: sendInitialEvents === true && bookmarks,
@@ -188,16 +191,28 @@ function watchStart(initialEvents: boolean | undefined, version: string, revisio
   return { type: 'state', send: initialEvents !== false, consistency: { type: version === '' ? 'mostRecent' : 'any' } };
 }
 
-function parseSelection({ labelSelector = '', fieldSelector = '' }: SentOptions, kind: Kind): Selection {
+function parseSelection(
+  { labelSelector = '', fieldSelector = '' }: SentOptions,
+  kind: Kind,
+  only: string | undefined,
+): Selection {
   const labels = parseLabelSelector(labelSelector, isQualifiedName, isLabelValue);
-  const fields = parseFieldSelector(fieldSelector);
-  for (const { key } of fields) checkField(key, kind);
+  const selected = parseFieldSelector(fieldSelector);
+  for (const { key } of selected) checkField(key, kind);
+  const fields = only === undefined ? selected : withName(selected, only);
   return {
     name: requiredValue(fields, 'metadata.name'),
     namespace: requiredValue(fields, 'metadata.namespace'),
     requires: requiredField(fields, kind),
     matches: matcher(labels, fields),
   };
+}
+
+/** The name that a path selects; a selector beside it must require the same one, as published. */
+function withName(fields: Selector, name: string): Selector {
+  if (fields.length === 0) return [{ operator: 'in', key: 'metadata.name', values: new Set([name]) }];
+  if (requiredValue(fields, 'metadata.name') === name) return fields;
+  throw badRequest("fieldSelector metadata.name doesn't match requested name");
 }
 
 function requiredField(fields: Selector, { selectableFields }: Kind): RequiredField | undefined {

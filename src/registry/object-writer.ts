@@ -14,6 +14,7 @@ import type { UserInfo } from '../request/user-info.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
 import { isStoreError, StoreError } from '../store/store.ts';
 import { admissionAttributes } from './admission-attributes.ts';
+import { joinEqualOwners } from './join-owners.ts';
 import { requireObjectSize } from './object-size.ts';
 import { trackOwners } from './ownership.ts';
 import type { ServedResource } from './resource-registry.ts';
@@ -116,6 +117,7 @@ export class ObjectWriter {
     const admission = this.#admission(context);
     const attributes = admissionAttributes(context, { operation: 'create', object, old: undefined });
     await admission.mutate(attributes);
+    joinEqualOwners(object, 'admission', context);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object),
       ...validate(kind.schema, object),
@@ -257,6 +259,7 @@ export class ObjectWriter {
     const admission = this.#admission(context);
     const attributes = admissionAttributes(context, { operation: 'update', object, old });
     await admission.mutate(attributes);
+    joinEqualOwners(object, 'admission', context);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object, old),
       ...validateObjectMetaUpdate(object, old),

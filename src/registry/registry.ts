@@ -1,6 +1,6 @@
 import type { ActionSubresource, Subresource, ViewSubresource } from '../kinds/kind.ts';
 import { methodNotAllowed, noSuchPath } from '../meta/status-error.ts';
-import { isReadVerb, type ResourceVerb } from '../request/request-info.ts';
+import { isReadVerb, type ResourceRequest, type ResourceVerb } from '../request/request-info.ts';
 import { act } from './action.ts';
 import { answer } from './answer.ts';
 import { create } from './create.ts';
@@ -87,14 +87,22 @@ type Addressed = Pick<VerbRequest, 'info' | 'served'>;
  * Throws NotFound for scopes and subresources that do not exist, MethodNotAllowed for verbs that a place does not have.
  */
 export function checkRequest(request: Addressed): void {
-  const { info, served } = request;
+  const { info } = request;
   checkScope(request);
-  if (info.subresource !== '' && !findSubresource(served, info.subresource)) throw noSuchPath();
-  const verbs = allowedVerbs(served, info.subresource, info.name !== '');
+  const verbs = verbsAt(request);
   if (verbs.length === 0) throw noSuchPath();
-  if (!verbs.includes(info.verb)) {
-    throw methodNotAllowed('the server does not allow this method on the requested resource', allowedMethods(request));
+  if (!verbs.includes(info.verb) || info.watchPath?.reads === false) {
+    const allowed = [...new Set(verbs.map((verb) => methods[verb]))];
+    throw methodNotAllowed('the server does not allow this method on the requested resource', allowed);
   }
+}
+
+/** The verbs that the place of a request has; none where there is no such place. */
+function verbsAt({ served, info }: Addressed): readonly ResourceVerb[] {
+  const verbs = allowedVerbs(served, info.subresource, info.name !== '');
+  if (info.watchPath) return verbs.filter((verb) => verb === 'watch');
+  const across = served.kind.scope === 'Namespaced' && !info.inNamespace;
+  return across ? verbs.filter((verb) => verb === 'list' || verb === 'watch') : verbs;
 }
 
 const findSubresource = ({ kind }: ServedResource, name: string): Subresource | undefined =>
@@ -125,14 +133,15 @@ const methods: Readonly<Record<ResourceVerb, string>> = {
   deletecollection: 'DELETE',
 };
 
-const allowedMethods = ({ served, info }: Addressed): readonly string[] => [
-  ...new Set(allowedVerbs(served, info.subresource, info.name !== '').map((verb) => methods[verb])),
-];
-
 /** Cluster-scoped kinds are not found in namespaces, namespaced objects not outside (CVE-2019-11247, CVE-2022-3162). */
 function checkScope({ served, info }: Addressed): void {
   const namespaced = served.kind.scope === 'Namespaced';
   if (!namespaced && info.inNamespace) throw noSuchPath();
-  const across = info.verb === 'list' || info.verb === 'watch';
-  if (namespaced && !info.inNamespace && !across) throw noSuchPath();
+  if (namespaced && !info.inNamespace && namesOne(info)) throw noSuchPath();
+}
+
+/** The path names an object. A name that only a selector requires is in `info.name` as well, for authorizers. */
+function namesOne({ verb, name, watchPath }: ResourceRequest): boolean {
+  if (watchPath) return watchPath.name !== '';
+  return name !== '' && verb !== 'list' && verb !== 'watch';
 }

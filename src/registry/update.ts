@@ -4,6 +4,7 @@ import { badRequest, conflict, invalidObject, staleObject } from '../meta/status
 import { cloneJson } from '../patch/json-value.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 import { decodeBody } from './decode-body.ts';
+import { joinEqualOwners } from './join-owners.ts';
 import { parseResourceVersion } from './list-options.ts';
 import type { ObjectWriter, Step, UpdateView, WriteContext } from './object-writer.ts';
 import type { Reply } from './reply.ts';
@@ -17,6 +18,7 @@ export async function update(writer: ObjectWriter, request: VerbRequest, view?: 
   const options = parseWriteOptions(request, writer.dialect.group('meta'));
   const sent = decodeBody(request, served.kind, options);
   placeInNamespace(sent, request);
+  joinEqualOwners(sent, 'client', request);
   checkName(sent, info.name);
   const context = writeContext(request, options);
   const written = await writer.change(

@@ -63,15 +63,14 @@ const refusedCreations: readonly (readonly [
     404,
     /could not find/,
   ],
-  ['outside of namespaces, of a namespaced kind', '/api/v1/configmaps', configMap('a'), 404, /could not find/],
-  ['at the path of an object', `${configMaps}/a`, configMap('a'), 405, /method/],
   [
-    'with a namespace, of a cluster kind',
-    '/api/v1/nodes',
-    { metadata: { name: 'a', namespace: 'n' } },
-    400,
-    /namespace/,
+    'outside of namespaces, of a namespaced kind',
+    '/api/v1/configmaps',
+    configMap('a'),
+    405,
+    /does not allow this method/,
   ],
+  ['at the path of an object', `${configMaps}/a`, configMap('a'), 405, /method/],
 ];
 for (const [what, path, body, code, message] of refusedCreations) {
   test(`create: an object ${what} is refused with ${code}`, async () => {

@@ -65,6 +65,38 @@ const rows: readonly Row[] = [
     { group: 'coordination.orch.io', version: 'v1', resource: 'leases', name: 'l' },
   ],
   ['GET', '/api/v1/nodes/n%3A1', { name: 'n:1' }],
+  ...(['GET', 'HEAD', 'POST', 'DELETE'] as const).flatMap((method): readonly Row[] => {
+    const reads = method === 'GET' || method === 'HEAD';
+    const watch = { verb: 'watch', subresource: '' } as const;
+    return [
+      [
+        method,
+        '/api/v1/watch/pods',
+        { ...watch, resource: 'pods', namespace: '', inNamespace: false, name: '', watchPath: { name: '', reads } },
+      ],
+      [
+        method,
+        '/api/v1/watch/namespaces/a/pods?fieldSelector=metadata.name%3Dp',
+        { ...watch, resource: 'pods', namespace: 'a', inNamespace: true, name: 'p', watchPath: { name: '', reads } },
+      ],
+      [
+        method,
+        '/api/v1/watch/namespaces/a/pods/p?watch=false',
+        { ...watch, resource: 'pods', namespace: 'a', inNamespace: true, name: 'p', watchPath: { name: 'p', reads } },
+      ],
+      [
+        method,
+        '/api/v1/watch/namespaces/a',
+        { ...watch, resource: 'namespaces', namespace: 'a', inNamespace: false, name: 'a' },
+      ],
+      [
+        method,
+        '/apis/coordination.orch.io/v1/watch/namespaces/a/leases/l',
+        { ...watch, group: 'coordination.orch.io', resource: 'leases', name: 'l', watchPath: { name: 'l', reads } },
+      ],
+    ];
+  }),
+  ['GET', '/api/v1/watch', { verb: 'list', resource: 'watch' }],
   ['GET', '/api/v1/nodes/', { verb: 'list', resource: 'nodes', name: '' }],
 ];
 
@@ -72,7 +104,8 @@ for (const [method, target, expected] of rows) {
   test(`request info: ${method} ${target}`, () => {
     const info = parseRequestInfo(method, target);
     assert.equal(info.type, 'resource');
-    for (const [field, value] of Object.entries(expected)) assert.equal(info[field as keyof typeof info], value, field);
+    for (const [field, value] of Object.entries(expected))
+      assert.deepEqual(info[field as keyof typeof info], value, field);
   });
 }
 
@@ -107,6 +140,7 @@ for (const method of ['OPTIONS', 'get', 'Get', 'constructor', '__proto__', 'toSt
 }
 
 const nothing = [
+  '/api/v1/watch/namespaces/a/pods/p/status',
   '/api/v1/namespaces/a/configmaps/x/status/more',
   '/api/v1/namespaces//configmaps',
   '/api/v1/namespaces/../secrets',
@@ -179,6 +213,7 @@ test('request info: what selectors of collections say', () => {
     ['GET', '/api/v1/pods?fieldSelector=nonsense&labelSelector=a+in+b'],
     ['GET', `/api/v1/namespaces/n/pods/p${query}`],
     ['POST', `/api/v1/namespaces/n/pods${query}`],
+    ['GET', `/api/v1/watch/pods${query}`],
   ] as const) {
     assert.deepEqual(selectorsOf(method, target), [undefined, undefined], `${method} ${target}`);
   }

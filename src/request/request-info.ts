@@ -27,6 +27,15 @@ export interface ResourceRequest {
   /** '' for collections. */
   readonly name: string;
   /**
+   * The path asks for a watch itself, as it did before there was a parameter for it: `/api/v1/watch/...`. Such a request is
+   * authorized as a watch whatever its method, and served with those that read.
+   */
+  readonly watchPath?: {
+    /** Of the one object that the path names; '' where it names none. */
+    readonly name: string;
+    readonly reads: boolean;
+  };
+  /**
    * Of requests for collections, as authorizers see them: read when asked for, absent where there is none or it cannot be
    * read. The verb itself refuses those.
    */
@@ -79,6 +88,11 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   if (!rest) return { type: 'path', path, query, verb: method.toLowerCase() };
   const verbs = methodVerbs.get(method);
   if (!verbs) return { type: 'path', path, query, verb: '' };
+  const [first, ...watched] = rest.segments;
+  if (first === 'watch' && watched.length > 0) {
+    const { group, version } = rest;
+    return { type: 'resource', path, query, group, version, ...locateWatched(watched, query, verbs[0] === 'get') };
+  }
   const place = locate(rest.segments);
   const verb = place.name === '' && !(place.resource === '') ? collectionVerb(verbs[1], query) : verbs[0];
   const name = place.name === '' && (verb === 'list' || verb === 'watch') ? selectedName(query) : place.name;
@@ -167,6 +181,14 @@ function locate(segments: readonly string[]): Place {
   if (more.length > 0) throw noSuchPath();
   const namespace = inNamespace ? second : first === 'namespaces' ? name : '';
   return { namespace, inNamespace, resource, name, subresource };
+}
+
+/** The published servers watch no subresources. Selectors are the verb's: who is authorized may watch without them, too. */
+function locateWatched(segments: readonly string[], query: URLSearchParams, reads: boolean) {
+  const place = locate(segments);
+  if (place.subresource !== '') throw noSuchPath();
+  const { name } = place;
+  return { ...place, verb: 'watch', name: name || selectedName(query), watchPath: { name, reads } } as const;
 }
 
 function collectionVerb(verb: ResourceVerb, query: URLSearchParams): ResourceVerb {

@@ -202,6 +202,72 @@ describe('the deadline of a request', () => {
     assert.equal(clock.pending, 0);
   });
 
+  for (const [timeout, afterMs] of [
+    ['5s', 5_000],
+    ['1500ms', 1_500],
+    ['0.5m', 30_000],
+    ['1ns', 1],
+    ['59.9s', 59_900],
+  ] as const) {
+    test(`is what the parameter says: ${timeout}`, () => {
+      const one = context('GET', `/api/v1/nodes?timeout=${timeout}`);
+      void deadline(parts()).run(one);
+      if (afterMs > 1) clock.advance(afterMs - 1);
+      assert.equal(one.exchange.signal.aborted, false);
+      clock.advance(1);
+      assert.equal(one.exchange.status, 504);
+      assert.match(
+        String(refused[0]),
+        new RegExp(`did not complete within ${timeout === '1ns' ? '' : afterMs / 1000}`),
+      );
+      one.exchange.end();
+      assert.equal(clock.pending, 0);
+    });
+  }
+
+  test('by the parameter ends with the request', () => {
+    const one = context('GET', '/api/v1/nodes?timeout=5s');
+    void deadline(parts()).run(one);
+    one.exchange.end();
+    assert.equal(clock.pending, 0);
+  });
+
+  for (const timeout of ['', '0', '0s', '-5s', '60s', '1h', '9999999h']) {
+    test(`is the server's where the parameter is ${JSON.stringify(timeout)}`, () => {
+      const one = context('GET', `/api/v1/nodes?timeout=${timeout}`);
+      void deadline(parts()).run(one);
+      clock.advance(limits.requestMsMax - 1_000);
+      assert.equal(one.exchange.signal.aborted, false);
+      clock.advance(2_000);
+      assert.equal(one.exchange.status, 504);
+    });
+  }
+
+  for (const timeout of ['abc', '5', '5x', '1s2', 's', '1e3s', ' 5s', '5 s', '--5s', '∞']) {
+    for (const path of ['/api/v1/nodes', '/healthz', '/openapi/v2']) {
+      test(`${path}?timeout=${timeout} is a request that cannot be read, said last`, () => {
+        const one = context('GET', `${path}?timeout=${encodeURIComponent(timeout)}`);
+        void deadline(parts()).run(one);
+        assert.equal(one.exchange.responded, false);
+        assert.ok(one.unreadable instanceof StatusError);
+        assert.equal(one.unreadable.code, 400);
+        assert.equal(
+          one.unreadable.message,
+          `invalid timeout specified in the request URL - time: invalid duration "${timeout}"`,
+        );
+      });
+    }
+  }
+
+  test('a watch has none, whatever the parameter says', () => {
+    for (const target of ['/api/v1/nodes?watch=true&timeout=abc', '/api/v1/watch/nodes?timeout=1s']) {
+      const one = context('GET', target);
+      void deadline(parts()).run(one);
+      assert.equal(one.unreadable, undefined);
+      assert.equal(clock.pending, 0);
+    }
+  });
+
   test('watches have none', () => {
     const stage = deadline(parts());
     const one = context('GET', '/api/v1/nodes?watch=true');

@@ -131,8 +131,13 @@ describe('scopes (CVE-2019-11247)', () => {
     ['GET', '/api/v1/configmaps/a'],
     ['PUT', '/api/v1/configmaps/a'],
     ['DELETE', '/api/v1/configmaps/a'],
-    ['POST', '/api/v1/configmaps'],
-    ['DELETE', '/api/v1/configmaps'],
+    ['GET', '/api/v1/watch/configmaps/a'],
+    ['GET', '/api/v1/watch/namespaces/default/nodes'],
+    ['GET', '/api/v1/watch/namespaces/default/nodes/n1'],
+    ['GET', '/api/v1/watch/namespaces/default/configmaps/a/status'],
+    ['GET', '/api/v1/watch/nodes/n1/status'],
+    ['GET', '/api/v1/watch/watch/nodes'],
+    ['GET', '/api/v1/watch'],
     ['GET', '/apis/coordination.orch.io/v1/namespaces/default/nodes/n1'],
   ];
   for (const [method, path] of wrong) {
@@ -140,6 +145,14 @@ describe('scopes (CVE-2019-11247)', () => {
       const body = method === 'POST' || method === 'PUT' ? { metadata: { name: 'n1' } } : undefined;
       const answer = await server.request(method, path, { body });
       assert.equal(answer.status, 404, answer.text);
+    });
+  }
+
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    test(`${method} /api/v1/configmaps is not allowed`, async () => {
+      const body = method === 'DELETE' ? undefined : { metadata: { name: 'n1' } };
+      const answer = await server.request(method, '/api/v1/configmaps', { body });
+      assert.deepEqual([answer.status, answer.headers['allow']], [405, 'GET, HEAD'], answer.text);
     });
   }
 

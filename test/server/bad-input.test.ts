@@ -182,6 +182,15 @@ const rows: readonly Row[] = [
     reason: 'BadRequest',
     message: /limit/,
   },
+  ...['GET', 'POST', 'DELETE'].map((method) => ({
+    what: `a time that is none, with ${method}`,
+    method,
+    path: `${configMaps}?timeout=abc`,
+    body: method === 'POST' ? { metadata: { name: 'x' } } : undefined,
+    code: 400,
+    reason: 'BadRequest',
+    message: /^invalid timeout specified in the request URL - time: invalid duration "abc"$/,
+  })),
   { what: 'an empty limit', method: 'GET', path: `${configMaps}?limit=`, code: 400, reason: 'BadRequest' },
   {
     what: 'a value that an option does not take',
