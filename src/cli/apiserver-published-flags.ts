@@ -109,8 +109,12 @@ export const apiserverPublishedFlags: PublishedFlags = {
       },
     },
     {
-      because: 'requests in flight are bounded by number, without priorities',
-      flags: { 'enable-priority-and-fairness': forms.switch, 'max-connection-bytes-per-sec': integer },
+      because: 'places are always shared out by priority and user',
+      flags: { 'enable-priority-and-fairness': forms.switch },
+    },
+    {
+      because: 'connections are bounded by what they have in flight, not by speed',
+      flags: { 'max-connection-bytes-per-sec': integer },
     },
     {
       because: 'a stop always ends watches and lets other requests finish',
