@@ -60,7 +60,7 @@ export const apiserverPublishedFlags: PublishedFlags = {
     },
     { because: 'objects are stored as JSON', flags: { 'storage-media-type': text } },
     {
-      because: 'how etcd is asked, measured and compacted is fixed; history lasts five minutes',
+      because: 'how etcd is asked, measured and compacted is fixed; history lasts five minutes at most',
       flags: {
         'etcd-compaction-interval': duration,
         'etcd-count-metric-poll-period': duration,
