@@ -142,6 +142,8 @@ export const limits = {
   /** Of one pod, init containers included; published servers can run no more than some hundreds. */
   podContainersMax: 1_000,
   podVolumesMax: 1_000,
+  /** All that such lists in the spec of one pod hold: variables, ports, mounts, volumes, tolerations, terms. */
+  podPartsMax: 5_000,
   /** Owners, dependents and listed objects that the garbage collector looks at before others run. */
   collectorStepsPerSlice: 50,
   /** Keys and values of all annotations of one object. */

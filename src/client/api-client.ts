@@ -1,6 +1,7 @@
 import { parseStored } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Status } from '../meta/status-error.ts';
+import { readMetadata } from './read-metadata.ts';
 import type { ClientRequest, ClientResponse, Transport } from './transport.ts';
 
 /** What the server answered when it refused a request. */
@@ -69,6 +70,11 @@ export class ApiClient {
     return this.#request({ method: 'GET', target, ...(signal && { signal }) });
   }
 
+  /** For who looks at metadata only: of a large object the rest is not read, nor are managedFields (`read-metadata.ts`). */
+  getMetadata(target: string, signal?: AbortSignal): Promise<ApiObject> {
+    return this.#request({ method: 'GET', target, ...(signal && { signal }) }, readMetadata);
+  }
+
   create<T = ApiObject>(target: string, object: unknown, signal?: AbortSignal): Promise<T> {
     return this.#request({ method: 'POST', target, body: JSON.stringify(object), ...(signal && { signal }) });
   }
@@ -84,6 +90,13 @@ export class ApiClient {
     return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) });
   }
 
+  /** The same for who looks at the metadata of the answer only. */
+  mergePatchMetadata(target: string, patch: unknown, signal?: AbortSignal): Promise<ApiObject> {
+    const body = JSON.stringify(patch);
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) }, readMetadata);
+  }
+
   /** Deletes one object or, at a collection's path, all that the query selects. */
   async delete(target: string, options: unknown = {}, signal?: AbortSignal): Promise<void> {
     await this.#request({ method: 'DELETE', target, body: JSON.stringify(options), ...(signal && { signal }) });
@@ -97,10 +110,10 @@ export class ApiClient {
     }
   }
 
-  async #request<T>(request: ClientRequest): Promise<T> {
+  // Not by the engine alone: what is read here may be written back whole (see codec/json.ts).
+  async #request<T>(request: ClientRequest, read: (bytes: Buffer) => unknown = parseStored): Promise<T> {
     const response = await this.#send(request);
-    // Not by the engine alone: what is read here may be written back whole (see codec/json.ts).
-    return parseStored(await bytesOf(response)) as T;
+    return read(await bytesOf(response)) as T;
   }
 
   async #send(request: ClientRequest): Promise<ClientResponse> {

@@ -8,7 +8,7 @@ import {
   discoverResources,
   pathOf,
 } from '../../client/discovery-client.ts';
-import { readMetadataEvent } from '../../client/metadata-event.ts';
+import { readMetadataEvent } from '../../client/read-metadata.ts';
 import { reflect } from '../../client/reflector.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
@@ -271,7 +271,7 @@ class GarbageCollector implements Closable {
   /** The object as it is now; undefined where it, or the one of this uid, is gone. */
   async #live(node: GraphNode): Promise<ApiObject | undefined> {
     try {
-      const live = await this.#client.get(pathOf(node.resource, node.namespace, node.name), this.#stop.signal);
+      const live = await this.#client.getMetadata(pathOf(node.resource, node.namespace, node.name), this.#stop.signal);
       if (live.metadata.uid === node.uid) return live;
     } catch (error) {
       if (!hasReason(error, 'NotFound')) throw error;
@@ -311,7 +311,7 @@ class GarbageCollector implements Closable {
 
   async #owner(path: string): Promise<ApiObject | undefined> {
     try {
-      return await this.#client.get(path, this.#stop.signal);
+      return await this.#client.getMetadata(path, this.#stop.signal);
     } catch (error) {
       if (hasReason(error, 'NotFound')) return undefined;
       throw error;
@@ -386,7 +386,7 @@ class GarbageCollector implements Closable {
   async #patch({ resource, namespace, name }: GraphNode, live: ApiObject, metadata: object): Promise<ApiObject> {
     const { uid, resourceVersion } = live.metadata;
     const patch = { metadata: { uid, resourceVersion, ...metadata } };
-    return this.#client.mergePatch(pathOf(resource, namespace, name), patch, this.#stop.signal);
+    return this.#client.mergePatchMetadata(pathOf(resource, namespace, name), patch, this.#stop.signal);
   }
 
   async #delete({ resource, namespace, name }: GraphNode, live: ApiObject, policy: string): Promise<void> {

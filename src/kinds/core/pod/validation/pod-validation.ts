@@ -26,6 +26,7 @@ export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly
   const counts = [
     ...boundedCount(`${path}.containers`, containers.length + initContainers.length, limits.podContainersMax),
     ...boundedCount(`${path}.volumes`, volumes.length, limits.podVolumesMax),
+    ...boundedCount(path, partsOf(spec), limits.podPartsMax),
   ];
   if (counts.length > 0) return counts;
   return [
@@ -36,6 +37,16 @@ export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly
       ? [forbidden(`${path}.nodeName`, 'cannot be set until all schedulingGates have been cleared')]
       : []),
   ];
+}
+
+/** Elements of lists that are no scalars, at any depth. The graph of nodes reads each pod that is bound to one. */
+function partsOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let parts = 0;
+  for (const each of Object.values(value)) {
+    parts += partsOf(each) + (Array.isArray(value) && typeof each === 'object' ? 1 : 0);
+  }
+  return parts;
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parseStored } from '../codec/json.ts';
-import { readMetadataEvent } from './metadata-event.ts';
+import { readMetadata, readMetadataEvent } from './read-metadata.ts';
 
 const padding = 'x'.repeat(20_000);
 const event = (type: string, metadata: object, rest: object = { data: { padding } }) =>
@@ -40,6 +40,13 @@ describe('an event of which only metadata is looked at', () => {
     assert.deepEqual(readMetadataEvent(error), JSON.parse(error.toString()));
     const other = Buffer.from(JSON.stringify({ type: 'ADDED', object: { spec: { padding }, metadata } }));
     assert.deepEqual(readMetadataEvent(other), JSON.parse(other.toString()));
+  });
+
+  it('an object by itself is read the same way', () => {
+    const metadata = { name: 'a', finalizers: ['x'], managedFields: [{ manager: 'm' }] };
+    const bytes = (data: object) => Buffer.from(JSON.stringify({ kind: 'A', apiVersion: 'v1', metadata, data }));
+    assert.deepEqual(readMetadata(bytes({ padding })).metadata, { ...metadata, managedFields: [] });
+    assert.deepEqual(readMetadata(bytes({ a: 'b' })), JSON.parse(bytes({ a: 'b' }).toString()));
   });
 
   it('has the metadata that reading it whole gives', () => {

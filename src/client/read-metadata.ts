@@ -11,10 +11,18 @@ const shortBytesMax = 16 * 1024;
  * read whole.
  */
 export function readMetadataEvent(line: Buffer): ApiEvent {
-  const metadata = line.length > shortBytesMax && !line.subarray(0, headLength).includes(errorType) && metadataOf(line);
+  const head = line.subarray(0, headLength);
+  const readable = line.length > shortBytesMax && head.includes('{"type":"') && !head.includes(errorType);
+  const metadata = readable && metadataOf(line);
   if (!metadata) return parseStored(line) as ApiEvent;
   const { type } = JSON.parse(`${line.subarray(0, line.indexOf(0x2c)).toString()}}`) as Pick<ApiEvent, 'type'>;
   return { type, object: { apiVersion: '', kind: '', metadata } } as ApiEvent;
+}
+
+/** The same of an object by itself. */
+export function readMetadata(bytes: Buffer): ApiObject {
+  const metadata = bytes.length > shortBytesMax && metadataOf(bytes);
+  return metadata ? { apiVersion: '', kind: '', metadata } : (parseStored(bytes) as ApiObject);
 }
 
 const headLength = 32;
@@ -26,7 +34,6 @@ const managedFields = Buffer.from('"managedFields"');
 const markerWithin = 1_024;
 
 function metadataOf(line: Buffer): ApiObject['metadata'] | undefined {
-  if (!line.subarray(0, headLength).includes('"type":"')) return undefined;
   const found = line.subarray(0, markerWithin).indexOf(marker);
   if (found === -1) return undefined;
   const start = found + marker.length - 1;
