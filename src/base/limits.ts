@@ -131,14 +131,14 @@ export const limits = {
   pathNameBytesMax: 512,
   labelLengthMax: 63,
   /** Owners of one object: the garbage collector asks for each. Objects in use have a handful, aggregates some hundreds. */
-  ownerReferencesMax: 1_000,
+  ownerReferencesMax: 500,
   /** Labels and finalizers of one object: each is looked at by the cache and by the garbage collector. */
   labelsMax: 2_000,
   finalizersMax: 500,
   /** Of one role: its rules, and all verbs, groups, resources, names and paths in them; subjects of one binding. */
-  roleRulesMax: 5_000,
+  roleRulesMax: 3_000,
   roleTermsMax: 25_000,
-  bindingSubjectsMax: 10_000,
+  bindingSubjectsMax: 7_500,
   /** Of one pod, init containers included; published servers can run no more than some hundreds. */
   podContainersMax: 1_000,
   podVolumesMax: 1_000,

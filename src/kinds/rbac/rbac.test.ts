@@ -106,7 +106,7 @@ describe('rules', () => {
   }
 
   test('their number does not make the answer grow without end', () => {
-    const { errors } = create(role(orch), { rules: Array.from({ length: 5_000 }, () => ({})) });
+    const { errors } = create(role(orch), { rules: Array.from({ length: limits.roleRulesMax }, () => ({})) });
     assert.equal(errors.length, limits.findingsMax);
   });
 
