@@ -15,6 +15,8 @@ export interface Credentials {
   };
   /** Path and query as they were sent. */
   readonly target: string;
+  /** Set where the request asks to become a WebSocket. */
+  readonly webSocket?: object | undefined;
   /** A request header by its lower-case name; several lines are joined by ', '. */
   header(name: string): string | undefined;
   /** All values of a header, one for each line. */

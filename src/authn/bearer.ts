@@ -66,26 +66,36 @@ function meantFor(
   return { ...identity, audiences: meant };
 }
 
-/** Asks whose the bearer token of a request is. A token that nobody knows is unauthorized. */
+/** Asks whose the bearer token of a request is. */
 export function bearerAuthenticator(tokens: TokenAuthenticator, audiences: readonly string[]): Authenticator {
-  const known = (identity: TokenIdentity | undefined): UserInfo => {
-    if (identity) return identity.user;
-    throw unauthorized(new Error('unknown token'));
-  };
-  const failed = (error: unknown): never => {
-    throw unauthorized(new Error('invalid token', { cause: error }));
-  };
   return {
     authenticate(credentials) {
       const token = bearerToken(credentials.header('authorization'));
-      if (token === undefined) return undefined;
-      let answer: ReturnType<TokenAuthenticator['authenticateToken']>;
-      try {
-        answer = tokens.authenticateToken(token, audiences);
-      } catch (error) {
-        return failed(error);
-      }
-      return answer instanceof Promise ? answer.catch(failed).then(known) : known(answer);
+      return token === undefined ? undefined : tokenUser(tokens, token, audiences);
     },
   };
+}
+
+/** Asks whose a token is that a request shows. One that nobody knows is unauthorized. */
+export function tokenUser(
+  tokens: TokenAuthenticator,
+  token: string,
+  audiences: readonly string[],
+): UserInfo | Promise<UserInfo> {
+  let answer: ReturnType<TokenAuthenticator['authenticateToken']>;
+  try {
+    answer = tokens.authenticateToken(token, audiences);
+  } catch (error) {
+    return failed(error);
+  }
+  return answer instanceof Promise ? answer.catch(failed).then(known) : known(answer);
+}
+
+function known(identity: TokenIdentity | undefined): UserInfo {
+  if (identity) return identity.user;
+  throw unauthorized(new Error('unknown token'));
+}
+
+function failed(error: unknown): never {
+  throw unauthorized(new Error('invalid token', { cause: error }));
 }

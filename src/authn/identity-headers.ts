@@ -41,6 +41,9 @@ const usual = requestHeaderNames({
   extraPrefix: ['X-Remote-Extra-'],
 });
 
+/** Where a page shows its token that opens a WebSocket. */
+export const webSocketProtocolHeader = 'sec-websocket-protocol';
+
 /** Tells of the name of a header, in lower case, whether it is one of them. */
 export type HeaderTest = (name: string) => boolean;
 
@@ -53,6 +56,7 @@ export function credentialHeaders(configured: RequestHeaderNames | undefined): H
   const all = configured ? [usual, configured] : [usual];
   const names = new Set([
     'authorization',
+    webSocketProtocolHeader,
     ...all.flatMap(({ username, uid, group }) => [...username, ...uid, ...group]),
   ]);
   const prefixes = [...new Set(all.flatMap(({ extraPrefix }) => extraPrefix))];

@@ -79,6 +79,10 @@ export const limits = {
   idleMsMax: 120_000,
   /** Silence on a connection before the system asks whether the other side is still there. */
   tcpKeepAliveMs: 60_000,
+  /** How often a client is asked over a WebSocket whether it is still there; one that does not answer until the next time is cut off. */
+  webSocketPingMs: 30_000,
+  /** A message of a client over a WebSocket on which only the server has something to say. */
+  webSocketMessageBytesMax: 4 * 1024,
   /** HTTP/2 streams at once on one connection. */
   streamsPerConnectionMax: 100,
   /** Streams that a client may reset within a second before its connection is closed (CVE-2023-44487). */

@@ -2,6 +2,7 @@ import type { ByteSpan } from '../base/byte-span.ts';
 import type { TimeSlice } from '../base/time-slice.ts';
 import { watchFrame } from '../codec/protobuf/watch-frame.ts';
 import { type Chunk, gatherList, gatherPieces } from './gather.ts';
+import { frameOf, opcodes } from './websocket/frames.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
@@ -48,3 +49,22 @@ export const protobufFrames: EventFraming = {
       slice,
     ),
 };
+
+/** An event as one message of a WebSocket. */
+const messages = (frame: EventFraming['frame']): EventFraming => ({
+  frame,
+  added: (objects) =>
+    gatherPieces(Iterator.from(objects).map(({ memory, start, end }) => frame('ADDED', memory.subarray(start, end)))),
+});
+
+/** The bytes of a line, as text. */
+export const jsonMessages: EventFraming = messages((type, object) =>
+  frameOf(opcodes.text, jsonLines.frame(type, object)),
+);
+
+const lengthBytes = 4;
+
+/** The bytes of a protobuf message, without their length: the WebSocket has one. */
+export const protobufMessages: EventFraming = messages((type, object) =>
+  frameOf(opcodes.binary, watchFrame(type, object).subarray(lengthBytes)),
+);

@@ -36,6 +36,15 @@ export interface BodyWriter {
   abort(): void;
 }
 
+/** A request that asks for its connection to become a WebSocket on which only the server speaks (RFC 6455). */
+export interface WebSocketRequest {
+  /**
+   * Opens it, in the place of a response. What is written are whole frames. `protocol` is the sub-protocol that is spoken, of
+   * those that the client offered. Throws a StatusError, with nothing sent, where the handshake is not as it must be.
+   */
+  accept(protocol: string | undefined): BodyWriter;
+}
+
 /** One request and its response, the same over HTTP/1.1 and HTTP/2. */
 export interface Exchange {
   readonly protocol: 'HTTP/1.1' | 'HTTP/2.0';
@@ -66,6 +75,8 @@ export interface Exchange {
    * the connection or stream ends as well. `received` is told the length of each part that comes, and may abort.
    */
   body(bytesMax: number, received?: (bytes: number) => void): Promise<Buffer>;
+  /** Set where the request asks to become a WebSocket. It may be answered like any other instead. */
+  readonly webSocket?: WebSocketRequest | undefined;
   /** Adds a header to the response, whichever way it is made. Only before it starts. */
   setHeader(name: string, value: string | readonly string[]): void;
   /** Adds a `Warning` header to the response, within limits, whichever way it is made. Only before it starts. */

@@ -36,7 +36,12 @@ export class Http1Exchange extends BaseExchange {
     // Errors are followed by 'close' of the response, which says all that matters.
     request.on('error', ignore);
     response.on('error', ignore);
-    response.on('close', () => this.end(this.answered && response.writableFinished));
+    response.on('close', () => this.end(this.isSent));
+  }
+
+  /** Asked when the response is closed: whether the client was sent the whole of it. */
+  protected get isSent(): boolean {
+    return this.answered && this.#response.writableFinished;
   }
 
   protected sentHeader(name: string): string | undefined {

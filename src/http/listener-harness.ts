@@ -68,11 +68,22 @@ export async function start(
     readonly logger?: Logger;
     readonly ca?: string;
     readonly headers?: Headers;
+    readonly upgrades?: (target: string) => boolean;
   } = {},
 ): Promise<Started> {
-  const { clock = systemClock, logger = silentLogger, limits = {}, headers = {} } = options;
+  const { clock = systemClock, logger = silentLogger, limits = {}, headers = {}, upgrades = () => false } = options;
   const tls = { ...serving, ...(options.ca !== undefined && { ca: options.ca }) };
-  const listener = await listen({ tls, address: '127.0.0.1', port: 0, handle, headers, clock, logger, limits });
+  const listener = await listen({
+    tls,
+    address: '127.0.0.1',
+    port: 0,
+    handle,
+    headers,
+    upgrades,
+    clock,
+    logger,
+    limits,
+  });
   const open: { destroy(): void }[] = [];
   return {
     listener,

@@ -19,6 +19,8 @@ import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import { sendStatus } from './status-response.ts';
 import { readTarget } from './target.ts';
+import { asksForWebSocket } from './websocket/handshake.ts';
+import { UpgradeExchange } from './websocket/upgrade-exchange.ts';
 
 /** PEM texts. */
 export interface TlsMaterial {
@@ -39,6 +41,11 @@ export interface ListenOptions {
   readonly port: number;
   /** Called with every request, of either protocol. May throw: the client then gets a Status. */
   readonly handle: (exchange: Exchange) => void;
+  /**
+   * Whether a request for this target may become a WebSocket, if it asks to. The others are served as if they had not asked.
+   * Absent: none may.
+   */
+  readonly upgrades?: (target: string) => boolean;
   /** Of every response, whatever it is. */
   readonly headers?: Headers;
   readonly clock: Clock;
@@ -78,6 +85,7 @@ export function listen(options: ListenOptions): Promise<Listener> {
 class TlsListener implements Listener {
   readonly #server: Server;
   readonly #handle: ListenOptions['handle'];
+  readonly #upgrades: NonNullable<ListenOptions['upgrades']>;
   readonly #headers: readonly string[];
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -95,8 +103,9 @@ class TlsListener implements Listener {
   address = '';
   port = 0;
 
-  constructor({ tls, handle, headers = {}, clock, logger, limits: overrides }: ListenOptions) {
+  constructor({ tls, handle, upgrades, headers = {}, clock, logger, limits: overrides }: ListenOptions) {
     this.#handle = handle;
+    this.#upgrades = upgrades ?? (() => false);
     this.#headers = constantHeaders(headers);
     this.#clock = clock;
     this.#logger = logger;
@@ -105,6 +114,8 @@ class TlsListener implements Listener {
     this.#server = createServer({
       ...secureContext(tls),
       ...http1Options(this.#limits),
+      // Otherwise every request that asks for any other protocol would be taken off the parser, and no body of it read.
+      shouldUpgradeCallback: (request) => this.#mayUpgrade(request),
       ALPNProtocols: ['h2', 'http/1.1'],
       requestCert: this.#asksForCertificates,
       // A certificate that cannot be verified is no reason to hang up: the answer is a 401 that says so.
@@ -206,6 +217,9 @@ class TlsListener implements Listener {
         this.#serveHttp1(request, response, event === 'checkExpectation');
       });
     }
+    server.on('upgrade', (request: IncomingMessage, socket: TLSSocket, head: Buffer) => {
+      this.#serveUpgrade(request, socket, head);
+    });
     server.on('connect', (_request: unknown, socket: Socket) => this.#refuse(socket, 405, 'Method Not Allowed'));
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
   }
@@ -261,10 +275,30 @@ class TlsListener implements Listener {
     }
     const method = request.method ?? '';
     const { target, refused } = readTarget(method, request.url ?? '');
-    const closing = () => connection.retired;
+    const noHost = refuseHost(request);
+    // Who is in doubt about one request's server had better begin anew.
+    const closing = () => connection.retired || noHost !== undefined;
     const exchange = new Http1Exchange(connection, { request, response, method, target, closing, clock: this.#clock });
     const impossible = unknownExpectation ? expectationFailed() : undefined;
-    this.#serve(connection, exchange, refuseHost(request) ?? impossible ?? refused);
+    this.#serve(connection, exchange, noHost ?? impossible ?? refused);
+  }
+
+  /** Only where nothing else is under way on the connection: the answer to that could not come before the events. */
+  #mayUpgrade(request: IncomingMessage): boolean {
+    if (!asksForWebSocket(request) || this.#connections.get(request.socket as TLSSocket)?.exchanges !== 0) return false;
+    return this.#upgrades(readTarget('GET', request.url ?? '').target);
+  }
+
+  #serveUpgrade(request: IncomingMessage, socket: TLSSocket, head: Buffer): void {
+    const connection = this.#connections.get(socket);
+    if (!connection) {
+      socket.destroy();
+      return;
+    }
+    const { target, refused } = readTarget('GET', request.url ?? '');
+    const early = head.length > 0 ? badRequest('a client of a WebSocket waits for the answer') : undefined;
+    const exchange = new UpgradeExchange(connection, { request, socket, target, clock: this.#clock });
+    this.#serve(connection, exchange, refuseHost(request) ?? refused ?? early);
   }
 
   #serve(connection: Connection, exchange: BaseExchange, refused: StatusError | undefined): void {

@@ -8,7 +8,7 @@ import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../cache/cache.
 import { expired, internalError, type Status, StatusError } from '../meta/status-error.ts';
 import type { Revision } from '../store/store.ts';
 import type { EventFraming } from './event-framing.ts';
-import type { BodyWriter, Exchange } from './exchange.ts';
+import type { BodyWriter, Exchange, WebSocketRequest } from './exchange.ts';
 
 /** What a watch shows (spec sections 4.4 and 6). */
 export interface WatchSource {
@@ -33,6 +33,8 @@ export interface WatchEncoding {
   readonly name: string;
   /** The first event's object is written differently: a table tells its columns only there. */
   readonly differsFirst: boolean;
+  /** Set where the events are messages of a WebSocket, with the sub-protocol that it speaks. */
+  readonly webSocket?: { readonly request: WebSocketRequest; readonly protocol: string | undefined } | undefined;
   readonly framing: EventFraming;
   /** The object of an event, as the framing takes it. */
   object(entry: CacheEntry, first: boolean): Uint8Array;
@@ -145,9 +147,21 @@ class WatchStream implements WatchSink {
     const first = initial.next();
     // Without a state to send, the watch opens before the response starts, so that its failure has a status of its own.
     if (first.done) this.#watcher = this.#source.start(this);
-    this.#writer = exchange.stream(200, { 'content-type': this.#encoding.contentType });
+    const writer = this.#start(exchange);
+    this.#writer = writer;
     if (first.done) this.#endInitial();
-    else void this.#sendInitial(this.#writer, first.value, initial);
+    else void this.#sendInitial(writer, first.value, initial);
+  }
+
+  #start(exchange: Exchange): BodyWriter {
+    const { webSocket, contentType } = this.#encoding;
+    try {
+      if (webSocket) return webSocket.request.accept(webSocket.protocol);
+      return exchange.stream(200, { 'content-type': contentType });
+    } catch (error) {
+      this.stop();
+      throw error;
+    }
   }
 
   async #sendInitial(writer: BodyWriter, first: CacheEntry, rest: Iterator<CacheEntry>): Promise<void> {

@@ -23,6 +23,7 @@ import {
 import { staticTokenAuthenticator } from '../authn/static-token.ts';
 import { cachedTokens, type TokenCacheCounts, tokenCacheCounts } from '../authn/token-cache.ts';
 import { unionAuthenticator } from '../authn/union.ts';
+import { webSocketTokenAuthenticator, withOrigins } from '../authn/web-socket.ts';
 import { webhookTokenMetrics } from '../authn/webhook/webhook-metrics.ts';
 import { webhookTokenAuthenticator } from '../authn/webhook/webhook-token.ts';
 import type { Clock } from '../base/clock.ts';
@@ -54,6 +55,8 @@ export interface AuthenticationParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Whether pages of this origin may use what browsers show by themselves. */
+  readonly allowsOrigin: (origin: string) => boolean;
   /** Whoever comes in may do everything. */
   readonly allowsEverything: boolean;
   /** Called when `Authentication.authorities` have become others. */
@@ -94,16 +97,24 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
     config.apiAudiences,
   );
   const { requestHeader } = config;
+  const shown = [
+    bearerAuthenticator(tokens, config.apiAudiences),
+    webSocketTokenAuthenticator(tokens, config.apiAudiences),
+  ];
   const union = unionAuthenticator([
     own,
     ...(proxies && requestHeader ? [requestHeaderAuthenticator({ ...requestHeader, pool: proxies })] : []),
     ...(clients ? [clientCertificateAuthenticator({ dialect, pool: clients })] : []),
-    bearerAuthenticator(tokens, config.apiAudiences),
+    ...shown,
   ]);
+  const all = withOrigins(withAnonymous(union, narrowed(parts, anonymous)), {
+    tokens: unionAuthenticator(shown),
+    allowsOrigin: parts.allowsOrigin,
+  });
   const pools = [clients, proxies].filter((pool) => pool !== undefined);
   if (serviceAccounts) held.add(serviceAccounts);
   return {
-    authenticator: withReport(withAnonymous(union, narrowed(parts, anonymous)), logger),
+    authenticator: withReport(all, logger),
     tokens,
     serviceAccounts,
     authorities: () => authoritiesOf(pools),

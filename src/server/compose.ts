@@ -11,7 +11,7 @@ import type { KindServices } from '../kinds/services.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ResourceRegistry, ServedResource } from '../registry/resource-registry.ts';
 import type { RegistryParts } from '../registry/verb.ts';
-import type { ResourceRequest } from '../request/request-info.ts';
+import { parseRequestInfo, type ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
@@ -72,8 +72,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     const base = { dialect, clock, random: systemRandom, logger, metrics, held };
     const authorization = await openAuthorization({ ...base, config: config.authorization, resources });
     const { authorizer } = authorization;
+    const browsers = await forBrowsers(config);
     const authentication = await openAuthentication({
       ...base,
+      allowsOrigin: browsers.allowsOrigin,
       config: config.authentication,
       objects: identityObjects(cache, resources),
       own: clients.authenticator,
@@ -145,7 +147,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     const { address, port } = config.listen;
     const listener = await listen({
       ...{ tls: tls(), address, port, clock, logger },
-      ...(await forBrowsers(config, handle)),
+      ...browsers.listenOptions(handle),
     });
     shutdown.listener = listener;
     const followed = config.followServing?.((pair) => {
@@ -178,16 +180,34 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   }
 }
 
-/** What the listener does for browsers. */
-async function forBrowsers(
-  { allowedOrigins, strictTransportSecurity }: ServerConfig,
-  handle: ListenOptions['handle'],
-): Promise<Pick<ListenOptions, 'handle' | 'headers'>> {
+interface Browsers {
+  readonly allowsOrigin: (origin: string) => boolean;
+  /** What the listener does for browsers. */
+  readonly listenOptions: (handle: ListenOptions['handle']) => Pick<ListenOptions, 'handle' | 'headers' | 'upgrades'>;
+}
+
+async function forBrowsers({ allowedOrigins, strictTransportSecurity }: ServerConfig): Promise<Browsers> {
   const headers = strictTransportSecurity === undefined ? {} : { 'strict-transport-security': strictTransportSecurity };
-  if (!allowedOrigins || allowedOrigins.length === 0) return { handle, headers };
+  const upgrades = isWatch;
+  if (!allowedOrigins || allowedOrigins.length === 0) {
+    return { allowsOrigin: () => false, listenOptions: (handle) => ({ handle, headers, upgrades }) };
+  }
   // Loaded where it is used: the engine of expressions is part of every start otherwise.
-  const { allowOrigins } = await import('./cross-origin.ts');
-  return { handle: allowOrigins(allowedOrigins, handle), headers };
+  const { allowOrigins, originTest } = await import('./cross-origin.ts');
+  const allowsOrigin = originTest(allowedOrigins);
+  return {
+    allowsOrigin,
+    listenOptions: (handle) => ({ handle: allowOrigins(allowsOrigin, handle), headers, upgrades }),
+  };
+}
+
+/** Watches alone may be WebSockets. */
+function isWatch(target: string): boolean {
+  try {
+    return parseRequestInfo('GET', target).verb === 'watch';
+  } catch {
+    return false; // It cannot be read: the pipeline says why.
+  }
 }
 
 type Base = Pick<OwnControllersOptions, 'clock' | 'random' | 'logger' | 'dialect'>;

@@ -23,21 +23,24 @@ export const compileOrigins = (patterns: readonly string[]): readonly RE2JS[] =>
     }
   });
 
+/** Tells of an origin whether a pattern is found in it. */
+export function originTest(patterns: readonly string[]): (origin: string) => boolean {
+  const compiled = compileOrigins(patterns);
+  return (origin) => isSerialized(origin) && compiled.some((each) => each.matcher(origin).find());
+}
+
 /**
- * Answers preflight requests of the origins that a pattern is found in, before anybody is asked who they are: they have no
+ * Answers preflight requests of the origins that are allowed, before anybody is asked who they are: they have no
  * credentials. Other requests of these origins get the headers too, whatever the answer; those of others are served as
  * ever, and the browser keeps the answer from the page.
  */
 export function allowOrigins(
-  patterns: readonly string[],
+  allows: (origin: string) => boolean,
   handle: (exchange: Exchange) => void,
 ): (exchange: Exchange) => void {
-  const compiled = compileOrigins(patterns);
   return (exchange) => {
     const [origin] = exchange.headerLines('origin');
-    if (origin === undefined || !isSerialized(origin) || !compiled.some((each) => each.matcher(origin).find())) {
-      return handle(exchange);
-    }
+    if (origin === undefined || !allows(origin)) return handle(exchange);
     exchange.setHeader('access-control-allow-origin', origin);
     for (const [name, value] of Object.entries(allowed)) exchange.setHeader(name, value);
     if (exchange.method === 'OPTIONS') exchange.respond(204, {});

@@ -13,7 +13,7 @@ import { encodeEnvelope } from '../codec/protobuf/envelope.ts';
 import { encodeList as encodeProtobufList } from '../codec/protobuf/list.ts';
 import { parseIncludeObject, type Table, type TableOptions, tableHead, tableOf, tableRow } from '../codec/table.ts';
 import type { Dialect } from '../dialect/dialect.ts';
-import { jsonLines, protobufFrames } from '../http/event-framing.ts';
+import { jsonLines, jsonMessages, protobufFrames, protobufMessages } from '../http/event-framing.ts';
 import type { ListBody } from '../http/list-stream.ts';
 import type { Negotiated } from '../http/negotiate.ts';
 import type { WatchEncoding } from '../http/watch-stream.ts';
@@ -123,16 +123,21 @@ export class Representation {
     }
   }
 
-  /** How the events of a watch are written. */
-  watchEncoding({ kind, apiVersion }: ServedResource, presentation: Presentation): WatchEncoding {
+  /** How the events of a watch are written: one after the other, or as messages of a WebSocket. */
+  watchEncoding(
+    { kind, apiVersion }: ServedResource,
+    presentation: Presentation,
+    webSocket?: WatchEncoding['webSocket'],
+  ): WatchEncoding {
     const { as, format, mediaType } = presentation.negotiated;
     const { table } = presentation;
     const inProtobuf = format === 'protobuf';
     return {
       contentType: inProtobuf ? `${mediaType};stream=watch` : mediaType,
-      name: `${format} ${as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`}`,
+      webSocket,
+      name: `${webSocket ? 'messages ' : ''}${format} ${as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`}`,
       differsFirst: as === 'Table',
-      framing: inProtobuf ? protobufFrames : jsonLines,
+      framing: framings[webSocket ? 'messages' : 'stream'][inProtobuf ? 'protobuf' : 'json'],
       object: ({ bytes }, first) => this.#eventObject(bytes, presentation, first ? 'shown' : 'omitted'),
       bookmark: (revision, initialEventsEnd) => {
         const annotations = initialEventsEnd && { annotations: { [this.#initialEventsEnd]: 'true' } };
@@ -154,6 +159,11 @@ export class Representation {
     return format === 'protobuf' ? protobuf(shown, kind) : Buffer.from(stringifyJson(shown));
   }
 }
+
+const framings = {
+  stream: { json: jsonLines, protobuf: protobufFrames },
+  messages: { json: jsonMessages, protobuf: protobufMessages },
+} as const;
 
 /** What is made of an object; each names its kind. */
 type Shown = ApiObject | Table | PartialObjectMetadata;

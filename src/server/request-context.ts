@@ -20,6 +20,8 @@ export interface RequestContext {
   writeSent?: boolean;
   /** What the request holds of what is short. Set by the stage `flow`. */
   ticket: Ticket | undefined;
+  /** The sub-protocol of a WebSocket that the request may become. Set by the stage `authenticate`. */
+  webSocketProtocol?: string;
   /** How it is answered. Set by the stage `prepare`. */
   operation: Operation | undefined;
 }

@@ -253,8 +253,14 @@ export class Responder {
     return list.then((made) => (exchange.responded ? undefined : send(made)));
   }
 
-  #sendWatch({ exchange, ticket }: RequestContext, reply: WatchReply, presentation: Presentation): void {
-    this.#watches.serve(exchange, reply, this.#representation.watchEncoding(reply.served, presentation));
+  #sendWatch(
+    { exchange, ticket, webSocketProtocol }: RequestContext,
+    reply: WatchReply,
+    presentation: Presentation,
+  ): void {
+    const webSocket = exchange.webSocket && { request: exchange.webSocket, protocol: webSocketProtocol };
+    const encoding = this.#representation.watchEncoding(reply.served, presentation, webSocket);
+    this.#watches.serve(exchange, reply, encoding);
     if (ticket) ticket.longRunning = true;
   }
 

@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { Command } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { http2Status, openHttp2, requestText, sendRaw, withoutCertificate } from '../support/raw-client.ts';
+import { WebSocketClient } from '../support/web-socket-client.ts';
 
 /** What must not be read by others: in logs, in answers, in files. */
 let area: string;
@@ -56,6 +57,10 @@ describe('at the highest verbosity the log holds no secret (CVE-2019-11250, CVE-
       const carriers = [`cookie: token=${token}`, `proxy-authorization: Bearer ${token}`, `x-auth: ${token}`];
       const protocols = [`sec-websocket-protocol: base64url.bearer.authorization.orch.io.${base64(token)}`];
       for (const line of [...carriers, ...protocols, `impersonate-user: ${token}`, `authorization : ${token}`]) {
+        const watch = await WebSocketClient.open(server, `${secrets}?watch=1`, {
+          headers: [line, 'origin: https://a'],
+        });
+        watch.close();
         await sendRaw(server, requestText('GET', secrets, line), withoutCertificate);
         await sendRaw(server, `GET ${secrets} HTTP/1.1\r\n${line}\r\nbroken \0 ${token}\r\n\r\n`, withoutCertificate);
       }

@@ -1,5 +1,6 @@
 import { bearerWarning } from '../../authn/bearer.ts';
-import { credentialHeaders, refuseListedIdentity } from '../../authn/identity-headers.ts';
+import { credentialHeaders, refuseListedIdentity, webSocketProtocolHeader } from '../../authn/identity-headers.ts';
+import { offeredProtocols } from '../../authn/web-socket.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
@@ -18,7 +19,12 @@ export function authenticate({
   const identify = (context: RequestContext, user: UserInfo): void => {
     authentication.success += 1;
     context.user = user;
-    context.exchange.hideHeaders(isCredential);
+    const { exchange } = context;
+    if (exchange.webSocket) {
+      const [protocol] = offeredProtocols(exchange.headerLines(webSocketProtocolHeader)).protocols;
+      if (protocol !== undefined) context.webSocketProtocol = protocol;
+    }
+    exchange.hideHeaders(isCredential);
   };
   const refuse = (error: unknown): never => {
     authentication[error instanceof StatusError && error.code === 401 ? 'failure' : 'error'] += 1;

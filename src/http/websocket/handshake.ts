@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { badRequest, StatusError } from '../../meta/status-error.ts';
+
+/** The server's side of the opening handshake (RFC 6455 section 4.2). */
+
+/**
+ * Whether a request asks to become a WebSocket. One that asks for something else, or in a way that leaves room for doubt, is
+ * served as if it had not asked, which is every server's right (RFC 9110 section 7.8).
+ */
+export function asksForWebSocket({ method, httpVersion, headers }: IncomingMessage): boolean {
+  if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
+  return headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
+}
+
+/** Sixteen bytes in base64. */
+const keyForm = /^[A-Za-z0-9+/]{22}==$/;
+
+/** RFC 9110 section 5.6.2. */
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/**
+ * The head of the response that opens the WebSocket, in bytes: nothing of HTTP follows it. `protocol` is the sub-protocol
+ * that is spoken, of those that the client offered. Throws a StatusError where the client's side of the handshake is not as
+ * it must be; nothing is open then.
+ */
+export function openingResponse({ headers }: IncomingMessage, protocol: string | undefined): string {
+  if (headers['sec-websocket-version'] !== '13') {
+    const message = 'only version 13 of WebSockets is spoken';
+    throw new StatusError('BadRequest', message, { code: 426, headers: { 'sec-websocket-version': '13' } });
+  }
+  const key = headers['sec-websocket-key'] ?? '';
+  if (!keyForm.test(key)) throw badRequest('header Sec-WebSocket-Key must be 16 bytes in base64');
+  if (protocol !== undefined && !token.test(protocol))
+    throw badRequest('header Sec-WebSocket-Protocol names no protocol');
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'upgrade: websocket', 'connection: Upgrade'];
+  lines.push(`sec-websocket-accept: ${acceptOf(key)}`);
+  if (protocol !== undefined) lines.push(`sec-websocket-protocol: ${protocol}`);
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+/** What proves that the server has read the key, and not some other protocol's server (section 1.3). */
+export const acceptOf = (key: string): string =>
+  createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');

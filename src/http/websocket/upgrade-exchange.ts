@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http';
+import { ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../../base/clock.ts';
+import type { ExchangeOwner } from '../base-exchange.ts';
+import type { BodyWriter, WebSocketRequest } from '../exchange.ts';
+import { Http1Exchange } from '../http1-exchange.ts';
+import { openingResponse } from './handshake.ts';
+import { WebSocket } from './web-socket.ts';
+
+/** A request that asks to become a WebSocket, off Node's parser already: whatever it is answered, its connection ends. */
+export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
+  readonly #request: IncomingMessage;
+  readonly #socket: TLSSocket;
+  readonly #clock: Clock;
+  #opened: WebSocket | undefined;
+
+  constructor(
+    owner: ExchangeOwner,
+    upgrade: {
+      readonly request: IncomingMessage;
+      readonly socket: TLSSocket;
+      readonly target: string;
+      readonly clock: Clock;
+    },
+  ) {
+    const { request, socket, target, clock } = upgrade;
+    const response = new ServerResponse(request);
+    super(owner, { request, response, method: request.method ?? '', target, closing: () => true, clock });
+    this.#request = request;
+    this.#socket = socket;
+    this.#clock = clock;
+    // Errors are followed by 'close', which says all that matters.
+    socket.on('error', () => {});
+    // Read all the time: of a socket that is not, nobody would hear that its client has gone.
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    response.assignSocket(socket);
+    response.once('finish', () => socket.destroySoon());
+  }
+
+  get webSocket(): WebSocketRequest {
+    return this;
+  }
+
+  accept(protocol: string | undefined): BodyWriter {
+    const head = openingResponse(this.#request, protocol);
+    this.responded = true;
+    this.#socket.write(head);
+    const ended = (): void => {
+      this.answered = true;
+    };
+    this.#opened = new WebSocket(this.#socket, { clock: this.#clock, ended });
+    return this.#opened;
+  }
+
+  /** Before the answer a client has nothing to say (RFC 6455 section 4.1). */
+  #read(chunk: Buffer): void {
+    if (this.#opened) this.#opened.read(chunk);
+    else this.#socket.destroy();
+  }
+
+  override connectionClosed(): void {
+    this.end(this.isSent);
+  }
+
+  protected override get isSent(): boolean {
+    return this.#opened ? this.answered && this.#socket.writableFinished : super.isSent;
+  }
+}
