@@ -10,7 +10,7 @@ import { basename, join, resolve } from 'node:path';
 const entries: Readonly<Record<string, string>> = {
   main: 'src/cli/main.ts',
   'sqlite-worker': 'src/store/drivers/sqlite/sqlite-worker.ts',
-  'heavy-worker': 'src/server/heavy/heavy-worker.ts',
+  'heavy-worker': 'src/server/serving/heavy/heavy-worker.ts',
 };
 
 /**

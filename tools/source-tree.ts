@@ -41,6 +41,9 @@ function listFiles(root: string, directory: string): string[] {
 
 export const isTest = ({ path }: SourceFile): boolean => path.endsWith('.test.ts');
 
+/** What only tests import. */
+export const isTestSupport = ({ path }: SourceFile): boolean => /-(?:harness|fixture)\.ts$|\/testing\//.test(path);
+
 /** `import ... from '...'`, `export ... from '...'`, `import '...'`, `import('...')` and `new URL('...', import.meta.url)`. */
 const importPattern =
   /\b(?:(import|export)(\s+type\b)?(?:[\s\w$*,{}]*?\bfrom)?\s*|import\s*\(\s*|new URL\(\s*)(['"])(\.{1,2}\/[^'"]+)\3/g;

@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
-import type { ExternalAddress } from '../server/config.ts';
+import type { ExternalAddress } from '../server/wiring/config.ts';
 
 const isWildcard = (address: string): boolean => address === '0.0.0.0' || address === '::';
 

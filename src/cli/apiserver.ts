@@ -3,7 +3,7 @@ import { makePrivateDirectory } from '../base/atomic-file.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { ensureSelfSigned } from '../pki/ca.ts';
-import type { ServerConfig } from '../server/config.ts';
+import type { ServerConfig } from '../server/wiring/config.ts';
 import { httpsUrl, servedHosts } from './addresses.ts';
 import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
 import { readBrowserOptions } from './browser-flags.ts';

@@ -1,7 +1,7 @@
 import { parsePolicyFile } from '../authz/abac/policy-file.ts';
 import { authorizationFromFlags } from '../authz/configuration/authorization-flags.ts';
 import { dialects } from '../dialect/dialects.ts';
-import type { AuthorizationConfig } from '../server/config.ts';
+import type { AuthorizationConfig } from '../server/wiring/config.ts';
 import { named, readBytes, usage } from './flag-files.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 

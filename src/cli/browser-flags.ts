@@ -65,7 +65,7 @@ export async function readBrowserOptions(
   const allowedOrigins = values['cors-allowed-origins'];
   const directives = values['strict-transport-security-directives'];
   if (allowedOrigins.length > 0) {
-    const { compileOrigins } = await import('../server/cross-origin.ts');
+    const { compileOrigins } = await import('../server/serving/cross-origin.ts');
     named('cors-allowed-origins', () => compileOrigins(allowedOrigins));
   }
   if (directives.length > 0 && !directives.some((item) => item.startsWith('max-age='))) {

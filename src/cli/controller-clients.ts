@@ -3,11 +3,11 @@ import { type Closable, ClosableStack } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 import { accountCredentials } from '../client/account-credentials.ts';
 import { ApiClient } from '../client/api-client.ts';
-import type { Connection } from '../client/connection.ts';
-import type { Credentials } from '../client/credentials.ts';
 import { httpTransport } from '../client/http-transport.ts';
-import type { PluginHost } from '../client/plugin-process.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { Connection } from '../outbound/connection.ts';
+import type { Credentials } from '../outbound/credentials/credentials.ts';
+import type { PluginHost } from '../outbound/credentials/plugin-process.ts';
 import { productVersion } from './version.ts';
 
 export interface ControllerClientsOptions {

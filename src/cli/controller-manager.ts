@@ -1,12 +1,12 @@
 import { isatty } from 'node:tty';
 import { pause, systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
-import { readKubeconfig } from '../client/kubeconfig.ts';
 import { defaultTiming, type ElectionTiming } from '../client/leader-election.ts';
-import type { PluginHost } from '../client/plugin-process.ts';
 import { type ControllerName, type ControllersContext, chooseControllers } from '../controllers/controllers.ts';
 import { runControllers, runWhileLeading } from '../controllers/leading.ts';
 import { dialectNames, dialects } from '../dialect/dialects.ts';
+import { readKubeconfig } from '../outbound/connection-files/kubeconfig.ts';
+import type { PluginHost } from '../outbound/credentials/plugin-process.ts';
 import { defineCommand, type Terminal } from './command.ts';
 import { ControllerClients } from './controller-clients.ts';
 import { controllerManagerPublishedFlags } from './controller-manager-published-flags.ts';

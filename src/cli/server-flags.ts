@@ -1,7 +1,7 @@
 import { defaultPlugins, type PluginName, pluginNames } from '../admission/plugins.ts';
 import { dialectNames } from '../dialect/dialects.ts';
-import type { ExternalAddress } from '../server/config.ts';
-import { defaultFeatures, type Features, featureGates } from '../server/features.ts';
+import type { ExternalAddress } from '../server/wiring/config.ts';
+import { defaultFeatures, type Features, featureGates } from '../server/wiring/features.ts';
 import { parseExternalAddress } from './addresses.ts';
 import { authenticationFlags } from './authentication-flags.ts';
 import { authorizationFlags } from './authorization-flags.ts';

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { ensureAuthority } from '../pki/ca.ts';
-import { defaultFeatures } from '../server/features.ts';
+import { defaultFeatures } from '../server/wiring/features.ts';
 import { parseFlags } from './flags.ts';
 import { serverFlags } from './server-flags.ts';
 import { readServerOptions, readServingPair } from './server-options.ts';

@@ -4,7 +4,7 @@ import { makePrivateDirectory } from '../base/atomic-file.ts';
 import { limits } from '../base/limits.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { readKeyPair } from '../pki/key-pair-files.ts';
-import type { KeyPairPem, ServerConfig, StorageConfig } from '../server/config.ts';
+import type { KeyPairPem, ServerConfig, StorageConfig } from '../server/wiring/config.ts';
 import { externalAddress } from './addresses.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';

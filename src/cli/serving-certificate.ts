@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { KeptKeyPair } from '../pki/kept-key-pair.ts';
 import { type KeyPair, type KeyPairFiles, readKeyPair } from '../pki/key-pair-files.ts';
-import type { KeyPairPem, ServerConfig } from '../server/config.ts';
+import type { KeyPairPem, ServerConfig } from '../server/wiring/config.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { readServingPair } from './server-options.ts';
 

@@ -11,7 +11,7 @@ import { KeptKeyPair } from '../pki/kept-key-pair.ts';
 import type { KeyPair, KeyPairFiles } from '../pki/key-pair-files.ts';
 import { certificatesFromPem } from '../pki/pem.ts';
 import { groupMasters } from '../request/user-info.ts';
-import type { KeyPairPem, ListenAddress, ServerConfig } from '../server/config.ts';
+import type { KeyPairPem, ListenAddress, ServerConfig } from '../server/wiring/config.ts';
 import { httpsUrl, localAddress, servedHosts } from './addresses.ts';
 import { adminKubeconfig } from './kubeconfig.ts';
 import type { ServerFlagValues } from './server-flags.ts';

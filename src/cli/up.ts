@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { chooseControllers } from '../controllers/controllers.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { ensureKey } from '../pki/key-pair-files.ts';
-import type { ListenAddress, ServerConfig } from '../server/config.ts';
+import type { ListenAddress, ServerConfig } from '../server/wiring/config.ts';
 import { httpsUrl, localAddress } from './addresses.ts';
 import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
 import { readBrowserOptions } from './browser-flags.ts';

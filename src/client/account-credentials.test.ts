@@ -4,13 +4,13 @@ import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import { orch } from '../dialect/orch.ts';
+import type { Credentials } from '../outbound/credentials/credentials.ts';
+import { bareHost, TlsHarness } from '../outbound/tls-harness.ts';
 import { formatTime } from '../schema/time.ts';
 import { AccountCredentialsError, accountCredentials } from './account-credentials.ts';
 import { ApiClient, ApiError } from './api-client.ts';
-import type { Credentials } from './credentials.ts';
 import { httpTransport } from './http-transport.ts';
 import { ScriptedServer } from './scripted-server.ts';
-import { bareHost, TlsHarness } from './tls-harness.ts';
 
 const accounts = '/api/v1/namespaces/orch-system/serviceaccounts';
 const tokenRequest = `POST ${accounts}/worker/token`;

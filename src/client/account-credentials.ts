@@ -2,11 +2,11 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import { bearer, type Credential, type Credentials } from '../outbound/credentials/credentials.ts';
+import { fitsHeader } from '../outbound/header-text.ts';
 import { getOwn, isRecord } from '../schema/own-property.ts';
 import { parseTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';
-import { bearer, type Credential, type Credentials } from './credentials.ts';
-import { fitsHeader } from './header-text.ts';
 
 export interface AccountCredentialsOptions {
   /** Asks for the tokens: may create service accounts, and tokens of them. */

@@ -1,8 +1,8 @@
 import { parseStored } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Status } from '../meta/status-error.ts';
+import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 import { readMetadata } from './read-metadata.ts';
-import type { ClientRequest, ClientResponse, Transport } from './transport.ts';
 
 /** What the server answered when it refused a request. */
 export class ApiError extends Error {

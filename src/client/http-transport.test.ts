@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import type { Connection, KeyPairPem } from '../outbound/connection.ts';
+import { bareHost, peerName, TlsHarness } from '../outbound/tls-harness.ts';
+import type { ClientResponse } from '../outbound/transport.ts';
 import { ApiClient } from './api-client.ts';
-import type { Connection, KeyPairPem } from './connection.ts';
 import { type HttpTransportOptions, httpTransport } from './http-transport.ts';
-import { bareHost, peerName, TlsHarness } from './tls-harness.ts';
-import type { ClientResponse } from './transport.ts';
 
 let server: TlsHarness;
 let certificate: KeyPairPem;

@@ -1,11 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
-import type { Connection } from './connection.ts';
-import type { Credentials } from './credentials.ts';
-import { HttpsRequester } from './https-requester.ts';
-import type { PluginHost } from './plugin-process.ts';
-import type { Transport } from './transport.ts';
+import type { Connection } from '../outbound/connection.ts';
+import type { Credentials } from '../outbound/credentials/credentials.ts';
+import type { PluginHost } from '../outbound/credentials/plugin-process.ts';
+import { HttpsRequester } from '../outbound/https-requester.ts';
+import type { Transport } from '../outbound/transport.ts';
 
 export interface HttpTransportOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import type { BodyWriter, Exchange, Headers, Peer } from '../http/exchange.ts';
 import { StatusError } from '../meta/status-error.ts';
-import type { ClientRequest, ClientResponse, Transport } from './transport.ts';
+import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 
 /**
  * Requests that never leave the process: they go through the whole pipeline of the server, like any other, without a

@@ -4,10 +4,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
+import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 import { parseTime } from '../schema/time.ts';
 import { ApiClient } from './api-client.ts';
 import { defaultTiming, leadOnce } from './leader-election.ts';
-import type { ClientRequest, ClientResponse, Transport } from './transport.ts';
 
 interface Lease {
   metadata: { name: string; resourceVersion: string };

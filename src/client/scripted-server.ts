@@ -1,4 +1,4 @@
-import type { ClientRequest, ClientResponse, Transport } from './transport.ts';
+import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 
 /** For tests: a server that answers what a test says, one request after the other. */
 export class ScriptedServer implements Transport {

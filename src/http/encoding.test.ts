@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { boundedMemo } from '../base/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
-import { boundedMemo } from './bounded-memo.ts';
 import { acceptsGzip, gzipWhole } from './gzip.ts';
 
 describe('Accept-Encoding', () => {

@@ -4,6 +4,7 @@ import { constants } from 'node:http2';
 import { Agent, request as requestHttps } from 'node:https';
 import { after, before, describe, it } from 'node:test';
 import { limits } from '../base/limits.ts';
+import { sendStatus } from '../content/status.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
 import {
@@ -17,7 +18,6 @@ import {
   start,
   until,
 } from './listener-harness.ts';
-import { sendStatus } from './status-response.ts';
 
 /** What the test at hand does with its requests. */
 let handle: (exchange: Exchange) => void | Promise<void> = () => {};

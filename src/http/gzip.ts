@@ -1,7 +1,7 @@
 import { crc32, gzipSync } from 'node:zlib';
+import { boundedMemo } from '../base/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
 import { parseQuality } from './accept.ts';
-import { boundedMemo } from './bounded-memo.ts';
 
 /** Level 1: by far the cheapest, and only a little larger than the others for JSON. */
 export const gzipLevel = 1;

@@ -11,6 +11,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'n
 import { type Clock, systemClock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
+import { sendStatus } from '../content/status.ts';
 import { type CertificateUse, issueCertificate, issueSelfSigned } from '../pki/certificate.ts';
 import { generateKey, keyToPem } from '../pki/keys.ts';
 import type { Exchange, Headers } from './exchange.ts';
@@ -78,6 +79,7 @@ export async function start(
     address: '127.0.0.1',
     port: 0,
     handle,
+    refuse: (exchange, error) => sendStatus(exchange, error, { logger }),
     headers,
     upgrades,
     clock,

@@ -173,6 +173,7 @@ describe('TLS', () => {
       address: '127.0.0.1',
       port,
       handle: ok,
+      refuse() {},
       clock: new ManualClock(),
       logger: silentLogger,
     };

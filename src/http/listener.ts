@@ -17,7 +17,6 @@ import type { ServerStream } from './h2/stream.ts';
 import { refuseHost } from './host.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
-import { sendStatus } from './status-response.ts';
 import { readTarget } from './target.ts';
 import { asksForWebSocket } from './websocket/handshake.ts';
 import { UpgradeExchange } from './websocket/upgrade-exchange.ts';
@@ -41,6 +40,8 @@ export interface ListenOptions {
   readonly port: number;
   /** Called with every request, of either protocol. May throw: the client then gets a Status. */
   readonly handle: (exchange: Exchange) => void;
+  /** Answers with what `handle` threw, or with what is wrong with the request before it. */
+  readonly refuse: (exchange: Exchange, error: unknown) => void;
   /**
    * Whether a request for this target may become a WebSocket, if it asks to. The others are served as if they had not asked.
    * Absent: none may.
@@ -85,6 +86,7 @@ export function listen(options: ListenOptions): Promise<Listener> {
 class TlsListener implements Listener {
   readonly #server: Server;
   readonly #handle: ListenOptions['handle'];
+  readonly #sendRefusal: ListenOptions['refuse'];
   readonly #upgrades: NonNullable<ListenOptions['upgrades']>;
   readonly #headers: readonly string[];
   readonly #clock: Clock;
@@ -103,8 +105,9 @@ class TlsListener implements Listener {
   address = '';
   port = 0;
 
-  constructor({ tls, handle, upgrades, headers = {}, clock, logger, limits: overrides }: ListenOptions) {
+  constructor({ tls, handle, refuse, upgrades, headers = {}, clock, logger, limits: overrides }: ListenOptions) {
     this.#handle = handle;
+    this.#sendRefusal = refuse;
     this.#upgrades = upgrades ?? (() => false);
     this.#headers = constantHeaders(headers);
     this.#clock = clock;
@@ -307,7 +310,7 @@ class TlsListener implements Listener {
       if (refused) throw refused;
       this.#handle(exchange);
     } catch (error) {
-      sendStatus(exchange, error, { logger: this.#logger });
+      this.#sendRefusal(exchange, error);
     }
   }
 

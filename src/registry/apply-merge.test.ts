@@ -14,7 +14,7 @@ import {
   node,
   ownersOf,
   pod,
-} from './managers-fixture.ts';
+} from './write/managers-fixture.ts';
 
 interface Merge {
   readonly rule: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PatchFormat } from './patch-formats.ts';
 import { RegistryFixture } from './registry-fixture.ts';
+import type { PatchFormat } from './write/patch-formats.ts';
 
 /* A namespace that an object of a cluster-scoped kind names is dropped, as published, whichever way it is written. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PatchFormat } from './patch-formats.ts';
 import { RegistryFixture } from './registry-fixture.ts';
+import type { PatchFormat } from './write/patch-formats.ts';
 
 /** Integers that no JavaScript number holds; the greatest is that of an int64. */
 const integers = ['9007199254740993', '-9007199254740993', '9223372036854775807', '-9223372036854775808'];

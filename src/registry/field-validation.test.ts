@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PatchFormat } from './patch-formats.ts';
 import { RegistryFixture } from './registry-fixture.ts';
+import type { PatchFormat } from './write/patch-formats.ts';
 
 const collection = '/api/v1/namespaces/n/configmaps';
 const configMap = `${collection}/a`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '../base/limits.ts';
 import type { ManagedFieldsEntry } from '../meta/api-object.ts';
-import { configMap, entriesOf, intent, Managers, node } from './managers-fixture.ts';
+import { configMap, entriesOf, intent, Managers, node } from './write/managers-fixture.ts';
 
 /** Objects that many managers apply to: `limits.applyManagersMax`, `limits.applyManagersBytesMax`. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ApiObject } from '../meta/api-object.ts';
-import type { PatchFormat } from './patch-formats.ts';
 import { RegistryFixture } from './registry-fixture.ts';
+import type { PatchFormat } from './write/patch-formats.ts';
 
 /*
  * Options of requests, over all verbs: what each takes of query and body, and what it refuses. Whatever is refused, and

@@ -16,11 +16,11 @@ import { parseRequestInfo } from '../request/request-info.ts';
 import { groupMasters, type UserInfo } from '../request/user-info.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Store } from '../store/store.ts';
-import type { PatchFormat } from './patch-formats.ts';
 import { checkRequest, Registry } from './registry.ts';
 import type { ListMetadata, Reply } from './reply.ts';
 import { cachedResources, ResourceRegistry, type ServedResource } from './resource-registry.ts';
 import type { RegistryParts } from './verb.ts';
+import type { PatchFormat } from './write/patch-formats.ts';
 
 interface FixtureOptions {
   readonly store?: Store;

@@ -1,20 +1,20 @@
 import type { ActionSubresource, Subresource, ViewSubresource } from '../kinds/kind.ts';
 import { methodNotAllowed, noSuchPath } from '../meta/status-error.ts';
 import { isReadVerb, type ResourceRequest, type ResourceVerb } from '../request/request-info.ts';
-import { act } from './action.ts';
-import { answer } from './answer.ts';
-import { create } from './create.ts';
-import { deleteObject } from './delete.ts';
-import { deleteCollection } from './delete-collection.ts';
-import { get } from './get.ts';
-import { list } from './list.ts';
-import { ObjectWriter } from './object-writer.ts';
-import { patch } from './patch.ts';
 import type { Reply } from './reply.ts';
 import type { ServedResource } from './resource-registry.ts';
-import { update } from './update.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
-import { watch } from './watch.ts';
+import { act } from './verbs/action.ts';
+import { answer } from './verbs/answer.ts';
+import { create } from './verbs/create.ts';
+import { deleteObject } from './verbs/delete.ts';
+import { deleteCollection } from './verbs/delete-collection.ts';
+import { get } from './verbs/get.ts';
+import { list } from './verbs/list.ts';
+import { patch } from './verbs/patch.ts';
+import { update } from './verbs/update.ts';
+import { watch } from './verbs/watch.ts';
+import { ObjectWriter } from './write/object-writer.ts';
 
 /** Serves the verbs of every kind. */
 export class Registry {

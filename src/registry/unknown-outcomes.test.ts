@@ -5,7 +5,14 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type Committed, type Store, StoreError } from '../store/store.ts';
 import { RegistryFixture } from './registry-fixture.ts';
-import { isOverwritten, overwrite, type Place, type SentRequest, type WriteRow, writeRows } from './write-rows.ts';
+import {
+  isOverwritten,
+  overwrite,
+  type Place,
+  type SentRequest,
+  type WriteRow,
+  writeRows,
+} from './write/write-rows.ts';
 
 /** Whatever store says that it does not know what became of a write: it is not run again. */
 

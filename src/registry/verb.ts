@@ -9,8 +9,8 @@ import type { Admission } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { Revision, Store } from '../store/store.ts';
-import type { PatchFormat } from './patch-formats.ts';
 import type { ResourceRegistry, ServedResource } from './resource-registry.ts';
+import type { PatchFormat } from './write/patch-formats.ts';
 
 /** What every verb works with. */
 export interface RegistryParts {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StatusError } from '../../src/meta/status-error.ts';
-import type { PatchFormat } from '../../src/registry/patch-formats.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
+import type { PatchFormat } from '../../src/registry/write/patch-formats.ts';
 import type { AdmissionAttributes } from '../../src/request/admission.ts';
 
 /** No write passes admission by, and admission judges what will be stored against what is stored (CVE-2016-1905, CVE-2021-25735). */

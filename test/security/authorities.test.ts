@@ -13,13 +13,13 @@ import { unionAuthenticator } from '../../src/authn/union.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { sendStatus } from '../../src/content/status.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { fetch2, serving, sessionOf, start } from '../../src/http/listener-harness.ts';
-import { sendStatus } from '../../src/http/status-response.ts';
 import { type CertificateRecipe, forClients, makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { authoritiesOf, TrustPool } from '../../src/pki/trust-pool.ts';
-import { pipelineOf, pipelineParts } from '../../src/server/pipeline-fixture.ts';
-import type { PipelineParts } from '../../src/server/stages/parts.ts';
+import { pipelineOf, pipelineParts } from '../../src/server/serving/pipeline-fixture.ts';
+import type { PipelineParts } from '../../src/server/serving/stages/parts.ts';
 
 /**
  * Authorities of users and authorities of proxies at one listener: a certificate is worth what the pool of each

@@ -4,10 +4,10 @@ import { describe, test } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { sendStatus } from '../../src/content/status.ts';
 import { exchangeText, fetch2, type Received, start, until } from '../../src/http/listener-harness.ts';
-import { sendStatus } from '../../src/http/status-response.ts';
 import { groupMasters } from '../../src/request/user-info.ts';
-import { pipelineOf, pipelineParts } from '../../src/server/pipeline-fixture.ts';
+import { pipelineOf, pipelineParts } from '../../src/server/serving/pipeline-fixture.ts';
 
 /**
  * The order in which requests are served where places are short: over real connections, with answers that come when the test

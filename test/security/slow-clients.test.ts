@@ -5,10 +5,10 @@ import { ManualClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { sendStatus } from '../../src/content/status.ts';
 import { exchangeText, fetch2, received, type Started, start, until } from '../../src/http/listener-harness.ts';
-import { sendStatus } from '../../src/http/status-response.ts';
-import type { Tenant } from '../../src/server/flow-control/tenant.ts';
-import { operationOf, pipelineOf, pipelineParts } from '../../src/server/pipeline-fixture.ts';
+import type { Tenant } from '../../src/server/serving/flow-control/tenant.ts';
+import { operationOf, pipelineOf, pipelineParts } from '../../src/server/serving/pipeline-fixture.ts';
 
 /**
  * Clients that send slowly, at the listener and the stages that bound them, on a clock of their own: the limits of the

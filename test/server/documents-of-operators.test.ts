@@ -6,7 +6,7 @@ import { backup } from '../../src/cli/backup.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { restore } from '../../src/cli/restore.ts';
 import { serverFlags } from '../../src/cli/server-flags.ts';
-import { featureGates } from '../../src/server/features.ts';
+import { featureGates } from '../../src/server/wiring/features.ts';
 
 /** What operators read says all that there is, and nothing that is not. */
 

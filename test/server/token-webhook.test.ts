@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { PluginHarness } from '../../src/client/plugin-harness.ts';
+import { PluginHarness } from '../../src/outbound/credentials/plugin-harness.ts';
 import { nameOf, reviewToken, send, whoIs } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { TokenWebhook } from '../support/token-webhook.ts';

@@ -9,7 +9,7 @@ import {
   type SentRequest,
   type WriteRow,
   writeRows,
-} from '../../src/registry/write-rows.ts';
+} from '../../src/registry/write/write-rows.ts';
 import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process.ts';
 import { type EtcdProxy, type Fate, pass, startEtcdProxy } from '../../src/store/drivers/etcd/etcd-proxy.ts';
 import { openEtcdStore } from '../../src/store/drivers/etcd/etcd-store.ts';

@@ -1,5 +1,5 @@
-import type { ClientRequest, ClientResponse, Transport } from '../../src/client/transport.ts';
 import { StatusError } from '../../src/meta/status-error.ts';
+import type { ClientRequest, ClientResponse, Transport } from '../../src/outbound/transport.ts';
 import { allowedVerbs } from '../../src/registry/registry.ts';
 import type { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import type { ListReply, Reply, WatchReply } from '../../src/registry/reply.ts';

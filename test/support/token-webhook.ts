@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Handler, peerName, TlsHarness } from '../../src/client/tls-harness.ts';
+import { type Handler, peerName, TlsHarness } from '../../src/outbound/tls-harness.ts';
 
 /** A question that came. */
 export interface Question {

@@ -4,10 +4,10 @@ import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { createLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
-import { bareHost, peerName, TlsHarness } from '../../client/tls-harness.ts';
-import { webhookSender } from '../../client/webhook-sender.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
+import { bareHost, peerName, TlsHarness } from '../../outbound/tls-harness.ts';
+import { webhookSender } from '../../outbound/webhook-sender.ts';
 import { webhookTokenMetrics } from './webhook-metrics.ts';
 import { type AskWebhook, type WebhookTokenOptions, webhookTokenAuthenticator } from './webhook-token.ts';
 

@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { ApiClient } from '../../client/api-client.ts';
-import type { ClientRequest, ClientResponse } from '../../client/transport.ts';
+import type { ClientRequest, ClientResponse } from '../../outbound/transport.ts';
 import { startGarbageCollector } from './garbage-collector.ts';
 
 const path = '/api/v1/configmaps';

@@ -1,4 +1,4 @@
-import { boundedMemo } from '../bounded-memo.ts';
+import { boundedMemo } from '../../base/bounded-memo.ts';
 
 /** What is wrong with a field. */
 export type FieldFault = 'name' | 'value';

@@ -1,4 +1,4 @@
-import { boundedMemo } from '../../bounded-memo.ts';
+import { boundedMemo } from '../../../base/bounded-memo.ts';
 import { huffmanEncode, huffmanLength } from './huffman.ts';
 import { staticTable } from './static-table.ts';
 

@@ -1,0 +1,70 @@
+import type { ByteSpan } from '../base/byte-span.ts';
+import type { TimeSlice } from '../base/time-slice.ts';
+import { watchFrame } from '../codec/protobuf/watch-frame.ts';
+import { type Chunk, gatherList, gatherPieces } from '../http/gather.ts';
+import { frameOf, opcodes } from '../http/websocket/frames.ts';
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+/** How the events of a watch stand one after the other (spec section 4.4). */
+export interface EventFraming {
+  /** An event, around its object as the framing's format has it. */
+  frame(type: EventType, object: Uint8Array): Buffer;
+  /** ADDED events of many objects, cut by the slice (gather.ts). */
+  added(objects: Iterable<ByteSpan>, slice?: Pick<TimeSlice, 'over'>): Generator<Chunk, void>;
+}
+
+const prefixOf = (type: EventType): Buffer => Buffer.from(`{"type":"${type}","object":`);
+
+const prefixes: Readonly<Record<EventType, Buffer>> = {
+  ADDED: prefixOf('ADDED'),
+  MODIFIED: prefixOf('MODIFIED'),
+  DELETED: prefixOf('DELETED'),
+  BOOKMARK: prefixOf('BOOKMARK'),
+  ERROR: prefixOf('ERROR'),
+};
+const suffix = Buffer.from('}\n');
+
+const addedFraming = { head: `${prefixes.ADDED}`, separator: `${suffix}${prefixes.ADDED}`, tail: `${suffix}` };
+
+/** A JSON document for each event, each on a line; objects are JSON in one line. */
+export const jsonLines: EventFraming = {
+  frame(type, object) {
+    const prefix = prefixes[type];
+    const frame = Buffer.allocUnsafe(prefix.length + object.length + suffix.length);
+    frame.set(prefix, 0);
+    frame.set(object, prefix.length);
+    frame.set(suffix, prefix.length + object.length);
+    return frame;
+  },
+  added: (objects, slice) => gatherList(addedFraming, objects, slice),
+};
+
+/** A protobuf message for each event, each with its length in front; objects are in their envelopes. */
+export const protobufFrames: EventFraming = {
+  frame: watchFrame,
+  added: (objects, slice) =>
+    gatherPieces(
+      Iterator.from(objects).map(({ memory, start, end }) => watchFrame('ADDED', memory.subarray(start, end))),
+      slice,
+    ),
+};
+
+/** An event as one message of a WebSocket. */
+const messages = (frame: EventFraming['frame']): EventFraming => ({
+  frame,
+  added: (objects) =>
+    gatherPieces(Iterator.from(objects).map(({ memory, start, end }) => frame('ADDED', memory.subarray(start, end)))),
+});
+
+/** The bytes of a line, as text. */
+export const jsonMessages: EventFraming = messages((type, object) =>
+  frameOf(opcodes.text, jsonLines.frame(type, object)),
+);
+
+const lengthBytes = 4;
+
+/** The bytes of a protobuf message, without their length: the WebSocket has one. */
+export const protobufMessages: EventFraming = messages((type, object) =>
+  frameOf(opcodes.binary, watchFrame(type, object).subarray(lengthBytes)),
+);

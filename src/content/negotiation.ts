@@ -1,0 +1,219 @@
+import { boundedMemo } from '../base/bounded-memo.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import { dialects } from '../dialect/dialects.ts';
+import { type MediaRange, parseAccept, parseMediaRange } from '../http/accept.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { StatusError } from '../meta/status-error.ts';
+
+/** How an object is written. */
+export type Format = 'json' | 'yaml' | 'protobuf';
+
+/** What is made of an object before it is written (spec section 4.3). */
+export type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+
+/** A media type that the server writes and reads. */
+export interface Offer {
+  readonly format: Format;
+  readonly mediaType: string;
+  /** What the answer calls it where that is another name. */
+  readonly sentAs?: string;
+  /** Whether watches are written in it. */
+  readonly streams: boolean;
+  /** Whether tables are. */
+  readonly tables: boolean;
+  /** Whether clients are told of it. */
+  readonly told: boolean;
+}
+
+export interface Negotiated {
+  readonly format: Format;
+  readonly as: Representation;
+  /** Group and version under which a table or metadata was asked for; the dialect's own for whole objects. */
+  readonly metaVersion: string;
+  /** For `content-type`. */
+  readonly mediaType: string;
+  /** Written for people to read. */
+  readonly pretty: boolean;
+}
+
+export interface NegotiateOptions {
+  /** The query parameter `pretty`; null where it is absent. */
+  readonly pretty?: string | null;
+  /** The answer is a stream of watch events. */
+  readonly watch?: boolean;
+  /** What the endpoint can make of its objects, beside showing them whole. */
+  readonly representations?: readonly Exclude<Representation, 'object'>[];
+  /** What it answers has a protobuf form. */
+  readonly protobuf?: boolean;
+  /** It answers a document in OpenAPI of this version, which has a protobuf form of its own. */
+  readonly openapi?: 2 | 3 | undefined;
+}
+
+/** Best first: what a client gets that takes anything. */
+const textOffers: readonly Offer[] = [
+  { format: 'json', mediaType: 'application/json', streams: true, tables: true, told: true },
+  { format: 'yaml', mediaType: 'application/yaml', streams: false, tables: true, told: true },
+];
+
+/** The dialect's own name of protobuf, and those that clients of the other dialects have compiled in. */
+const protobufOffers = ({ protobufMediaType }: Dialect): readonly Offer[] =>
+  [protobufMediaType, ...otherProtobufMediaTypes(protobufMediaType)].map((mediaType) => ({
+    format: 'protobuf',
+    mediaType,
+    streams: true,
+    tables: false,
+    told: mediaType === protobufMediaType,
+  }));
+
+/** OpenAPI in protobuf: its name, and the old one that clients ask for, which is no media type by RFC 9110. */
+const openapiOffers = (version: 2 | 3): readonly Offer[] => {
+  const mediaType = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
+  const old = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
+  const offer = { format: 'protobuf', mediaType, streams: false, tables: false, told: true } as const;
+  return [...textOffers, offer, { ...offer, mediaType: old, sentAs: mediaType, told: false }];
+};
+
+const openapiOffersOf = { 2: openapiOffers(2), 3: openapiOffers(3) } as const;
+
+const otherProtobufMediaTypes = (own: string): readonly string[] =>
+  Object.values(dialects)
+    .map(({ protobufMediaType }) => protobufMediaType)
+    .filter((mediaType) => mediaType !== own);
+
+/** Versions of tables and metadata; the old one says the same under its name. */
+const metaVersions: readonly string[] = ['v1', 'v1beta1'];
+
+/** Accept headers that are remembered: clients have few, and send them with every request. */
+const remembered = { countMax: 512, lengthMax: 1024 };
+
+/** Chooses formats by the headers of requests. One for the server: it remembers the headers it has seen. */
+export class Negotiator {
+  readonly #metaGroups: readonly string[];
+  readonly #ranges = boundedMemo(parseAccept, remembered);
+  readonly #formats = boundedMemo(readMediaType, remembered);
+  readonly #offers: readonly Offer[];
+  /** Choices by header, for each set of options that occurs. */
+  readonly #choices = new Map<string, (accept: string) => Negotiated | null>();
+
+  constructor(dialect: Dialect) {
+    this.#metaGroups = dialect.tableGroups;
+    this.#offers = [...textOffers, ...protobufOffers(dialect)];
+  }
+
+  /** How to write the answer. Throws NotAcceptable where the client takes nothing that the server has. */
+  negotiate(exchange: Exchange, options: NegotiateOptions = {}): Negotiated {
+    const chosen = this.#choose(exchange.header('accept') ?? '', options);
+    if (!chosen) throw notAcceptable(this.#offersFor(options), options.watch === true);
+    const pretty = isPretty(exchange, options.pretty) || chosen.pretty;
+    return pretty === chosen.pretty ? chosen : { ...chosen, pretty };
+  }
+
+  /** How the body of a request is written; JSON where nothing is said. Throws UnsupportedMediaType. */
+  contentType(header: string | undefined, options: Pick<NegotiateOptions, 'protobuf'> = {}): Format {
+    if (header === undefined || header === '') return 'json';
+    const offers = this.#offersFor(options);
+    const sent = this.#formats(header);
+    const offer = offers.find(({ mediaType }) => mediaType === sent);
+    if (!offer) throw unsupportedMediaType(told(offers).map(({ mediaType }) => mediaType));
+    return offer.format;
+  }
+
+  #offersFor({ protobuf = false, openapi }: NegotiateOptions): readonly Offer[] {
+    if (openapi) return openapiOffersOf[openapi];
+    return protobuf ? this.#offers : textOffers;
+  }
+
+  #choose(accept: string, options: NegotiateOptions): Negotiated | null {
+    const { watch = false, representations = [], protobuf = false, openapi } = options;
+    const key = `${watch} ${protobuf} ${openapi} ${representations.join(' ')}`;
+    let choose = this.#choices.get(key);
+    if (!choose) {
+      choose = boundedMemo((header) => this.#search(header, options), remembered);
+      this.#choices.set(key, choose);
+    }
+    return choose(accept);
+  }
+
+  #search(accept: string, options: NegotiateOptions): Negotiated | null {
+    const { watch = false, representations = [] } = options;
+    const offers = this.#offersFor(options);
+    const ranges = accept === '' ? anything : this.#ranges(accept);
+    for (const range of ranges) {
+      if (range.quality === 0) break;
+      for (const offer of offers) {
+        if (!covers(range, offer) || (watch && !offer.streams) || isRefused(ranges, range, offer)) continue;
+        const as = this.#representation(range, offer, representations);
+        if (!as || !streamFits(range, watch)) continue;
+        const { format, sentAs: mediaType = offer.mediaType } = offer;
+        const { parameters } = range;
+        const metaVersion = `${parameters.get('g') ?? this.#metaGroups[0]}/${parameters.get('v') ?? metaVersions[0]}`;
+        return { format, as, metaVersion, mediaType, pretty: parameters.get('pretty') === '1' };
+      }
+    }
+    return null;
+  }
+
+  /** What the parameters `as`, `g` and `v` ask for; undefined where that cannot be had here. */
+  #representation(
+    { parameters }: MediaRange,
+    offer: Offer,
+    representations: readonly Representation[],
+  ): Representation | undefined {
+    const as = parameters.get('as');
+    const group = parameters.get('g');
+    const version = parameters.get('v');
+    if (as === undefined && group === undefined && version === undefined) return 'object';
+    if (!this.#metaGroups.includes(group ?? '') || !metaVersions.includes(version ?? '')) return undefined;
+    if (as === 'Table' && !offer.tables) return undefined;
+    return representations.find((representation) => representation === as);
+  }
+}
+
+const anything: readonly MediaRange[] = [{ type: '*', subtype: '*', parameters: new Map(), quality: 1 }];
+
+function covers({ type, subtype }: MediaRange, { mediaType }: Offer): boolean {
+  return type === '*' || (subtype === '*' ? mediaType.startsWith(`${type}/`) : mediaType === `${type}/${subtype}`);
+}
+
+/** A type that is named with quality 0 is not what a wildcard stands for. */
+function isRefused(ranges: readonly MediaRange[], range: MediaRange, offer: Offer): boolean {
+  if (range.subtype !== '*') return false;
+  return ranges.some((other) => other.quality === 0 && other.subtype !== '*' && covers(other, offer));
+}
+
+/** `stream=watch` is the published name of a stream of events; nobody has another. */
+function streamFits({ parameters }: MediaRange, watch: boolean): boolean {
+  const stream = parameters.get('stream') ?? '';
+  return stream === '' || (watch && stream === 'watch');
+}
+
+/** Without parameters; null where it is none. */
+function readMediaType(header: string): string | null {
+  const range = parseMediaRange(header);
+  return range ? `${range.type}/${range.subtype}` : null;
+}
+
+/** People's tools get indented text unless they say otherwise. */
+function isPretty(exchange: Exchange, parameter: string | null | undefined): boolean {
+  if (parameter) return truthy.has(parameter);
+  const agent = exchange.header('user-agent') ?? '';
+  return agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0');
+}
+
+const truthy = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
+
+const told = (offers: readonly Offer[]): readonly Offer[] => offers.filter((offer) => offer.told);
+
+function notAcceptable(offers: readonly Offer[], watch: boolean): StatusError {
+  const accepted = told(offers)
+    .filter(({ streams }) => streams || !watch)
+    .map(({ mediaType }) => (watch ? `${mediaType};stream=watch` : mediaType));
+  return new StatusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+}
+
+/** The body of a request is in none of the formats that the endpoint reads. */
+export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
+  new StatusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { parse } from 'yaml';
+import type { ByteSpan } from '../base/byte-span.ts';
+import { ManualClock } from '../base/clock.ts';
+import { TimeSlice } from '../base/time-slice.ts';
+import { decodeMessage } from '../codec/protobuf/decode.ts';
+import { openEnvelope } from '../codec/protobuf/envelope.ts';
+import { kubernetes } from '../dialect/kubernetes.ts';
+import { orch } from '../dialect/orch.ts';
+import { StatusError } from '../meta/status-error.ts';
+import { RegistryFixture } from '../registry/registry-fixture.ts';
+import type { ListReply } from '../registry/reply.ts';
+import type { Negotiated } from './negotiation.ts';
+import { type Presentation, Representation } from './representation.ts';
+
+const path = '/api/v1/namespaces/n/configmaps';
+const clock = new ManualClock();
+const representation = new Representation(orch, clock);
+
+let fixture: RegistryFixture;
+before(async () => {
+  fixture = await RegistryFixture.open({ clock });
+  for (const name of ['a', 'b']) await fixture.call('POST', path, { metadata: { name }, data: { key: `of ${name}` } });
+});
+after(() => fixture[Symbol.asyncDispose]());
+
+const client = { signal: new AbortController().signal, slice: new TimeSlice(clock) };
+
+const negotiated = (more: Partial<Negotiated> = {}): Negotiated => ({
+  format: 'json',
+  as: 'object',
+  metaVersion: 'meta.orch.io/v1',
+  mediaType: 'application/json',
+  pretty: false,
+  ...more,
+});
+
+const presented = (more: Partial<Negotiated> = {}, query = ''): Presentation =>
+  representation.presentation(negotiated(more), fixture.served(path).kind, new URLSearchParams(query));
+
+const textOf = ({ memory, start, end }: ByteSpan): string => memory.toString('utf8', start, end);
+
+async function bytesOf(name: string): Promise<Buffer> {
+  const reply = await fixture.call('GET', `${path}/${name}`);
+  assert.ok(reply.type === 'object');
+  return reply.bytes;
+}
+
+async function listReply(query = ''): Promise<ListReply> {
+  const reply = await fixture.call('GET', `${path}${query}`);
+  assert.ok(reply.type === 'list');
+  return reply;
+}
+
+/** The whole text of a list. */
+async function listText(presentation: Presentation, query = ''): Promise<string> {
+  const list = await representation.list(await listReply(query), presentation, client);
+  if (list.type === 'pieces') return [...list.pieces].join('');
+  return list.head + [...list.items].map(textOf).join(',') + list.tail;
+}
+
+describe('one object', () => {
+  test('in JSON is the bytes that the cache holds, not a copy of them', async () => {
+    const bytes = await bytesOf('a');
+    assert.equal(representation.object(bytes, presented()), bytes);
+  });
+
+  for (const [what, more, read] of [
+    ['in JSON for people', { pretty: true }, (text: string): unknown => JSON.parse(text)],
+    ['in YAML', { format: 'yaml' }, (text: string): unknown => parse(text)],
+  ] as const) {
+    test(`${what} says the same`, async () => {
+      const bytes = await bytesOf('a');
+      const text = representation.object(bytes, presented(more)).toString();
+      assert.deepEqual(read(text), JSON.parse(bytes.toString()));
+      assert.ok(text.split('\n').length > 5 && text.endsWith('\n'), text);
+    });
+  }
+
+  test('as a table has the columns of its kind and one row', async () => {
+    const table = JSON.parse(representation.object(await bytesOf('a'), presented({ as: 'Table' })).toString());
+    assert.deepEqual([table.kind, table.apiVersion], ['Table', 'meta.orch.io/v1']);
+    assert.deepEqual(
+      table.columnDefinitions.map(({ name }: { name: string }) => name),
+      ['Name', 'Data', 'Age'],
+    );
+    assert.deepEqual(table.rows[0].cells.slice(0, 2), ['a', 1]);
+    assert.equal(table.rows[0].object.kind, 'PartialObjectMetadata');
+  });
+
+  test('as metadata is under the group that was asked for, without its data', async () => {
+    const form = presented({ as: 'PartialObjectMetadata', metaVersion: 'meta.k8s.io/v1' });
+    const object = JSON.parse(representation.object(await bytesOf('a'), form).toString());
+    assert.deepEqual(Object.keys(object), ['kind', 'apiVersion', 'metadata']);
+    assert.deepEqual([object.kind, object.apiVersion], ['PartialObjectMetadata', 'meta.k8s.io/v1']);
+    assert.equal(object.metadata.name, 'a');
+  });
+});
+
+test('in protobuf an object says the same, in its envelope', async () => {
+  const bytes = await bytesOf('a');
+  const { apiVersion, kind, raw } = openEnvelope(representation.object(bytes, presented({ format: 'protobuf' })));
+  assert.deepEqual([apiVersion, kind], ['v1', 'ConfigMap']);
+  const { value, unknown } = decodeMessage(fixture.served(path).kind.schema, raw);
+  const { apiVersion: _, kind: __, ...rest } = JSON.parse(bytes.toString());
+  // Beside it are the fields that published messages always carry.
+  assert.partialDeepStrictEqual(JSON.parse(JSON.stringify(value)), rest);
+  assert.deepEqual(unknown, []);
+});
+
+describe('what stands beside the cells of a table', () => {
+  for (const [query, kind] of [
+    ['', 'PartialObjectMetadata'],
+    ['includeObject=Metadata', 'PartialObjectMetadata'],
+    ['includeObject=Object', 'ConfigMap'],
+    ['includeObject=None', undefined],
+  ] as const) {
+    test(query || 'nothing said', async () => {
+      const table = JSON.parse(representation.object(await bytesOf('a'), presented({ as: 'Table' }, query)).toString());
+      assert.equal(table.rows[0].object?.kind, kind);
+    });
+  }
+
+  test('is checked for tables only', () => {
+    const query = 'includeObject=nonsense';
+    presented({}, query);
+    assert.throws(
+      () => presented({ as: 'Table' }, query),
+      (error) => error instanceof StatusError && error.code === 400,
+    );
+  });
+});
+
+describe('a list', () => {
+  test('in JSON passes the bytes of its items on', async () => {
+    const reply = await listReply();
+    const list = await representation.list(reply, presented(), client);
+    assert.ok(list.type === 'items');
+    const document = JSON.parse(await listText(presented()));
+    assert.deepEqual([document.kind, document.apiVersion], ['ConfigMapList', 'v1']);
+    assert.deepEqual(document.metadata, reply.metadata);
+    const [first] = list.items;
+    assert.ok(first);
+    assert.equal((await bytesOf('a')).toString(), textOf(first));
+    assert.deepEqual(
+      document.items.map(({ data }: { data: unknown }) => data),
+      [{ key: 'of a' }, { key: 'of b' }],
+    );
+  });
+
+  test('of nothing is a list all the same', async () => {
+    const query = '?labelSelector=nothing';
+    for (const more of [{}, { pretty: true }, { format: 'yaml' }] as const) {
+      const document = parse(await listText(presented(more), query));
+      assert.deepEqual([document.kind, document.items], ['ConfigMapList', []]);
+    }
+    assert.deepEqual(JSON.parse(await listText(presented({ as: 'Table' }), query)).rows, []);
+  });
+
+  for (const as of ['object', 'Table', 'PartialObjectMetadataList'] as const) {
+    test(`says the same in every format (${as})`, async () => {
+      const plain = JSON.parse(await listText(presented({ as })));
+      assert.deepEqual(parse(await listText(presented({ as, format: 'yaml' }))), plain);
+      const pretty = await listText(presented({ as, pretty: true }));
+      assert.deepEqual(JSON.parse(pretty), plain);
+      assert.ok(pretty.split('\n').length > 10);
+    });
+  }
+
+  test('of one page says where it goes on, in every form', async () => {
+    for (const as of ['object', 'Table', 'PartialObjectMetadataList'] as const) {
+      const { metadata } = JSON.parse(await listText(presented({ as }), '?limit=1'));
+      assert.equal(metadata.remainingItemCount, 1, as);
+      assert.ok(metadata.continue, as);
+    }
+  });
+});
+
+describe('a watch', () => {
+  const encoding = (more: Partial<Negotiated> = {}, query = '') =>
+    representation.watchEncoding(fixture.served(path), presented(more, query));
+  const entry = async () => {
+    const [first] = (await listReply()).items;
+    assert.ok(first);
+    return first;
+  };
+
+  test('of whole objects passes the bytes on', async () => {
+    const first = await entry();
+    assert.equal(encoding().object(first, true), first.bytes);
+    assert.equal(encoding().differsFirst, false);
+  });
+
+  test('of tables tells the columns in its first event only, and ages as they are then', async () => {
+    const first = await entry();
+    const form = encoding({ as: 'Table' });
+    assert.equal(form.differsFirst, true);
+    const [told, next] = [true, false].map((isFirst) => JSON.parse(form.object(first, isFirst).toString()));
+    assert.equal(told.columnDefinitions.length, 3);
+    assert.equal(next.columnDefinitions, null);
+    const age = (): unknown => JSON.parse(form.object(first, false).toString()).rows[0].cells[2];
+    const before = age();
+    clock.advance(3600_000);
+    assert.notEqual(age(), before);
+  });
+
+  test('shares what it makes with watches that want the same, and with no others', () => {
+    const forms = [
+      encoding(),
+      encoding({ format: 'protobuf' }),
+      encoding({ as: 'PartialObjectMetadata' }),
+      encoding({ as: 'PartialObjectMetadata', metaVersion: 'meta.k8s.io/v1' }),
+      encoding({ as: 'Table' }),
+      encoding({ as: 'Table' }, 'includeObject=Object'),
+      encoding({ as: 'Table', metaVersion: 'meta.k8s.io/v1' }),
+    ];
+    assert.equal(new Set(forms.map(({ name }) => name)).size, forms.length);
+    assert.equal(encoding({ as: 'Table' }).name, encoding({ as: 'Table' }, 'includeObject=Metadata').name);
+  });
+
+  test('has bookmarks of its kind, which carry a version', () => {
+    assert.deepEqual(JSON.parse(String(encoding().bookmark(42, false))), {
+      kind: 'ConfigMap',
+      apiVersion: 'v1',
+      metadata: { resourceVersion: '42', creationTimestamp: null },
+    });
+  });
+
+  for (const dialect of [orch, kubernetes]) {
+    test(`marks the end of the initial events as the dialect does (${dialect.name})`, () => {
+      const form = new Representation(dialect, clock).watchEncoding(fixture.served(path), presented());
+      const { annotations } = JSON.parse(String(form.bookmark(42, true))).metadata;
+      assert.deepEqual(annotations, { [dialect.initialEventsEndAnnotation]: 'true' });
+    });
+  }
+
+  test('has bookmarks in its own form', () => {
+    const table = JSON.parse(String(encoding({ as: 'Table' }).bookmark(42, true)));
+    assert.deepEqual([table.kind, table.columnDefinitions, table.metadata.resourceVersion], ['Table', null, '42']);
+    assert.equal(table.rows[0].object.metadata.annotations[orch.initialEventsEndAnnotation], 'true');
+    const metadata = JSON.parse(String(encoding({ as: 'PartialObjectMetadata' }).bookmark(42, true)));
+    assert.equal(metadata.kind, 'PartialObjectMetadata');
+    assert.equal(metadata.metadata.annotations[orch.initialEventsEndAnnotation], 'true');
+  });
+});

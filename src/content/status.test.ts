@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { silentLogger } from '../base/logger.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { fetch2, type Started, start } from '../http/listener-harness.ts';
+import { sendBytes } from '../http/respond.ts';
+import { methodNotAllowed, noSuchPath, StatusError, tooLargeResourceVersion } from '../meta/status-error.ts';
+import { sendStatus } from './status.ts';
+
+let handle: (exchange: Exchange) => void = () => {};
+let started: Started;
+before(async () => {
+  started = await start((exchange) => handle(exchange));
+});
+after(() => started[Symbol.asyncDispose]());
+
+const answer = async (run: (exchange: Exchange) => void, headers: Record<string, string> = {}, method = 'GET') => {
+  handle = run;
+  const session = await started.http2();
+  const received = await fetch2(session, '/', { headers, method });
+  session.destroy();
+  return received;
+};
+const logger = silentLogger;
+
+describe('sendStatus', () => {
+  it('sends the Status, its code and its headers', async () => {
+    const { status, headers, body } = await answer((exchange) => {
+      exchange.warn('mind');
+      sendStatus(exchange, methodNotAllowed('no', ['GET', 'POST']), { logger });
+    });
+    assert.deepEqual([status, headers.allow, headers.warning], [405, 'GET, POST', '299 - "mind"']);
+    assert.deepEqual([headers['content-type'], headers['cache-control']], ['application/json', 'no-cache, private']);
+    assert.deepEqual(JSON.parse(body.toString()), {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'no',
+      reason: 'MethodNotAllowed',
+      details: {},
+      code: 405,
+    });
+  });
+
+  it('says when to come back', async () => {
+    const { status, headers } = await answer((exchange) =>
+      sendStatus(exchange, tooLargeResourceVersion(9, 1), { logger }),
+    );
+    assert.deepEqual([status, headers['retry-after']], [504, '1']);
+  });
+
+  it('speaks YAML, and indents for people', async () => {
+    const yaml = await answer((exchange) => sendStatus(exchange, noSuchPath(), { logger, format: 'yaml' }));
+    assert.equal(yaml.headers['content-type'], 'application/yaml');
+    assert.match(yaml.body.toString(), /^reason: NotFound$/m);
+    const pretty = await answer((exchange) => sendStatus(exchange, noSuchPath(), { logger, pretty: true }));
+    assert.match(pretty.body.toString(), /^ {2}"reason": "NotFound",$/m);
+  });
+
+  it('hides other errors, and logs them with their cause', async () => {
+    const logged: unknown[] = [];
+    const listening = { ...silentLogger, error: (_: string, fields?: object) => void logged.push(fields) };
+    for (const thrown of [new Error('inner'), 'inner', undefined, null, { toString: null }]) {
+      const { status, body } = await answer((exchange) => sendStatus(exchange, thrown, { logger: listening }));
+      assert.equal(status, 500);
+      assert.ok(!body.includes('inner'));
+    }
+    assert.equal(logged.length, 5);
+  });
+
+  it('logs what fails beneath the server, and nothing that is only refused', async () => {
+    const logged: unknown[] = [];
+    const listening = { ...silentLogger, error: (_: string, fields?: object) => void logged.push(fields) };
+    const cause = new Error('disk full');
+    await answer((exchange) =>
+      sendStatus(exchange, new StatusError('ServiceUnavailable', 'try again', { cause }), { logger: listening }),
+    );
+    assert.deepEqual(logged.splice(0), [{ method: 'GET', path: '/', error: cause }]);
+    for (const error of [
+      new StatusError('Unauthorized', 'Unauthorized', { cause }),
+      new StatusError('ServiceUnavailable', 'the server is shutting down'),
+      tooLargeResourceVersion(9, 1),
+    ]) {
+      await answer((exchange) => sendStatus(exchange, error, { logger: listening }));
+    }
+    assert.deepEqual(logged, []);
+  });
+
+  it('leaves a response alone that has begun', async () => {
+    const { status, body } = await answer((exchange) => {
+      const writer = exchange.stream(200, {});
+      sendStatus(exchange, new StatusError('Conflict', 'late'), { logger });
+      writer.end('as it was');
+    });
+    assert.deepEqual([status, body.toString()], [200, 'as it was']);
+  });
+});
+
+describe('sendBytes', () => {
+  const send =
+    (length: number, compress = true) =>
+    (exchange: Exchange) =>
+      sendBytes(exchange, { status: 200, contentType: 'application/json', body: Buffer.alloc(length, 'ab'), compress });
+  for (const length of [0, 100, 5_000, 60_000, 500_000]) {
+    it(`compresses ${length} bytes where the client asks`, async () => {
+      const { headers, body } = await answer(send(length), { 'accept-encoding': 'deflate, gzip' });
+      assert.deepEqual([headers['content-encoding'], headers.vary], ['gzip', 'accept-encoding']);
+      assert.equal(headers['content-length'], String(body.length));
+      assert.deepEqual(gunzipSync(body), Buffer.alloc(length, 'ab'));
+    });
+  }
+  it('leaves it when nobody asks, when it is off, and for writes', async () => {
+    for (const { headers, body } of [
+      await answer(send(5_000)),
+      await answer(send(5_000), { 'accept-encoding': 'gzip;q=0' }),
+      await answer(send(5_000, false), { 'accept-encoding': 'gzip' }),
+      await answer(send(5_000), { 'accept-encoding': 'gzip' }, 'DELETE'),
+    ]) {
+      assert.deepEqual([headers['content-encoding'], headers.vary, body.length], [undefined, undefined, 5_000]);
+    }
+  });
+  it('does not answer twice when the deadline passes while it compresses', async () => {
+    const { status } = await answer(
+      (exchange) => {
+        send(500_000)(exchange);
+        sendStatus(exchange, new StatusError('Timeout', 'too slow'), { logger });
+      },
+      { 'accept-encoding': 'gzip' },
+    );
+    assert.equal(status, 504);
+  });
+});

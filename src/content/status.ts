@@ -1,0 +1,58 @@
+import type { Logger } from '../base/logger.ts';
+import { encodeEnvelope } from '../codec/protobuf/envelope.ts';
+import { formatYaml } from '../codec/yaml.ts';
+import { ClientGone } from '../http/base-exchange.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { sendBytes } from '../http/respond.ts';
+import { status as statusSchema } from '../kinds/meta/status.ts';
+import { internalError, type Status, StatusError } from '../meta/status-error.ts';
+import type { Negotiated } from './negotiation.ts';
+
+export interface StatusOptions {
+  /** Takes errors that are not for the client. */
+  readonly logger: Logger;
+  /** JSON where it was not negotiated, or could not be. */
+  readonly format?: Negotiated['format'];
+  /** With protobuf, which has several names. */
+  readonly mediaType?: string;
+  readonly pretty?: boolean;
+}
+
+/**
+ * Answers with the Status of an error. What is not a StatusError is the server's own fault: it is logged, and the client
+ * learns only that there was one. So is a store that fails, of which the client learns that it may try again. An error after the response was started is logged, and the response is left as it is.
+ */
+export function sendStatus(exchange: Exchange, error: unknown, options: StatusOptions): void {
+  const known = error instanceof StatusError ? error : internalError(error);
+  if (!(error instanceof ClientGone) && (isOurs(known) || exchange.responded)) {
+    options.logger.error('a request failed', {
+      method: exchange.method,
+      path: pathOf(exchange),
+      error: known.cause ?? error,
+    });
+  }
+  if (exchange.responded) return;
+  for (const [name, value] of Object.entries(known.headers)) exchange.setHeader(name, value);
+  const seconds = known.details?.retryAfterSeconds;
+  if (seconds !== undefined && seconds > 0) exchange.setHeader('retry-after', String(seconds));
+  sendBytes(exchange, { status: known.code, ...encodeStatus(known.toStatus(), options) });
+}
+
+/** Something is wrong with the server or with what it stands on, not with the request. */
+const isOurs = ({ reason, code, cause }: StatusError): boolean =>
+  reason === 'InternalError' || (code >= 500 && cause !== undefined);
+
+/** Without the query, which may hold what does not belong in a log. */
+const pathOf = ({ target }: Exchange): string => target.split('?', 1)[0] ?? '';
+
+/** A Status as it goes to a client. */
+export function encodeStatus(
+  status: Status,
+  { format, mediaType, pretty }: Pick<StatusOptions, 'format' | 'mediaType' | 'pretty'>,
+): { readonly contentType: string; readonly body: Buffer } {
+  if (format === 'protobuf' && mediaType !== undefined) {
+    return { contentType: mediaType, body: encodeEnvelope(statusSchema, { ...status }) };
+  }
+  if (format === 'yaml') return { contentType: 'application/yaml', body: Buffer.from(formatYaml(status)) };
+  return { contentType: 'application/json', body: Buffer.from(`${JSON.stringify(status, null, pretty ? 2 : 0)}\n`) };
+}

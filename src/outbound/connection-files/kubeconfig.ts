@@ -1,0 +1,53 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import { certificatesFromPem } from '../../pki/pem.ts';
+import type { Connection } from '../connection.ts';
+import { ConnectionFile, type Fields } from './connection-file.ts';
+import { readCredential, readImpersonation } from './kubeconfig-user.ts';
+
+/**
+ * Reads the current context of a connection file, and the files that it names, relative to its own place. Of the dialect
+ * are the names that have to do with credential plugins. Throws ConnectionFileError.
+ */
+export function readKubeconfig(file: string, dialect: Dialect): Connection {
+  const document = new ConnectionFile(file);
+  const context = document.entry('contexts', 'context', document.text(document.root, 'current-context'));
+  const cluster = document.entry('clusters', 'cluster', document.text(context, 'cluster'));
+  const userName = document.text(context, 'user');
+  const user = userName === undefined ? {} : document.entry('users', 'user', userName);
+  const server = readServer(document, cluster);
+  return {
+    ...server,
+    credential: readCredential({ document, user, dialect, cluster, authorities: server.authorities }),
+    impersonation: readImpersonation(document, user),
+  };
+}
+
+type Server = Pick<Connection, 'server' | 'authorities' | 'serverName' | 'insecure'>;
+
+function readServer(document: ConnectionFile, cluster: Fields): Server {
+  const server = readUrl(document, cluster);
+  if (document.text(cluster, 'proxy-url') !== undefined) throw document.error('proxy-url is not supported');
+  const insecure = document.boolean(cluster, 'insecure-skip-tls-verify');
+  const authorities = document.content(cluster, 'certificate-authority');
+  if (authorities !== undefined) {
+    if (insecure) throw document.error('insecure-skip-tls-verify and certificate-authority exclude each other');
+    if (!hasCertificates(authorities)) throw document.error('certificate-authority: there is no certificate in it');
+  }
+  return { server, authorities, serverName: document.text(cluster, 'tls-server-name'), insecure };
+}
+
+function readUrl(document: ConnectionFile, cluster: Fields): URL {
+  const text = document.text(cluster, 'server');
+  const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'https:' && url.username === '' && url.password === '') return url;
+  throw document.error('the server is not of the form https://HOST:PORT');
+}
+
+function hasCertificates(pem: string): boolean {
+  try {
+    return certificatesFromPem(pem).length > 0;
+  } catch {
+    // A block that says it is one, and is none.
+    return false;
+  }
+}

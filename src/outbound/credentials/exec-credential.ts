@@ -1,0 +1,89 @@
+import { jsonText } from '../../base/json-text.ts';
+import { parseYaml } from '../../codec/yaml.ts';
+import { getOwn, isRecord } from '../../schema/own-property.ts';
+import { parseTime } from '../../schema/time.ts';
+import type { CredentialPlugin, KeyPairPem } from '../connection.ts';
+import { fitsHeader } from '../header-text.ts';
+import { bearer, type Credential } from './credentials.ts';
+import { findKeyPairProblem } from './key-pair.ts';
+
+/** What a plugin is given (spec section 5.6): an ExecCredential without status. */
+export const execCredentialRequest = ({ apiVersion, cluster }: CredentialPlugin, interactive: boolean): string =>
+  jsonText({ kind: 'ExecCredential', apiVersion, spec: { ...(cluster && { cluster }), interactive } });
+
+export interface IssuedCredential {
+  readonly credential: Credential;
+  /** Wall-clock milliseconds; undefined where the plugin did not say. */
+  readonly expiresAt: number | undefined;
+}
+
+/**
+ * What a plugin answered (spec section 5.6). Throws where it is not an ExecCredential of exactly that version with a token,
+ * a certificate with its key, or both; the message never shows any of the answer but its kind and version.
+ */
+export function readExecCredential(output: Uint8Array, apiVersion: string): IssuedCredential {
+  const document = parse(output);
+  checkType(document, apiVersion);
+  const status = getOwn(document, 'status');
+  if (!isRecord(status)) throw new Error('its answer has no status');
+  const [token, certificate] = [readToken(status), readKeyPair(status)];
+  if (token === undefined && !certificate) throw new Error('its answer has neither a token nor a certificate');
+  return {
+    credential: { ...(token !== undefined && { authorization: bearer(token) }), ...(certificate && { certificate }) },
+    expiresAt: readExpiry(status),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parse(output: Uint8Array): Fields {
+  try {
+    const { value } = parseYaml(output);
+    if (isRecord(value)) return value;
+  } catch {
+    // What the parser says may show what it read: a secret.
+  }
+  throw new Error('its answer is no object in JSON');
+}
+
+function checkType(document: Fields, apiVersion: string): void {
+  const [kind, version] = [getOwn(document, 'kind'), getOwn(document, 'apiVersion')];
+  if (kind !== 'ExecCredential') throw new Error(`its answer is not of kind ExecCredential but ${name(kind)}`);
+  if (version !== apiVersion) throw new Error(`its answer is not of apiVersion ${apiVersion} but ${name(version)}`);
+}
+
+/** As long as a kind and a version with its group can be; what is longer is something else, and not shown. */
+const nameLengthMax = 100;
+const name = (value: unknown): string =>
+  typeof value === 'string' && value.length <= nameLengthMax ? JSON.stringify(value) : 'something else';
+
+function text(status: Fields, field: string): string | undefined {
+  const value = getOwn(status, field) ?? '';
+  if (typeof value !== 'string') throw new Error(`status.${field} of its answer is no text`);
+  return value === '' ? undefined : value;
+}
+
+function readToken(status: Fields): string | undefined {
+  const token = text(status, 'token');
+  if (token === undefined || fitsHeader(token)) return token;
+  throw new Error('status.token of its answer has characters that no header can carry');
+}
+
+function readKeyPair(status: Fields): KeyPairPem | undefined {
+  const [certificate, key] = [text(status, 'clientCertificateData'), text(status, 'clientKeyData')];
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined || key === undefined) {
+    throw new Error('its answer has only one of certificate and key');
+  }
+  const problem = findKeyPairProblem({ certificate, key });
+  if (problem === undefined) return { certificate, key };
+  throw new Error(`clientCertificateData and clientKeyData of its answer: ${problem}`);
+}
+
+function readExpiry(status: Fields): number | undefined {
+  const value = getOwn(status, 'expirationTimestamp') ?? undefined;
+  if (value === undefined) return undefined;
+  const time = typeof value === 'string' ? parseTime(value) : undefined;
+  if (time !== undefined) return time;
+  throw new Error('status.expirationTimestamp of its answer is no RFC 3339 time');
+}

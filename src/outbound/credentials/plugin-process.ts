@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { CredentialPlugin } from '../connection.ts';
+import { execCredentialRequest } from './exec-credential.ts';
+
+/** The process that plugins are run from. */
+export interface PluginHost {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Standard input is a terminal with a person at it, which plugins may use. */
+  readonly interactive: boolean;
+  /** Takes what plugins write to standard error, as it comes: it is for people, and may hold what they must know. */
+  readonly stderr: (text: string) => void;
+}
+
+interface RunOptions {
+  readonly host: PluginHost;
+  readonly clock: Clock;
+  /** Ends the program. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs a plugin and resolves to its standard output. No shell is involved. Rejects where the program cannot be found,
+ * takes longer or writes more than it may, or does not end with code 0; the error never shows what it wrote.
+ */
+export async function runPlugin(plugin: CredentialPlugin, { host, clock, signal }: RunOptions): Promise<Buffer> {
+  signal.throwIfAborted();
+  const interactive = mayInteract(plugin, host);
+  const file = findExecutable(plugin.command, host.environment['PATH']);
+  if (file === undefined) throw notFound(plugin);
+  const run = supervise(start(plugin, file, host, interactive), host.stderr);
+  const timer = clock.after(limits.pluginMsMax, () => run.stop(`it took longer than ${limits.pluginMsMax / 1000} s`));
+  const abort = (): void => run.stop('it is not waited for any more');
+  signal.addEventListener('abort', abort);
+  try {
+    return await run.output;
+  } finally {
+    timer.close();
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function mayInteract({ interactiveMode }: CredentialPlugin, { interactive }: PluginHost): boolean {
+  if (interactiveMode === 'Always' && !interactive) {
+    throw new Error('it needs standard input, which is no terminal here');
+  }
+  return interactive && interactiveMode !== 'Never';
+}
+
+function notFound({ command, installHint }: CredentialPlugin): Error {
+  const hint = installHint === undefined ? '' : `\n\n${installHint}`;
+  return new Error(`there is no executable ${JSON.stringify(command)}: is it installed?${hint}`);
+}
+
+/** A bare name is looked for in the directories of the PATH, but never in one that depends on where we are. */
+function findExecutable(command: string, searchPath = ''): string | undefined {
+  if (isAbsolute(command)) return isExecutable(command) ? command : undefined;
+  const directories = searchPath.split(delimiter).filter((directory) => isAbsolute(directory));
+  return directories.map((directory) => join(directory, command)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function start(plugin: CredentialPlugin, file: string, host: PluginHost, interactive: boolean): ChildProcess {
+  const own = Object.fromEntries(plugin.env.map(({ name, value }) => [name, value]));
+  try {
+    return spawn(file, plugin.args, {
+      env: { ...host.environment, ...own, [plugin.variable]: execCredentialRequest(plugin, interactive) },
+      stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'pipe'],
+      windowsHide: true,
+    });
+  } catch (error) {
+    throw cannotRun(error);
+  }
+}
+
+/** The engine's own error holds the arguments. */
+const cannotRun = (error: unknown): Error =>
+  new Error(`it cannot be run: ${error instanceof Error && 'code' in error ? error.code : 'unknown error'}`);
+
+interface Run {
+  /** Settles when the program has ended and all that it wrote was read, or when it was stopped. */
+  readonly output: Promise<Buffer>;
+  stop(why: string): void;
+}
+
+function supervise(child: ChildProcess, stderr: PluginHost['stderr']): Run {
+  const { promise: output, resolve, reject } = Promise.withResolvers<Buffer>();
+  const stop = (why: string): void => {
+    child.kill('SIGKILL');
+    // What it started may still hold them open.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    reject(new Error(why));
+  };
+  const chunks: Buffer[] = [];
+  let size = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    chunks.push(chunk);
+    if (size > limits.pluginOutputBytesMax) stop(`it wrote more than ${limits.pluginOutputBytesMax} bytes`);
+  });
+  child.stderr?.setEncoding('utf8').on('data', stderr);
+  child.on('error', (error) => reject(cannotRun(error)));
+  child.on('close', (code, endedBy) => {
+    if (code === 0) resolve(Buffer.concat(chunks));
+    else reject(new Error(code === null ? `it was ended by ${endedBy}` : `it ended with exit code ${code}`));
+  });
+  return { output, stop };
+}

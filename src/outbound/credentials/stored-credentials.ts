@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { Authorization, KeyPairPem, StoredCredential } from '../connection.ts';
+import { fitsHeader } from '../header-text.ts';
+import { basic, bearer, type Credential, type Credentials, fixedCredentials } from './credentials.ts';
+import { findKeyPairProblem, sameKeyPair } from './key-pair.ts';
+
+/** A credential that was stored for us. Where it is in files these are read again from time to time, and on a 401. */
+export function storedCredentials(stored: StoredCredential, clock: Clock): Credentials {
+  const { certificate, certificateFiles, authorization } = stored;
+  if (certificateFiles !== undefined || authorization?.type === 'tokenFile') return new FileCredentials(stored, clock);
+  return fixedCredentials({
+    ...(certificate && { certificate }),
+    ...(authorization && { authorization: header(authorization) }),
+  });
+}
+
+const header = (authorization: Exclude<Authorization, { type: 'tokenFile' }>): string =>
+  authorization.type === 'basic' ? basic(authorization) : bearer(authorization.token);
+
+class FileCredentials implements Credentials {
+  readonly #stored: StoredCredential;
+  readonly #clock: Clock;
+  #held: Credential | undefined;
+  /** Monotonic milliseconds. */
+  #until = Number.NEGATIVE_INFINITY;
+  #reading: Promise<Credential> | undefined;
+
+  constructor(stored: StoredCredential, clock: Clock) {
+    this.#stored = stored;
+    this.#clock = clock;
+  }
+
+  async current(): Promise<Credential> {
+    if (this.#held && this.#clock.monotonic() < this.#until) return this.#held;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async refused(credential: Credential): Promise<Credential | undefined> {
+    if (this.#held === credential) this.#until = Number.NEGATIVE_INFINITY;
+    const now = await this.current();
+    return now === credential ? undefined : now;
+  }
+
+  async #read(): Promise<Credential> {
+    const [certificate, authorization] = await Promise.all([this.#readCertificate(), this.#readAuthorization()]);
+    const held = this.#held;
+    if (!held || held.authorization !== authorization || !sameKeyPair(held.certificate, certificate)) {
+      this.#held = { ...(certificate && { certificate }), ...(authorization !== undefined && { authorization }) };
+    }
+    this.#until = this.#clock.monotonic() + limits.credentialFileMs;
+    return this.#held ?? {};
+  }
+
+  /** Files that are just being replaced don't count: what was read last does, the next time decides. */
+  async #readCertificate(): Promise<KeyPairPem | undefined> {
+    const { certificate: first, certificateFiles: files } = this.#stored;
+    const known = this.#held?.certificate ?? first;
+    if (!files) return known;
+    try {
+      const [certificate, key] = await Promise.all([readFile(files.certificate, 'utf8'), readFile(files.key, 'utf8')]);
+      const pair = { certificate, key };
+      return findKeyPairProblem(pair) === undefined ? pair : known;
+    } catch {
+      return known;
+    }
+  }
+
+  async #readAuthorization(): Promise<string | undefined> {
+    const { authorization } = this.#stored;
+    if (authorization?.type !== 'tokenFile') return authorization && header(authorization);
+    try {
+      return bearer(await readToken(authorization.file));
+    } catch (error) {
+      const known = this.#held?.authorization ?? (authorization.token && bearer(authorization.token));
+      if (known === undefined) throw error;
+      return known;
+    }
+  }
+
+  close(): void {}
+}
+
+async function readToken(file: string): Promise<string> {
+  const token = (await readFile(file, 'utf8')).trim();
+  if (fitsHeader(token)) return token;
+  throw new Error(`${file}: there is no token in it, or one that no header can carry`);
+}

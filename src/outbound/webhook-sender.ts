@@ -1,0 +1,130 @@
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../base/clock.ts';
+import type { Closable } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import type { Connection } from './connection.ts';
+import type { PluginHost } from './credentials/plugin-process.ts';
+import { HttpsRequester } from './https-requester.ts';
+import { Turns } from './turns.ts';
+
+export interface WebhookSenderOptions {
+  readonly clock: Clock;
+  readonly pluginHost: PluginHost;
+  /** From asking until the answer has been read. */
+  readonly timeoutMs: number;
+  readonly userAgent: string;
+}
+
+export interface WebhookAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+  /** When the webhook wants to be asked again, where it says so in seconds (RFC 9110 section 10.2.3). */
+  readonly retryAfterSeconds: number | undefined;
+}
+
+export interface WebhookSender extends Closable {
+  /**
+   * Asks the webhook. Rejects where no answer came in time, where it is too large, and where it is a redirect, which is
+   * never followed: the question, and what says who asks, is for the webhook alone. Never asks again by itself, unless the
+   * webhook had closed the connection, or wanted another credential.
+   */
+  readonly send: (body: string, signal?: AbortSignal) => Promise<WebhookAnswer>;
+}
+
+/** Sends questions in JSON to exactly the URL of a connection, by POST. Questions change nothing: they can be repeated. */
+export function webhookSender(connection: Connection, options: WebhookSenderOptions): WebhookSender {
+  const sender = new Sender(connection, options);
+  return { send: (body, signal) => sender.send(body, signal), close: () => sender.close() };
+}
+
+class Sender implements Closable {
+  readonly #options: WebhookSenderOptions;
+  readonly #requester: HttpsRequester;
+  readonly #target: string;
+  readonly #turns = new Turns(limits.webhookConnectionsMax);
+  /** What ends each question that waits or is under way. */
+  readonly #questions = new Set<AbortController>();
+
+  constructor(connection: Connection, options: WebhookSenderOptions) {
+    const { clock, pluginHost } = options;
+    this.#options = options;
+    this.#target = connection.server.pathname + connection.server.search;
+    this.#requester = new HttpsRequester({ connection, clock, pluginHost });
+  }
+
+  async send(body: string, signal?: AbortSignal): Promise<WebhookAnswer> {
+    signal?.throwIfAborted();
+    if (this.#questions.size >= limits.webhookQuestionsMax) throw new Error('too many questions wait for the webhook');
+    const { clock, timeoutMs } = this.#options;
+    const stop = new AbortController();
+    const timer = clock.after(timeoutMs, () => stop.abort(new Error(`the webhook gave no answer in ${timeoutMs} ms`)));
+    const abort = (): void => stop.abort(signal?.reason);
+    signal?.addEventListener('abort', abort);
+    this.#questions.add(stop);
+    try {
+      return await this.#inTurn(body, stop.signal);
+    } catch (error) {
+      throw stop.signal.aborted ? stop.signal.reason : error;
+    } finally {
+      this.#questions.delete(stop);
+      signal?.removeEventListener('abort', abort);
+      timer.close();
+    }
+  }
+
+  async #inTurn(body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+    await this.#turns.take(signal);
+    try {
+      return await this.#ask(body, signal);
+    } finally {
+      this.#turns.giveBack();
+    }
+  }
+
+  async #ask(body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+    const response = await this.#requester.send({
+      method: 'POST',
+      target: this.#target,
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        'user-agent': this.#options.userAgent,
+      },
+      body,
+      signal,
+      repeatable: true,
+    });
+    const { statusCode: status = 0 } = response;
+    if (isRedirect(status)) {
+      response.destroy();
+      throw new Error(`the webhook answered ${status}, a redirect, which is not followed`);
+    }
+    return { status, body: await readAll(response), retryAfterSeconds: retryAfter(response) };
+  }
+
+  close(): void {
+    for (const stop of this.#questions) stop.abort(new Error('the webhook is not asked any more'));
+    this.#requester.close();
+  }
+}
+
+const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+
+async function readAll(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Leaving the loop ends the response.
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limits.webhookAnswerBytesMax) {
+      throw new Error(`the webhook's answer has more than ${limits.webhookAnswerBytesMax} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function retryAfter({ headers }: IncomingMessage): number | undefined {
+  const text = headers['retry-after'];
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}

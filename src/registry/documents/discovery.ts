@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { GroupVersionKind, Subresource } from '../../kinds/kind.ts';
+import type { ResourceVerb } from '../../request/request-info.ts';
+import { allowedVerbs } from '../registry.ts';
+import type { ServedResource } from '../resource-registry.ts';
+
+/** The versions of one API group with what is served in them, in the order of preference. */
+export interface GroupDiscovery {
+  /** Full name; '' for core. */
+  readonly group: string;
+  readonly versions: readonly { readonly version: string; readonly resources: readonly ServedResource[] }[];
+}
+
+/** Groups what is served; core first, the others by name. */
+export function groupResources(resources: Iterable<ServedResource>): readonly GroupDiscovery[] {
+  const groups = new Map<string, Map<string, ServedResource[]>>();
+  for (const served of resources) {
+    const versions = groups.get(served.kind.group) ?? new Map<string, ServedResource[]>();
+    versions.set(served.kind.version, [...(versions.get(served.kind.version) ?? []), served]);
+    groups.set(served.kind.group, versions);
+  }
+  return [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([group, versions]) => ({
+      group,
+      versions: [...versions].map(([version, list]) => ({
+        version,
+        resources: list.sort((a, b) => (a.kind.resource < b.kind.resource ? -1 : 1)),
+      })),
+    }));
+}
+
+const groupVersion = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
+
+/** `GET /api`. */
+export const coreVersions = (groups: readonly GroupDiscovery[], serverAddress: string): unknown => ({
+  kind: 'APIVersions',
+  versions: groups.find(({ group }) => group === '')?.versions.map(({ version }) => version) ?? [],
+  serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
+});
+
+/** `GET /apis`. */
+export const groupList = (groups: readonly GroupDiscovery[]): unknown => ({
+  kind: 'APIGroupList',
+  apiVersion: 'v1',
+  groups: groups.filter(({ group }) => group !== '').map(groupFields),
+});
+
+/** `GET /apis/<group>`. */
+export const groupDocument = (group: GroupDiscovery): unknown => ({
+  kind: 'APIGroup',
+  apiVersion: 'v1',
+  ...groupFields(group),
+});
+
+function groupFields({ group, versions }: GroupDiscovery) {
+  const entries = versions.map(({ version }) => ({ groupVersion: groupVersion(group, version), version }));
+  return { name: group, versions: entries, preferredVersion: entries[0] };
+}
+
+/** `GET /api/v1` and `GET /apis/<group>/<version>`. */
+export const resourceList = (group: string, version: string, resources: readonly ServedResource[]): unknown => ({
+  kind: 'APIResourceList',
+  apiVersion: 'v1',
+  groupVersion: groupVersion(group, version),
+  resources: resources.flatMap((served) => [
+    resourceEntry(served),
+    ...served.kind.subresources.map((subresource) => subresourceEntry(served, subresource)),
+  ]),
+});
+
+function resourceEntry(served: ServedResource) {
+  const { kind } = served;
+  return {
+    name: kind.resource,
+    singularName: kind.singular,
+    namespaced: kind.scope === 'Namespaced',
+    kind: kind.kind,
+    verbs: resourceVerbs(served),
+    ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
+    ...(kind.categories.length > 0 && { categories: kind.categories }),
+    ...(!kind.answer && {
+      storageVersionHash: createHash('sha256')
+        .update(`${served.apiVersion}/${kind.kind}`)
+        .digest('base64')
+        .slice(0, 12),
+    }),
+  };
+}
+
+function subresourceEntry(served: ServedResource, subresource: Subresource) {
+  const { kind } = served;
+  const answered = answeredKind(served, subresource);
+  const foreign = answered.group !== kind.group || answered.version !== kind.version;
+  return {
+    name: `${kind.resource}/${subresource.name}`,
+    singularName: '',
+    namespaced: kind.scope === 'Namespaced',
+    ...(foreign && { group: answered.group, version: answered.version }),
+    kind: answered.kind,
+    verbs: sorted(allowedVerbs(served, subresource.name, true)),
+  };
+}
+
+const answeredKind = ({ kind }: ServedResource, subresource: Subresource): GroupVersionKind =>
+  subresource.type === 'action' ? subresource.body : kind;
+
+const sorted = (verbs: Iterable<ResourceVerb>): readonly ResourceVerb[] => [...new Set(verbs)].sort();
+
+const resourceVerbs = (served: ServedResource): readonly ResourceVerb[] =>
+  sorted([...allowedVerbs(served, '', true), ...allowedVerbs(served, '', false)]);
+
+/** Versions of the form in which all is in one document, the best first; the older says the same under its name. */
+export const aggregatedVersions = ['v2', 'v2beta1'] as const;
+
+export type AggregatedVersion = (typeof aggregatedVersions)[number];
+
+/** `GET /api` and `GET /apis` for clients that ask for all in one document (KEP-3352). */
+export const aggregated = (
+  groups: readonly GroupDiscovery[],
+  dialect: Dialect,
+  version: AggregatedVersion,
+): unknown => ({
+  kind: 'APIGroupDiscoveryList',
+  apiVersion: `${dialect.group('apidiscovery')}/${version}`,
+  metadata: {},
+  items: groups.map(({ group, versions }) => ({
+    metadata: { name: group, creationTimestamp: null },
+    versions: versions.map(({ version: each, resources }) => ({
+      version: each,
+      resources: resources.map(aggregatedResource),
+      freshness: 'Current',
+    })),
+  })),
+});
+
+function aggregatedResource(served: ServedResource) {
+  const { kind } = served;
+  return {
+    resource: kind.resource,
+    responseKind: kindFields(kind),
+    scope: kind.scope,
+    singularResource: kind.singular,
+    verbs: resourceVerbs(served),
+    ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
+    ...(kind.categories.length > 0 && { categories: kind.categories }),
+    ...(kind.subresources.length > 0 && {
+      subresources: kind.subresources.map((subresource) => ({
+        subresource: subresource.name,
+        responseKind: kindFields(answeredKind(served, subresource)),
+        verbs: sorted(allowedVerbs(served, subresource.name, true)),
+      })),
+    }),
+  };
+}
+
+const kindFields = ({ group, version, kind }: GroupVersionKind) => ({ group, version, kind });

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { limits } from '../../base/limits.ts';
+import { decodeOpenapi } from '../../codec/protobuf/openapi/decode-fixture.ts';
+import { kubernetes } from '../../dialect/kubernetes.ts';
+import { orch } from '../../dialect/orch.ts';
+import { kinds } from '../../kinds/kinds.ts';
+import { isRecord } from '../../schema/own-property.ts';
+import { withoutObjects } from '../registry-fixture.ts';
+import { DocumentForms, entityTag, writeDocument } from './document-forms.ts';
+import { type ApiDocument, ApiDocuments } from './documents.ts';
+
+const documentOf = (value: unknown): ApiDocument => {
+  const json = Buffer.from(JSON.stringify(value));
+  return { json, hash: createHash('sha512').update(json).digest('hex').toUpperCase() };
+};
+
+/**
+ * What the messages can say of a document: a scalar that is zero is the same as none, apart from defaults and what
+ * extensions hold, and of a default that is an object only that there is one.
+ */
+function sayable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sayable);
+  if (!isRecord(value)) return value;
+  const said = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
+    if (name.startsWith('x-')) return [[name, field]];
+    if (name === 'default') return [[name, isRecord(field) || Array.isArray(field) ? {} : field]];
+    return field === false || field === 0 || field === '' ? [] : [[name, sayable(field)]];
+  });
+  return Object.fromEntries(said);
+}
+
+for (const dialect of [orch, kubernetes]) {
+  const documents = new ApiDocuments(dialect, withoutObjects(kinds(dialect)), () => '');
+  const { paths } = JSON.parse(documents.openapiIndex().json.toString()) as {
+    paths: Readonly<Record<string, unknown>>;
+  };
+  const groupVersions = Object.keys(paths).map((path) => (path === 'api/v1' ? ['', 'v1'] : path.split('/').slice(1)));
+  const served: readonly (readonly [string, ApiDocument | undefined])[] = [
+    ['v2', documents.openapiV2()],
+    ...groupVersions.map(([group = '', version = '']) => {
+      return [`v3 ${group}/${version}`, documents.openapi(group, version)] as const;
+    }),
+  ];
+
+  describe(`OpenAPI in protobuf says all that the JSON says (${dialect.name})`, () => {
+    for (const [name, document] of served) {
+      test(name, () => {
+        assert.ok(document?.openapi);
+        const bytes = new DocumentForms().bytes(document, 'protobuf');
+        const decoded = decodeOpenapi(bytes, document.openapi);
+        assert.deepEqual(decoded, sayable(JSON.parse(document.json.toString())));
+        assert.ok(bytes.length > 10_000);
+      });
+    }
+  });
+}
+
+describe('forms of a document', () => {
+  const document = documentOf({ kind: 'Sample', list: [1, 'b'] });
+
+  test('say the same', () => {
+    const forms = new DocumentForms();
+    const value = JSON.parse(document.json.toString());
+    assert.equal(forms.bytes(document, 'json'), document.json);
+    assert.deepEqual(JSON.parse(forms.bytes(document, 'pretty').toString()), value);
+    assert.ok(forms.bytes(document, 'pretty').includes('\n  '));
+    assert.deepEqual(parse(forms.bytes(document, 'yaml').toString()), value);
+    assert.throws(() => forms.bytes(document, 'protobuf'), /only OpenAPI documents/);
+  });
+
+  test('are made once', () => {
+    const forms = new DocumentForms();
+    assert.equal(forms.bytes(document, 'yaml'), forms.bytes(document, 'yaml'));
+    assert.notEqual(writeDocument(document, 'yaml'), writeDocument(document, 'yaml'));
+  });
+
+  test('take no more memory than they may; what was asked for the longest ago goes', () => {
+    const forms = new DocumentForms();
+    const size = limits.documentFormBytesMax / 4;
+    const large = Array.from({ length: 6 }, (_, at) => documentOf({ at, text: 'x'.repeat(size) }));
+    const [first, second, ...rest] = large as [ApiDocument, ApiDocument, ...ApiDocument[]];
+    const pretty = forms.bytes(first, 'pretty');
+    const others = forms.bytes(second, 'pretty');
+    for (const each of rest) {
+      forms.bytes(each, 'pretty');
+      assert.equal(forms.bytes(first, 'pretty'), pretty, 'it is in use');
+    }
+    assert.notEqual(forms.bytes(second, 'pretty'), others);
+    const huge = documentOf({ text: 'x'.repeat(limits.documentFormBytesMax) });
+    assert.notEqual(forms.bytes(huge, 'pretty'), forms.bytes(huge, 'pretty'));
+    assert.equal(forms.bytes(first, 'pretty'), pretty, 'what is too large puts nothing else out');
+  });
+
+  test('have each an entity tag of their own, that of the JSON is its hash', () => {
+    const tags = (['json', 'pretty', 'yaml', 'protobuf'] as const).flatMap((form) =>
+      [false, true].map((gzip) => entityTag(document, form, { gzip })),
+    );
+    assert.equal(tags[0], `"${document.hash}"`);
+    assert.equal(new Set(tags).size, 8);
+    for (const tag of tags) assert.match(tag, /^"[0-9A-Za-z-]+"$/);
+    assert.notEqual(entityTag(documentOf(1), 'yaml', { gzip: false }), entityTag(document, 'yaml', { gzip: false }));
+  });
+});

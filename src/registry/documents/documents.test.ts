@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { kubernetes } from '../../dialect/kubernetes.ts';
+import { orch } from '../../dialect/orch.ts';
+import { configMap } from '../../kinds/core/config-map.ts';
+import { kinds } from '../../kinds/kinds.ts';
+import { withoutObjects } from '../registry-fixture.ts';
+import { type ApiDocument, ApiDocuments } from './documents.ts';
+
+const address = (): string => '127.0.0.1:6443';
+const read = (document: ApiDocument | undefined) => JSON.parse(document?.json.toString() ?? 'null');
+
+for (const dialect of [orch, kubernetes]) {
+  const documents = new ApiDocuments(dialect, withoutObjects(kinds(dialect)), address);
+  const leases = dialect.group('coordination');
+
+  test(`what is served is described, what is not is not (${dialect.name})`, () => {
+    for (const [what, document, kind] of [
+      ['/api', documents.coreVersions(), 'APIVersions'],
+      ['/apis', documents.groupList(), 'APIGroupList'],
+      ['/api aggregated', documents.aggregated('api', 'v2'), 'APIGroupDiscoveryList'],
+      ['/apis aggregated', documents.aggregated('apis', 'v2'), 'APIGroupDiscoveryList'],
+      ['a group', documents.group(leases), 'APIGroup'],
+      ['core', documents.resourceList('', 'v1'), 'APIResourceList'],
+      ['a version', documents.resourceList(leases, 'v1'), 'APIResourceList'],
+    ] as const) {
+      assert.equal(read(document).kind, kind, what);
+    }
+    assert.equal(documents.group('nosuch'), undefined);
+    assert.equal(documents.group(''), undefined, 'core is not a group of /apis');
+    for (const [group, version] of [
+      ['', 'v2'],
+      [leases, 'v2'],
+      ['nosuch', 'v1'],
+      ['__proto__', 'v1'],
+    ] as const) {
+      assert.equal(documents.resourceList(group, version), undefined);
+      assert.equal(documents.openapi(group, version), undefined);
+    }
+  });
+
+  test(`each root of the aggregated form has its own groups (${dialect.name})`, () => {
+    const groupsOf = (root: 'api' | 'apis'): readonly string[] =>
+      read(documents.aggregated(root, 'v2')).items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+    assert.deepEqual(groupsOf('api'), ['']);
+    assert.ok(groupsOf('apis').includes(leases));
+    assert.ok(!groupsOf('apis').includes(''));
+  });
+
+  test(`both versions of the aggregated form say the same (${dialect.name})`, () => {
+    for (const root of ['api', 'apis'] as const) {
+      const [now, old] = (['v2', 'v2beta1'] as const).map((version) => read(documents.aggregated(root, version)));
+      assert.equal(old.apiVersion, `${dialect.group('apidiscovery')}/v2beta1`);
+      assert.deepEqual({ ...old, apiVersion: now.apiVersion }, now);
+    }
+  });
+
+  test(`the index of OpenAPI names each document by the hash of its bytes (${dialect.name})`, () => {
+    const { paths } = read(documents.openapiIndex()) as {
+      paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
+    };
+    const served = read(documents.groupList()).groups.map(({ name }: { name: string }) => name);
+    assert.equal(Object.keys(paths).length, served.length + 1);
+    for (const [path, { serverRelativeURL }] of Object.entries(paths)) {
+      const [root, ...rest] = path.split('/');
+      const [group = '', version = ''] = root === 'api' ? ['', rest[0]] : rest;
+      const document = documents.openapi(group, version);
+      assert.ok(document, path);
+      const hash = createHash('sha512').update(document.json).digest('hex').toUpperCase();
+      assert.equal(document.hash, hash);
+      assert.equal(serverRelativeURL, `/openapi/v3/${path}?hash=${hash}`);
+    }
+  });
+}
+
+test('a document is made once, until the set of kinds changes', () => {
+  const resources = withoutObjects(kinds(orch));
+  const documents = new ApiDocuments(orch, resources, address);
+  const before = documents.groupList();
+  assert.equal(documents.groupList(), before);
+  const index = read(documents.openapiIndex());
+  resources.add({ ...configMap(orch), group: 'late.orch.io', kind: 'Late', listKind: 'LateList', resource: 'lates' });
+  documents.invalidate();
+  assert.notEqual(documents.groupList().hash, before.hash);
+  const added = Object.keys(read(documents.openapiIndex()).paths).filter((path) => !(path in index.paths));
+  assert.deepEqual(added, ['apis/late.orch.io/v1']);
+});
+
+test('where the server is, is asked for when the document is', () => {
+  let port = 0;
+  const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => `127.0.0.1:${port}`);
+  port = 7443;
+  assert.match(documents.coreVersions().json.toString(), /127\.0\.0\.1:7443/);
+});

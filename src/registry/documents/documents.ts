@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ResourceRegistry, ServedResource } from '../resource-registry.ts';
+import {
+  type AggregatedVersion,
+  aggregated,
+  coreVersions,
+  type GroupDiscovery,
+  groupDocument,
+  groupList,
+  groupResources,
+  resourceList,
+} from './discovery.ts';
+import { openapiV2, openapiV3 } from './openapi.ts';
+
+/** Where the OpenAPI document of a version is, while it has that hash. */
+export const openapiUrl = (group: string, version: string, hash: string): string =>
+  `/openapi/v3/${openapiPath(group, version)}?hash=${hash}`;
+
+const openapiPath = (group: string, version: string): string =>
+  group === '' ? `api/${version}` : `apis/${group}/${version}`;
+
+/** A document that describes the API, encoded once. */
+export interface ApiDocument {
+  readonly json: Buffer;
+  /** Of the content, in hexadecimal digits. */
+  readonly hash: string;
+  /** Of the OpenAPI that it is written in, and so has a protobuf form of; absent for other documents. */
+  readonly openapi?: 2 | 3;
+}
+
+/**
+ * The documents of discovery and OpenAPI. Each is made when it is first asked for and kept: they change only with the
+ * set of kinds.
+ */
+export class ApiDocuments {
+  readonly #dialect: Dialect;
+  readonly #resources: ResourceRegistry;
+  readonly #serverAddress: () => string;
+  readonly #made = new Map<string, ApiDocument>();
+
+  constructor(dialect: Dialect, resources: ResourceRegistry, serverAddress: () => string) {
+    this.#dialect = dialect;
+    this.#resources = resources;
+    this.#serverAddress = serverAddress;
+  }
+
+  /** Forgets what was made, after the set of kinds changed. */
+  invalidate(): void {
+    this.#made.clear();
+  }
+
+  #document(name: string, make: () => unknown, openapi?: 2 | 3): ApiDocument {
+    let document = this.#made.get(name);
+    if (!document) {
+      const json = Buffer.from(JSON.stringify(make()));
+      const hash = createHash('sha512').update(json).digest('hex').toUpperCase();
+      document = { json, hash, ...(openapi && { openapi }) };
+      this.#made.set(name, document);
+    }
+    return document;
+  }
+
+  #groups(): readonly GroupDiscovery[] {
+    return groupResources(this.#resources.all());
+  }
+
+  /** `/api`. */
+  coreVersions(): ApiDocument {
+    return this.#document('/api', () => coreVersions(this.#groups(), this.#serverAddress()));
+  }
+
+  /** `/apis`. */
+  groupList(): ApiDocument {
+    return this.#document('/apis', () => groupList(this.#groups()));
+  }
+
+  /** `/api` or `/apis` in the aggregated form. */
+  aggregated(root: 'api' | 'apis', version: AggregatedVersion): ApiDocument {
+    const inRoot = ({ group }: GroupDiscovery): boolean => (group === '') === (root === 'api');
+    const name = `aggregated ${root} ${version}`;
+    return this.#document(name, () => aggregated(this.#groups().filter(inRoot), this.#dialect, version));
+  }
+
+  /** Where the groups that are served and their versions are. */
+  paths(): readonly string[] {
+    return this.#groups().flatMap(({ group, versions }) => {
+      const root = group === '' ? '/api' : `/apis/${group}`;
+      return [root, ...versions.map(({ version }) => `${root}/${version}`)];
+    });
+  }
+
+  /** `/apis/<group>`; undefined for groups that are not served. */
+  group(name: string): ApiDocument | undefined {
+    const group = this.#groups().find((each) => each.group === name && name !== '');
+    return group && this.#document(`/apis/${name}`, () => groupDocument(group));
+  }
+
+  /** `/api/v1`, `/apis/<group>/<version>`; undefined for versions that are not served. */
+  resourceList(group: string, version: string): ApiDocument | undefined {
+    const resources = this.#resourcesOf(group, version);
+    return resources && this.#document(`/${group}/${version}`, () => resourceList(group, version, resources));
+  }
+
+  #resourcesOf(group: string, version: string): readonly ServedResource[] | undefined {
+    return this.#groups()
+      .find((each) => each.group === group)
+      ?.versions.find((each) => each.version === version)?.resources;
+  }
+
+  /** `/openapi/v3`: where the document of each group version is, with its hash, so that clients may keep it. */
+  openapiIndex(): ApiDocument {
+    return this.#document('/openapi/v3', () => ({
+      paths: Object.fromEntries(
+        this.#groups().flatMap(({ group, versions }) =>
+          versions.map(({ version }) => {
+            const path = openapiPath(group, version);
+            const hash = this.openapi(group, version)?.hash ?? '';
+            return [path, { serverRelativeURL: openapiUrl(group, version, hash) }];
+          }),
+        ),
+      ),
+    }));
+  }
+
+  /** `/openapi/v3/<path>`; undefined for versions that are not served. */
+  openapi(group: string, version: string): ApiDocument | undefined {
+    const resources = this.#resourcesOf(group, version);
+    return resources && this.#document(`/openapi/v3/${group}/${version}`, () => openapiV3(resources, this.#dialect), 3);
+  }
+
+  /** `/openapi/v2`. */
+  openapiV2(): ApiDocument {
+    return this.#document('/openapi/v2', () => openapiV2([...this.#resources.all()], this.#dialect), 2);
+  }
+}

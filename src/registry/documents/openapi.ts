@@ -1,0 +1,205 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { GroupVersionKind } from '../../kinds/kind.ts';
+import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
+import { deleteOptions } from '../../kinds/meta/delete-options.ts';
+import { listSchema } from '../../kinds/meta/list-schema.ts';
+import { patch } from '../../kinds/meta/patch.ts';
+import { status } from '../../kinds/meta/status.ts';
+import { openapiSchemas } from '../../schema/openapi.ts';
+import type { StructSchema } from '../../schema/schema.ts';
+import type { Parameter } from '../parameters.ts';
+import type { ServedResource } from '../resource-registry.ts';
+import { type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
+
+type Json = Record<string, unknown>;
+
+/** How a document of one OpenAPI version writes what both say. */
+interface Form {
+  readonly version: 2 | 3;
+  ref(schema: SchemaRef): Json;
+  parameter(parameter: Parameter): Json;
+  operation(operation: Operation): Json;
+}
+
+/** The OpenAPI 3.0 document of one group version: `/openapi/v3/api/v1`. */
+export function openapiV3(resources: readonly ServedResource[], dialect: Dialect): unknown {
+  const form = formV3(dialect);
+  const all = allOperations(resources);
+  return {
+    openapi: '3.0.0',
+    info: { title: dialect.title, version: dialect.gitVersion },
+    paths: paths(all, form, dialect),
+    components: {
+      schemas: schemas(resources, all, form, dialect),
+      securitySchemes: { BearerToken: bearerToken },
+    },
+  };
+}
+
+/** The OpenAPI 2.0 document of everything: `/openapi/v2`. */
+export function openapiV2(resources: readonly ServedResource[], dialect: Dialect): unknown {
+  const form = formV2(dialect);
+  const all = allOperations(resources);
+  return {
+    swagger: '2.0',
+    info: { title: dialect.title, version: dialect.gitVersion },
+    paths: paths(all, form, dialect),
+    definitions: schemas(resources, all, form, dialect),
+    securityDefinitions: { BearerToken: bearerToken },
+    security: [{ BearerToken: [] }],
+  };
+}
+
+const bearerToken = {
+  type: 'apiKey',
+  name: 'authorization',
+  in: 'header',
+  description: 'A bearer token, or a client certificate on the connection.',
+};
+
+/** Those of each version of a group, then those of its resources. */
+function allOperations(resources: readonly ServedResource[]): readonly Operation[] {
+  const versions = new Map(resources.map(({ kind }) => [`${kind.group}/${kind.version}`, kind]));
+  return [...[...versions.values()].flatMap(versionOperations), ...resources.flatMap(operations)];
+}
+
+function paths(all: readonly Operation[], form: Form, { openapiExtension }: Dialect): Json {
+  const result: Record<string, Json> = {};
+  for (const operation of all) {
+    const path = result[operation.path] ?? {};
+    result[operation.path] = path;
+    path[operation.method] = {
+      description: operation.description,
+      operationId: operation.id,
+      ...form.operation(operation),
+      ...(operation.of && {
+        [`x-${openapiExtension}-action`]: operation.of.action,
+        [`x-${openapiExtension}-group-version-kind`]: gvk(operation.of.kind),
+      }),
+    };
+  }
+  return result;
+}
+
+const gvk = ({ group, version, kind }: GroupVersionKind): Json => ({ group, version, kind });
+
+/** What operations send beside kinds; in a document where one does. */
+const besideKinds = new Map<StructSchema, readonly GroupVersionKind[]>([
+  [apiResourceList, [{ group: '', version: 'v1', kind: 'APIResourceList' }]],
+  [patch, []],
+]);
+
+/** Every kind, its list and what the operations send beside, with the kinds that each schema stands for. */
+function schemas(
+  resources: readonly ServedResource[],
+  all: readonly Operation[],
+  { version }: Form,
+  dialect: Dialect,
+): Json {
+  const kinds = new Map<StructSchema, readonly GroupVersionKind[]>();
+  const groupVersions = new Map<string, GroupVersionKind>();
+  for (const { kind } of resources) {
+    groupVersions.set(`${kind.group}/${kind.version}`, kind);
+    kinds.set(kind.schema, [kind]);
+    if (!kind.answer) kinds.set(listSchema(kind.schema), [{ ...kind, kind: kind.listKind }]);
+    for (const subresource of kind.subresources) {
+      if (subresource.type === 'action') kinds.set(subresource.body.schema, [subresource.body]);
+    }
+  }
+  const used = new Set(all.flatMap(({ body, responses }) => [body?.schema, ...Object.values(responses)]));
+  const names = new Set([...used].map((ref) => ref?.struct));
+  for (const [schema, its] of besideKinds) if (names.has(schema.name)) kinds.set(schema, its);
+  kinds.set(status, [{ group: '', version: 'v1', kind: 'Status' }]);
+  kinds.set(
+    deleteOptions,
+    [...groupVersions.values()].map((each) => ({ ...each, kind: 'DeleteOptions' })),
+  );
+  return openapiSchemas({
+    roots: [...kinds.keys()],
+    version,
+    prefix: dialect.openapiPrefix,
+    extension: dialect.openapiExtension,
+    kinds,
+  });
+}
+
+function formV3(dialect: Dialect): Form {
+  const ref = ({ struct }: SchemaRef): Json => ({ $ref: `#/components/schemas/${dialect.openapiPrefix}.${struct}` });
+  const content = (schema: SchemaRef, mediaTypes: readonly string[]): Json =>
+    Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: ref(schema) }]));
+  const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
+    name,
+    in: place,
+    description,
+    ...(place === 'path' && { required: true }),
+    schema: { type, uniqueItems: true },
+  });
+  return {
+    version: 3,
+    ref,
+    parameter,
+    operation: (operation) => ({
+      ...ofAny('parameters', operation.parameters.map(parameter)),
+      ...(operation.body && {
+        requestBody: {
+          content: content(operation.body.schema, consumed(operation, dialect)),
+          ...(operation.body.required && { required: true }),
+        },
+      }),
+      responses: responses(operation, (schema) => ({ content: content(schema, produced(operation, dialect)) })),
+    }),
+  };
+}
+
+function formV2(dialect: Dialect): Form {
+  const ref = ({ struct }: SchemaRef): Json => ({ $ref: `#/definitions/${dialect.openapiPrefix}.${struct}` });
+  const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
+    name,
+    in: place,
+    description,
+    ...(place === 'path' && { required: true }),
+    type,
+    uniqueItems: true,
+  });
+  return {
+    version: 2,
+    ref,
+    parameter,
+    operation: (operation) => ({
+      consumes: operation.body ? consumed(operation, dialect) : ['*/*'],
+      produces: produced(operation, dialect),
+      schemes: ['https'],
+      ...ofAny('parameters', [
+        ...operation.parameters.map(parameter),
+        ...(operation.body
+          ? [{ name: 'body', in: 'body', required: operation.body.required, schema: ref(operation.body.schema) }]
+          : []),
+      ]),
+      responses: responses(operation, (schema) => ({ schema: ref(schema) })),
+    }),
+  };
+}
+
+/** A list that is left out where it is empty, as in protobuf, which knows no empty lists. */
+const ofAny = (name: string, list: readonly unknown[]): object => (list.length > 0 ? { [name]: list } : {});
+
+const consumed = ({ body, method, protobuf }: Operation, { protobufMediaType }: Dialect): readonly string[] => [
+  ...(body?.mediaTypes ?? []),
+  ...(protobuf && method !== 'patch' ? [protobufMediaType] : []),
+];
+
+function produced({ streams, protobuf }: Operation, { protobufMediaType }: Dialect): readonly string[] {
+  const binary = protobuf ? [protobufMediaType] : [];
+  const streamed = ['application/json', ...binary].map((mediaType) => `${mediaType};stream=watch`);
+  return ['application/json', 'application/yaml', ...binary, ...(streams ? streamed : [])];
+}
+
+const reasons: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
+
+function responses(operation: Operation, body: (schema: SchemaRef) => Json): Json {
+  const answers = Object.entries(operation.responses).map(([code, schema]) => [
+    code,
+    { description: reasons[code] ?? '', ...body(schema) },
+  ]);
+  return { ...Object.fromEntries(answers), 401: { description: 'Unauthorized' } };
+}

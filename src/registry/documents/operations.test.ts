@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { kubernetes } from '../../dialect/kubernetes.ts';
+import { orch } from '../../dialect/orch.ts';
+import { kinds } from '../../kinds/kinds.ts';
+import { parseRequestInfo } from '../../request/request-info.ts';
+import { parameterSets } from '../parameters.ts';
+import { allowedVerbs, checkRequest } from '../registry.ts';
+import { withoutObjects } from '../registry-fixture.ts';
+import type { ServedResource } from '../resource-registry.ts';
+import { type Operation, operations, versionOperations } from './operations.ts';
+
+const served = withoutObjects(kinds(orch));
+const of = (resource: string): readonly Operation[] => {
+  const found = [...served.all()].find(({ kind }) => kind.resource === resource);
+  assert.ok(found, resource);
+  return operations(found);
+};
+const texts = (list: readonly Operation[]): readonly string[] =>
+  list.map(({ method, path, id }) => `${method} ${path} ${id}`).sort();
+
+test('of a namespaced kind of core, with subresources', () => {
+  const namespaced = '/api/v1/namespaces/{namespace}/pods';
+  assert.deepEqual(
+    texts(of('pods')),
+    [
+      `get /api/v1/pods listCoreV1PodForAllNamespaces`,
+      `get ${namespaced} listCoreV1NamespacedPod`,
+      `post ${namespaced} createCoreV1NamespacedPod`,
+      `delete ${namespaced} deleteCollectionCoreV1NamespacedPod`,
+      `get ${namespaced}/{name} readCoreV1NamespacedPod`,
+      `put ${namespaced}/{name} replaceCoreV1NamespacedPod`,
+      `patch ${namespaced}/{name} patchCoreV1NamespacedPod`,
+      `delete ${namespaced}/{name} deleteCoreV1NamespacedPod`,
+      `get ${namespaced}/{name}/status readCoreV1NamespacedPodStatus`,
+      `put ${namespaced}/{name}/status replaceCoreV1NamespacedPodStatus`,
+      `patch ${namespaced}/{name}/status patchCoreV1NamespacedPodStatus`,
+      `get ${namespaced}/{name}/ephemeralcontainers readCoreV1NamespacedPodEphemeralcontainers`,
+      `put ${namespaced}/{name}/ephemeralcontainers replaceCoreV1NamespacedPodEphemeralcontainers`,
+      `patch ${namespaced}/{name}/ephemeralcontainers patchCoreV1NamespacedPodEphemeralcontainers`,
+      `post ${namespaced}/{name}/binding createCoreV1NamespacedPodBinding`,
+      `post ${namespaced}/{name}/eviction createCoreV1NamespacedPodEviction`,
+    ].sort(),
+  );
+});
+
+test('of a kind of the whole cluster, without the verbs that it does not have', () => {
+  assert.deepEqual(
+    texts(of('namespaces')).filter((each) => !/(finalize|status) /.test(each)),
+    [
+      'get /api/v1/namespaces listCoreV1Namespace',
+      'post /api/v1/namespaces createCoreV1Namespace',
+      'get /api/v1/namespaces/{name} readCoreV1Namespace',
+      'put /api/v1/namespaces/{name} replaceCoreV1Namespace',
+      'patch /api/v1/namespaces/{name} patchCoreV1Namespace',
+      'delete /api/v1/namespaces/{name} deleteCoreV1Namespace',
+    ].sort(),
+  );
+});
+
+test('of a version of a group itself', () => {
+  const versions = [
+    { group: '', version: 'v1' },
+    { group: 'farm.orch.io', version: 'v1beta1' },
+  ];
+  assert.deepEqual(texts(versions.flatMap(versionOperations)), [
+    'get /api/v1/ getCoreV1APIResources',
+    'get /apis/farm.orch.io/v1beta1/ getFarmV1beta1APIResources',
+  ]);
+});
+
+test('of a kind in a group', () => {
+  const [across] = of('leases').filter(({ path }) => !path.includes('{'));
+  assert.equal(across?.path, '/apis/coordination.orch.io/v1/leases');
+  assert.equal(across?.id, 'listCoordinationV1LeaseForAllNamespaces');
+});
+
+/** What each operation takes and gives: parameter set, body, answers, all as in spec sections 4.1 and 4.2. */
+const rows: readonly (readonly [
+  method: Operation['method'],
+  path: string,
+  action: NonNullable<Operation['of']>['action'],
+  set: keyof typeof parameterSets,
+  body: string,
+  answers: Readonly<Record<string, string>>,
+  streams?: boolean,
+])[] = [
+  ['get', '', 'list', 'list', '', { 200: 'ServiceAccountList' }, true],
+  [
+    'post',
+    '',
+    'post',
+    'write',
+    'ServiceAccount',
+    { 200: 'ServiceAccount', 201: 'ServiceAccount', 202: 'ServiceAccount' },
+  ],
+  ['delete', '', 'deletecollection', 'deleteCollection', 'DeleteOptions?', { 200: 'Status' }],
+  ['get', '/{name}', 'get', 'get', '', { 200: 'ServiceAccount' }],
+  ['put', '/{name}', 'put', 'write', 'ServiceAccount', { 200: 'ServiceAccount', 201: 'ServiceAccount' }],
+  ['patch', '/{name}', 'patch', 'patch', 'Patch', { 200: 'ServiceAccount', 201: 'ServiceAccount' }],
+  ['delete', '/{name}', 'delete', 'delete', 'DeleteOptions?', { 200: 'ServiceAccount', 202: 'ServiceAccount' }],
+];
+
+const named = (schema: Operation['responses'][string] | undefined): string => schema?.struct.split('.').at(-1) ?? '';
+
+describe('what an operation on service accounts takes and gives', () => {
+  for (const [method, rest, action, set, body, answers, streams = false] of rows) {
+    test(`${method} ${rest}: ${action}`, () => {
+      const path = `/api/v1/namespaces/{namespace}/serviceaccounts${rest}`;
+      const found = of('serviceaccounts').find((each) => each.method === method && each.path === path);
+      assert.ok(found);
+      assert.equal(found.of?.action, action);
+      assert.equal(found.streams, streams);
+      const query = found.parameters.filter((each) => each.in === 'query');
+      assert.deepEqual(query.map(({ name }) => name).sort(), parameterSets[set].map(({ name }) => name).sort());
+      assert.deepEqual(
+        found.parameters.filter((each) => each.in === 'path').map(({ name }) => name),
+        rest === '' ? ['namespace'] : ['namespace', 'name'],
+      );
+      assert.equal(found.body ? named(found.body.schema) + (found.body.required ? '' : '?') : '', body);
+      assert.deepEqual(
+        Object.fromEntries(Object.entries(found.responses).map(([code, ref]) => [code, named(ref)])),
+        answers,
+      );
+    });
+  }
+
+  test('a deletion answers with a Status where the kind says so', () => {
+    const deletion = of('configmaps').find(({ of: its }) => its?.action === 'delete');
+    assert.deepEqual(Object.values(deletion?.responses ?? {}).map(named), ['Status', 'Status']);
+  });
+
+  test('a patch may come in every format of the spec (section 4.6)', () => {
+    assert.deepEqual(of('serviceaccounts').find(({ of: its }) => its?.action === 'patch')?.body?.mediaTypes, [
+      'application/json-patch+json',
+      'application/merge-patch+json',
+      'application/strategic-merge-patch+json',
+      'application/apply-patch+yaml',
+    ]);
+  });
+
+  test('an action takes and gives a kind of its own', () => {
+    const eviction = of('pods').find(({ path }) => path.endsWith('/eviction'));
+    assert.equal(eviction?.of?.kind.kind, 'Eviction');
+    assert.equal(named(eviction?.body?.schema), 'Eviction');
+    assert.equal(named(eviction?.responses['201']), 'Eviction');
+  });
+});
+
+/** What the server takes the request of an operation for. */
+const requestOf = ({ method, path }: Operation) =>
+  parseRequestInfo(method.toUpperCase(), path.replace('{namespace}', 'n').replace('{name}', 'x'));
+
+for (const dialect of [orch, kubernetes]) {
+  describe(`the documents and the server agree (${dialect.name})`, () => {
+    const registry = withoutObjects(kinds(dialect));
+    const all = [...registry.all()];
+
+    test('every operation is served, as what it is called', () => {
+      for (const resource of all) {
+        for (const operation of operations(resource)) {
+          const info = requestOf(operation);
+          assert.ok(info.type === 'resource', operation.path);
+          assert.equal(registry.find(info.group, info.version, info.resource), resource, operation.path);
+          checkRequest({ info, served: resource });
+          const action = { create: 'post', update: 'put' }[info.verb as string] ?? info.verb;
+          assert.equal(action, operation.of?.action, operation.path);
+        }
+      }
+    });
+
+    test('every verb that is served has an operation', () => {
+      const verbsOf = (resource: ServedResource, subresource: string, name: boolean): ReadonlySet<string> =>
+        new Set(
+          operations(resource)
+            .map(requestOf)
+            .filter((info) => info.type === 'resource')
+            .filter((info) => info.subresource === subresource && (info.name !== '') === name)
+            .flatMap(({ verb }) => (verb === 'list' ? ['list', 'watch'] : [verb])),
+        );
+      for (const resource of all) {
+        // Of one object, lists and watches are those of its collection that select its name.
+        const one = allowedVerbs(resource, '', true).filter((verb) => verb !== 'list' && verb !== 'watch');
+        assert.deepEqual(verbsOf(resource, '', true), new Set(one));
+        assert.deepEqual(verbsOf(resource, '', false), new Set(allowedVerbs(resource, '', false)));
+        for (const { name } of resource.kind.subresources) {
+          assert.deepEqual(verbsOf(resource, name, true), new Set(allowedVerbs(resource, name, true)), name);
+        }
+      }
+    });
+
+    test('no two have one id, or one method of one path', () => {
+      const list = all.flatMap(operations);
+      assert.equal(new Set(list.map(({ id }) => id)).size, list.length);
+      assert.equal(new Set(list.map(({ method, path }) => `${method} ${path}`)).size, list.length);
+    });
+  });
+}

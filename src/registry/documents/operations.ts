@@ -1,0 +1,266 @@
+import { hasMessage } from '../../codec/protobuf/message.ts';
+import type { GroupVersionKind, Kind, Subresource } from '../../kinds/kind.ts';
+import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
+import { deleteOptions } from '../../kinds/meta/delete-options.ts';
+import { patch } from '../../kinds/meta/patch.ts';
+import { status } from '../../kinds/meta/status.ts';
+import type { ResourceVerb } from '../../request/request-info.ts';
+import { type Parameter, parameterSets, pathParameters } from '../parameters.ts';
+import { allowedVerbs } from '../registry.ts';
+import type { ServedResource } from '../resource-registry.ts';
+import { patchMediaTypes } from '../write/patch-formats.ts';
+
+/** Names a schema in the documents by its published struct name. */
+export interface SchemaRef {
+  readonly struct: string;
+}
+
+/** One method of one path, as the OpenAPI documents describe it (spec sections 4.1 and 4.2). */
+export interface Operation {
+  readonly path: string;
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  readonly id: string;
+  readonly description: string;
+  /** What published documents call the verb, and of which kind its objects are; absent where there are no objects. */
+  readonly of?: {
+    readonly action: 'get' | 'list' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection';
+    readonly kind: GroupVersionKind;
+  };
+  readonly parameters: readonly Parameter[];
+  readonly body:
+    | { readonly schema: SchemaRef; readonly required: boolean; readonly mediaTypes: readonly string[] }
+    | undefined;
+  readonly responses: Readonly<Record<string, SchemaRef>>;
+  readonly streams: boolean;
+  /** Its objects have a protobuf form, in which they are sent and taken beside the text formats. Patches have none. */
+  readonly protobuf: boolean;
+}
+
+const plainTypes = ['application/json', 'application/yaml'];
+
+/** All operations of a kind. */
+export function operations(served: ServedResource): readonly Operation[] {
+  const { kind } = served;
+  const verbs = allowedVerbs(served, '', false);
+  const collection = collectionPath(served);
+  const one = `${collection}/{name}`;
+  const list = [
+    ...collectionOperations(served, collection),
+    ...objectOperations(served, one),
+    ...kind.subresources.flatMap((subresource) =>
+      subresourceOperations(served, `${one}/${subresource.name}`, subresource),
+    ),
+  ];
+  return kind.scope === 'Namespaced' && verbs.includes('list') ? [...list, acrossNamespaces(served)] : list;
+}
+
+const rootOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
+  group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+
+const root = ({ kind }: ServedResource): string => rootOf(kind);
+
+const collectionPath = (served: ServedResource): string =>
+  served.kind.scope === 'Namespaced'
+    ? `${root(served)}/namespaces/{namespace}/${served.kind.resource}`
+    : `${root(served)}/${served.kind.resource}`;
+
+type Action = NonNullable<Operation['of']>['action'];
+
+interface Draft extends Pick<Operation, 'path' | 'method' | 'description'> {
+  readonly verb: string;
+  readonly action: Action;
+  readonly set: keyof typeof parameterSets;
+  readonly body?: Operation['body'];
+  readonly responses: Operation['responses'];
+  readonly kind?: GroupVersionKind;
+  readonly suffix?: string;
+  readonly streams?: boolean;
+}
+
+function operation({ kind }: ServedResource, draft: Draft): Operation {
+  const scope = draft.path.includes('{namespace}') ? 'Namespaced' : '';
+  return {
+    path: draft.path,
+    method: draft.method,
+    id: `${draft.verb}${groupId(kind)}${scope}${kind.kind}${draft.suffix ?? ''}`,
+    description: draft.description,
+    of: { action: draft.action, kind: draft.kind ?? kind },
+    parameters: [...pathParameters(draft.path), ...parameterSets[draft.set]],
+    body: draft.body,
+    responses: draft.responses,
+    streams: draft.streams ?? false,
+    protobuf: hasMessage(kind.schema),
+  };
+}
+
+/** What is asked of a version of a group itself: which resources it has. */
+export const versionOperations = (version: Pick<Kind, 'group' | 'version'>): readonly Operation[] => [
+  {
+    path: `${rootOf(version)}/`,
+    method: 'get',
+    id: `get${groupId(version)}APIResources`,
+    description: 'list the resources of this version',
+    parameters: [],
+    body: undefined,
+    responses: { 200: { struct: apiResourceList.name } },
+    streams: false,
+    protobuf: false,
+  },
+];
+
+/** `CoreV1`, `CoordinationV1`. */
+function groupId({ group, version }: Pick<Kind, 'group' | 'version'>): string {
+  const short = group === '' ? 'core' : (group.split('.')[0] ?? group);
+  return `${capital(short)}${capital(version)}`;
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const objectRef = ({ schema }: Kind): SchemaRef => ({ struct: schema.name });
+const listRef = ({ schema }: Kind): SchemaRef => ({ struct: `${schema.name}List` });
+const statusRef: SchemaRef = { struct: status.name };
+const deleteOptionsRef: SchemaRef = { struct: deleteOptions.name };
+
+function collectionOperations(served: ServedResource, path: string): readonly Operation[] {
+  const { kind } = served;
+  const all = [
+    listOperation(served, path, ''),
+    operation(served, {
+      path,
+      method: 'post',
+      verb: 'create',
+      action: 'post',
+      description: `create a ${kind.kind}`,
+      set: 'write',
+      body: { schema: objectRef(kind), required: true, mediaTypes: plainTypes },
+      responses: { 200: objectRef(kind), 201: objectRef(kind), 202: objectRef(kind) },
+    }),
+    operation(served, {
+      path,
+      method: 'delete',
+      verb: 'deleteCollection',
+      action: 'deletecollection',
+      description: `delete all ${kind.resource} that the parameters select`,
+      set: 'deleteCollection',
+      body: { schema: deleteOptionsRef, required: false, mediaTypes: plainTypes },
+      responses: { 200: statusRef },
+    }),
+  ];
+  const verbs = allowedVerbs(served, '', false);
+  return all.filter(({ of }) => of && verbs.includes(verbOf[of.action]));
+}
+
+const verbOf = {
+  get: 'get',
+  list: 'list',
+  post: 'create',
+  put: 'update',
+  patch: 'patch',
+  delete: 'delete',
+  deletecollection: 'deletecollection',
+} as const satisfies Record<Action, ResourceVerb>;
+
+const listOperation = (served: ServedResource, path: string, suffix: string): Operation =>
+  operation(served, {
+    path,
+    method: 'get',
+    verb: 'list',
+    action: 'list',
+    description: `list or watch ${served.kind.resource}`,
+    set: 'list',
+    responses: { 200: listRef(served.kind) },
+    suffix,
+    streams: true,
+  });
+
+const acrossNamespaces = (served: ServedResource): Operation =>
+  listOperation(served, `${root(served)}/${served.kind.resource}`, 'ForAllNamespaces');
+
+function objectOperations(served: ServedResource, path: string): readonly Operation[] {
+  const { kind } = served;
+  const deleted = kind.deleteReturnsObject ? objectRef(kind) : statusRef;
+  const verbs = allowedVerbs(served, '', true);
+  const all = [
+    ...viewOperations(served, path, verbs, ''),
+    operation(served, {
+      path,
+      method: 'delete',
+      verb: 'delete',
+      action: 'delete',
+      description: `delete a ${kind.kind}`,
+      set: 'delete',
+      body: { schema: deleteOptionsRef, required: false, mediaTypes: plainTypes },
+      responses: { 200: deleted, 202: deleted },
+    }),
+  ];
+  return all.filter(({ of }) => of && verbs.includes(verbOf[of.action]));
+}
+
+function viewOperations(
+  served: ServedResource,
+  path: string,
+  verbs: readonly string[],
+  suffix: string,
+): readonly Operation[] {
+  const { kind } = served;
+  const what = suffix === '' ? kind.kind : `${suffix.toLowerCase()} of a ${kind.kind}`;
+  const drafts: readonly (Draft & { readonly allow: string })[] = [
+    {
+      allow: 'get',
+      path,
+      method: 'get',
+      verb: 'read',
+      action: 'get',
+      description: `read a ${what}`,
+      set: 'get',
+      responses: { 200: objectRef(kind) },
+      suffix,
+    },
+    {
+      allow: 'update',
+      path,
+      method: 'put',
+      verb: 'replace',
+      action: 'put',
+      description: `replace a ${what}`,
+      set: 'write',
+      body: { schema: objectRef(kind), required: true, mediaTypes: plainTypes },
+      responses: { 200: objectRef(kind), 201: objectRef(kind) },
+      suffix,
+    },
+    {
+      allow: 'patch',
+      path,
+      method: 'patch',
+      verb: 'patch',
+      action: 'patch',
+      description: `change parts of a ${what}`,
+      set: 'patch',
+      body: { schema: { struct: patch.name }, required: true, mediaTypes: patchMediaTypes },
+      responses: { 200: objectRef(kind), 201: objectRef(kind) },
+      suffix,
+    },
+  ];
+  return drafts.filter(({ allow }) => verbs.includes(allow)).map((draft) => operation(served, draft));
+}
+
+function subresourceOperations(served: ServedResource, path: string, subresource: Subresource): readonly Operation[] {
+  if (subresource.type === 'view') {
+    return viewOperations(served, path, allowedVerbs(served, subresource.name, true), capital(subresource.name));
+  }
+  const body: SchemaRef = { struct: subresource.body.schema.name };
+  return [
+    operation(served, {
+      path,
+      method: 'post',
+      verb: 'create',
+      action: 'post',
+      description: `create the ${subresource.name} of a ${served.kind.kind}`,
+      set: 'write',
+      body: { schema: body, required: true, mediaTypes: plainTypes },
+      responses: { 200: body, 201: body, 202: body },
+      kind: subresource.body,
+      suffix: capital(subresource.name),
+    }),
+  ];
+}

@@ -1,0 +1,43 @@
+import type { TimeSlice } from '../../base/time-slice.ts';
+import type { CacheEntry, RangeOptions, Snapshot } from '../../cache/cache.ts';
+import type { ServedResource } from '../resource-registry.ts';
+import type { Selection } from './list-options.ts';
+
+/**
+ * The entries that a selection has to look at, in order of key: the one that it names, those with the value that it
+ * requires of an indexed field, or all of the range.
+ */
+export function candidates(
+  { kind, collection }: ServedResource,
+  snapshot: Snapshot,
+  prefix: string,
+  { name, requires }: Selection,
+  range: RangeOptions = {},
+): Iterable<CacheEntry> {
+  const wholeKey = kind.scope === 'Cluster' || prefix !== collection.prefix;
+  if (name !== undefined && wholeKey && range.after === undefined) {
+    const entry = snapshot.get(prefix + name);
+    return entry ? [entry] : [];
+  }
+  return (requires && snapshot.entriesWith(requires, prefix, range)) ?? snapshot.entries(prefix, range);
+}
+
+/** Entries that are looked at before the clock is. */
+const stride = 64;
+
+/** The first `countMax` of the entries that are selected. Looks through very many of them in slices. */
+export async function select(
+  entries: Iterable<CacheEntry>,
+  { matches }: Selection,
+  { slice, countMax = Number.POSITIVE_INFINITY }: { readonly slice: TimeSlice; readonly countMax?: number },
+): Promise<readonly CacheEntry[]> {
+  const found: CacheEntry[] = [];
+  let looked = 0;
+  for (const entry of entries) {
+    if (!matches || matches(entry)) found.push(entry);
+    if (found.length === countMax) break;
+    looked++;
+    if (looked % stride === 0 && slice.over) await slice.next();
+  }
+  return found;
+}

@@ -1,0 +1,32 @@
+import type { WatchCache } from '../../cache/cache.ts';
+import { parseStored } from '../../codec/json.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { ServedResource } from '../resource-registry.ts';
+import { toStatusError } from '../store-errors.ts';
+import { refuseUnreadable } from './unreadable.ts';
+
+/** Where an object is. */
+export interface ObjectPlace {
+  /** '' for cluster-scoped objects. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly signal?: AbortSignal;
+}
+
+/** An object, not older than any write acknowledged before the call; undefined where there is none. A copy. */
+export async function freshObject(
+  cache: Pick<WatchCache, 'isFresh' | 'fresh'>,
+  { name: resource, collection, objectKey }: ServedResource,
+  { namespace, name, signal }: ObjectPlace,
+): Promise<ApiObject | undefined> {
+  if (!cache.isFresh()) {
+    await cache.fresh(signal).catch((error) => {
+      throw toStatusError(error, resource, name);
+    });
+  }
+  const key = objectKey(namespace, name);
+  const entry = collection.get(key);
+  if (entry) return parseStored(entry.bytes) as ApiObject;
+  refuseUnreadable(collection.snapshot(), key);
+  return undefined;
+}

@@ -1,0 +1,251 @@
+import { limits } from '../../base/limits.ts';
+import type { EntryMatcher, RequiredField } from '../../cache/cache.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { getOptions, listOptions } from '../../kinds/meta/request-options.ts';
+import { notSupported } from '../../meta/field-error.ts';
+import { matches, parseFieldSelector, parseLabelSelector, requiredValue, type Selector } from '../../meta/selectors.ts';
+import { badRequest } from '../../meta/status-error.ts';
+import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
+import type { Infer } from '../../schema/schema.ts';
+import type { Revision } from '../../store/store.ts';
+import { queryOptions } from '../query-options.ts';
+import type { RegistryParts, VerbRequest } from '../verb.ts';
+import { invalidOptions } from '../write/write-options.ts';
+import { type ContinueToken, decodeContinueToken } from './continue-token.ts';
+
+/** How fresh an answer must be (spec section 4.5). */
+export type Consistency =
+  | { readonly type: 'mostRecent' }
+  | { readonly type: 'any' }
+  | { readonly type: 'notOlderThan'; readonly revision: Revision }
+  | { readonly type: 'exact'; readonly revision: Revision };
+
+/** Which objects of a collection a request is about. */
+export interface Selection {
+  /** Only this name, where the field selector names one. */
+  readonly name: string | undefined;
+  /** Only this namespace, where the field selector names one. */
+  readonly namespace: string | undefined;
+  /** A value that the field selector requires of another field: first of one that is indexed. */
+  readonly requires: RequiredField | undefined;
+  /** Absent where everything is selected. */
+  readonly matches: EntryMatcher | undefined;
+}
+
+export interface ListOptions {
+  readonly consistency: Consistency;
+  readonly selection: Selection;
+  /** At most this many items; absent: all. */
+  readonly limit: number | undefined;
+  /** Where a chunked list goes on. */
+  readonly after: string | undefined;
+}
+
+export interface WatchOptions {
+  readonly selection: Selection;
+  /** Where events start: at a state, which is sent first or not, or right after a version. */
+  readonly start:
+    | {
+        readonly type: 'state';
+        readonly send: boolean;
+        readonly consistency: Exclude<Consistency, { readonly type: 'exact' }>;
+      }
+    | { readonly type: 'after'; readonly revision: Revision };
+  readonly bookmarks: boolean;
+  /** Only with `start.type` 'state': mark the end of the state with a bookmark. */
+  readonly initialEventsEnd: boolean;
+  /** In milliseconds; absent where the client named none. */
+  readonly timeoutMs: number | undefined;
+}
+
+/**
+ * A version as clients pass it back: digits. A version beyond what any store reaches is the largest one, which is
+ * answered like every other that is not there yet.
+ */
+export function parseResourceVersion(text: string): Revision {
+  if (!/^\d{1,20}$/.test(text))
+    throw badRequest(`invalid resource version ${JSON.stringify(text)}: must be a version that this server gave`);
+  const revision = Number(text);
+  return Number.isSafeInteger(revision) ? revision : Number.MAX_SAFE_INTEGER;
+}
+
+/** The consistency of a read of one object. */
+export function getConsistency(query: URLSearchParams): Exclude<Consistency, { readonly type: 'exact' }> {
+  const { resourceVersion = '' } = queryOptions(getOptions, query);
+  if (resourceVersion === '') return { type: 'mostRecent' };
+  const revision = parseResourceVersion(resourceVersion);
+  return revision === 0 ? { type: 'any' } : { type: 'notOlderThan', revision };
+}
+
+type SentOptions = Infer<typeof listOptions>;
+
+/** Where a list or watch is asked for. */
+export interface ListedCollection {
+  readonly kind: Kind;
+  /** What its keys start with. */
+  readonly collectionKey: string;
+  readonly metaGroup: string;
+  /** Of the only object that the path itself selects. */
+  readonly name?: string;
+}
+
+/** The collection that a request is about. */
+export const listedCollection = (
+  { dialect }: Pick<RegistryParts, 'dialect'>,
+  { served, info }: Pick<VerbRequest, 'served' | 'info'>,
+): ListedCollection => ({
+  kind: served.kind,
+  collectionKey: served.collectionKey(info.namespace),
+  metaGroup: dialect.group('meta'),
+  ...(info.watchPath?.name && { name: info.watchPath.name }),
+});
+
+/** Reads parameter set L of a list, or DC of a delete of a collection (spec section 4.1). */
+export function parseListOptions(
+  query: URLSearchParams,
+  { kind, collectionKey, metaGroup }: ListedCollection,
+): ListOptions {
+  const sent = queryOptions(listOptions, query);
+  if (sent.sendInitialEvents !== undefined) throw badRequest('sendInitialEvents is forbidden for list');
+  validateMatch(sent, ['', 'Exact', 'NotOlderThan'], metaGroup);
+  // As published, a negative limit is none.
+  const limit = Math.max(0, Number(sent.limit ?? 0));
+  const continued = sent.continue === undefined ? undefined : decodeContinueToken(sent.continue, collectionKey);
+  return {
+    consistency: listConsistency(sent, { limited: limit > 0, continued }),
+    selection: parseSelection(sent, kind, undefined),
+    limit: limit === 0 ? undefined : limit,
+    after: continued?.after,
+  };
+}
+
+/** The table of spec section 4.5 for lists. What cannot be combined is 400 (spec section 7), where published servers say 422. */
+function listConsistency(
+  { resourceVersion: version = '', resourceVersionMatch: match = '' }: SentOptions,
+  { limited, continued }: { readonly limited: boolean; readonly continued: ContinueToken | undefined },
+): Consistency {
+  if (match !== '' && version === '') {
+    throw badRequest('resourceVersionMatch is forbidden unless resourceVersion is provided');
+  }
+  if (continued !== undefined) {
+    if (match !== '') throw badRequest('resourceVersionMatch is forbidden when continue is provided');
+    if (version !== '' && parseResourceVersion(version) !== 0) {
+      throw badRequest('specifying resource version is not allowed when using continue');
+    }
+    return { type: 'exact', revision: continued.revision };
+  }
+  if (version === '') return { type: 'mostRecent' };
+  const revision = parseResourceVersion(version);
+  if (revision === 0) {
+    if (match === 'Exact') throw badRequest('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+    return { type: 'any' };
+  }
+  const exact = match === 'Exact' || (match === '' && limited);
+  return { type: exact ? 'exact' : 'notOlderThan', revision };
+}
+
+function validateMatch(sent: SentOptions, supported: readonly string[], metaGroup: string): void {
+  const { resourceVersionMatch: match = '' } = sent;
+  if (match === '' || supported.includes(match)) return;
+  throw invalidOptions(listOptions, metaGroup, [notSupported('resourceVersionMatch', match, supported)]);
+}
+
+/** Reads parameter set L of a watch; its starts are the last sentences of spec section 4.5. */
+export function parseWatchOptions(
+  query: URLSearchParams,
+  { kind, metaGroup, name }: Omit<ListedCollection, 'collectionKey'>,
+): WatchOptions {
+  const sent = queryOptions(listOptions, query);
+  const { resourceVersion: version = '', resourceVersionMatch: match = '', sendInitialEvents } = sent;
+  const bookmarks = sent.allowWatchBookmarks ?? false;
+  if (sendInitialEvents === undefined && match !== '') {
+    throw badRequest('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  }
+  validateMatch(sent, ['', 'Exact', 'NotOlderThan'], metaGroup);
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
+    throw badRequest('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  }
+  if (sent.continue !== undefined) throw badRequest('continue is forbidden for watch');
+  const revision = version === '' ? 0 : parseResourceVersion(version);
+  return {
+    selection: parseSelection(sent, kind, name),
+    start: watchStart(sendInitialEvents, version, revision),
+    bookmarks,
+    initialEventsEnd: sendInitialEvents === true && bookmarks,
+    timeoutMs: watchTimeoutMs(Number(sent.timeoutSeconds ?? 0)),
+  };
+}
+
+/** As published: 0 is the server's choice, and a negative time is over when the watch begins. */
+function watchTimeoutMs(seconds: number): number | undefined {
+  if (seconds === 0) return undefined;
+  return Math.min(Math.max(0, seconds) * 1000, limits.watchTimeoutMsMax);
+}
+
+function watchStart(initialEvents: boolean | undefined, version: string, revision: Revision): WatchOptions['start'] {
+  if (version !== '' && revision !== 0) {
+    return initialEvents === true
+      ? { type: 'state', send: true, consistency: { type: 'notOlderThan', revision } }
+      : { type: 'after', revision };
+  }
+  return { type: 'state', send: initialEvents !== false, consistency: { type: version === '' ? 'mostRecent' : 'any' } };
+}
+
+function parseSelection(
+  { labelSelector = '', fieldSelector = '' }: SentOptions,
+  kind: Kind,
+  only: string | undefined,
+): Selection {
+  const labels = parseLabelSelector(labelSelector, isQualifiedName, isLabelValue);
+  const selected = parseFieldSelector(fieldSelector);
+  for (const { key } of selected) checkField(key, kind);
+  const fields = only === undefined ? selected : withName(selected, only);
+  return {
+    name: requiredValue(fields, 'metadata.name'),
+    namespace: requiredValue(fields, 'metadata.namespace'),
+    requires: requiredField(fields, kind),
+    matches: matcher(labels, fields),
+  };
+}
+
+/** The name that a path selects; a selector beside it must require the same one, as published. */
+function withName(fields: Selector, name: string): Selector {
+  if (fields.length === 0) return [{ operator: 'in', key: 'metadata.name', values: new Set([name]) }];
+  if (requiredValue(fields, 'metadata.name') === name) return fields;
+  throw badRequest("fieldSelector metadata.name doesn't match requested name");
+}
+
+function requiredField(fields: Selector, { selectableFields }: Kind): RequiredField | undefined {
+  let found: RequiredField | undefined;
+  for (const { label, indexed } of selectableFields) {
+    const value = requiredValue(fields, label);
+    if (value === undefined || (found && !indexed)) continue;
+    found = { label, value };
+    if (indexed) break;
+  }
+  return found;
+}
+
+function checkField(key: string, kind: Kind): void {
+  const known =
+    key === 'metadata.name' ||
+    (key === 'metadata.namespace' && kind.scope === 'Namespaced') ||
+    kind.selectableFields.some(({ label }) => label === key);
+  if (!known) throw badRequest(`field label not supported: ${key}`);
+}
+
+function matcher(labels: Selector, fields: Selector): EntryMatcher | undefined {
+  if (labels.length === 0 && fields.length === 0) return undefined;
+  return (entry) => matches(labels, (key) => entry.label(key)) && matches(fields, (path) => fieldValue(entry, path));
+}
+
+function fieldValue(entry: Parameters<EntryMatcher>[0], path: string): string | undefined {
+  switch (path) {
+    case 'metadata.name':
+      return entry.name;
+    case 'metadata.namespace':
+      return entry.namespace;
+    default:
+      return entry.field(path);
+  }
+}

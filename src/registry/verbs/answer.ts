@@ -1,0 +1,46 @@
+import { stringifyJson } from '../../codec/json.ts';
+import type { AnswerContext, Kind } from '../../kinds/kind.ts';
+import type { Reply } from '../reply.ts';
+import type { RegistryParts, VerbRequest } from '../verb.ts';
+import { admitUnstored } from '../write/admit-unstored.ts';
+import { decodeBody } from '../write/decode-body.ts';
+import type { ObjectWriter } from '../write/object-writer.ts';
+import { parseWriteOptions } from '../write/write-options.ts';
+import { placeInNamespace, writeContext } from './create.ts';
+
+/** POST to the collection of a kind whose objects are answered and never stored. */
+export async function answer(
+  parts: RegistryParts,
+  writer: ObjectWriter,
+  request: VerbRequest,
+  make: NonNullable<Kind['answer']>,
+): Promise<Reply> {
+  const { served } = request;
+  const { kind } = served;
+  const options = parseWriteOptions(request, writer.dialect.group('meta'));
+  const object = decodeBody(request, kind, options);
+  placeInNamespace(object, request);
+  const context = answerContext(parts, writer, request);
+  await admitUnstored(parts, writeContext(request, options), {
+    kind,
+    object,
+    name: object.metadata.name ?? '',
+    keepsServerMetadata: false,
+    fill: () => kind.strategy.default?.(object, context),
+    validate: () => kind.strategy.validateCreate?.(object, context) ?? [],
+    warnings: () => kind.strategy.warnings?.(object, undefined) ?? [],
+  });
+  const answered = await make(object, context);
+  return { type: 'object', status: 201, served, bytes: Buffer.from(stringifyJson(answered)) };
+}
+
+/** What an answer may look at. */
+export const answerContext = (
+  { services }: Pick<RegistryParts, 'services'>,
+  writer: ObjectWriter,
+  request: VerbRequest,
+): AnswerContext => ({
+  ...writer.strategyContext(request.user),
+  services,
+  warn: (text) => request.warn(text),
+});

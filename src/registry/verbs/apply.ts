@@ -1,0 +1,110 @@
+import { applyConfiguration, keepTimesOfNothing } from '../../apply/apply.ts';
+import { applyConflict } from '../../apply/conflict.ts';
+import { badRequest, conflict, staleObject } from '../../meta/status-error.ts';
+import { isRecord } from '../../schema/own-property.ts';
+import type { Reply } from '../reply.ts';
+import type { RequestBody, VerbRequest } from '../verb.ts';
+import { checkUnknown, decodeObject, duplicateFields, withKind } from '../write/decode-body.ts';
+import type { ObjectWriter, UpdateView, WriteContext } from '../write/object-writer.ts';
+import { writeSource } from '../write/ownership.ts';
+import type { Stored } from '../write/stored-object.ts';
+import { parseWriteOptions, type WriteOptions } from '../write/write-options.ts';
+import { placeInNamespace, writeContext } from './create.ts';
+
+/**
+ * Server-side apply (spec sections 4.6 and 4.7): the body is what a manager wants of the object. It is merged with what is
+ * there, or becomes the object where there is none; what the manager no longer wants goes, unless somebody else owns it.
+ */
+export async function apply(
+  writer: ObjectWriter,
+  request: VerbRequest,
+  body: RequestBody,
+  view?: UpdateView,
+): Promise<Reply> {
+  const { served, info } = request;
+  const options = parseWriteOptions(request, writer.dialect.group('meta'));
+  const config = readConfiguration(request, body);
+  const context: WriteContext = { ...writeContext(request, options), ownership: 'applied' };
+  const written = await writer.change(
+    context,
+    info.name,
+    async (stored) => {
+      checkIdentity(request, config, stored);
+      const object = applied(writer, request, context, { config, options, stored });
+      const step = await writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
+      if (step.type === 'put') keepTimesOfNothing(step.object, stored.object);
+      return step;
+    },
+    view
+      ? undefined
+      : async () => {
+          checkIdentity(request, config, undefined);
+          await writer.requireCreate(request);
+          return writer.create(context, applied(writer, request, context, { config, options, stored: undefined }));
+        },
+  );
+  return { type: 'object', status: written.type === 'created' ? 201 : 200, served, bytes: written.bytes };
+}
+
+type Configuration = Readonly<Record<string, unknown>>;
+
+/** The body as a partial object of the kind and name that the path says. */
+function readConfiguration(request: VerbRequest, { value }: RequestBody): Configuration {
+  const { served, info } = request;
+  if (!isRecord(value)) throw badRequest('the body of an apply must be an object');
+  if (!value['apiVersion'] || !value['kind']) throw badRequest('the body of an apply must have apiVersion and kind');
+  const config = withKind(value, served.kind);
+  const metadata = isRecord(config['metadata']) ? { ...config['metadata'] } : {};
+  if (metadata['name'] !== undefined && metadata['name'] !== info.name) {
+    throw badRequest(`the name of the object (${metadata['name']}) does not match the name on the URL (${info.name})`);
+  }
+  metadata['name'] = info.name;
+  placeInNamespace({ metadata }, request);
+  return { ...config, metadata };
+}
+
+/** A configuration may say which state, or which object of the name, it is meant for. */
+function checkIdentity({ served, info }: VerbRequest, config: Configuration, stored: Stored | undefined): void {
+  const { uid, resourceVersion } = config['metadata'] as Record<string, unknown>;
+  if (uid !== undefined && uid !== '' && uid !== stored?.object.metadata.uid) {
+    const found = stored ? `UID in object meta: ${stored.object.metadata.uid}` : 'no existing object was found';
+    throw conflict(served.name, info.name, `uid mismatch: the provided object specified uid ${uid}, and ${found}`);
+  }
+  if (
+    resourceVersion !== undefined &&
+    resourceVersion !== '' &&
+    resourceVersion !== stored?.object.metadata.resourceVersion
+  ) {
+    throw conflict(served.name, info.name, staleObject);
+  }
+}
+
+interface Application {
+  readonly config: Configuration;
+  readonly options: WriteOptions;
+  readonly stored: Stored | undefined;
+}
+
+/** The object that comes of it, decoded and defaulted. */
+function applied(
+  writer: ObjectWriter,
+  request: VerbRequest,
+  context: WriteContext,
+  { config, options, stored }: Application,
+) {
+  const { served, body } = request;
+  const { commandLineClient: manager, lastAppliedAnnotation: annotation } = writer.dialect;
+  const result = applyConfiguration({
+    ...writeSource(context, writer.now()),
+    live: stored?.object,
+    config,
+    force: options.force,
+    clientSideApply: { manager, annotation },
+  });
+  const unknown = result.unknown.map((path) => `unknown field "${path}"`);
+  checkUnknown(request, options, [...duplicateFields(body?.duplicates ?? []), ...unknown]);
+  if (result.type === 'conflicts') throw applyConflict(result.conflicts);
+  const object = decodeObject(result.object, served.kind, () => {});
+  delete object.metadata.resourceVersion;
+  return object;
+}

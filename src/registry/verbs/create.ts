@@ -1,0 +1,56 @@
+import type { ApiObject } from '../../meta/api-object.ts';
+import { badRequest } from '../../meta/status-error.ts';
+import type { Reply } from '../reply.ts';
+import type { VerbRequest } from '../verb.ts';
+import { decodeBody } from '../write/decode-body.ts';
+import { joinEqualOwners } from '../write/join-owners.ts';
+import type { ObjectWriter, WriteContext } from '../write/object-writer.ts';
+import { parseWriteOptions, type WriteOptions } from '../write/write-options.ts';
+
+/** POST to a collection. */
+export async function create(writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
+  const { served } = request;
+  const options = parseWriteOptions(request, writer.dialect.group('meta'));
+  const object = decodeBody(request, served.kind, options);
+  if (object.metadata.resourceVersion !== undefined) {
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  }
+  placeInNamespace(object, request);
+  joinEqualOwners(object, 'client', request);
+  const written = await writer.create(writeContext(request, options), object);
+  return { type: 'object', status: 201, served, bytes: written.bytes };
+}
+
+/** What the write path needs of a request. */
+export const writeContext = (
+  request: VerbRequest,
+  { manager, dryRun }: Pick<WriteOptions, 'manager' | 'dryRun'>,
+): WriteContext => ({
+  served: request.served,
+  info: request.info,
+  user: request.user,
+  manager,
+  ownership: 'tracked',
+  dryRun,
+  admission: 'asked',
+  warn: (text) => request.warn(text),
+  beforeWrite: () => request.beforeWrite(),
+});
+
+/**
+ * The namespace of the path is the object's; an object that names another one is refused (CVE-2019-11247). One that has none
+ * is of no namespace, whatever it says, as published.
+ */
+export function placeInNamespace({ metadata }: Pick<ApiObject, 'metadata'>, { info, served }: VerbRequest): void {
+  if (served.kind.scope === 'Cluster') {
+    delete metadata.namespace;
+    return;
+  }
+  const named = metadata.namespace ?? '';
+  if (named !== '' && named !== info.namespace) {
+    throw badRequest(
+      `the namespace of the provided object does not match the namespace sent on the request (${JSON.stringify(named)}, ${JSON.stringify(info.namespace)})`,
+    );
+  }
+  metadata.namespace = info.namespace;
+}

@@ -1,0 +1,159 @@
+import type { Strategy } from '../../kinds/kind.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
+import { conflict, type Status } from '../../meta/status-error.ts';
+import { cloneJson } from '../../patch/json-value.ts';
+import { formatTime, parseTime } from '../../schema/time.ts';
+import type { Reply } from '../reply.ts';
+import type { ServedResource } from '../resource-registry.ts';
+import type { RegistryParts, VerbRequest } from '../verb.ts';
+import { type DeleteOptions, type PropagationPolicy, parseDeleteOptions } from '../write/delete-options.ts';
+import {
+  type ObjectWriter,
+  pendingFinalizers,
+  type Step,
+  type WriteContext,
+  type Written,
+} from '../write/object-writer.ts';
+import { clientName } from '../write/ownership.ts';
+import type { Stored } from '../write/stored-object.ts';
+import { writeContext } from './create.ts';
+import { removeUnreadable } from './unsafe-delete.ts';
+
+/** DELETE of one object (spec section 3.2): removed at once, or marked when something holds it. */
+export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
+  const { served, info } = request;
+  const options = parseDeleteOptions(request, parts);
+  if (options.ignoreReadErrors) await parts.requireUnsafeDelete(info, request.user);
+  if (options.ignoreReadErrors && (await removeUnreadable(parts, request))) {
+    return { type: 'status', status: 200, body: removedStatus(served, { name: info.name }) };
+  }
+  const written = await remove(writer, deletionContext(request, options), info.name, options);
+  if (served.kind.deleteReturnsObject || written.type === 'stored') {
+    const status = written.type === 'stored' && options.acceptedWhileHeld ? 202 : 200;
+    return { type: 'object', status, served, bytes: written.bytes };
+  }
+  return { type: 'status', status: 200, body: removedStatus(served, written.object.metadata) };
+}
+
+/** A deletion writes in the name of the client, since DeleteOptions name no manager. */
+export const deletionContext = (request: VerbRequest, { dryRun }: DeleteOptions): WriteContext =>
+  writeContext(request, { manager: clientName(request.userAgent), dryRun });
+
+/** Deletes an object by its name, as far as finalizers and its grace period allow. */
+export async function remove(
+  writer: ObjectWriter,
+  context: WriteContext,
+  name: string,
+  options: DeleteOptions,
+): Promise<Written> {
+  return writer.change(context, name, async (stored) => {
+    checkPreconditions(context.served, stored, options);
+    await writer.admitDelete(context, stored.object);
+    return nextStep(writer, context, stored, options);
+  });
+}
+
+function checkPreconditions(
+  served: ServedResource,
+  { object, revision }: Stored,
+  { preconditions }: DeleteOptions,
+): void {
+  const { uid, resourceVersion } = preconditions;
+  const name = object.metadata.name ?? '';
+  if (uid !== undefined && uid !== object.metadata.uid) {
+    throw conflict(
+      served.name,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${object.metadata.uid}`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== String(revision)) {
+    throw conflict(
+      served.name,
+      name,
+      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${revision}`,
+    );
+  }
+}
+
+function nextStep(writer: ObjectWriter, context: WriteContext, stored: Stored, options: DeleteOptions): Step {
+  const { served } = context;
+  const { strategy } = served.kind;
+  const object = cloneJson(stored.object);
+  setFinalizers(object, finalizersAfter(object.metadata.finalizers ?? [], options.propagationPolicy));
+  const graceSeconds = graceSecondsOf(strategy, stored.object, options.gracePeriodSeconds);
+  if (graceSeconds === 0 && pendingFinalizers(served, object).length === 0) return { type: 'remove' };
+  mark(writer, context, object, graceSeconds);
+  return { type: 'put', object, deletion: true };
+}
+
+/**
+ * How long the deletion waits. One that is under way waits on, unless the client now asks for less; a negative period is
+ * the shortest one, as published.
+ */
+function graceSecondsOf(strategy: Strategy, object: ApiObject, requested: number | undefined): number {
+  const period = requested !== undefined && requested < 0 ? 1 : requested;
+  const pending = object.metadata.deletionGracePeriodSeconds ?? 0;
+  if (object.metadata.deletionTimestamp !== undefined) return Math.min(period ?? pending, pending);
+  return Math.max(strategy.gracePeriodSeconds?.(object, period) ?? 0, 0);
+}
+
+/** Finalizers that stand for work of the garbage collector on the objects that this one owns. */
+export const orphanFinalizer = 'orphan';
+export const foregroundFinalizer = 'foregroundDeletion';
+
+/**
+ * A policy that the client names replaces what an earlier deletion asked for; without one that stays.
+ *
+ *     [x, orphan] and Foreground -> [x, foregroundDeletion]
+ *     [x, orphan] and none       -> [x, orphan]
+ */
+function finalizersAfter(finalizers: readonly string[], policy: PropagationPolicy | undefined): readonly string[] {
+  if (policy === undefined) return finalizers;
+  const others = finalizers.filter((each) => each !== orphanFinalizer && each !== foregroundFinalizer);
+  if (policy === 'Orphan') return [...others, orphanFinalizer];
+  return policy === 'Foreground' ? [...others, foregroundFinalizer] : others;
+}
+
+function setFinalizers({ metadata }: ApiObject, finalizers: readonly string[]): void {
+  if (finalizers.length > 0) metadata.finalizers = [...finalizers];
+  else delete metadata.finalizers;
+}
+
+/** Sets the deletion timestamp. A second deletion may only bring it nearer. */
+function mark(writer: ObjectWriter, context: WriteContext, object: ApiObject, graceSeconds: number): void {
+  const { metadata } = object;
+  const strategyContext = writer.strategyContext(context.user);
+  if (metadata.deletionTimestamp !== undefined) {
+    bringNearer(metadata, metadata.deletionTimestamp, graceSeconds);
+    return;
+  }
+  metadata.deletionTimestamp = formatTime(strategyContext.now + graceSeconds * 1000);
+  metadata.deletionGracePeriodSeconds = graceSeconds;
+  if (metadata.generation !== undefined) metadata.generation += 1;
+  context.served.kind.strategy.prepareForDelete?.(object, strategyContext);
+}
+
+function bringNearer(metadata: ObjectMeta, deletionTimestamp: string, graceSeconds: number): void {
+  const markedSeconds = metadata.deletionGracePeriodSeconds ?? 0;
+  if (graceSeconds >= markedSeconds) return;
+  const startMs = (parseTime(deletionTimestamp) ?? 0) - markedSeconds * 1000;
+  metadata.deletionTimestamp = formatTime(startMs + graceSeconds * 1000);
+  metadata.deletionGracePeriodSeconds = graceSeconds;
+}
+
+/** What published servers answer when an object is gone. */
+function removedStatus({ name: { group, resource } }: ServedResource, metadata: ObjectMeta): Status {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      ...(metadata.name !== undefined && { name: metadata.name }),
+      ...(group !== '' && { group }),
+      kind: resource,
+      ...(metadata.uid !== undefined && { uid: metadata.uid }),
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { notFound } from '../../meta/status-error.ts';
+import { getConsistency } from '../read/list-options.ts';
+import { awaitConsistency } from '../read/read-consistency.ts';
+import { refuseUnreadable } from '../read/unreadable.ts';
+import type { Reply } from '../reply.ts';
+import { toStatusError } from '../store-errors.ts';
+import type { RegistryParts, VerbRequest } from '../verb.ts';
+
+/** Reads one object, or a view of it: the answer is the bytes that the cache holds. At once where nothing is waited for. */
+export function get(parts: RegistryParts, request: VerbRequest): Reply | Promise<Reply> {
+  const { served, info } = request;
+  const waiting = awaitConsistency(parts.cache, getConsistency(info.query), request);
+  if (!waiting) return read(request);
+  return waiting.then(
+    () => read(request),
+    (error) => {
+      throw toStatusError(error, served.name, info.name);
+    },
+  );
+}
+
+function read({ served, info }: VerbRequest): Reply {
+  const key = served.objectKey(info.namespace, info.name);
+  const entry = served.collection.get(key);
+  if (entry) return { type: 'object', status: 200, served, bytes: entry.bytes };
+  refuseUnreadable(served.collection.snapshot(), key);
+  throw notFound(served.name, info.name);
+}

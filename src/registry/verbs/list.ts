@@ -1,0 +1,119 @@
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { TimeSlice } from '../../base/time-slice.ts';
+import type { CacheEntry, Snapshot } from '../../cache/cache.ts';
+import type { Revision, Store } from '../../store/store.ts';
+import { candidates, select } from '../read/candidates.ts';
+import { encodeContinueToken } from '../read/continue-token.ts';
+
+import { refuseFormerNamespace } from '../read/former-namespace.ts';
+import { type ListOptions, listedCollection, parseListOptions } from '../read/list-options.ts';
+
+import { awaitConsistency } from '../read/read-consistency.ts';
+import { refuseUnreadable } from '../read/unreadable.ts';
+import type { ListMetadata, ListReply } from '../reply.ts';
+import type { ServedResource } from '../resource-registry.ts';
+import { toStatusError } from '../store-errors.ts';
+import type { RegistryParts, VerbRequest } from '../verb.ts';
+
+/** Lists a collection (spec sections 4.4 and 4.5). */
+export async function list(parts: RegistryParts, request: VerbRequest): Promise<ListReply> {
+  const { served, info } = request;
+  const options = parseListOptions(info.query, listedCollection(parts, request));
+  return readList(parts, served, info.namespace, options, request);
+}
+
+/** The list that the options ask for. */
+export async function readList(
+  parts: Pick<RegistryParts, 'cache' | 'store' | 'clock' | 'isSameNamespace'>,
+  served: ServedResource,
+  namespace: string,
+  options: ListOptions,
+  client: Pick<VerbRequest, 'signal'>,
+): Promise<ListReply> {
+  const { consistency } = options;
+  const scope = { served, prefix: served.collectionKey(namespace), options };
+  try {
+    await awaitConsistency(parts.cache, consistency, client);
+    if (consistency.type !== 'exact') return await fromSnapshot(scope, served.collection.snapshot(), parts.clock);
+    await refuseFormerNamespace(parts, served, namespace, consistency.revision);
+    const snapshot = served.collection.snapshotAt(consistency.revision);
+    return snapshot
+      ? await fromSnapshot(scope, snapshot, parts.clock)
+      : await fromStore(scope, parts.store, consistency.revision);
+  } catch (error) {
+    throw toStatusError(error, served.name, '', consistency.type === 'exact' ? consistency.revision : 0);
+  }
+}
+
+interface Scope {
+  readonly served: ServedResource;
+  /** What the keys of the collection start with. */
+  readonly prefix: string;
+  readonly options: ListOptions;
+}
+
+async function fromSnapshot(scope: Scope, snapshot: Snapshot, clock: Clock): Promise<ListReply> {
+  const { prefix, options } = scope;
+  const { selection, limit } = options;
+  refuseUnreadable(snapshot, prefix);
+  const range = options.after === undefined ? {} : { after: prefix + options.after };
+  const entries = candidates(scope.served, snapshot, prefix, selection, range);
+  // Nothing is looked for: the entries are taken as they are sent.
+  if (limit === undefined && !selection.matches) return reply(scope, snapshot.revision, entries);
+  const slice = new TimeSlice(clock);
+  if (limit === undefined) return reply(scope, snapshot.revision, await select(entries, selection, { slice }));
+  const found = await select(entries, selection, { slice, countMax: limit + 1 });
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  if (found.length <= limit || !last) return reply(scope, snapshot.revision, items);
+  return reply(scope, snapshot.revision, items, { last, remaining: snapshot.count(prefix, { after: last.key }) });
+}
+
+/** Reads a version that the cache no longer holds, page by page, until the limit is reached. */
+async function fromStore(scope: Scope, store: Store, at: Revision): Promise<ListReply> {
+  const { served, prefix, options } = scope;
+  const wanted = options.limit ?? Number.POSITIVE_INFINITY;
+  // Only a page that is cut, and without a selector, says how many follow.
+  const remaining = options.limit === undefined || options.selection.matches ? 'whether' : 'exact';
+  const items: CacheEntry[] = [];
+  let after = options.after === undefined ? undefined : prefix + options.after;
+  for (;;) {
+    const page = await store.list(prefix, {
+      at,
+      limit: limits.storePageMax,
+      remaining,
+      ...(after !== undefined && { after }),
+    });
+    for (const [index, record] of page.records.entries()) {
+      const entry = served.collection.decode(record);
+      if (options.selection.matches && !options.selection.matches(entry)) continue;
+      const last = items.at(-1);
+      if (last && items.length === wanted) {
+        return reply(scope, at, items, { last, remaining: page.remaining + page.records.length - index });
+      }
+      items.push(entry);
+    }
+    after = page.records.at(-1)?.key;
+    if (page.remaining === 0 || after === undefined) return reply(scope, at, items);
+  }
+}
+
+/** What makes a page one of several: the last entry it shows, and how many keys of the collection follow. */
+interface Cut {
+  readonly last: CacheEntry;
+  readonly remaining: number;
+}
+
+function reply(scope: Scope, revision: Revision, items: Iterable<CacheEntry>, cut?: Cut): ListReply {
+  const { served, prefix, options } = scope;
+  const metadata: ListMetadata = {
+    resourceVersion: String(revision),
+    ...(cut && {
+      continue: encodeContinueToken({ revision, after: cut.last.key.slice(prefix.length) }, prefix),
+      // Spec section 2.1: omitted when a selector was used.
+      ...(!options.selection.matches && { remainingItemCount: cut.remaining }),
+    }),
+  };
+  return { type: 'list', served, metadata, items };
+}

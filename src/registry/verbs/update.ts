@@ -1,0 +1,96 @@
+import type { ApiObject } from '../../meta/api-object.ts';
+import { invalid } from '../../meta/field-error.ts';
+import { badRequest, conflict, invalidObject, staleObject } from '../../meta/status-error.ts';
+import { cloneJson } from '../../patch/json-value.ts';
+import { parseResourceVersion } from '../read/list-options.ts';
+import type { Reply } from '../reply.ts';
+import type { VerbRequest } from '../verb.ts';
+import { decodeBody } from '../write/decode-body.ts';
+import { joinEqualOwners } from '../write/join-owners.ts';
+import type { ObjectWriter, Step, UpdateView, WriteContext } from '../write/object-writer.ts';
+import type { Stored } from '../write/stored-object.ts';
+import { parseWriteOptions } from '../write/write-options.ts';
+import { placeInNamespace, writeContext } from './create.ts';
+
+/** PUT of an object, or of one of its views (spec section 4.6). */
+export async function update(writer: ObjectWriter, request: VerbRequest, view?: UpdateView): Promise<Reply> {
+  const { served, info } = request;
+  const options = parseWriteOptions(request, writer.dialect.group('meta'));
+  const sent = decodeBody(request, served.kind, options);
+  placeInNamespace(sent, request);
+  joinEqualOwners(sent, 'client', request);
+  checkName(sent, info.name);
+  const context = writeContext(request, options);
+  const written = await writer.change(
+    context,
+    info.name,
+    (stored) => step(writer, request, context, { sent, stored, view: view ?? served.kind.strategy }),
+    served.kind.createOnUpdate && !view
+      ? async () => {
+          const object = refuseVersioned(cloneJson(sent), request);
+          await writer.requireCreate(request);
+          return writer.create(context, object);
+        }
+      : undefined,
+  );
+  return { type: 'object', status: written.type === 'created' ? 201 : 200, served, bytes: written.bytes };
+}
+
+interface Replacement {
+  readonly sent: ApiObject;
+  readonly stored: Stored;
+  readonly view: UpdateView;
+}
+
+async function step(
+  writer: ObjectWriter,
+  request: VerbRequest,
+  context: WriteContext,
+  { sent, stored, view }: Replacement,
+): Promise<Step> {
+  checkPreconditions(request, sent, stored);
+  const object = cloneJson(sent);
+  delete object.metadata.resourceVersion;
+  return writer.prepareUpdate(context, object, stored, view);
+}
+
+/** The client's own uid and resourceVersion say which state it means. */
+export function checkPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
+  const { served, info } = request;
+  checkUid(request, object, stored);
+  const { resourceVersion = '' } = object.metadata;
+  const revision = resourceVersion === '' ? 0 : parseResourceVersion(resourceVersion);
+  if (revision === 0) {
+    if (served.kind.unconditionalUpdate) return;
+    const detail = 'must be specified for an update';
+    throw invalidObject(served.kind, info.name, [invalid('metadata.resourceVersion', 0, detail)]);
+  }
+  if (revision !== stored.revision) throw conflict(served.name, info.name, staleObject);
+}
+
+/** An object of another uid is another object, although it has the same name. */
+function checkUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObject, stored: Stored): void {
+  const oldUid = stored.object.metadata.uid;
+  if (uid === undefined || uid === '' || uid === oldUid) return;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`;
+  throw conflict(served.name, info.name, why);
+}
+
+/** An object that is gone cannot be at the version, or have the uid, that the client means. */
+function refuseVersioned(object: ApiObject, { served, info }: VerbRequest): ApiObject {
+  const { resourceVersion, uid } = object.metadata;
+  if ((resourceVersion !== undefined && resourceVersion !== '0') || uid !== undefined) {
+    throw conflict(served.name, info.name, 'the object is not there; it cannot have the uid or resourceVersion given');
+  }
+  return object;
+}
+
+/** An object is written by the name that it has itself. */
+export function checkName({ metadata }: ApiObject, name: string): void {
+  if (metadata.name === undefined) {
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  }
+  if (metadata.name !== name) {
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  }
+}

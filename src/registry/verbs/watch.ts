@@ -1,0 +1,110 @@
+import { limits } from '../../base/limits.ts';
+import { TimeSlice } from '../../base/time-slice.ts';
+import type { CacheEntry, Watcher, WatchSink } from '../../cache/cache.ts';
+import { StatusError } from '../../meta/status-error.ts';
+import type { Revision } from '../../store/store.ts';
+import { candidates, select } from '../read/candidates.ts';
+import { refuseFormerNamespace } from '../read/former-namespace.ts';
+
+import { listedCollection, parseWatchOptions, type WatchOptions } from '../read/list-options.ts';
+import { awaitConsistency } from '../read/read-consistency.ts';
+import { refuseUnreadable } from '../read/unreadable.ts';
+import type { WatchReply } from '../reply.ts';
+import { toStatusError } from '../store-errors.ts';
+import type { RegistryParts, VerbRequest } from '../verb.ts';
+
+/** Watches a collection (spec sections 4.4, 4.5 and 6). */
+export async function watch(parts: RegistryParts, request: VerbRequest): Promise<WatchReply> {
+  const { served, info } = request;
+  const options = parseWatchOptions(info.query, listedCollection(parts, request));
+  const start = await startingPoint(parts, request, options);
+  const { selection } = options;
+  const namespace = info.namespace || selection.namespace;
+  return {
+    type: 'watch',
+    served,
+    initial: start.initial,
+    revision: start.revision,
+    bookmarks: options.bookmarks,
+    initialEventsEnd: options.initialEventsEnd,
+    timeoutMs: options.timeoutMs ?? randomTimeoutMs(parts),
+    start: (sink) => {
+      if (start.isExpired) return expiredWatcher(sink, start.revision);
+      try {
+        return served.collection.watch(
+          {
+            after: start.revision,
+            ...(namespace && { namespace }),
+            ...(selection.name !== undefined && { name: selection.name }),
+            ...(selection.requires && { requires: selection.requires }),
+            ...(selection.matches && { matches: selection.matches }),
+          },
+          sink,
+        );
+      } catch (error) {
+        throw toStatusError(error, served.name, '', start.revision);
+      }
+    },
+  };
+}
+
+interface StartingPoint {
+  readonly initial: Iterable<CacheEntry>;
+  readonly revision: Revision;
+  /** Nobody may know any more what came next. */
+  readonly isExpired?: boolean;
+}
+
+async function startingPoint(
+  parts: RegistryParts,
+  request: VerbRequest,
+  { start, selection }: WatchOptions,
+): Promise<StartingPoint> {
+  const { served, info } = request;
+  if (start.type === 'after') return startAfter(parts, request, start.revision);
+  try {
+    await awaitConsistency(parts.cache, start.consistency, request);
+  } catch (error) {
+    throw toStatusError(error, served.name, '');
+  }
+  const snapshot = served.collection.snapshot();
+  refuseUnreadable(snapshot, served.collectionKey(info.namespace));
+  const entries = start.send ? candidates(served, snapshot, served.collectionKey(info.namespace), selection) : [];
+  // Without a selector they are taken as they are sent.
+  const initial = selection.matches ? await select(entries, selection, { slice: new TimeSlice(parts.clock) }) : entries;
+  return { initial, revision: snapshot.revision };
+}
+
+async function startAfter(parts: RegistryParts, request: VerbRequest, revision: Revision): Promise<StartingPoint> {
+  const { served, info } = request;
+  const start = { initial: [], revision };
+  try {
+    await refuseFormerNamespace(parts, served, info.namespace, revision);
+    return start;
+  } catch (error) {
+    const refused = toStatusError(error, served.name, '', revision);
+    if (refused instanceof StatusError && refused.reason === 'Expired') return { ...start, isExpired: true };
+    throw refused;
+  }
+}
+
+/** A watch whose version is gone is told so on its stream, as published. */
+function expiredWatcher(sink: WatchSink, revision: Revision): Watcher {
+  let closed = false;
+  queueMicrotask(() => {
+    if (!closed) sink.closed('compacted');
+  });
+  return {
+    revision,
+    resume() {},
+    close() {
+      closed = true;
+    },
+  };
+}
+
+/** Spread out, so that watches opened together do not end together. */
+function randomTimeoutMs({ random }: RegistryParts): number {
+  const [byte = 0] = random.bytes(1);
+  return limits.watchMsDefault * (1 + byte / 256);
+}

@@ -1,0 +1,56 @@
+import { updateManagedFields } from '../../apply/apply.ts';
+import type { GroupVersionKind } from '../../kinds/kind.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { FieldError } from '../../meta/field-error.ts';
+import { invalidObject } from '../../meta/status-error.ts';
+import type { StructSchema } from '../../schema/schema.ts';
+import { validate } from '../../schema/validate.ts';
+import type { RegistryParts } from '../verb.ts';
+import { admissionAttributes } from './admission-attributes.ts';
+import { apiVersionOf } from './decode-body.ts';
+import type { WriteContext } from './object-writer.ts';
+import { clearServerMetadata } from './server-metadata.ts';
+
+/** An object that a client sends to be answered, and that is never stored. Decoded, with the schema's defaults. */
+export interface UnstoredObject {
+  readonly kind: GroupVersionKind & { readonly schema: StructSchema };
+  /** Changed in place. */
+  readonly object: ApiObject;
+  /** What admission plugins are shown as its name. */
+  readonly name: string;
+  /** What it says in fields that are the server's to set means something. */
+  readonly keepsServerMetadata: boolean;
+  /** Before anything has looked at the object. */
+  readonly fill?: () => void;
+  /** Between mutating admission and validation. */
+  readonly prepare?: () => Promise<void> | void;
+  readonly validate?: () => readonly FieldError[];
+  readonly warnings?: () => readonly string[];
+}
+
+/**
+ * Takes an object that is not stored through what comes before an answer, in the published order: fields of the server
+ * cleared, owners of fields, mutating admission, validation, validating admission. Its metadata is not checked, since it
+ * will name nothing.
+ */
+export async function admitUnstored(parts: RegistryParts, context: WriteContext, body: UnstoredObject): Promise<void> {
+  const { kind, object, name } = body;
+  if (!body.keepsServerMetadata) clearServerMetadata(object);
+  body.fill?.();
+  updateManagedFields({
+    schema: kind.schema,
+    apiVersion: apiVersionOf(kind),
+    manager: context.manager,
+    subresource: context.info.subresource,
+    nowMs: parts.clock.now(),
+    object,
+    old: undefined,
+  });
+  const attributes = admissionAttributes(context, { operation: 'create', kind, name, object, old: undefined });
+  await parts.admission.mutate(attributes);
+  await body.prepare?.();
+  const errors = [...validate(kind.schema, object), ...(body.validate?.() ?? [])];
+  if (errors.length > 0) throw invalidObject(kind, '', errors);
+  for (const warning of body.warnings?.() ?? []) context.warn(warning);
+  await parts.admission.validate(attributes);
+}

@@ -1,0 +1,99 @@
+import type { GroupVersionKind } from '../../kinds/kind.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { badRequest } from '../../meta/status-error.ts';
+import { decode } from '../../schema/decode.ts';
+import { applyDefaults } from '../../schema/defaults.ts';
+import type { StructSchema } from '../../schema/schema.ts';
+import type { VerbRequest } from '../verb.ts';
+import type { WriteOptions } from './write-options.ts';
+
+/** `v1`, `coordination.orch.io/v1`. */
+export const apiVersionOf = ({ group, version }: Pick<GroupVersionKind, 'group' | 'version'>): string =>
+  group === '' ? version : `${group}/${version}`;
+
+/**
+ * The object in a request's body: of the expected kind, with types checked, unknown fields dropped or refused as
+ * `fieldValidation` says (spec section 4.6), and the schema's defaults in place. A body without `kind` or `apiVersion`
+ * is taken for what the path expects.
+ */
+export function decodeBody(
+  request: VerbRequest,
+  expected: GroupVersionKind & { readonly schema: StructSchema },
+  options: Pick<WriteOptions, 'fieldValidation'>,
+): ApiObject {
+  const { body } = request;
+  if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
+  return decodeObject(body.value, expected, (fields) =>
+    checkUnknown(request, options, [
+      ...fields,
+      ...unknownFields(body.unknown ?? []),
+      ...duplicateFields(body.duplicates),
+    ]),
+  );
+}
+
+/** Decodes and defaults a value of that kind; `onUnknown` is given a text for each field that the kind does not have. */
+export function decodeObject(
+  value: unknown,
+  expected: GroupVersionKind & { readonly schema: StructSchema },
+  onUnknown: (fields: readonly string[]) => void,
+): ApiObject {
+  const decoded = decode(expected.schema, withKind(value, expected));
+  const [first] = decoded.errors;
+  if (first) {
+    const errors = decoded.errors.map(({ path, expected: wanted, got }) => `${path}: expected ${wanted}, got ${got}`);
+    throw badRequest(
+      `${expected.kind} in version "${expected.version}" cannot be handled as a ${expected.kind}: ${errors.join(', ')}`,
+    );
+  }
+  onUnknown([...unknownFields(decoded.unknown), ...furtherFields(decoded.omitted)]);
+  applyDefaults(expected.schema, decoded.value);
+  return decoded.value as unknown as ApiObject;
+}
+
+/** What field validation says of fields that the kind does not have. */
+const unknownFields = (paths: readonly string[]): readonly string[] => paths.map((path) => `unknown field "${path}"`);
+
+/** What field validation says of those that are counted and not named. */
+const furtherFields = (count = 0): readonly string[] => (count === 0 ? [] : [`${count} further unknown fields`]);
+
+/** What field validation says of fields that stood twice. */
+export const duplicateFields = (paths: readonly string[]): readonly string[] =>
+  paths.map((path) => `duplicate field "${path}"`);
+
+/** The value as an object of the expected kind, which it may name or leave out. */
+export function withKind(value: unknown, expected: GroupVersionKind): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badRequest(`the body of the request must be an object of kind ${expected.kind}`);
+  }
+  const { kind, apiVersion, ...rest } = value as Record<string, unknown>;
+  const expectedVersion = apiVersionOf(expected);
+  if (apiVersion !== undefined && apiVersion !== '' && apiVersion !== expectedVersion) {
+    throw badRequest(
+      `the API version in the data (${JSON.stringify(apiVersion)}) does not match the expected API version (${expectedVersion})`,
+    );
+  }
+  if (kind !== undefined && kind !== '' && kind !== expected.kind) {
+    throw badRequest(
+      `the kind in the data (${JSON.stringify(kind)}) does not match the expected kind (${expected.kind})`,
+    );
+  }
+  return { kind: expected.kind, apiVersion: expectedVersion, ...rest };
+}
+
+/** Spec section 4.6: `Ignore` drops silently, `Warn` tells, `Strict` refuses. */
+export function checkUnknown(
+  request: Pick<VerbRequest, 'warn'>,
+  { fieldValidation }: Pick<WriteOptions, 'fieldValidation'>,
+  problems: readonly string[],
+): void {
+  switch (fieldValidation) {
+    case 'Ignore':
+      return;
+    case 'Warn':
+      for (const problem of problems) request.warn(problem);
+      return;
+    case 'Strict':
+      if (problems.length > 0) throw badRequest(`strict decoding error: ${problems.join(', ')}`);
+  }
+}

@@ -1,0 +1,338 @@
+import { limits } from '../../base/limits.ts';
+import { insertResourceVersion } from '../../codec/encoded.ts';
+import { encodeObject } from '../../codec/json.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { StrategyContext } from '../../kinds/kind.ts';
+import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { FieldError } from '../../meta/field-error.ts';
+import { alreadyExists, conflict, invalidObject, notFound, StatusError, staleObject } from '../../meta/status-error.ts';
+import { cloneJson } from '../../patch/json-value.ts';
+import type { Admission } from '../../request/admission.ts';
+import type { ResourceRequest } from '../../request/request-info.ts';
+import type { UserInfo } from '../../request/user-info.ts';
+import { validate, validateUpdate } from '../../schema/validate.ts';
+import { isStoreError, StoreError } from '../../store/store.ts';
+import type { ServedResource } from '../resource-registry.ts';
+import { toStatusError } from '../store-errors.ts';
+import type { RegistryParts } from '../verb.ts';
+import { admissionAttributes } from './admission-attributes.ts';
+import { joinEqualOwners } from './join-owners.ts';
+import { requireObjectSize } from './object-size.ts';
+import { trackOwners } from './ownership.ts';
+import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata } from './server-metadata.ts';
+import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
+import { WriteLanes } from './write-lanes.ts';
+
+/** Who writes what, and whether it is kept. The same for every verb that writes. */
+export interface WriteContext {
+  readonly served: ServedResource;
+  /** Shown to admission plugins. */
+  readonly info: Pick<ResourceRequest, 'group' | 'version' | 'resource' | 'subresource' | 'namespace' | 'name'>;
+  readonly user: UserInfo;
+  /** Owns the fields that are written. */
+  readonly manager: string;
+  /** `tracked`: who owns what follows from what the write changes. `applied`: the object says so already. */
+  readonly ownership: 'tracked' | 'applied';
+  /** Every stage runs, nothing is kept. */
+  readonly dryRun: boolean;
+  /** `done`: the request has been through admission as something else, such as the body of an action. */
+  readonly admission: 'asked' | 'done';
+  warn(text: string): void;
+  /** See VerbRequest. */
+  beforeWrite(): void;
+}
+
+/** What became of a write. */
+export type Written =
+  | { readonly type: 'created'; readonly bytes: Buffer; readonly object: ApiObject }
+  | { readonly type: 'stored'; readonly bytes: Buffer; readonly object: ApiObject }
+  /** The object was removed; `bytes` shows its last state. */
+  | { readonly type: 'removed'; readonly bytes: Buffer; readonly object: ApiObject };
+
+/** What to do with the current state. Runs again with a newer state after a lost race. */
+export type Step =
+  | { readonly type: 'keep' }
+  /** `object` is the last state that the request gave it; absent where it gave none. */
+  | { readonly type: 'remove'; readonly object?: ApiObject }
+  /** `deletion`: the object is only marked as one that is being deleted, which is done whatever its size is. */
+  | { readonly type: 'put'; readonly object: ApiObject; readonly deletion?: true };
+
+/**
+ * The write path below the verbs: strategy, admission, validation and the commit with the revision that was read
+ * (design section 4). It decides nothing about a verb's parameters.
+ */
+export class ObjectWriter {
+  readonly #parts: RegistryParts;
+  readonly #lanes = new WriteLanes();
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+  }
+
+  get dialect(): Dialect {
+    return this.#parts.dialect;
+  }
+
+  /** Wall-clock milliseconds. */
+  now(): number {
+    return this.#parts.clock.now();
+  }
+
+  /** Refuses a request that would create an object although its user may not. */
+  async requireCreate({ info, user }: { readonly info: ResourceRequest; readonly user: UserInfo }): Promise<void> {
+    await this.#parts.requireCreate(info, user);
+  }
+
+  /** What strategies may look at. */
+  strategyContext(user: UserInfo): StrategyContext {
+    return { dialect: this.#parts.dialect, user, now: this.#parts.clock.now() };
+  }
+
+  /**
+   * Creates an object that was decoded and defaulted. The caller gives up the object. Fails with AlreadyExists; a
+   * generated name is drawn again after a collision.
+   */
+  async create(context: WriteContext, object: ApiObject): Promise<Written> {
+    const generated = object.metadata.name === undefined && object.metadata.generateName !== undefined;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#createOnce(context, generated ? cloneJson(object) : object);
+      } catch (error) {
+        const taken = isStoreError(error, 'exists');
+        if (!taken || !generated || attempt === limits.generateNameAttemptsMax) {
+          throw toStatusError(error, context.served.name, object.metadata.name ?? object.metadata.generateName ?? '');
+        }
+      }
+    }
+  }
+
+  async #createOnce(context: WriteContext, object: ApiObject): Promise<Written> {
+    const { kind } = context.served;
+    const strategyContext = this.strategyContext(context.user);
+    setNewMetadata(object, this.#parts.clock, this.#parts.random);
+    kind.strategy.default?.(object, strategyContext);
+    if (context.ownership === 'tracked') trackOwners(context, object, undefined, strategyContext.now);
+    kind.strategy.prepareForCreate?.(object, strategyContext);
+    const admission = this.#admission(context);
+    const attributes = admissionAttributes(context, { operation: 'create', object, old: undefined });
+    await admission.mutate(attributes);
+    joinEqualOwners(object, 'admission', context);
+    rejectInvalid(context, object, [
+      ...validateObjectMeta(kind, object),
+      ...validate(kind.schema, object),
+      ...(kind.strategy.validateCreate?.(object, strategyContext) ?? []),
+    ]);
+    for (const warning of kind.strategy.warnings?.(object, undefined) ?? []) context.warn(warning);
+    await admission.validate(attributes);
+    const key = context.served.objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
+    const encoded = encodeObject(object);
+    requireObjectSize(encoded);
+    if (context.dryRun) {
+      if (await this.#parts.store.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
+      return { type: 'created', bytes: encoded, object };
+    }
+    context.beforeWrite();
+    const { revision } = await this.#parts.store.create(key, encoded);
+    object.metadata.resourceVersion = String(revision);
+    return { type: 'created', bytes: insertResourceVersion(encoded, revision), object };
+  }
+
+  /**
+   * Reads the object, lets `step` say what becomes of it, and commits that with the revision that was read; after a lost
+   * race it reads and asks again. The first state comes from the cache; when `step` refuses it, it is asked again with
+   * what the store has, so that no error comes from a state that is out of date. `absent` runs where there is none; where
+   * somebody else makes one meanwhile, it is the turn of `step` again. A write whose outcome is unknown ends it: it may
+   * have been done, and is not to be done twice.
+   */
+  change(
+    context: WriteContext,
+    name: string,
+    step: (stored: Stored) => Step | Promise<Step>,
+    absent?: () => Promise<Written>,
+  ): Promise<Written> {
+    const key = context.served.objectKey(context.info.namespace, name);
+    return this.#lanes.run(key, () => this.#changeInTurn(context, { name, key, step, absent }));
+  }
+
+  /** Runs a change of one object that is made elsewhere when those before it are done. */
+  inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#lanes.run(key, work);
+  }
+
+  async #changeInTurn(context: WriteContext, { name, key, step, absent }: ObjectChange): Promise<Written> {
+    const { served } = context;
+    const cached = this.#cached(served, key);
+    let stored = cached ?? (await this.#read(served, key));
+    let fresh = cached === undefined;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        if (stored) return await this.#commit(context, key, stored, await step(stored));
+        if (absent) return await absent();
+        throw notFound(served.name, name);
+      } catch (error) {
+        if (isStoreError(error, 'unknownOutcome')) throw toStatusError(error, served.name, name);
+        const raced = isLostRace(error, stored);
+        if (raced && attempt >= limits.writeAttemptsMax) throw conflict(served.name, name, staleObject);
+        if (!raced && fresh) throw toStatusError(error, served.name, name);
+        const latest = await this.#read(served, key);
+        if (!raced && latest?.revision === stored?.revision) throw toStatusError(error, served.name, name);
+        stored = latest;
+        fresh = true;
+      }
+    }
+  }
+
+  #cached(served: ServedResource, key: string): Stored | undefined {
+    const entry = served.collection.get(key);
+    return entry && storedOfEntry(entry);
+  }
+
+  async #read(served: ServedResource, key: string): Promise<Stored | undefined> {
+    const record = await this.#parts.store.get(key).catch((error) => {
+      throw toStatusError(error, served.name, '');
+    });
+    return record && storedOfRecord(record);
+  }
+
+  async #commit(context: WriteContext, key: string, stored: Stored, step: Step): Promise<Written> {
+    const { store } = this.#parts;
+    switch (step.type) {
+      case 'keep':
+        await this.#requireCurrent(context, key, stored);
+        return { type: 'stored', bytes: stored.bytes, object: stored.object };
+      case 'remove':
+        if (context.dryRun) await this.#requireCurrent(context, key, stored);
+        else {
+          context.beforeWrite();
+          await store.delete(key, stored.revision);
+        }
+        return { type: 'removed', ...shownRemoved(step, stored) };
+      case 'put': {
+        const { object } = step;
+        const encoded = encodeObject(object);
+        // A write that changes nothing makes no new revision.
+        const unchanged = isStored(object, encoded, stored);
+        if (!step.deletion) requireObjectSize(encoded, stored);
+        if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
+        if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
+        if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
+        context.beforeWrite();
+        const { revision } = await store.update(key, encoded, stored.revision);
+        object.metadata.resourceVersion = String(revision);
+        return { type: 'stored', bytes: insertResourceVersion(encoded, revision), object };
+      }
+    }
+  }
+
+  /**
+   * What writes nothing is not checked by the store: that nothing is to be done must be said of the newest state, or a
+   * write would be acknowledged that another one, acknowledged before, contradicts.
+   */
+  async #requireCurrent({ served }: WriteContext, key: string, stored: Stored): Promise<void> {
+    await this.#parts.cache.fresh();
+    const newest = served.collection.get(key)?.revision;
+    if (newest !== undefined && newest > stored.revision)
+      throw new StoreError('conflict', 'a newer state is there', { key });
+    if (newest === undefined) throw new StoreError('notFound', 'it was removed meanwhile', { key });
+  }
+
+  /**
+   * Takes a changed object through strategy, admission and validation; what comes back may be committed. `view` changes
+   * what one door to the object may change.
+   */
+  async prepareUpdate(context: WriteContext, object: ApiObject, stored: Stored, view: UpdateView): Promise<Step> {
+    const { kind } = context.served;
+    const old = stored.object;
+    const strategyContext = this.strategyContext(context.user);
+    kind.strategy.default?.(object, strategyContext);
+    keepServerMetadata(object, old);
+    const isMain = view === kind.strategy;
+    // What a subresource does not change is put back first, so that its writer does not come to own it.
+    if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
+    if (context.ownership === 'tracked') trackOwners(context, object, old, strategyContext.now);
+    if (isMain) {
+      keepStatus(kind, object, old);
+      kind.strategy.prepareForUpdate?.(object, old, strategyContext);
+    }
+    countGeneration(kind, object, old);
+    const admission = this.#admission(context);
+    const attributes = admissionAttributes(context, { operation: 'update', object, old });
+    await admission.mutate(attributes);
+    joinEqualOwners(object, 'admission', context);
+    rejectInvalid(context, object, [
+      ...validateObjectMeta(kind, object, old),
+      ...validateObjectMetaUpdate(object, old),
+      ...validate(kind.schema, object),
+      ...validateUpdate(kind.schema, object, old),
+      ...(kind.strategy.validateEveryUpdate?.(object, old, strategyContext) ?? []),
+      ...(view.validateUpdate?.(object, old, strategyContext) ?? []),
+    ]);
+    for (const warning of kind.strategy.warnings?.(object, old) ?? []) context.warn(warning);
+    await admission.validate(attributes);
+    return this.#isReleased(context, object) ? { type: 'remove', object } : { type: 'put', object };
+  }
+
+  /** Spec section 3.2: an object that waits for deletion goes with its last finalizer. */
+  #isReleased({ served }: WriteContext, object: ApiObject): boolean {
+    const { metadata } = object;
+    return (
+      metadata.deletionTimestamp !== undefined &&
+      (metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
+      pendingFinalizers(served, object).length === 0
+    );
+  }
+
+  /** Runs the admission chain of a deletion. */
+  async admitDelete(context: WriteContext, old: ApiObject): Promise<void> {
+    const admission = this.#admission(context);
+    const attributes = admissionAttributes(context, { operation: 'delete', object: undefined, old });
+    await admission.mutate(attributes);
+    await admission.validate(attributes);
+  }
+
+  #admission({ admission }: WriteContext): Admission {
+    return admission === 'done' ? admitted : this.#parts.admission;
+  }
+}
+
+const admitted: Admission = { mutate() {}, validate() {} };
+
+/** What the client is shown of an object that is gone: what it made of it, else what was stored. */
+function shownRemoved(
+  { object }: Extract<Step, { type: 'remove' }>,
+  stored: Stored,
+): Pick<Written, 'bytes' | 'object'> {
+  if (!object) return { bytes: stored.bytes, object: stored.object };
+  return { bytes: insertResourceVersion(encodeObject(object), stored.revision), object };
+}
+
+/** What a verb wants done to one object. */
+interface ObjectChange {
+  readonly name: string;
+  readonly key: string;
+  readonly step: (stored: Stored) => Step | Promise<Step>;
+  readonly absent: (() => Promise<Written>) | undefined;
+}
+
+/** One door to an object: the object itself, or a subresource of type `view`. */
+export interface UpdateView {
+  readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
+  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+}
+
+/** Somebody else changed, removed or made the object after it was looked for. */
+const isLostRace = (error: unknown, stored: Stored | undefined): boolean =>
+  stored
+    ? isStoreError(error, 'conflict') || isStoreError(error, 'notFound')
+    : error instanceof StatusError && error.reason === 'AlreadyExists';
+
+/** All that holds a deletion back. */
+export const pendingFinalizers = ({ kind }: ServedResource, object: ApiObject): readonly string[] => [
+  ...(object.metadata.finalizers ?? []),
+  ...(kind.strategy.finalizers?.(object) ?? []),
+];
+
+function rejectInvalid({ served: { kind } }: WriteContext, object: ApiObject, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalidObject(kind, object.metadata.name ?? '', errors);
+}

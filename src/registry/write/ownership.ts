@@ -1,0 +1,55 @@
+import { updateManagedFields, type WriteSource } from '../../apply/apply.ts';
+import { type FieldSet, fieldSetOfNames, noFields } from '../../apply/field-set.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { managerBytesMax, unprintable } from '../../kinds/meta/managed-fields-validation.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { WriteContext } from './object-writer.ts';
+
+/**
+ * The client's name as its `User-Agent` begins: `client/v1.2 (linux)` is `client`. Cut where the name of a manager would be
+ * too long, and between characters.
+ */
+export function clientName(userAgent: string): string {
+  let name = '';
+  for (const character of userAgent.split('/', 1)[0] ?? '') {
+    if (unprintable.test(character)) continue;
+    if (Buffer.byteLength(name + character) > managerBytesMax) break;
+    name += character;
+  }
+  return name;
+}
+
+/** The write of a context as `apply/` wants to know it. */
+export const writeSource = ({ served, info, manager }: WriteContext, nowMs: number): WriteSource => ({
+  schema: served.kind.schema,
+  apiVersion: served.apiVersion,
+  manager,
+  subresource: info.subresource,
+  nowMs,
+  resetFields: resetFieldsOf(served.kind, info.subresource),
+});
+
+/** Records in the object who owns what, before anything but the client and the defaults has touched it. */
+export function trackOwners(context: WriteContext, object: ApiObject, old: ApiObject | undefined, nowMs: number): void {
+  updateManagedFields({ ...writeSource(context, nowMs), object, old });
+}
+
+const resetFields = new WeakMap<Kind, Map<string, FieldSet>>();
+
+/** What a door does not write: the object itself not its status, the status nothing else. */
+function resetFieldsOf(kind: Kind, subresource: string): FieldSet {
+  const known = resetFields.get(kind) ?? new Map<string, FieldSet>();
+  resetFields.set(kind, known);
+  const found = known.get(subresource) ?? makeResetFields(kind, subresource);
+  known.set(subresource, found);
+  return found;
+}
+
+function makeResetFields(kind: Kind, subresource: string): FieldSet {
+  if (!kind.subresources.some(({ name }) => name === 'status')) return noFields;
+  if (subresource !== 'status') return fieldSetOfNames(['status']);
+  const others = Object.keys(kind.schema.fields).filter(
+    (name) => !['apiVersion', 'kind', 'metadata', 'status'].includes(name),
+  );
+  return fieldSetOfNames(...others.map((name) => [name]));
+}

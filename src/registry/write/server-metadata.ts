@@ -1,0 +1,69 @@
+import { equalValues } from '../../apply/equal-values.ts';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { nameSuffix, nameSuffixLength, type Random } from '../../base/random.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
+import { cloneJson } from '../../patch/json-value.ts';
+import { formatTime } from '../../schema/time.ts';
+
+/** Sets the fields of a new object that are the server's to set (spec section 2.1), its generated name among them. */
+export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Random): void {
+  if (metadata.name === undefined && metadata.generateName !== undefined) {
+    metadata.name = `${metadata.generateName.slice(0, limits.labelLengthMax - nameSuffixLength)}${nameSuffix(random)}`;
+  }
+  metadata.uid = random.uuid();
+  metadata.creationTimestamp = formatTime(clock.now());
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  delete metadata.resourceVersion;
+  delete metadata.generation;
+}
+
+/** Clears the fields of an object that is never stored which are the server's to set. It has no time of creation. */
+export function clearServerMetadata({ metadata }: ApiObject): void {
+  delete metadata.uid;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  // Written as null, as the schema says.
+  Object.assign(metadata, { creationTimestamp: null });
+}
+
+/**
+ * Puts back what no client changes by an update. One that leaves out `uid` or what a deletion set keeps it; to set these is
+ * refused later.
+ */
+export function keepServerMetadata({ metadata }: ApiObject, { metadata: old }: ApiObject): void {
+  metadata.uid ??= old.uid ?? '';
+  keep(metadata, old, 'creationTimestamp');
+  keep(metadata, old, 'generation');
+  if (old.deletionTimestamp !== undefined) keep(metadata, old, 'deletionTimestamp');
+  if (old.deletionGracePeriodSeconds !== undefined) keep(metadata, old, 'deletionGracePeriodSeconds');
+  delete metadata.selfLink;
+}
+
+function keep<K extends keyof ObjectMeta>(metadata: ObjectMeta, old: ObjectMeta, field: K): void {
+  const value = old[field];
+  if (value === undefined) delete metadata[field];
+  else metadata[field] = value;
+}
+
+/** Puts back the status of kinds that have a door of its own for it. */
+export function keepStatus({ subresources }: Kind, object: ApiObject, old: ApiObject): void {
+  if (!subresources.some(({ name }) => name === 'status')) return;
+  if (old['status'] === undefined) delete object['status'];
+  else object['status'] = cloneJson(old['status']);
+}
+
+/** `generation` counts changes of the wish, not of bookkeeping or of what was observed. */
+export function countGeneration({ generation }: Kind, object: ApiObject, old: ApiObject): void {
+  if (generation && !equalValues(wishOf(object), wishOf(old))) {
+    object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  }
+}
+
+function wishOf({ metadata: _metadata, status: _status, ...wish }: ApiObject): Readonly<Record<string, unknown>> {
+  return wish;
+}

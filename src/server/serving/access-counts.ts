@@ -1,0 +1,46 @@
+import type { Metrics } from '../../base/metrics.ts';
+
+/** How requests fared at the door. Plain numbers: every request adds to them. */
+export interface AccessCounts {
+  readonly authentication: Record<'success' | 'failure' | 'error', number>;
+  readonly authorization: Record<'allowed' | 'denied' | 'no-opinion' | 'error', number>;
+}
+
+/** Counts that are brought up to date in the metrics when somebody looks, under the names of published servers. */
+export function accessCounts(metrics: Metrics): AccessCounts {
+  return {
+    authentication: counted(metrics, {
+      name: 'authentication_attempts',
+      help: 'Requests by whether it could be told who sends them.',
+      results: ['success', 'failure', 'error'],
+    }),
+    authorization: counted(metrics, {
+      name: 'authorization_attempts_total',
+      help: 'Requests by what the chain of authorizers said.',
+      results: ['allowed', 'denied', 'no-opinion', 'error'],
+    }),
+  };
+}
+
+interface Series<Result extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly results: readonly Result[];
+}
+
+function counted<const Result extends string>(
+  metrics: Metrics,
+  { name, help, results }: Series<Result>,
+): Record<Result, number> {
+  const counter = metrics.counter({ name, help, labels: ['result'] });
+  const none = (): Record<Result, number> =>
+    Object.fromEntries(results.map((result) => [result, 0])) as Record<Result, number>;
+  const [now, shown] = [none(), none()];
+  metrics.onCollect(() => {
+    for (const result of results) {
+      if (now[result] > shown[result]) counter.add({ result }, now[result] - shown[result]);
+      shown[result] = now[result];
+    }
+  });
+  return now;
+}

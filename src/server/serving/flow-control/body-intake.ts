@@ -1,0 +1,123 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Closable } from '../../../base/disposable.ts';
+import { limits } from '../../../base/limits.ts';
+import type { Exchange } from '../../../http/exchange.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import type { FlowMetrics } from './flow-metrics.ts';
+import type { Tenant } from './tenant.ts';
+import { tooManyRequests } from './too-many-requests.ts';
+
+/** A body that has come in full. */
+export interface ReceivedBody {
+  readonly bytes: Buffer;
+  /** To be called once, when nobody needs the bytes any more. */
+  giveBack(): void;
+}
+
+/** Who sends a body. */
+export interface Sender {
+  readonly exchange: Exchange;
+  readonly tenant: Tenant;
+}
+
+/**
+ * Receives bodies before their requests get a place, so that whoever holds a body back holds up nobody. How many come at
+ * once, and their bytes, are shared fairly among tenants; one that comes too slowly is given up with 408.
+ */
+export class BodyIntake implements Closable {
+  readonly #clock: Clock;
+  readonly #metrics: FlowMetrics;
+  readonly #arriving = new Set<Arrival>();
+  #sweep: Closable | undefined;
+
+  constructor({ clock, metrics }: { readonly clock: Clock; readonly metrics: FlowMetrics }) {
+    this.#clock = clock;
+    this.#metrics = metrics;
+  }
+
+  /** Bodies that are being received. */
+  get arriving(): number {
+    return this.#arriving.size;
+  }
+
+  async receive({ exchange, tenant }: Sender): Promise<ReceivedBody> {
+    const { commons } = tenant;
+    if (!commons.bodies.take(tenant.bodies, 1)) {
+      this.#metrics.bodyGivenUp('share');
+      throw tooManyRequests();
+    }
+    const arrival = new Arrival({ exchange, tenant }, this.#metrics, this.#clock.monotonic());
+    this.#arriving.add(arrival);
+    this.#sweep ??= this.#clock.after(sweepMs, () => this.#giveUpSlow());
+    try {
+      const bytes = await exchange.body(limits.bodyBytesMax, arrival.received);
+      return { bytes, giveBack: () => arrival.giveBack() };
+    } catch (error) {
+      arrival.giveBack();
+      throw error;
+    } finally {
+      this.#arriving.delete(arrival);
+      commons.bodies.giveBack(tenant.bodies, 1);
+    }
+  }
+
+  #giveUpSlow(): void {
+    const now = this.#clock.monotonic();
+    for (const arrival of this.#arriving) arrival.look(now);
+    this.#sweep = this.#arriving.size > 0 ? this.#clock.after(sweepMs, () => this.#giveUpSlow()) : undefined;
+  }
+
+  close(): void {
+    this.#sweep?.close();
+    this.#sweep = undefined;
+  }
+}
+
+const sweepMs = 1_000;
+
+/** What must come in each stretch of `bodyGraceMs`. */
+const bytesExpected = (limits.bodyBytesPerSecondMin * limits.bodyGraceMs) / 1000;
+
+/** One body on its way. */
+class Arrival {
+  readonly #sender: Sender;
+  readonly #metrics: FlowMetrics;
+  #bytes = 0;
+  /** Of the stretch of time that is being measured. */
+  #sinceMs: number;
+  #bytesSince = 0;
+
+  constructor(sender: Sender, metrics: FlowMetrics, nowMs: number) {
+    this.#sender = sender;
+    this.#metrics = metrics;
+    this.#sinceMs = nowMs;
+  }
+
+  readonly received = (bytes: number): void => {
+    const { tenant } = this.#sender;
+    this.#bytesSince += bytes;
+    if (tenant.commons.bodyBytes.take(tenant.bodyBytes, bytes)) this.#bytes += bytes;
+    else this.#giveUp('share', tooManyRequests());
+  };
+
+  look(nowMs: number): void {
+    if (nowMs - this.#sinceMs < limits.bodyGraceMs) return;
+    if (this.#bytesSince < bytesExpected) this.#giveUp('slow', tooSlow());
+    this.#sinceMs = nowMs;
+    this.#bytesSince = 0;
+  }
+
+  #giveUp(reason: 'slow' | 'share', error: StatusError): void {
+    this.#metrics.bodyGivenUp(reason);
+    this.#sender.exchange.abort(error);
+  }
+
+  giveBack(): void {
+    const { tenant } = this.#sender;
+    tenant.commons.bodyBytes.giveBack(tenant.bodyBytes, this.#bytes);
+    this.#bytes = 0;
+  }
+}
+
+const tooSlow = (): StatusError =>
+  new StatusError('Timeout', 'the body of the request came too slowly', { code: 408, details: {} });

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { ManualClock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
+import { Metrics } from '../../../base/metrics.ts';
+import { dialects } from '../../../dialect/dialects.ts';
+import type { Exchange } from '../../../http/exchange.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import { parseRequestInfo } from '../../../request/request-info.ts';
+import type { UserInfo } from '../../../request/user-info.ts';
+import { ExchangeFixture } from '../exchange-fixture.ts';
+import { FlowControl } from './flow-control.ts';
+import type { Ticket } from './ticket.ts';
+
+const own = new WeakSet<Exchange>();
+let clock: ManualClock;
+let control: FlowControl;
+beforeEach(() => {
+  clock = new ManualClock();
+  control = controlOf('kubernetes');
+});
+
+const controlOf = (dialect: keyof typeof dialects): FlowControl =>
+  new FlowControl({
+    clock,
+    dialect: dialects[dialect],
+    metrics: new Metrics(),
+    max: { reads: 400, writes: 200 },
+    requestMsMax: limits.requestMsMax,
+    isOwn: (exchange) => own.has(exchange),
+    hasRole: ({ username }) => username !== 'nobody',
+  });
+
+const user = (username: string, ...groups: readonly string[]): UserInfo => ({ username, uid: '', groups, extra: {} });
+
+interface Asking {
+  readonly method?: string;
+  readonly target?: string;
+  readonly impersonatedBy?: UserInfo;
+}
+
+function admit(who: UserInfo, { method = 'GET', target = '/api/v1/namespaces/n/pods', impersonatedBy }: Asking = {}) {
+  const exchange = new ExchangeFixture(method, target);
+  const info = parseRequestInfo(method, target);
+  return { exchange, ticket: control.admit({ exchange, info, user: who, impersonatedBy }) };
+}
+
+const account = (namespace: string, name: string): UserInfo =>
+  user(`system:serviceaccount:${namespace}:${name}`, 'system:serviceaccounts', `system:serviceaccounts:${namespace}`);
+const node = user('system:node:n1', 'system:nodes');
+const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1';
+
+describe('flow schemas, as published', () => {
+  const rows: readonly (readonly [who: UserInfo, asking: Asking, schema: string, level: string, flow: string])[] = [
+    [user('root', 'system:masters'), {}, 'exempt', 'exempt', 'root'],
+    [user('system:kube-controller-manager'), { target: leases }, 'system-leader-election', 'leader-election', ''],
+    [
+      account('kube-system', 'lead'),
+      { method: 'PUT', target: leases },
+      'system-leader-election',
+      'leader-election',
+      '',
+    ],
+    [node, { method: 'PUT', target: leases }, 'system-node-high', 'node-high', ''],
+    [node, { method: 'PATCH', target: '/api/v1/nodes/n1/status' }, 'system-node-high', 'node-high', ''],
+    [node, {}, 'system-nodes', 'system', 'system:node:n1'],
+    [user('system:kube-controller-manager'), {}, 'kube-controller-manager', 'workload-high', 'n'],
+    [user('system:kube-scheduler'), {}, 'kube-scheduler', 'workload-high', 'n'],
+    [account('kube-system', 'gc'), {}, 'kube-system-service-accounts', 'workload-high', 'n'],
+    [account('team', 'bot'), {}, 'service-accounts', 'workload-low', 'system:serviceaccount:team:bot'],
+    [account('team', 'bot'), { target: leases }, 'service-accounts', 'workload-low', ''],
+    [user('jane'), {}, 'global-default', 'global-default', 'jane'],
+    [user('nobody'), {}, 'catch-all', 'catch-all', 'nobody'],
+  ];
+  for (const [who, asking, schema, level, flow] of rows) {
+    test(`${who.username} ${asking.method ?? 'GET'} ${asking.target ?? ''}: ${schema}`, () => {
+      const { ticket } = admit(who, asking);
+      assert.deepEqual([ticket.schema.name, ticket.schema.level], [schema, level]);
+      if (flow !== '') assert.equal(ticket.key, flow);
+    });
+  }
+
+  test('carry the names of the dialect', () => {
+    control = controlOf('orch');
+    assert.equal(admit(account('orch-system', 'gc')).ticket.schema.name, 'orch-system-service-accounts');
+    assert.equal(admit(account('kube-system', 'gc')).ticket.schema.name, 'service-accounts');
+  });
+
+  test('clients in the process are exempt, whoever they are', () => {
+    const exchange = new ExchangeFixture('GET', '/api/v1/pods');
+    own.add(exchange);
+    const info = parseRequestInfo('GET', '/api/v1/pods');
+    assert.equal(control.admit({ exchange, info, user: user('nobody') }).schema.level, 'exempt');
+  });
+});
+
+describe('a tenant', () => {
+  const tenant = (who: UserInfo, impersonatedBy?: UserInfo): Ticket['tenant'] =>
+    admit(who, impersonatedBy ? { impersonatedBy } : {}).ticket.tenant;
+
+  test('is a user', () => {
+    assert.equal(tenant(user('jane')), tenant(user('jane', 'other')));
+    assert.notEqual(tenant(user('jane')), tenant(user('kate')));
+  });
+
+  test('is all service accounts of a namespace, but for those of the system', () => {
+    assert.equal(tenant(account('team', 'a')), tenant(account('team', 'b')));
+    assert.notEqual(tenant(account('team', 'a')), tenant(account('other', 'a')));
+    assert.notEqual(tenant(account('kube-system', 'a')), tenant(account('kube-system', 'b')));
+  });
+
+  test('is who sends the request, whomever they impersonate', () => {
+    assert.equal(tenant(user('kate'), user('jane')), tenant(user('jane')));
+    assert.equal(admit(user('kate'), { impersonatedBy: user('jane') }).ticket.key, 'kate');
+  });
+
+  test('that is exempt shares nothing with others of its name', () => {
+    assert.notEqual(tenant(user('jane', 'system:masters')).commons, tenant(user('jane')).commons);
+  });
+
+  test('is forgotten when it has nothing under way', () => {
+    const { commons } = tenant(user('first'));
+    for (let n = 0; n < 10 * limits.idleTenantsKept; n++) admit(user(`u${n}`)).exchange.end();
+    assert.ok(commons.size <= 2 * limits.idleTenantsKept, `${commons.size}`);
+    assert.equal(commons.requests.used, 1, 'that of the first');
+    assert.equal(tenant(user('first')).requests.held, 2, 'it is still known');
+  });
+});
+
+describe('requests under way', () => {
+  const tooMany = (error: unknown): boolean => error instanceof StatusError && error.code === 429;
+
+  test('of one tenant are half of all, and others have theirs', () => {
+    const flood = Array.from({ length: limits.requestsUnderWayMax / 2 }, () => admit(user('flood')));
+    assert.throws(() => admit(user('flood')), tooMany);
+    assert.throws(() => admit(user('kate'), { impersonatedBy: user('flood') }), tooMany);
+    admit(user('jane')).exchange.end();
+    for (const { exchange } of flood) exchange.end();
+    admit(user('flood'));
+  });
+
+  test('count until the client has the answer; watches only until they are open', () => {
+    const [read, watch] = [admit(user('jane')), admit(user('jane'), { target: '/api/v1/pods?watch=1' })];
+    const { tenant } = read.ticket;
+    control.answered(read.ticket);
+    watch.ticket.longRunning = true;
+    control.answered(watch.ticket);
+    assert.equal(tenant.requests.held, 1);
+    watch.exchange.end();
+    read.exchange.end();
+    assert.equal(tenant.requests.held, 0);
+  });
+});
+
+test('place and body are given back when the answer was handed over, not when it is read', () => {
+  const { ticket } = admit(user('jane'));
+  ticket.place = control.pools.mutating.enter(ticket);
+  let given = 0;
+  ticket.body = { bytes: Buffer.alloc(0), giveBack: () => given++ };
+  control.answered(ticket);
+  assert.deepEqual([control.pools.mutating.inFlight, given], [0, 1]);
+});
+
+describe('answers that are not read', () => {
+  const mebibyte = 1024 * 1024;
+  const answered = (who: UserInfo, bytes: number) => {
+    const made = admit(who);
+    made.exchange.unsent = bytes;
+    control.answered(made.ticket);
+    return made;
+  };
+
+  test('are kept up to the share of the tenant; then the oldest are cut off', () => {
+    const all = Array.from({ length: 200 }, () => answered(user('slow'), mebibyte));
+    const { tenant } = answered(user('slow'), 1).ticket;
+    assert.ok(tenant.unreadBytes.held <= limits.unreadBytesMax / 2);
+    const cut = all.map(({ exchange }) => exchange.destroyed);
+    assert.equal(cut.lastIndexOf(true), cut.indexOf(false) - 1, 'the oldest first');
+    assert.ok(cut.includes(true) && cut.includes(false));
+    assert.equal(answered(user('other'), 10 * mebibyte).exchange.destroyed, false);
+    for (const { exchange } of all) exchange.end();
+    assert.equal(tenant.unreadBytes.held, 1);
+  });
+
+  test('that were read meanwhile are not cut off', () => {
+    const all = Array.from({ length: 127 }, () => answered(user('slow'), mebibyte));
+    for (const { exchange } of all) exchange.unsent = 0;
+    const next = Array.from({ length: 60 }, () => answered(user('slow'), mebibyte));
+    assert.ok([...all, ...next].every(({ exchange }) => !exchange.destroyed));
+  });
+
+  test('and are larger than any share are cut off', () => {
+    assert.equal(answered(user('slow'), limits.unreadBytesMax + 1).exchange.destroyed, true);
+  });
+});
+
+test('writes are in trouble when none has ended for long while others wait', async () => {
+  const { ticket } = admit(user('jane'));
+  const places = [];
+  for (let place = control.pools.mutating.enter(ticket); place; place = control.pools.mutating.enter(ticket)) {
+    places.push(place);
+  }
+  const stop = new AbortController();
+  const waiting = control.pools.mutating.wait(ticket, stop.signal).catch(() => {});
+  clock.advance(limits.writesStalledMsMax);
+  assert.equal(control.writeTrouble(), undefined);
+  clock.advance(1_000);
+  assert.match(control.writeTrouble() ?? '', /^no write has ended for 11 s while others wait$/);
+  places[0]?.leave();
+  assert.equal(control.writeTrouble(), undefined);
+  stop.abort();
+  await waiting;
+});

@@ -1,0 +1,66 @@
+import type { Metrics } from '../../../base/metrics.ts';
+import type { FlowSchema } from './flow-schemas.ts';
+import type { PlacePool } from './place-pool.ts';
+import type { RefusalReason } from './too-many-requests.ts';
+
+/** What is counted of requests that had to wait, or were refused. No label holds what clients send. */
+export interface FlowMetrics {
+  waited(schema: FlowSchema, granted: boolean, seconds: number): void;
+  rejected(schema: FlowSchema, reason: RefusalReason): void;
+  bodyGivenUp(reason: 'slow' | 'share'): void;
+  answerCutOff(): void;
+}
+
+/** Under the published names, where there are any. */
+export function flowMetrics(metrics: Metrics): FlowMetrics {
+  const schemaLabels = ['flow_schema', 'priority_level'] as const;
+  const rejected = metrics.counter({
+    name: 'apiserver_flowcontrol_rejected_requests_total',
+    help: 'Requests that got no place, and were answered with 429 or gave up.',
+    labels: [...schemaLabels, 'reason'],
+  });
+  const waited = metrics.histogram({
+    name: 'apiserver_flowcontrol_request_wait_duration_seconds',
+    help: 'Time that requests waited for a place, where there was none at once.',
+    labels: [...schemaLabels, 'execute'],
+    buckets: [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
+  });
+  const bodies = metrics.counter({
+    name: 'orch_request_bodies_given_up_total',
+    help: 'Bodies of requests that came too slowly, or were more than the share of who sent them.',
+    labels: ['reason'],
+  });
+  const answers = metrics.counter({
+    name: 'orch_unread_answers_cut_off_total',
+    help: 'Answers that were cut off because their clients left too much unread.',
+    labels: [],
+  });
+  const labels = ({ name, level }: FlowSchema) => ({ flow_schema: name, priority_level: level });
+  return {
+    waited: (schema, granted, seconds) => waited.observe({ ...labels(schema), execute: String(granted) }, seconds),
+    rejected: (schema, reason) => rejected.add({ ...labels(schema), reason }),
+    bodyGivenUp: (reason) => bodies.add({ reason }),
+    answerCutOff: () => answers.add({}),
+  };
+}
+
+/** Places taken and waited for, by the kind of request: the most of each since the last look. */
+export function observePools(metrics: Metrics, pools: Readonly<Record<string, PlacePool>>): void {
+  const inFlight = metrics.gauge({
+    name: 'apiserver_current_inflight_requests',
+    help: 'The most requests that were worked on at once since this was last looked at.',
+    labels: ['request_kind'],
+  });
+  const waiting = metrics.gauge({
+    name: 'apiserver_current_inqueue_requests',
+    help: 'The most requests that waited for a place at once since this was last looked at.',
+    labels: ['request_kind'],
+  });
+  metrics.onCollect(() => {
+    for (const [kind, pool] of Object.entries(pools)) {
+      const peaks = pool.takePeaks();
+      inFlight.set({ request_kind: kind }, peaks.inFlight);
+      waiting.set({ request_kind: kind }, peaks.waiting);
+    }
+  });
+}

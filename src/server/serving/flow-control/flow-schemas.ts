@@ -1,0 +1,103 @@
+import { components } from '../../../dialect/components.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
+import { groupNodes } from '../../../request/node-user.ts';
+import type { RequestInfo } from '../../../request/request-info.ts';
+import { groupMasters, type UserInfo } from '../../../request/user-info.ts';
+import type { LevelName } from './priority-levels.ts';
+
+/** Which requests belong together, and how important they are. */
+export interface FlowSchema {
+  readonly name: string;
+  readonly level: LevelName | 'exempt';
+  /** What tells the flows of one tenant apart: the user, or the namespace that the request is for. */
+  readonly distinguisher: 'user' | 'namespace';
+  readonly matches: (user: UserInfo, info: RequestInfo) => boolean;
+}
+
+export interface FlowSchemaOptions {
+  readonly dialect: Dialect;
+  /** False for users of whom it is known that no role is given to them but those that everybody has. */
+  readonly hasRole: (user: UserInfo) => boolean;
+}
+
+/** What in-process clients and masters are. */
+export const exemptSchema: FlowSchema = {
+  name: 'exempt',
+  level: 'exempt',
+  distinguisher: 'user',
+  matches: (user) => user.groups.includes(groupMasters),
+};
+
+/**
+ * The flow schemas of published servers, in their order: the first that matches counts. Unlike there, users without any
+ * role of their own are of the lowest level, whoever they are: what they may ask is what everybody may.
+ */
+export function flowSchemas({ dialect, hasRole }: FlowSchemaOptions): readonly FlowSchema[] {
+  const manager = `system:${dialect.controllerManager}`;
+  const scheduler = `system:${components(dialect).scheduler}`;
+  const systemAccounts = `${accountPrefix}${dialect.namespaces.system}:`;
+  const isSystemAccount: FlowSchema['matches'] = ({ username }) => username.startsWith(systemAccounts);
+  const isComponent: FlowSchema['matches'] = ({ username }) => username === manager || username === scheduler;
+  const isNode: FlowSchema['matches'] = ({ groups }) => groups.includes(groupNodes);
+  const forLeases = isFor(['get', 'create', 'update'], dialect.group('coordination'), ['leases']);
+  const forNodes = isFor(undefined, '', ['nodes']);
+  const electsLeader: FlowSchema['matches'] = (user, info) =>
+    (isComponent(user, info) || isSystemAccount(user, info)) && forLeases(info);
+  return [
+    exemptSchema,
+    { name: 'system-leader-election', level: 'leader-election', distinguisher: 'user', matches: electsLeader },
+    {
+      name: 'system-node-high',
+      level: 'node-high',
+      distinguisher: 'user',
+      matches: (user, info) => isNode(user, info) && (forNodes(info) || forLeases(info)),
+    },
+    { name: 'system-nodes', level: 'system', distinguisher: 'user', matches: isNode },
+    {
+      name: dialect.controllerManager,
+      level: 'workload-high',
+      distinguisher: 'namespace',
+      matches: ({ username }) => username === manager,
+    },
+    {
+      name: components(dialect).scheduler,
+      level: 'workload-high',
+      distinguisher: 'namespace',
+      matches: ({ username }) => username === scheduler,
+    },
+    {
+      name: `${dialect.namespaces.system}-service-accounts`,
+      level: 'workload-high',
+      distinguisher: 'namespace',
+      matches: isSystemAccount,
+    },
+    { name: 'catch-all', level: 'catch-all', distinguisher: 'user', matches: (user) => !hasRole(user) },
+    {
+      name: 'service-accounts',
+      level: 'workload-low',
+      distinguisher: 'user',
+      matches: ({ username }) => username.startsWith(accountPrefix),
+    },
+    { name: 'global-default', level: 'global-default', distinguisher: 'user', matches: () => true },
+  ];
+}
+
+const accountPrefix = 'system:serviceaccount:';
+
+const isFor =
+  (verbs: readonly string[] | undefined, group: string, resources: readonly string[]) =>
+  (info: RequestInfo): boolean =>
+    info.type === 'resource' &&
+    info.group === group &&
+    resources.includes(info.resource) &&
+    (verbs === undefined || verbs.includes(info.verb));
+
+/**
+ * Whose share a request counts against, by name. All service accounts of a namespace are one, but for those of the system's,
+ * which its administrators make.
+ */
+export function tenantName({ username }: UserInfo, { namespaces }: Dialect): string {
+  if (!username.startsWith(accountPrefix)) return username;
+  const namespace = username.slice(accountPrefix.length, username.indexOf(':', accountPrefix.length));
+  return namespace === namespaces.system ? username : `system:serviceaccounts:${namespace}`;
+}

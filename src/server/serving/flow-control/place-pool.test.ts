@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { ManualClock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
+import { Metrics } from '../../../base/metrics.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import { flowMetrics } from './flow-metrics.ts';
+import type { FlowSchema } from './flow-schemas.ts';
+import type { Place } from './lane.ts';
+import { PlacePool } from './place-pool.ts';
+import { guaranteedPlaces, type LevelName, priorityLevels } from './priority-levels.ts';
+import { Commons } from './tenant.ts';
+import type { Flow } from './ticket.ts';
+
+const waitMsMax = 15_000;
+let clock: ManualClock;
+let metrics: Metrics;
+let commons: Commons;
+beforeEach(() => {
+  clock = new ManualClock();
+  metrics = new Metrics();
+  commons = new Commons();
+});
+
+const poolOf = (max: number): PlacePool => new PlacePool({ clock, max, waitMsMax, metrics: flowMetrics(metrics) });
+
+const flow = (tenant: string, { level = 'global-default', key = tenant }: Partial<FlowAt> = {}): Flow => ({
+  schema: { name: `${level}-schema`, level, distinguisher: 'user', matches: () => true },
+  tenant: commons.tenant(tenant),
+  key,
+});
+interface FlowAt {
+  readonly level: FlowSchema['level'];
+  readonly key: string;
+}
+
+/** Takes places until there is none at once. */
+function takeAll(pool: PlacePool, of: Flow): Place[] {
+  const places: Place[] = [];
+  for (let place = pool.enter(of); place; place = pool.enter(of)) places.push(place);
+  return places;
+}
+
+/** Waits, and notes in `served` when it has a place. */
+function waitIn(pool: PlacePool, of: Flow, served: string[], name = of.key): void {
+  assert.ok(!pool.enter(of), `${name} need not wait`);
+  pool.wait(of, never).then(() => served.push(name));
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const tooMany = (error: unknown): boolean =>
+  error instanceof StatusError && error.code === 429 && error.details?.retryAfterSeconds === 1;
+const never = new AbortController().signal;
+const guaranteedInAll = (max: number): number =>
+  priorityLevels.reduce((sum, level) => sum + guaranteedPlaces(level, max), 0);
+
+describe('places', () => {
+  test('are given at once while there are some', () => {
+    const pool = poolOf(200);
+    const place = pool.enter(flow('a'));
+    assert.ok(place);
+    assert.equal(pool.inFlight, 1);
+    place.leave();
+    assert.equal(pool.inFlight, 0);
+  });
+
+  test('one tenant gets half of what its level could have, and the next finds some free', () => {
+    const pool = poolOf(200);
+    const own = guaranteedPlaces({ name: 'global-default', shares: 20, lendable: 0.5 }, 200);
+    const couldHave = 200 - guaranteedInAll(200) + own;
+    assert.equal(takeAll(pool, flow('flood')).length, Math.ceil(couldHave / 2));
+    assert.ok(pool.enter(flow('other')));
+    assert.ok(takeAll(pool, flow('third')).length > 10);
+  });
+
+  test('many users of one tenant have the share of one', () => {
+    const pool = poolOf(200);
+    takeAll(pool, flow('flood', { key: 'u0' }));
+    for (let user = 1; user < 100; user++) assert.equal(pool.enter(flow('flood', { key: `u${user}` })), undefined);
+    assert.ok(pool.enter(flow('other')));
+  });
+
+  test('of a level are there for it, whatever the others do', () => {
+    const pool = poolOf(200);
+    for (let tenant = 0; tenant < 1_000; tenant++) takeAll(pool, flow(`sybil ${tenant}`));
+    for (const level of priorityLevels) {
+      const all = Array.from({ length: 1_000 }, (_, n) => takeAll(pool, flow(`own ${n}`, { level: level.name })));
+      const free = level.name === 'global-default' ? 0 : guaranteedPlaces(level, 200);
+      assert.equal(all.flat().length, free, level.name);
+    }
+    assert.equal(pool.inFlight, 200);
+  });
+
+  test('are never short for who is exempt, and these take none from the others', () => {
+    const pool = poolOf(10);
+    const exempt = Array.from({ length: 100 }, () => pool.enter(flow('root', { level: 'exempt' })));
+    assert.ok(exempt.every((place) => place !== undefined));
+    assert.ok(takeAll(pool, flow('a')).length > 0);
+    for (const place of exempt) place?.leave();
+    assert.ok(pool.enter(flow('root', { level: 'exempt' })));
+  });
+
+  test('are without number where there is no limit', () => {
+    const pool = poolOf(0);
+    for (let n = 0; n < 10_000; n++) assert.ok(pool.enter(flow('a')));
+  });
+
+  test('are one where there is one', async () => {
+    const pool = poolOf(1);
+    const served: string[] = [];
+    const place = pool.enter(flow('a'));
+    waitIn(pool, flow('b'), served);
+    place?.leave();
+    await settle();
+    assert.deepEqual(served, ['b']);
+    assert.equal(pool.inFlight, 1);
+  });
+});
+
+describe('who waits', () => {
+  test('is served in turn: a second tenant long before the queue of the first', async () => {
+    const pool = poolOf(8);
+    const served: string[] = [];
+    const places = ['flood', 'more', 'still more', 'all'].flatMap((tenant) => takeAll(pool, flow(tenant)));
+    assert.equal(places.length, 8);
+    for (let n = 0; n < 100; n++) waitIn(pool, flow('flood'), served);
+    for (let n = 0; n < 3; n++) waitIn(pool, flow('late'), served);
+    const countOf = (name: string): number => served.filter((each) => each === name).length;
+    while (countOf('late') < 3) {
+      places.shift()?.leave();
+      await settle();
+    }
+    assert.ok(countOf('flood') <= 4, served.join(' '));
+    assert.ok(pool.waiting >= 96);
+  });
+
+  test('is served flow by flow within a tenant, and in order within a flow', async () => {
+    const pool = poolOf(2);
+    const served: string[] = [];
+    const place = pool.enter(flow('t'));
+    for (const [key, name] of [
+      ['x', 'x1'],
+      ['x', 'x2'],
+      ['x', 'x3'],
+      ['y', 'y1'],
+      ['z', 'z1'],
+      ['y', 'y2'],
+    ] as const) {
+      waitIn(pool, flow('t', { key }), served, name);
+    }
+    for (let n = 0; n < 6; n++) {
+      place?.leave();
+      await settle();
+    }
+    assert.deepEqual(served, ['x1', 'y1', 'z1', 'x2', 'y2', 'x3']);
+  });
+
+  test('of several levels, the one that has least for its shares comes first', async () => {
+    const pool = poolOf(3);
+    const served: string[] = [];
+    const enter = (level: LevelName): Place | undefined => pool.enter(flow(`in ${level}`, { level }));
+    const [, , place] = [enter('catch-all'), enter('workload-low'), enter('system')];
+    for (const level of ['catch-all', 'workload-low'] as const) waitIn(pool, flow(level, { level }), served);
+    place?.leave();
+    await settle();
+    assert.deepEqual(served, ['workload-low'], 'one place of 100 shares is less than one of 5');
+  });
+
+  test('is refused with 429 when it takes too long', async () => {
+    const pool = poolOf(1);
+    pool.enter(flow('a'));
+    const late = assert.rejects(pool.wait(flow('b'), never), tooMany);
+    clock.advance(waitMsMax + 1_000);
+    await late;
+    assert.equal(pool.waiting, 0);
+    assert.match(metrics.render(), /rejected_requests_total\{.*priority_level="global-default",reason="time-out"\} 1/);
+  });
+
+  test('is refused at once where too many of it wait, and others are not', async () => {
+    const pool = poolOf(1);
+    pool.enter(flow('a'));
+    const waiting = Array.from({ length: limits.waitingPerLevelMax / 2 }, () => pool.wait(flow('flood'), never));
+    await assert.rejects(pool.wait(flow('flood'), never), tooMany);
+    assert.match(metrics.render(), /rejected_requests_total\{.*reason="queue-full"\} 1/);
+    const other = assert.rejects(pool.wait(flow('other'), never), tooMany);
+    assert.equal(pool.waiting, waiting.length + 1);
+    clock.advance(waitMsMax + 1_000);
+    await Promise.all([other, ...waiting.map((each) => assert.rejects(each, tooMany))]);
+  });
+
+  test('and goes away is forgotten', async () => {
+    const pool = poolOf(1);
+    const served: string[] = [];
+    const place = pool.enter(flow('a'));
+    const gone = new AbortController();
+    const reason = new Error('gone');
+    const waiting = assert.rejects(pool.wait(flow('b'), gone.signal), reason);
+    waitIn(pool, flow('c'), served);
+    gone.abort(reason);
+    await waiting;
+    await assert.rejects(pool.wait(flow('b'), gone.signal), reason, 'gone before it came');
+    place?.leave();
+    await settle();
+    assert.deepEqual(served, ['c']);
+    assert.match(metrics.render(), /rejected_requests_total\{.*reason="cancelled"\} 1/);
+  });
+
+  test('leaves no timer behind', async () => {
+    const pool = poolOf(1);
+    pool.enter(flow('a'));
+    const waiting = assert.rejects(pool.wait(flow('b'), never), tooMany);
+    clock.advance(2 * waitMsMax);
+    await waiting;
+    assert.equal(clock.pending, 0);
+    void pool.wait(flow('b'), never);
+    pool.close();
+    assert.equal(clock.pending, 0);
+  });
+});
+
+describe('a pool is stalled', () => {
+  test('from when somebody waits until a place is left', () => {
+    const pool = poolOf(1);
+    const place = pool.enter(flow('a'));
+    clock.advance(60_000);
+    assert.equal(pool.stalledMs, 0, 'nobody waits');
+    pool.wait(flow('b'), never).catch(() => {});
+    clock.advance(20_000);
+    assert.equal(pool.stalledMs, 20_000, 'although the one that waited was refused meanwhile');
+    place?.leave();
+    assert.equal(pool.stalledMs, 0);
+  });
+
+  test('anew when the next one does not end', () => {
+    const pool = poolOf(1);
+    const place = pool.enter(flow('a'));
+    for (const name of ['b', 'c']) pool.wait(flow(name), never).catch(() => {});
+    clock.advance(5_000);
+    place?.leave();
+    assert.equal(pool.stalledMs, 0);
+    clock.advance(5_000);
+    assert.equal(pool.stalledMs, 5_000);
+  });
+});
+
+test('the most places and waits since the last look are what metrics show', () => {
+  const pool = poolOf(1);
+  const place = pool.enter(flow('a'));
+  pool.wait(flow('b'), never).catch(() => {});
+  place?.leave();
+  assert.deepEqual(pool.takePeaks(), { inFlight: 1, waiting: 1 });
+  assert.deepEqual(pool.takePeaks(), { inFlight: 1, waiting: 0 });
+});
+
+test('whoever comes and goes: never more than there are, nobody waits in vain, and all is given back', async () => {
+  const level = fc.constantFrom<LevelName>('catch-all', 'global-default', 'system', 'workload-low');
+  const step = fc.oneof(
+    fc.record({ type: fc.constant('come' as const), level, tenant: fc.nat(5), key: fc.nat(2) }),
+    fc.record({ type: fc.constantFrom('leave' as const, 'goAway' as const), which: fc.nat() }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 40 }), fc.array(step, { maxLength: 200 }), async (max, steps) => {
+      metrics = new Metrics();
+      commons = new Commons();
+      const pool = poolOf(max);
+      const places: Place[] = [];
+      const waiting = new Map<AbortController, Flow>();
+      for (const each of steps) {
+        if (each.type === 'come') {
+          const of = flow(`t${each.tenant}`, { level: each.level, key: `f${each.key}` });
+          const place = pool.enter(of);
+          if (place) places.push(place);
+          else {
+            const stop = new AbortController();
+            waiting.set(stop, of);
+            pool.wait(of, stop.signal).then(
+              (late) => {
+                waiting.delete(stop);
+                places.push(late);
+              },
+              () => waiting.delete(stop),
+            );
+          }
+        } else if (each.type === 'leave') {
+          const [place] = places.splice(each.which % Math.max(1, places.length), 1);
+          place?.leave();
+        } else [...waiting.keys()][each.which % Math.max(1, waiting.size)]?.abort(new Error('gone'));
+        await settle();
+        assert.equal(pool.inFlight, places.length);
+        assert.equal(pool.waiting, waiting.size);
+        assert.ok(pool.inFlight <= max);
+        for (const of of waiting.values()) assert.equal(pool.enter(of), undefined, 'who waits could have a place');
+      }
+      while (places.length + waiting.size > 0) {
+        assert.ok(places.length > 0, 'somebody waits, and nobody has a place');
+        places.pop()?.leave();
+        await settle();
+      }
+      assert.deepEqual([pool.inFlight, pool.waiting], [0, 0]);
+      for (const { name } of priorityLevels) {
+        assert.ok(max < 8 || pool.enter(flow('last', { level: name })), 'all is as it was at first');
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { ManualClock, systemClock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
+import { silentLogger } from '../../../base/logger.ts';
+import { systemRandom } from '../../../base/random.ts';
+import { createWatchCache } from '../../../cache/watch-cache.ts';
+import { type BodyForm, parseBody } from '../../../content/body.ts';
+import { orch } from '../../../dialect/orch.ts';
+import { kinds } from '../../../kinds/kinds.ts';
+import type { KindServices } from '../../../kinds/services.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import { Registry } from '../../../registry/registry.ts';
+import type { Reply } from '../../../registry/reply.ts';
+import { cachedResources, ResourceRegistry } from '../../../registry/resource-registry.ts';
+import { parseRequestInfo } from '../../../request/request-info.ts';
+import type { UserInfo } from '../../../request/user-info.ts';
+import { openMemoryStore } from '../../../store/drivers/memory/memory-store.ts';
+import { type AdmissionLookups, composeAdmission } from '../../wiring/admission.ts';
+import { HeavyWork, type ReceivedRequest } from './heavy-work.ts';
+import { JobThread } from './job-thread.ts';
+import { jobs } from './jobs.ts';
+import { sameThread } from './thread-fixture.ts';
+
+const plugins = ['NamespaceLifecycle', 'ServiceAccount', 'NodeRestriction'] as const;
+const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {} };
+const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
+
+/** What plugins are told: one namespace, its default account, and a user who holds little. */
+const lookups: AdmissionLookups = {
+  namespacePhase: (name) => (name === 'n' ? 'Active' : 'absent'),
+  object: (resource, namespace, name) =>
+    resource === 'serviceaccounts' && namespace === 'n' && name === 'default'
+      ? { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } }
+      : undefined,
+  authorize: () => ({ verdict: 'noOpinion', reason: '' }),
+  heldRules: () => ({ rules, errors: [] }),
+  roleRules: () => undefined,
+};
+
+interface Sent {
+  readonly method: string;
+  readonly target: string;
+  readonly form?: BodyForm;
+  readonly body?: unknown;
+  readonly user?: UserInfo;
+}
+
+/** A registry with a store of its own, to which writes go here or over the thread. */
+class Side implements AsyncDisposable {
+  readonly #way: 'here' | 'thread';
+  readonly store = openMemoryStore();
+  readonly cache;
+  readonly resources;
+  readonly registry: Registry;
+  readonly thread: JobThread;
+  readonly heavy: HeavyWork;
+
+  constructor(way: 'here' | 'thread') {
+    this.#way = way;
+    const all = kinds(orch);
+    const resources = cachedResources(all);
+    this.cache = createWatchCache({ store: this.store, clock: systemClock, logger: silentLogger, resources });
+    this.resources = new ResourceRegistry(all, this.cache);
+    const parts = {
+      resources: this.resources,
+      store: this.store,
+      cache: this.cache,
+      admission: composeAdmission(plugins, { dialect: orch, clock: systemClock, resources: this.resources, lookups }),
+      services: {} as KindServices,
+      requireCreate: () => {},
+      requireUnsafeDelete: () => {},
+      isSameNamespace: () => true,
+      unsafeDeletion: false,
+      dialect: orch,
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+    };
+    this.registry = new Registry(parts);
+    this.thread = new JobThread({ clock: new ManualClock(), logger: silentLogger, startWorker: sameThread(jobs) });
+    const { thread, registry } = this;
+    this.heavy = new HeavyWork({ ...parts, thread, registry, lookups, admissionPlugins: plugins });
+  }
+
+  received({ method, target, form = json, body, user = jane }: Sent, warn: (text: string) => void): ReceivedRequest {
+    const info = parseRequestInfo(method, target);
+    assert.ok(info.type === 'resource');
+    const served = this.resources.find(info.group, info.version, info.resource);
+    assert.ok(served);
+    const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+    const { signal } = new AbortController();
+    const sent = { method, target, user, userAgent: 'test/v1', form, body: Buffer.from(text) };
+    return { info, served, ...sent, signal, warn, beforeWrite() {} };
+  }
+
+  /** What a client sees: the answer or the refusal, with its warnings. */
+  async send(sent: Sent): Promise<unknown> {
+    const warnings: string[] = [];
+    const request = this.received(sent, (text) => warnings.push(text));
+    try {
+      const reply = await (this.#way === 'thread' ? this.heavy.write(request) : this.#serve(request));
+      return { ...comparable(reply), warnings };
+    } catch (error) {
+      assert.ok(error instanceof StatusError, String(error));
+      return { refused: error.toStatus(), warnings };
+    }
+  }
+
+  async #serve(request: ReceivedRequest): Promise<Reply> {
+    return this.registry.serve({ ...request, body: parseBody(request.body, request.form, request) });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.thread.close();
+    await this.cache.close();
+    await this.store.close();
+  }
+}
+
+/** An answer without what differs from run to run. */
+function comparable(reply: Reply): object {
+  assert.ok(reply.type === 'object' || reply.type === 'status', reply.type);
+  if (reply.type === 'status') return { ...reply, body: mask(JSON.stringify(reply.body)) };
+  return { status: reply.status, bytes: mask(reply.bytes.toString()) };
+}
+
+const mask = (text: string): string =>
+  text
+    .replaceAll(/"uid":"[^"]*"/g, '"uid":"-"')
+    .replaceAll(/"(time|creationTimestamp|deletionTimestamp)":"[^"]*"/g, '"$1":"-"')
+    .replaceAll(/(access|gen)-[a-z0-9]{5}"/g, '$1-random"');
+
+const json: BodyForm = { type: 'whole', format: 'json' };
+const yaml: BodyForm = { type: 'whole', format: 'yaml' };
+const as = (patch: Extract<BodyForm, { type: 'patch' }>['patch']): BodyForm => ({ type: 'patch', patch });
+const maps = '/api/v1/namespaces/n/configmaps';
+const pods = '/api/v1/namespaces/n/pods';
+const roles = `/apis/${orch.group('rbac.authorization')}/v1/namespaces/n/roles`;
+const map = (name: string, data: Readonly<Record<string, string>> = {}, metadata: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, ...metadata },
+  data,
+});
+const pod = (name: string) => ({ metadata: { name }, spec: { containers: [{ name: 'a', image: 'b' }] } });
+
+/** In order: later ones meet what earlier ones left. */
+const script: readonly (readonly [what: string, sent: Sent])[] = [
+  ['a create', { method: 'POST', target: maps, body: map('a', { k: 'v' }) }],
+  ['one that exists', { method: 'POST', target: maps, body: map('a') }],
+  ['one with a generated name', { method: 'POST', target: maps, body: { metadata: { generateName: 'gen-' } } }],
+  ['a dry run of one that exists', { method: 'POST', target: `${maps}?dryRun=All`, body: map('a') }],
+  ['a dry run', { method: 'POST', target: `${maps}?dryRun=All`, body: map('dry') }],
+  ['unknown fields', { method: 'POST', target: maps, body: { ...map('u'), x: 1 } }],
+  [
+    'unknown fields, strictly',
+    { method: 'POST', target: `${maps}?fieldValidation=Strict`, body: { ...map('s'), x: 1 } },
+  ],
+  ['fields that stand twice', { method: 'POST', target: maps, body: '{"metadata":{"name":"d","name":"e"}}' }],
+  ['what is not JSON', { method: 'POST', target: maps, body: '{"metadata":' }],
+  ['nothing', { method: 'POST', target: maps }],
+  ['an invalid object', { method: 'POST', target: maps, body: map('In Valid') }],
+  [
+    'a large integer',
+    { method: 'POST', target: maps, body: '{"metadata":{"name":"i","generation":9007199254740993}}' },
+  ],
+  ['YAML', { method: 'POST', target: maps, form: yaml, body: 'metadata: {name: y}\ndata: {a: "1"}\n' }],
+  ['YAML with an error', { method: 'POST', target: maps, form: yaml, body: 'metadata: {name: y\n' }],
+  ['another namespace', { method: 'POST', target: maps.replace('/n/', '/gone/'), body: map('a') }],
+  ['an update', { method: 'PUT', target: `${maps}/a`, body: map('a', { k: 'w' }) }],
+  ['an update that changes nothing', { method: 'PUT', target: `${maps}/a`, body: map('a', { k: 'w' }) }],
+  ['an update of an old version', { method: 'PUT', target: `${maps}/a`, body: map('a', {}, { resourceVersion: '1' }) }],
+  ['an update of what is not there', { method: 'PUT', target: `${maps}/none`, body: map('none') }],
+  ['a merge patch', { method: 'PATCH', target: `${maps}/a`, form: as('merge'), body: { data: { m: '1', k: null } } }],
+  ['a strategic patch', { method: 'PATCH', target: `${maps}/a`, form: as('strategic'), body: { data: { s: '1' } } }],
+  [
+    'a JSON patch',
+    { method: 'PATCH', target: `${maps}/a`, form: as('json'), body: [{ op: 'remove', path: '/data/s' }] },
+  ],
+  [
+    'one that does not apply',
+    { method: 'PATCH', target: `${maps}/a`, form: as('json'), body: [{ op: 'remove', path: '/x' }] },
+  ],
+  [
+    'an apply',
+    { method: 'PATCH', target: `${maps}/a?fieldManager=one`, form: as('apply'), body: map('a', { z: '1' }) },
+  ],
+  [
+    'a conflict',
+    { method: 'PATCH', target: `${maps}/a?fieldManager=two`, form: as('apply'), body: map('a', { z: '2' }) },
+  ],
+  [
+    'an apply by force',
+    { method: 'PATCH', target: `${maps}/a?fieldManager=two&force=true`, form: as('apply'), body: map('a', { z: '2' }) },
+  ],
+  [
+    'an apply in YAML that creates',
+    {
+      method: 'PATCH',
+      target: `${maps}/b?fieldManager=one`,
+      form: as('apply'),
+      body: 'apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n',
+    },
+  ],
+  ['a patch of what is not there', { method: 'PATCH', target: `${maps}/none`, form: as('merge'), body: {} }],
+  ['a pod, to which admission adds', { method: 'POST', target: pods, body: pod('p') }],
+  ['a status', { method: 'PUT', target: `${pods}/p/status`, body: { ...pod('p'), status: { phase: 'Running' } } }],
+  ['a role with no more than is held', { method: 'POST', target: roles, body: { metadata: { name: 'r' }, rules } }],
+  [
+    'a role with more',
+    { method: 'POST', target: roles, body: { metadata: { name: 'r2' }, rules: [{ ...rules[0], verbs: ['*'] }] } },
+  ],
+  ['an object with a finalizer', { method: 'POST', target: maps, body: map('f', {}, { finalizers: ['x/y'] }) }],
+  ['its deletion', { method: 'DELETE', target: `${maps}/f` }],
+  [
+    'its finalizer removed',
+    { method: 'PATCH', target: `${maps}/f`, form: as('merge'), body: { metadata: { finalizers: null } } },
+  ],
+  ['a dry run of a deletion', { method: 'DELETE', target: `${maps}/a?dryRun=All` }],
+  ['a deletion', { method: 'DELETE', target: `${maps}/a` }],
+  ['another', { method: 'DELETE', target: `${maps}/a` }],
+];
+
+describe('a write is answered the same on the thread as here', async () => {
+  const here = new Side('here');
+  const thread = new Side('thread');
+  await Promise.all([here.cache.ready(), thread.cache.ready()]);
+  after(() => Promise.all([here[Symbol.asyncDispose](), thread[Symbol.asyncDispose]()]));
+  for (const [what, sent] of script) {
+    it(what, async () => {
+      const expected = await here.send(sent);
+      assert.deepEqual(await thread.send(sent), expected);
+    });
+  }
+
+  it('and leaves the same', async () => {
+    const stored = async ({ store }: Side): Promise<readonly string[]> =>
+      (await store.list('/')).records.map(
+        ({ key, value }) => `${key.replace(/gen-.*/, 'gen')} ${mask(Buffer.from(value).toString())}`,
+      );
+    const expected = await stored(here);
+    assert.ok(expected.length > 5);
+    assert.deepEqual(await stored(thread), expected);
+  });
+});
+
+describe('what goes to the thread', async () => {
+  const side = new Side('thread');
+  await side.cache.ready();
+  after(() => side[Symbol.asyncDispose]());
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, '']));
+  const big = map('big', many(limits.inlinePartsMax));
+  const long = map('long', { text: 'x'.repeat(limits.inlineBytesMax) });
+  await side.send({ method: 'POST', target: maps, body: big });
+  await side.cache.fresh();
+  const review = `/apis/${orch.group('authorization')}/v1/subjectaccessreviews`;
+  for (const [what, sent, expected] of [
+    ['a small create', { method: 'POST', target: maps, body: map('a') }, false],
+    ['many fields', { method: 'POST', target: maps, body: big }, true],
+    ['a long text', { method: 'POST', target: maps, body: long }, true],
+    [
+      'a text that is not so long',
+      { method: 'POST', target: maps, body: map('a', { t: 'x'.repeat(limits.inlineBytesMax / 2) }) },
+      false,
+    ],
+    ['any YAML', { method: 'POST', target: maps, form: yaml, body: 'a: 1' }, true],
+    ['a small patch of a large object', { method: 'PATCH', target: `${maps}/big`, form: as('merge'), body: {} }, true],
+    ['the deletion of one', { method: 'DELETE', target: `${maps}/big` }, true],
+    ['a small patch of a small object', { method: 'PATCH', target: `${maps}/a`, form: as('merge'), body: {} }, false],
+    ['an apply in JSON', { method: 'PATCH', target: `${maps}/a`, form: as('apply'), body: map('a') }, false],
+    ['an apply in YAML', { method: 'PATCH', target: `${maps}/a`, form: as('apply'), body: 'kind: ConfigMap' }, true],
+    [
+      'many operations',
+      {
+        method: 'PATCH',
+        target: `${maps}/a`,
+        form: as('json'),
+        body: Array(500).fill({ op: 'test', path: '', value: 1 }),
+      },
+      true,
+    ],
+    ['what is not stored', { method: 'POST', target: review, body: big }, false],
+    ['an action', { method: 'POST', target: `${pods}/p/eviction`, body: big }, false],
+    ['a collection', { method: 'DELETE', target: maps, body: big }, false],
+  ] as const satisfies readonly (readonly [string, Sent, boolean])[]) {
+    it(`${what}: ${expected}`, () => assert.equal(side.heavy.takesWrite(side.received(sent, () => {})), expected));
+  }
+
+  it('bodies of what is not stored are bounded instead, in each format', async () => {
+    const groups = (count: number) => ({ spec: { user: 'u', groups: Array(count).fill('g') } });
+    const body = (sent: Omit<Sent, 'method' | 'target'>) =>
+      Promise.resolve().then(() =>
+        side.heavy.body(side.received({ method: 'POST', target: review, ...sent }, () => {})),
+      );
+    const max = limits.unstoredPartsMax;
+    assert.deepEqual((await body({ body: groups(max - 10) }))?.value, groups(max - 10));
+    const inYaml = (count: number): string => `spec:\n  user: u\n  groups: [${Array(count).fill('g').join(',')}]\n`;
+    assert.deepEqual((await body({ form: yaml, body: inYaml(max - 10) }))?.value, groups(max - 10));
+    assert.deepEqual((await body({ form: yaml, body: 'a: 1\na: 2\n' }))?.duplicates, ['a']);
+    for (const [form, text] of [
+      [json, groups(max + 1)],
+      [yaml, inYaml(max + 1)],
+      [yaml, `a: &a [${Array(200).fill('x').join(',')}]\nb: [${Array(50).fill('*a').join(',')}]`],
+      [json, { text: 'x'.repeat(limits.unstoredBytesMax) }],
+      [{ type: 'whole', format: 'protobuf' }, 'x'.repeat(limits.inlineBytesMax + 1)],
+    ] as const) {
+      await assert.rejects(body({ form, body: text }), { reason: 'RequestEntityTooLarge', code: 413 });
+    }
+  });
+});

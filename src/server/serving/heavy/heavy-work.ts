@@ -1,0 +1,223 @@
+import type { PluginName } from '../../../admission/plugins.ts';
+import { limits } from '../../../base/limits.ts';
+import { openBrace } from '../../../codec/json-characters.ts';
+import { type BodyForm, parseBody } from '../../../content/body.ts';
+import type { Presentation } from '../../../content/representation.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import type { Registry } from '../../../registry/registry.ts';
+import type { Reply } from '../../../registry/reply.ts';
+import type { ServedResource } from '../../../registry/resource-registry.ts';
+import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/verb.ts';
+import type { ResourceRequest } from '../../../request/request-info.ts';
+import type { AdmissionLookups } from '../../wiring/admission.ts';
+import type { JobThread } from './job-thread.ts';
+import type { RepresentInput, WriteInput, WriteOutput, YamlInput, YamlOutput } from './jobs.ts';
+import { ownBytes } from './messages.ts';
+import type { Freshness, KnownEntry } from './remote-registry.ts';
+import { countParts, isHeavy } from './weight.ts';
+
+export interface HeavyWorkParts
+  extends Pick<
+    RegistryParts,
+    'dialect' | 'store' | 'cache' | 'requireCreate' | 'requireUnsafeDelete' | 'unsafeDeletion'
+  > {
+  readonly thread: JobThread;
+  readonly registry: Registry;
+  readonly admissionPlugins: readonly PluginName[];
+  readonly lookups: AdmissionLookups;
+}
+
+/** A request whose body has been received. */
+export interface ReceivedRequest extends Omit<VerbRequest, 'body'> {
+  readonly method: string;
+  readonly target: string;
+  readonly form: BodyForm;
+  /** Empty where none was sent. */
+  readonly body: Buffer;
+}
+
+/**
+ * Decides which requests are too heavy for the event loop, and has them done by the thread that is kept for them. Such a
+ * write is done there from the body's bytes to the object's bytes, by the same registry; this side keeps what is not to be
+ * had twice: store, cache and authorization.
+ */
+export class HeavyWork {
+  readonly #parts: HeavyWorkParts;
+
+  constructor(parts: HeavyWorkParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether this is a write of a stored object that is heavy by its body, or by the object as it is stored. */
+  takesWrite({ info, served, form, body }: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'body'>): boolean {
+    if (!isStoredWrite(info, served)) return false;
+    if (isHeavyBody(form, body)) return true;
+    if (info.name === '') return false;
+    const entry = served.collection.get(served.objectKey(info.namespace, info.name));
+    // Without a view of the bytes of an object that is small.
+    return entry !== undefined && entry.end - entry.start > limits.lightBytesMax && isHeavy(entry.bytes, 'text');
+  }
+
+  async write(request: ReceivedRequest): Promise<Reply> {
+    const { info, served } = request;
+    const { registry, thread } = this.#parts;
+    const key = info.name === '' ? undefined : served.objectKey(info.namespace, info.name);
+    const work = async (): Promise<WriteOutput> => {
+      const entry = key === undefined ? undefined : knownEntry(served, key);
+      const output = await thread.run({
+        name: 'write',
+        input: () => this.#writeInput(request, entry),
+        bytes: request.body.length + (entry?.bytes.length ?? 0),
+        calls: this.#calls(request, key),
+        commits,
+        signal: request.signal,
+        warn: (text) => request.warn(text),
+      });
+      return output as WriteOutput;
+    };
+    const output = await (key === undefined ? work() : registry.inTurn(key, work));
+    if (output.type === 'status') return output;
+    return { ...output, served, bytes: bufferOf(output.bytes) };
+  }
+
+  #writeInput(request: ReceivedRequest, entry: KnownEntry | undefined): WriteInput {
+    const { method, target, user, userAgent, form, body } = request;
+    return {
+      dialect: this.#parts.dialect.name,
+      admissionPlugins: this.#parts.admissionPlugins,
+      unsafeDeletion: this.#parts.unsafeDeletion,
+      ...{ method, target, user, userAgent, form },
+      body: ownBytes(body),
+      entry: entry && { ...entry, bytes: ownBytes(entry.bytes) },
+    };
+  }
+
+  #calls(request: ReceivedRequest, key: string | undefined) {
+    const { store, cache, lookups, requireCreate, requireUnsafeDelete } = this.#parts;
+    const { info, served, user, signal } = request;
+    const { namespacePhase, object, authorize, heldRules, roleRules } = lookups;
+    return {
+      get: async ({ key: asked }: { readonly key: string }) => {
+        const record = await store.get(asked);
+        return record && { ...record, value: ownBytes(record.value) };
+      },
+      create: ({ key: made, value }: StoreWrite) => {
+        request.beforeWrite();
+        return store.create(made, bufferOf(value));
+      },
+      update: ({ key: changed, value, expected }: StoreWrite & Expected) => {
+        request.beforeWrite();
+        return store.update(changed, bufferOf(value), expected);
+      },
+      delete: ({ key: removed, expected }: Pick<StoreWrite, 'key'> & Expected) => {
+        request.beforeWrite();
+        return store.delete(removed, expected);
+      },
+      fresh: async ({ known }: { readonly known: number | undefined }): Promise<Freshness> => {
+        const revision = await cache.fresh(signal);
+        const entry = key === undefined ? undefined : knownEntry(served, key);
+        if (entry?.revision === known) return { revision, state: 'same' };
+        return { revision, state: 'changed', ...(entry && { entry: { ...entry, bytes: ownBytes(entry.bytes) } }) };
+      },
+      requireCreate: () => requireCreate(info, user),
+      requireUnsafeDelete: () => requireUnsafeDelete(info, user),
+      namespacePhase: (asked: Asked<'namespacePhase'>) => namespacePhase(...asked),
+      object: (asked: Asked<'object'>) => object(...asked),
+      authorize: (asked: Asked<'authorize'>) => authorize(...asked),
+      heldRules: (asked: Asked<'heldRules'>) => heldRules(...asked),
+      roleRules: (asked: Asked<'roleRules'>) => roleRules(...asked),
+    };
+  }
+
+  /**
+   * The body of a request that is not done on the thread as a whole: of small writes, and of what is answered and not
+   * stored, whose bodies may be no larger than the event loop can take.
+   */
+  body(request: ReceivedRequest): RequestBody | undefined | Promise<RequestBody | undefined> {
+    const { form, body } = request;
+    if (!isHeavyBody(form, body)) return parseBody(body, form, request);
+    checkUnstored(form, body);
+    return isYaml(form, body) ? this.#yamlBody(request) : parseBody(body, form, request);
+  }
+
+  async #yamlBody(request: ReceivedRequest): Promise<RequestBody | undefined> {
+    const { body } = request;
+    const { json, duplicates } = (await this.#parts.thread.run({
+      name: 'yaml',
+      input: (): YamlInput => ({ bytes: ownBytes(body) }),
+      bytes: body.length,
+      calls: {},
+      signal: request.signal,
+      warn() {},
+    })) as YamlOutput;
+    checkUnstored({ type: 'whole', format: 'json' }, bufferOf(json));
+    const read = parseBody(bufferOf(json), { type: 'whole', format: 'json' }, request);
+    return read && { ...read, duplicates };
+  }
+
+  /** Whether to make this form of an object would hold the event loop too long. */
+  takesRepresentation(bytes: Buffer, { negotiated: { as, format, pretty } }: Presentation): boolean {
+    return (as !== 'object' || format !== 'json' || pretty) && isHeavy(bytes, 'text');
+  }
+
+  async represent(
+    bytes: Buffer,
+    { negotiated }: Presentation,
+    { target, signal }: Pick<ReceivedRequest, 'target' | 'signal'>,
+  ): Promise<Buffer> {
+    const { dialect, thread } = this.#parts;
+    const input = (): RepresentInput => ({ dialect: dialect.name, bytes: ownBytes(bytes), negotiated, target });
+    const output = await thread.run({ name: 'represent', input, bytes: bytes.length, calls: {}, signal, warn() {} });
+    return bufferOf(output as Uint8Array);
+  }
+}
+
+interface StoreWrite {
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+interface Expected {
+  readonly expected: number;
+}
+
+type Asked<Name extends keyof AdmissionLookups> = Parameters<AdmissionLookups[Name]>;
+
+/** Calls of a write that change the store. */
+const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete']);
+
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+function knownEntry(served: ServedResource, key: string): KnownEntry | undefined {
+  const entry = served.collection.get(key);
+  return entry && { key, revision: entry.revision, bytes: entry.bytes };
+}
+
+/** Writes of objects that are stored: no answered kinds, no actions, no collections. */
+function isStoredWrite({ verb, subresource }: ResourceRequest, { kind }: ServedResource): boolean {
+  if (kind.answer || (verb !== 'create' && verb !== 'update' && verb !== 'patch' && verb !== 'delete')) return false;
+  return subresource === '' || kind.subresources.some(({ name, type }) => name === subresource && type === 'view');
+}
+
+function isYaml(form: BodyForm, body: Buffer): boolean {
+  return form.type === 'whole' ? form.format === 'yaml' : form.patch === 'apply' && body[0] !== openBrace;
+}
+
+/** YAML always: to load what reads it takes longer than any small write, and anchors make of a small document a large one. */
+function isHeavyBody(form: BodyForm, body: Buffer): boolean {
+  if (isYaml(form, body)) return body.length > 0;
+  return isHeavy(body, form.type === 'whole' && form.format === 'protobuf' ? 'protobuf' : 'text');
+}
+
+function checkUnstored(form: BodyForm, body: Buffer): void {
+  const inProtobuf = form.type === 'whole' && form.format === 'protobuf';
+  const bytesMax = inProtobuf ? limits.inlineBytesMax : limits.unstoredBytesMax;
+  const what =
+    body.length > bytesMax
+      ? `${bytesMax} bytes`
+      : countParts(body, limits.unstoredPartsMax) > limits.unstoredPartsMax && !inProtobuf
+        ? `${limits.unstoredPartsMax} fields and elements`
+        : undefined;
+  if (what === undefined) return;
+  throw new StatusError('RequestEntityTooLarge', `a body that is not stored may have no more than ${what}`);
+}

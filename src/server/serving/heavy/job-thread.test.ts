@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ManualClock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
+import { silentLogger } from '../../../base/logger.ts';
+import { badRequest, StatusError } from '../../../meta/status-error.ts';
+import { type JobRequest, JobThread } from './job-thread.ts';
+import { SilentWorker, sameThread } from './thread-fixture.ts';
+
+const request = (name: string, more: Partial<JobRequest> = {}): JobRequest => ({
+  name,
+  input: () => ({}),
+  bytes: 1,
+  calls: {},
+  warn() {},
+  ...more,
+});
+
+/** The thread with workers that a test answers for. */
+function silentThread() {
+  const clock = new ManualClock();
+  const workers: SilentWorker[] = [];
+  const thread = new JobThread({
+    clock,
+    logger: silentLogger,
+    startWorker: () => {
+      const worker = new SilentWorker();
+      workers.push(worker);
+      return worker.asWorker();
+    },
+  });
+  const outcomes: string[] = [];
+  const run = (name: string, more: Partial<JobRequest> = {}): void => {
+    thread.run(request(name, more)).then(
+      (value) => outcomes.push(`${name}: ${value}`),
+      (error) => outcomes.push(`${name}: ${error instanceof StatusError ? error.code : error}`),
+    );
+  };
+  const silence = (): void => {
+    for (let step = 0; step < 4; step++) clock.advance(limits.heavySilenceMsMax / 4);
+  };
+  const done = (job: number, value: unknown): void =>
+    workers.at(-1)?.answer({ type: 'done', job, outcome: { value }, warnings: [] });
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  return { clock, workers, thread, outcomes, run, silence, done, settled };
+}
+
+describe('jobs on the thread', () => {
+  it('are answered, refused and warned of, and may call back', async () => {
+    const clock = new ManualClock();
+    const warnings: string[] = [];
+    const thread = new JobThread({
+      clock,
+      logger: silentLogger,
+      startWorker: sameThread({
+        double: async (input, context) => {
+          context.warn('careful');
+          const base = (await context.call('base', 3)) as number;
+          return { bytes: new Uint8Array([2 * (input as { readonly value: number }).value + base]) };
+        },
+        refuse: (_input, context) => {
+          context.warn('and again');
+          throw badRequest('no');
+        },
+        ask: async (_input, context) => context.call('fails', 1),
+      }),
+    });
+    const warn = (text: string) => void warnings.push(text);
+    const doubled = await thread.run(
+      request('double', { input: () => ({ value: 4 }), calls: { base: (value: number) => value * 10 }, warn }),
+    );
+    assert.deepEqual(doubled, { bytes: new Uint8Array([38]) });
+    await assert.rejects(thread.run(request('refuse', { warn })), { reason: 'BadRequest', message: 'no', code: 400 });
+    assert.deepEqual(warnings, ['careful', 'and again']);
+    const fails = () => {
+      throw badRequest('not here');
+    };
+    await assert.rejects(thread.run(request('ask', { calls: { fails } })), { message: 'not here', code: 400 });
+    await assert.rejects(thread.run(request('nothing')), { reason: 'InternalError' });
+    thread.close();
+  });
+
+  it('run together up to a number and a size, in their order', () => {
+    const { workers, thread, run, done } = silentThread();
+    const half = limits.heavyBytesAtOnceMax / 2;
+    run('a', { bytes: half });
+    run('b', { bytes: half });
+    run('c', { bytes: half });
+    run('d');
+    assert.deepEqual(workers[0]?.jobs, ['a', 'b'], 'd does not overtake c');
+    done(1, 0);
+    assert.deepEqual(workers[0]?.jobs, ['a', 'b', 'c']);
+    done(2, 0);
+    assert.deepEqual(workers[0]?.jobs, ['a', 'b', 'c', 'd']);
+    for (let n = 0; n < limits.heavyJobsAtOnceMax; n++) run('e');
+    assert.equal(workers[0]?.jobs.length, 4 + limits.heavyJobsAtOnceMax - 2);
+    assert.equal(workers.length, 1);
+    thread.close();
+  });
+
+  it('that are too many to wait are refused with 429', async () => {
+    const { thread, run, outcomes, settled } = silentThread();
+    run('first', { bytes: limits.heavyBytesAtOnceMax });
+    for (let n = 0; n < limits.heavyJobsWaitingMax; n++) run('waits');
+    assert.equal(thread.size, limits.heavyJobsWaitingMax + 1);
+    run('late');
+    await settled();
+    assert.deepEqual(outcomes, ['late: 429']);
+    thread.close();
+  });
+
+  it('that nobody waits for any more are not begun', async () => {
+    const { workers, thread, run, done, outcomes, settled } = silentThread();
+    const gone = new AbortController();
+    run('first', { bytes: limits.heavyBytesAtOnceMax });
+    run('given up', { signal: gone.signal });
+    run('last');
+    gone.abort(badRequest('gone'));
+    done(1, 'ok');
+    await settled();
+    assert.deepEqual(workers[0]?.jobs, ['first', 'last']);
+    assert.deepEqual(outcomes, ['first: ok', 'given up: 400']);
+    thread.close();
+  });
+
+  it('end with the server', async () => {
+    const { workers, thread, run, outcomes, settled } = silentThread();
+    run('a');
+    run('writer', { calls: { create: () => 'done' }, commits: new Set(['create']) });
+    workers[0]?.answer({ type: 'call', job: 2, call: 1, name: 'create', input: {} });
+    run('b', { bytes: limits.heavyBytesAtOnceMax });
+    thread.close();
+    run('c');
+    await settled();
+    assert.deepEqual(outcomes.sort(), ['a: 503', 'b: 503', 'c: 503', 'writer: 504']);
+    assert.equal(workers[0]?.terminated, true);
+  });
+});
+
+describe('a thread that is lost', () => {
+  it('for its silence: its jobs run again alone, and the cause is refused', async () => {
+    const { workers, thread, run, silence, done, outcomes, settled } = silentThread();
+    run('good');
+    run('bad');
+    run('fine');
+    silence();
+    assert.equal(workers[0]?.terminated, true);
+    assert.deepEqual(workers[1]?.jobs, ['good']);
+    done(1, 'ok');
+    assert.deepEqual(workers[1]?.jobs, ['good', 'bad']);
+    silence();
+    await settled();
+    assert.deepEqual(outcomes, ['good: ok', 'bad: 413']);
+    done(3, 'ok');
+    run('later');
+    done(4, 'ok');
+    await settled();
+    assert.deepEqual(outcomes, ['good: ok', 'bad: 413', 'fine: ok', 'later: ok']);
+    assert.equal(workers.length, 3);
+    thread.close();
+  });
+
+  it('for its memory: the same', async () => {
+    const { workers, thread, run, outcomes, settled } = silentThread();
+    run('greedy');
+    workers[0]?.emit('error', Object.assign(new Error('out of memory'), { code: 'ERR_WORKER_OUT_OF_MEMORY' }));
+    workers[0]?.emit('exit', 1);
+    await settled();
+    assert.deepEqual(outcomes, ['greedy: 413']);
+    thread.close();
+  });
+
+  it('while a job wrote: its outcome is unknown, and it does not run again', async () => {
+    const { workers, thread, run, silence, outcomes, settled } = silentThread();
+    const calls = { create: () => 'done', look: () => 'seen' };
+    run('writer', { calls, commits: new Set(['create']) });
+    run('reader', { calls, commits: new Set(['create']) });
+    workers[0]?.answer({ type: 'call', job: 1, call: 1, name: 'create', input: {} });
+    workers[0]?.answer({ type: 'call', job: 2, call: 2, name: 'look', input: {} });
+    await settled();
+    silence();
+    await settled();
+    assert.deepEqual(outcomes, ['writer: 504']);
+    assert.deepEqual(workers[1]?.jobs, ['reader']);
+    thread.close();
+  });
+
+  it('is not taken for silent while this side works on its calls, nor while it goes on telling', async () => {
+    const { clock, workers, thread, run, silence, done, outcomes, settled } = silentThread();
+    const answer = Promise.withResolvers<void>();
+    run('asks', { calls: { slow: () => answer.promise } });
+    workers[0]?.answer({ type: 'call', job: 1, call: 1, name: 'slow', input: {} });
+    silence();
+    assert.equal(workers[0]?.terminated, false);
+    answer.resolve();
+    await settled();
+    for (let step = 0; step < 6; step++) {
+      clock.advance(limits.heavySilenceMsMax / 2);
+      run('other');
+      done(2 + step, 'ok');
+    }
+    assert.equal(workers[0]?.terminated, false);
+    done(1, 'ok');
+    await settled();
+    assert.equal(outcomes.length, 7);
+    thread.close();
+  });
+
+  it('ends by itself when it was idle for long, and is made anew', () => {
+    const { clock, workers, thread, run, done } = silentThread();
+    run('a');
+    done(1, 'ok');
+    clock.advance(limits.heavySilenceMsMax);
+    clock.advance(limits.heavyIdleMs);
+    assert.equal(workers[0]?.terminated, true);
+    assert.equal(clock.pending, 0);
+    run('b');
+    assert.deepEqual(workers[1]?.jobs, ['b']);
+    thread.close();
+    assert.equal(clock.pending, 0);
+  });
+});

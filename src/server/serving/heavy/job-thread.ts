@@ -1,0 +1,248 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../../base/clock.ts';
+import type { Closable } from '../../../base/disposable.ts';
+import { limits } from '../../../base/limits.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { StatusError, unknownOutcome } from '../../../meta/status-error.ts';
+import { fromFailure, toFailure } from './failure.ts';
+import { type FromThread, movable, type Outcome, type ToThread } from './messages.ts';
+
+export interface JobThreadOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Replaced by tests. */
+  readonly startWorker?: () => Worker;
+}
+
+/** A job, and what it may call on this side. */
+export interface JobRequest {
+  readonly name: string;
+  /** Made when the job's turn comes. Bytes in it are moved to the thread. */
+  readonly input: () => unknown;
+  /** What the job works on, for the bound on what runs at once. */
+  readonly bytes: number;
+  readonly calls: Readonly<Record<string, (input: never) => unknown>>;
+  /** Names of calls after which the outcome of a job that is lost is not known. */
+  readonly commits?: ReadonlySet<string>;
+  /** A job that nobody waits for any more is not begun. */
+  readonly signal?: AbortSignal;
+  warn(text: string): void;
+}
+
+interface RunningJob {
+  readonly request: JobRequest;
+  readonly id: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** The thread was lost while it ran among others: it runs again by itself, so that who is the cause is known then. */
+  alone: boolean;
+  /** Calls that this side works on; 0: it is the thread's turn. */
+  callsHere: number;
+  committing: boolean;
+}
+
+/**
+ * The thread for heavy work, from this side. Started with the first job, ended when it was idle for a while. Jobs wait in
+ * order; how many, and how many bytes, are under way at once is bounded, as is the thread's memory. One that is silent for
+ * too long although it has work, or out of memory, is ended: the jobs on it run again, each alone, and the one that ends
+ * the thread again is refused. A job that may have written is not run again: its outcome is unknown.
+ */
+export class JobThread implements Closable {
+  readonly #options: JobThreadOptions;
+  readonly #running = new Map<number, RunningJob>();
+  #waiting: RunningJob[] = [];
+  #worker: Worker | undefined;
+  #bytes = 0;
+  #lastJob = 0;
+  #heardAt = 0;
+  #timer: Closable | undefined;
+  #closed = false;
+
+  constructor(options: JobThreadOptions) {
+    this.#options = options;
+  }
+
+  /** Jobs that wait or run. */
+  get size(): number {
+    return this.#waiting.length + this.#running.size;
+  }
+
+  /** Rejects with the job's error; with TooManyRequests where too many wait. */
+  run(request: JobRequest): Promise<unknown> {
+    if (this.#closed) return Promise.reject(unavailable('the server is stopping'));
+    if (this.#waiting.length >= limits.heavyJobsWaitingMax) return Promise.reject(tooMany());
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastJob;
+      this.#waiting.push({ request, id, resolve, reject, alone: false, callsHere: 0, committing: false });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    for (let job = this.#waiting[0]; job && this.#hasRoomFor(job); job = this.#waiting[0]) {
+      this.#waiting.shift();
+      if (job.request.signal?.aborted) job.reject(job.request.signal.reason);
+      else this.#start(job);
+    }
+  }
+
+  #hasRoomFor({ request, alone }: RunningJob): boolean {
+    if (this.#running.size === 0) return true;
+    if (alone || this.#running.size >= limits.heavyJobsAtOnceMax) return false;
+    for (const other of this.#running.values()) if (other.alone) return false;
+    return this.#bytes + request.bytes <= limits.heavyBytesAtOnceMax;
+  }
+
+  #start(job: RunningJob): void {
+    let input: unknown;
+    try {
+      input = job.request.input();
+    } catch (error) {
+      job.reject(error);
+      return;
+    }
+    this.#running.set(job.id, job);
+    this.#bytes += job.request.bytes;
+    this.#worker ??= this.#open();
+    this.#post({ type: 'job', job: job.id, name: job.request.name, input }, input);
+    this.#watch();
+  }
+
+  #open(): Worker {
+    const worker = (this.#options.startWorker ?? startHeavyWorker)();
+    // The listener keeps the process alive; this need not.
+    worker.unref();
+    worker.on('message', (message: FromThread) => {
+      if (worker === this.#worker) this.#receive(message);
+    });
+    worker.on('error', (error: unknown) => this.#lose(worker, error));
+    worker.on('exit', (code) => this.#lose(worker, new Error(`the thread ended with code ${code}`)));
+    return worker;
+  }
+
+  #post(message: ToThread, value: unknown): void {
+    if (![...this.#running.values()].some(({ callsHere }) => callsHere === 0)) this.#heard();
+    this.#worker?.postMessage(message, movable(value));
+  }
+
+  #heard(): void {
+    this.#heardAt = this.#options.clock.monotonic();
+  }
+
+  #receive(message: FromThread): void {
+    this.#heard();
+    const job = this.#running.get(message.job);
+    if (!job) return;
+    if (message.type === 'call') void this.#answer(job, message.call, message.name, message.input);
+    else this.#finish(job, message.outcome, message.warnings);
+  }
+
+  async #answer(job: RunningJob, call: number, name: string, input: unknown): Promise<void> {
+    job.callsHere++;
+    if (job.request.commits?.has(name)) job.committing = true;
+    const worker = this.#worker;
+    let outcome: Outcome;
+    try {
+      const handler = job.request.calls[name];
+      if (!handler) throw new Error(`a job calls ${name}, which is not there`);
+      outcome = { value: await handler(input as never) };
+    } catch (error) {
+      outcome = { failure: toFailure(error) };
+    }
+    if (worker !== this.#worker || !this.#running.has(job.id)) return;
+    this.#post({ type: 'answer', job: job.id, call, outcome }, 'value' in outcome ? outcome.value : undefined);
+    job.callsHere--;
+  }
+
+  #finish(job: RunningJob, outcome: Outcome, warnings: readonly string[]): void {
+    this.#leave(job);
+    for (const text of warnings) job.request.warn(text);
+    if ('failure' in outcome) job.reject(fromFailure(outcome.failure));
+    else job.resolve(outcome.value);
+    this.#next();
+    this.#watch();
+  }
+
+  #leave(job: RunningJob): void {
+    this.#running.delete(job.id);
+    this.#bytes -= job.request.bytes;
+  }
+
+  /** One timer, for a thread that is silent as well as for one that is idle. */
+  #watch(): void {
+    if (this.#timer || this.#closed || !this.#worker) return;
+    const delayMs = this.#running.size > 0 ? limits.heavySilenceMsMax / 4 : limits.heavyIdleMs;
+    const idle = this.#running.size === 0;
+    const last = this.#lastJob;
+    this.#timer = this.#options.clock.after(delayMs, () => {
+      this.#timer = undefined;
+      if (idle && last === this.#lastJob && this.#running.size === 0) this.#end();
+      else if (this.#isStuck()) this.#worker && this.#lose(this.#worker, new Error('the thread is silent'));
+      this.#watch();
+    });
+  }
+
+  #isStuck(): boolean {
+    const hasWork = [...this.#running.values()].some(({ callsHere }) => callsHere === 0);
+    return hasWork && this.#options.clock.monotonic() - this.#heardAt >= limits.heavySilenceMsMax;
+  }
+
+  #end(): void {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    void worker?.terminate();
+  }
+
+  #lose(worker: Worker, cause: unknown): void {
+    if (worker !== this.#worker) return;
+    this.#end();
+    const lost = [...this.#running.values()];
+    if (this.#closed) return;
+    this.#options.logger.warn('the thread for heavy work was lost', { jobs: lost.length, error: String(cause) });
+    const again: RunningJob[] = [];
+    for (const job of lost) {
+      this.#leave(job);
+      if (job.committing) job.reject(outcomeUnknown());
+      else if (lost.length === 1) job.reject(tooHeavy());
+      else again.push(Object.assign(job, { alone: true, callsHere: 0 }));
+    }
+    this.#waiting = [...again, ...this.#waiting];
+    this.#next();
+  }
+
+  /** Refuses what waits or runs. */
+  close(): void {
+    this.#closed = true;
+    this.#timer?.close();
+    this.#end();
+    for (const job of [...this.#running.values(), ...this.#waiting]) {
+      job.reject(job.committing ? outcomeUnknown() : unavailable('the server is stopping'));
+    }
+    this.#running.clear();
+    this.#waiting = [];
+  }
+}
+
+/** The worker's entry stands beside this module in the source, and beside the bundle that this module becomes part of. */
+function startHeavyWorker(): Worker {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new Worker(new URL(`./heavy-worker.${extension}`, import.meta.url), {
+    name: 'heavy',
+    // Flags of the process that only fit its own entry, such as --input-type, would keep the worker from starting.
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: limits.heavyHeapMiB, maxYoungGenerationSizeMb: 64 },
+  });
+}
+
+const unavailable = (message: string): StatusError =>
+  new StatusError('ServiceUnavailable', message, { details: { retryAfterSeconds: 1 } });
+
+const tooMany = (): StatusError =>
+  new StatusError('TooManyRequests', 'Too many large requests, please try again later.', {
+    details: { retryAfterSeconds: 1 },
+  });
+
+const tooHeavy = (): StatusError =>
+  new StatusError('RequestEntityTooLarge', 'the request takes more time or memory than one request may have');
+
+const outcomeUnknown = (): StatusError => unknownOutcome('the work on the request was cut off');

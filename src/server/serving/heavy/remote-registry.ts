@@ -1,0 +1,182 @@
+import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecycle.ts';
+import type { PluginName } from '../../../admission/plugins.ts';
+import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { silentLogger } from '../../../base/logger.ts';
+import { systemRandom } from '../../../base/random.ts';
+import type { CacheEntry, Collection, WatchCache } from '../../../cache/cache.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
+import type { Kind } from '../../../kinds/kind.ts';
+import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
+import type { KindServices } from '../../../kinds/services.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { Registry } from '../../../registry/registry.ts';
+import { ResourceRegistry } from '../../../registry/resource-registry.ts';
+import type { Decision } from '../../../request/access.ts';
+import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
+import { type AdmissionLookups, composeAdmission } from '../../wiring/admission.ts';
+import type { JobContext } from './serve-jobs.ts';
+
+/** An object as the cache of the main thread has it. */
+export interface KnownEntry {
+  readonly key: string;
+  readonly revision: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface RemoteRegistryOptions {
+  readonly dialect: Dialect;
+  readonly kinds: readonly Kind[];
+  readonly admissionPlugins: readonly PluginName[];
+  readonly unsafeDeletion: boolean;
+  /** The object that the request names, where the cache has it. */
+  readonly entry: KnownEntry | undefined;
+  readonly context: JobContext;
+}
+
+/**
+ * The registry of one request on the thread for heavy work: the same code as on the main thread, admission included. What it
+ * asks of store, cache and authorization, and what admission plugins look up, is asked of the main thread, which has them.
+ */
+export function remoteRegistry(options: RemoteRegistryOptions): {
+  readonly registry: Registry;
+  readonly resources: ResourceRegistry;
+} {
+  const { dialect, kinds, admissionPlugins, unsafeDeletion, context } = options;
+  const cache = new RemoteCache(context, options.entry);
+  const resources = new ResourceRegistry(kinds, cache);
+  const registry = new Registry({
+    resources,
+    store: remoteStore(context),
+    cache,
+    admission: composeAdmission(admissionPlugins, {
+      dialect,
+      clock: systemClock,
+      resources,
+      lookups: remoteLookups(context),
+    }),
+    services: noServices,
+    requireCreate: async () => void (await context.call('requireCreate', undefined)),
+    requireUnsafeDelete: async () => void (await context.call('requireUnsafeDelete', undefined)),
+    // Only reads ask for it.
+    isSameNamespace: notHere,
+    unsafeDeletion,
+    dialect,
+    clock: systemClock,
+    random: systemRandom,
+    // What it would log is told by its errors.
+    logger: silentLogger,
+  });
+  return { registry, resources };
+}
+
+const notHere = (): never => {
+  throw new Error('this is not asked for on the thread for heavy work');
+};
+
+/** Only what is answered and not stored asks for these. */
+const noServices: KindServices = {
+  apiAudiences: [],
+  authenticateToken: notHere,
+  authorize: notHere,
+  rulesFor: notHere,
+  tokenLifetime: notHere,
+  issueToken: notHere,
+  object: notHere,
+};
+
+const remoteStore = (context: JobContext): Store => ({
+  get: async (key) => {
+    const record = (await context.call('get', { key })) as StoreRecord | undefined;
+    return record && { ...record, value: asBuffer(record.value) };
+  },
+  create: async (key, value) => (await context.call('create', { key, value: movableBytes(value) })) as Committed,
+  update: async (key, value, expected) =>
+    (await context.call('update', { key, value: movableBytes(value), expected })) as Committed,
+  delete: async (key, expected) => (await context.call('delete', { key, expected })) as Committed,
+  head: notHere,
+  list: notHere,
+  changes: notHere,
+  compact: notHere,
+  size: notHere,
+  close: notHere,
+});
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** A copy: the caller goes on to use its bytes. */
+const movableBytes = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);
+
+/** The cache as far as writes look at it: at the object that the request names. */
+class RemoteCache implements WatchCache {
+  readonly #context: JobContext;
+  #entry: KnownEntry | undefined;
+  readonly watchers = 0;
+
+  constructor(context: JobContext, entry: KnownEntry | undefined) {
+    this.#context = context;
+    this.#entry = entry;
+  }
+
+  get revision(): number {
+    return 0;
+  }
+
+  isFresh(): boolean {
+    return false;
+  }
+
+  async fresh(): Promise<number> {
+    const known = this.#entry?.revision;
+    const { revision, state, entry } = (await this.#context.call('fresh', { known })) as Freshness;
+    if (state !== 'same') this.#entry = entry;
+    return revision;
+  }
+
+  collection(prefix: string): Collection {
+    return {
+      prefix,
+      get: (key) => (this.#entry?.key === key ? entryOf(this.#entry) : undefined),
+      decode: notHere,
+      snapshot: () => ({
+        revision: 0,
+        unreadable: new Map(),
+        get: notHere,
+        entries: notHere,
+        entriesWith: notHere,
+        count: notHere,
+      }),
+      snapshotAt: notHere,
+      watch: notHere,
+    };
+  }
+
+  readonly ready = notHere;
+  readonly addResource = notHere;
+  readonly reload = notHere;
+  readonly collections = notHere;
+  readonly waitFor = notHere;
+  readonly close = notHere;
+}
+
+/** The answer to `fresh`: what the cache has now of the object that the request names. */
+export interface Freshness {
+  readonly revision: number;
+  readonly state: 'same' | 'changed';
+  readonly entry?: KnownEntry;
+}
+
+function entryOf({ key, revision, bytes }: KnownEntry): CacheEntry {
+  const memory = asBuffer(bytes);
+  const span = { memory, start: 0, end: memory.length };
+  return { key, namespace: '', name: '', revision, bytes: memory, ...span, label: notHere, field: notHere };
+}
+
+/** By the names that the main thread has for them. */
+const remoteLookups = (context: JobContext): AdmissionLookups => ({
+  namespacePhase: async (name) => (await context.call('namespacePhase', [name])) as NamespacePhase,
+  object: async (...place) => (await context.call('object', place)) as ApiObject | undefined,
+  authorize: async (...question) => (await context.call('authorize', question)) as Decision,
+  heldRules: async (...question) => (await context.call('heldRules', question)) as HeldRules,
+  roleRules: async (...question) => (await context.call('roleRules', question)) as readonly PolicyRule[] | undefined,
+});

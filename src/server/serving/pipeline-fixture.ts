@@ -1,0 +1,73 @@
+import type { Clock } from '../../base/clock.ts';
+import { ClosableStack } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
+import { Metrics } from '../../base/metrics.ts';
+import { orch } from '../../dialect/orch.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { isReadVerb, parseRequestInfo, type RequestInfo } from '../../request/request-info.ts';
+import { anonymousUser, type UserInfo } from '../../request/user-info.ts';
+import { accessCounts } from './access-counts.ts';
+import { FlowControl, type FlowControlOptions } from './flow-control/flow-control.ts';
+import type { Operation } from './operation.ts';
+import { servePipeline, stages } from './pipeline.ts';
+import type { RequestContext } from './request-context.ts';
+import type { PipelineParts } from './stages/parts.ts';
+
+/** For tests: the stages without what stands before and behind them. */
+
+export const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {} };
+
+export interface FixtureOptions extends Partial<PipelineParts> {
+  readonly clock: Clock;
+  readonly flow?: Partial<FlowControlOptions>;
+}
+
+/** Everybody is jane and may do everything, and every answer is 200, where `options` say nothing else. */
+export function pipelineParts({ flow, ...options }: FixtureOptions): PipelineParts {
+  const resources = options.resources ?? new ClosableStack();
+  const metrics = new Metrics();
+  const flowControl = new FlowControl({
+    clock: options.clock,
+    dialect: orch,
+    metrics,
+    max: { reads: 400, writes: 200 },
+    requestMsMax: limits.requestMsMax,
+    isOwn: () => false,
+    hasRole: () => true,
+    ...flow,
+  });
+  return {
+    resources,
+    dialect: orch,
+    authenticator: { authenticate: () => jane },
+    authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
+    counts: accessCounts(metrics),
+    flowControl: resources.add(flowControl),
+    requestMsMax: limits.requestMsMax,
+    refuse: ({ exchange }, error) => {
+      throw new Error(`${exchange.method} ${exchange.target} was refused`, { cause: error });
+    },
+    prepare: ({ info }) => operationOf(info),
+    answer: ({ exchange }) => exchange.respond(200, {}),
+    ...options,
+  };
+}
+
+export const pipelineOf = (parts: PipelineParts): ((exchange: Exchange) => void) => servePipeline(stages(parts), parts);
+
+/** As far as stages look: what needs a place, and what has a body. */
+export function operationOf(info: RequestInfo): Operation {
+  if (info.type === 'path') return { type: 'path', path: info.path, handle: () => {} };
+  const reads = isReadVerb(info.verb);
+  const place = info.verb === 'watch' ? undefined : reads ? 'readOnly' : 'mutating';
+  const form = reads ? undefined : ({ type: 'whole', format: 'json' } as const);
+  return { type: 'resource', info, place, form } as Operation;
+}
+
+export const contextOf = <E extends Exchange>(exchange: E): RequestContext & { readonly exchange: E } => ({
+  exchange,
+  info: parseRequestInfo(exchange.method, exchange.target),
+  user: anonymousUser,
+  ticket: undefined,
+  operation: undefined,
+});

@@ -1,0 +1,75 @@
+import type { Exchange } from '../../http/exchange.ts';
+import { anonymousUser } from '../../request/user-info.ts';
+import type { FlowControl } from './flow-control/flow-control.ts';
+import type { RequestContext, Stage } from './request-context.ts';
+import { answer } from './stages/answer.ts';
+import { authenticate } from './stages/authenticate.ts';
+import { authorize } from './stages/authorize.ts';
+import { body } from './stages/body.ts';
+import { deadline } from './stages/deadline.ts';
+import { flow } from './stages/flow.ts';
+import { impersonate } from './stages/impersonate.ts';
+import type { PipelineParts } from './stages/parts.ts';
+import { place } from './stages/place.ts';
+import { prepare } from './stages/prepare.ts';
+import { requestInfo } from './stages/request-info.ts';
+
+/** What every request goes through, in this order (design section 4). The last stage answers. */
+export const stages = (parts: PipelineParts): readonly Stage[] => [
+  requestInfo(),
+  deadline(parts),
+  authenticate(parts),
+  impersonate(parts),
+  flow(parts),
+  authorize(parts),
+  prepare(parts),
+  body(parts),
+  place(parts),
+  answer(parts),
+];
+
+/** Until the first stage has read the request. */
+const unread = { type: 'path', path: '', query: new URLSearchParams(), verb: '' } as const;
+
+export interface PipelineEnds {
+  /** Answers with an error. */
+  readonly refuse: (context: RequestContext, error: unknown) => void;
+  readonly flowControl: Pick<FlowControl, 'answered'>;
+}
+
+/**
+ * Takes exchanges through the stages. What a stage throws becomes the answer. Runs without a promise for as long as no
+ * stage waits. After the last stage, or a refusal, the answer is handed over, and what the request held is given back:
+ * not before, even where the client is gone, since the work for it goes on.
+ */
+export function servePipeline(
+  list: readonly Stage[],
+  { refuse, flowControl }: PipelineEnds,
+): (exchange: Exchange) => void {
+  const end = ({ ticket }: RequestContext): void => {
+    if (ticket) flowControl.answered(ticket);
+  };
+  const fail = (context: RequestContext, error: unknown): void => {
+    refuse(context, error);
+    end(context);
+  };
+  const run = (context: RequestContext, from: number): void => {
+    try {
+      for (let at = from; at < list.length; at++) {
+        const waiting = list[at]?.run(context);
+        if (waiting) {
+          waiting.then(
+            () => run(context, at + 1),
+            (error) => fail(context, error),
+          );
+          return;
+        }
+      }
+    } catch (error) {
+      fail(context, error);
+      return;
+    }
+    end(context);
+  };
+  return (exchange) => run({ exchange, info: unread, user: anonymousUser, ticket: undefined, operation: undefined }, 0);
+}

@@ -1,0 +1,291 @@
+import type { IssuerDiscovery } from '../../authn/service-account/discovery.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import { TimeSlice } from '../../base/time-slice.ts';
+import { hasMessage } from '../../codec/protobuf/message.ts';
+import { bodyForm } from '../../content/body.ts';
+import { type Negotiated, type NegotiateOptions, Negotiator } from '../../content/negotiation.ts';
+import { type ListRepresentation, type Presentation, Representation } from '../../content/representation.ts';
+import { sendStatus } from '../../content/status.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { sendList, sendPieces } from '../../http/list-stream.ts';
+import { sendBytes } from '../../http/respond.ts';
+import type { PathRouter } from '../../http/router.ts';
+import { noSuchPath } from '../../meta/status-error.ts';
+import { ApiDocuments } from '../../registry/documents/documents.ts';
+import { parseWatchOptions } from '../../registry/read/list-options.ts';
+import { checkRequest, type Registry } from '../../registry/registry.ts';
+import type { ListReply, ObjectReply, Reply, WatchReply } from '../../registry/reply.ts';
+import type { ResourceRegistry, ServedResource } from '../../registry/resource-registry.ts';
+import type { RequestBody } from '../../registry/verb.ts';
+import type { ResourceRequest } from '../../request/request-info.ts';
+import type { Health } from '../upkeep/health.ts';
+import type { ServerConfig } from '../wiring/config.ts';
+import type { PlaceKind } from './flow-control/flow-control.ts';
+import type { HeavyWork, ReceivedRequest } from './heavy/heavy-work.ts';
+import type { Operation } from './operation.ts';
+import { noteWrite, type RequestContext } from './request-context.ts';
+import { routes } from './routes.ts';
+import { WatchStreams } from './watch-stream.ts';
+
+export interface ResponderParts {
+  readonly config: Pick<ServerConfig, 'dialect' | 'features' | 'logger'>;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly resources: ResourceRegistry;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly heavy: HeavyWork;
+  /** `host:port` for clients that ask where this server is. */
+  readonly serverAddress: () => string;
+  /** How others verify tokens of this server. */
+  readonly issuerDiscovery: IssuerDiscovery | undefined;
+}
+
+/** Answers requests that have passed all other stages: asks the registry, and writes what it says as the client wants it. */
+export class Responder {
+  readonly #parts: ResponderParts;
+  readonly #negotiator: Negotiator;
+  readonly #representation: Representation;
+  readonly #routes: PathRouter;
+  readonly #watches: WatchStreams;
+
+  constructor(parts: ResponderParts) {
+    const { dialect } = parts.config;
+    this.#parts = parts;
+    this.#negotiator = new Negotiator(dialect);
+    this.#representation = new Representation(dialect, parts.clock);
+    this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
+    const documents = new ApiDocuments(dialect, parts.resources, parts.serverAddress);
+    this.#routes = routes({
+      clock: parts.clock,
+      dialect,
+      documents,
+      health: parts.health,
+      metrics: parts.metrics,
+      negotiator: this.#negotiator,
+      issuerDiscovery: parts.issuerDiscovery,
+    });
+  }
+
+  /** Answers with an error, in the client's format; in JSON to a client that takes no format of ours. */
+  refuse({ exchange, info }: RequestContext, error: unknown): void {
+    const { logger } = this.#parts.config;
+    sendStatus(exchange, error, { logger, ...this.#statusFormat(exchange, info.query.get('pretty')) });
+  }
+
+  #statusFormat(
+    exchange: Exchange,
+    pretty: string | null,
+  ): Partial<Pick<Negotiated, 'format' | 'mediaType' | 'pretty'>> {
+    try {
+      return this.#negotiator.negotiate(exchange, { pretty, representations: everyRepresentation, protobuf: true });
+    } catch {
+      return {};
+    }
+  }
+
+  /** All that can be said of a request without its body; throws what is wrong with it. */
+  prepare({ info, exchange }: RequestContext): Operation {
+    if (info.type === 'path') return this.#preparePath(exchange.method, info.path);
+    const served = this.#parts.resources.find(info.group, info.version, info.resource);
+    if (!served) throw noSuchPath();
+    checkRequest({ info, served });
+    const negotiated = this.#negotiator.negotiate(exchange, {
+      pretty: info.query.get('pretty'),
+      watch: info.verb === 'watch',
+      representations: representationsOf(info),
+      protobuf: hasMessage(served.kind.schema),
+    });
+    return {
+      type: 'resource',
+      info,
+      served,
+      presentation: this.#representation.presentation(negotiated, served.kind, info.query),
+      form: bodyForm(exchange, { info, served }, this.#negotiator),
+      place: this.#placeOf(info, served),
+    };
+  }
+
+  #preparePath(method: string, path: string): Operation {
+    return { type: 'path', path, handle: this.#routes.find(method, path) };
+  }
+
+  /** Watches need none, unless they begin with a list. Requests that may write need one of those that write. */
+  #placeOf(info: ResourceRequest, served: ServedResource): PlaceKind | undefined {
+    switch (info.verb) {
+      case 'watch': {
+        const { dialect } = this.#parts.config;
+        const { start } = parseWatchOptions(info.query, { kind: served.kind, metaGroup: dialect.group('meta') });
+        return start.type === 'state' && start.send ? 'readOnly' : undefined;
+      }
+      case 'get':
+      case 'list':
+        return 'readOnly';
+      case 'create':
+        return writesNothing(served, info.subresource) ? 'review' : 'mutating';
+      default:
+        return 'mutating';
+    }
+  }
+
+  /** Without a promise where nothing is waited for, as with most reads. */
+  answer(context: RequestContext, operation: Operation): void | Promise<void> {
+    const { exchange } = context;
+    if (operation.type === 'path') return operation.handle(exchange, operation.path);
+    const { info, served, form, presentation } = operation;
+    const body = context.ticket?.body?.bytes;
+    const reply =
+      form && body
+        ? this.#serveBody(context, { info, served, form, body })
+        : this.#serve(context, info, served, undefined);
+    if (!(reply instanceof Promise)) return this.#send(context, reply, presentation);
+    return reply.then((made) => {
+      if (exchange.responded) return; // the deadline passed meanwhile
+      return this.#send(context, made, presentation);
+    });
+  }
+
+  /** Without waiting for anything where the request is a small one. */
+  #serveBody(context: RequestContext, received: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'body'>) {
+    const { heavy } = this.#parts;
+    const { info, served } = received;
+    const { exchange, user } = context;
+    const request: ReceivedRequest = {
+      ...received,
+      method: exchange.method,
+      target: exchange.target,
+      user,
+      userAgent: exchange.header('user-agent') ?? '',
+      get signal() {
+        return exchange.signal;
+      },
+      warn: (text) => exchange.warn(text),
+      beforeWrite: () => noteWrite(context),
+    };
+    if (heavy.takesWrite(request)) return heavy.write(request);
+    const body = heavy.body(request);
+    if (!(body instanceof Promise)) return this.#serve(context, info, served, body);
+    return body.then((read) => this.#serve(context, info, served, read));
+  }
+
+  #serve(
+    context: RequestContext,
+    info: ResourceRequest,
+    served: ServedResource,
+    body: RequestBody | undefined,
+  ): Reply | Promise<Reply> {
+    const { exchange, user } = context;
+    return this.#parts.registry.serve({
+      info,
+      served,
+      user,
+      userAgent: exchange.header('user-agent') ?? '',
+      body,
+      get signal() {
+        return exchange.signal;
+      },
+      warn: (text) => exchange.warn(text),
+      beforeWrite: () => noteWrite(context),
+    });
+  }
+
+  #send(context: RequestContext, reply: Reply, presentation: Presentation): void | Promise<void> {
+    switch (reply.type) {
+      case 'object':
+        return this.#sendObject(context, reply, presentation);
+      case 'status': {
+        const plain: Presentation = { ...presentation, negotiated: { ...presentation.negotiated, as: 'object' } };
+        const body = this.#representation.object(Buffer.from(JSON.stringify(reply.body)), plain);
+        return this.#sendBytes(context, reply.status, body, presentation);
+      }
+      case 'list':
+        return this.#sendList(context, reply, presentation);
+      case 'watch':
+        return this.#sendWatch(context, reply, presentation);
+    }
+  }
+
+  #sendObject(
+    context: RequestContext,
+    { status, bytes }: ObjectReply,
+    presentation: Presentation,
+  ): void | Promise<void> {
+    const { heavy } = this.#parts;
+    if (!heavy.takesRepresentation(bytes, presentation)) {
+      return this.#sendBytes(context, status, this.#representation.object(bytes, presentation), presentation);
+    }
+    const { exchange } = context;
+    return heavy.represent(bytes, presentation, exchange).then((body) => {
+      if (!exchange.responded) return this.#sendBytes(context, status, body, presentation);
+    });
+  }
+
+  #sendBytes(
+    { exchange }: RequestContext,
+    status: number,
+    body: Buffer,
+    { negotiated }: Presentation,
+  ): void | Promise<void> {
+    return sendBytes(exchange, { status, contentType: negotiated.mediaType, body, compress: this.#compresses });
+  }
+
+  /** The rest of a list that is sent in parts goes out as the client reads it: nobody waits for that. */
+  #sendList(context: RequestContext, reply: ListReply, presentation: Presentation): void | Promise<void> {
+    const { exchange } = context;
+    const { mediaType } = presentation.negotiated;
+    const slice = new TimeSlice(this.#parts.clock);
+    const options = { status: 200, contentType: mediaType, compress: this.#compresses, slice };
+    const send = (list: ListRepresentation): void | Promise<void> => {
+      const sent =
+        list.type === 'items' ? sendList(exchange, list, options) : sendPieces(exchange, list.pieces, options);
+      if (sent && !exchange.responded) return sent;
+      sent?.catch((error) => this.refuse(context, error));
+    };
+    const client = {
+      slice,
+      get signal() {
+        return exchange.signal;
+      },
+    };
+    const list = this.#representation.list(reply, presentation, client);
+    if (!(list instanceof Promise)) return send(list);
+    return list.then((made) => (exchange.responded ? undefined : send(made)));
+  }
+
+  #sendWatch(
+    { exchange, ticket, webSocketProtocol }: RequestContext,
+    reply: WatchReply,
+    presentation: Presentation,
+  ): void {
+    const webSocket = exchange.webSocket && { request: exchange.webSocket, protocol: webSocketProtocol };
+    const encoding = this.#representation.watchEncoding(reply.served, presentation, webSocket);
+    this.#watches.serve(exchange, reply, encoding);
+    if (ticket) ticket.longRunning = true;
+  }
+
+  /** Ends every watch cleanly; further ones are refused. */
+  endWatches(): void {
+    this.#watches.close();
+  }
+
+  get #compresses(): boolean {
+    return this.#parts.config.features.APIResponseCompression;
+  }
+}
+
+const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [
+  'Table',
+  'PartialObjectMetadata',
+  'PartialObjectMetadataList',
+];
+
+function representationsOf({ verb }: ResourceRequest): NonNullable<NegotiateOptions['representations']> {
+  return verb === 'list' ? ['Table', 'PartialObjectMetadataList'] : ['Table', 'PartialObjectMetadata'];
+}
+
+function writesNothing({ kind }: ServedResource, subresource: string): boolean {
+  if (subresource === '') return kind.answer !== undefined;
+  const found = kind.subresources.find(({ name }) => name === subresource);
+  return found?.type === 'action' && found.writesNothing === true;
+}

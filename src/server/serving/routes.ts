@@ -1,0 +1,218 @@
+import {
+  type DiscoveryDocument,
+  type IssuerDiscovery,
+  jwksPath,
+  openidConfigurationPath,
+} from '../../authn/service-account/discovery.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type Metrics, metricsMediaType } from '../../base/metrics.ts';
+import type { Negotiated, Negotiator } from '../../content/negotiation.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { parseAccept } from '../../http/accept.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { sendBytes, wantsGzip } from '../../http/respond.ts';
+import { PathRouter } from '../../http/router.ts';
+import { noSuchPath } from '../../meta/status-error.ts';
+import { type AggregatedVersion, aggregatedVersions } from '../../registry/documents/discovery.ts';
+import { type DocumentForm, DocumentForms, entityTag, writeDocument } from '../../registry/documents/document-forms.ts';
+import { type ApiDocument, type ApiDocuments, openapiUrl } from '../../registry/documents/documents.ts';
+import type { Health } from '../upkeep/health.ts';
+
+export interface RouteParts {
+  readonly clock: Clock;
+  readonly dialect: Dialect;
+  readonly documents: ApiDocuments;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly negotiator: Negotiator;
+  /** How others verify tokens of this server; absent where it makes none that they could. */
+  readonly issuerDiscovery: IssuerDiscovery | undefined;
+}
+
+interface DocumentParts extends RouteParts {
+  readonly forms: DocumentForms;
+}
+
+/** Paths that are no resources: health, discovery, OpenAPI, version, metrics. */
+export function routes(routeParts: RouteParts): PathRouter {
+  const parts: DocumentParts = { ...routeParts, forms: new DocumentForms() };
+  const { documents, metrics } = parts;
+  const router = new PathRouter();
+  const get = ['GET'];
+  for (const endpoint of ['/healthz', '/livez', '/readyz']) {
+    router.exact(endpoint, get, answerHealth(parts)).prefix(`${endpoint}/`, get, answerHealth(parts));
+  }
+  const version = Buffer.from(JSON.stringify(versionInfo(parts.dialect)));
+  routeDiscovery(router, parts);
+  return router
+    .exact('/', get, (exchange) => {
+      sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: listedPaths(parts, router) })));
+    })
+    .exact('/version', get, (exchange) => sendJson(parts, exchange, version))
+    .exact('/metrics', get, async (exchange) => {
+      await metrics.refresh();
+      sendText(exchange, metricsMediaType, metrics.render());
+    })
+    .exact('/api', get, (exchange) => sendDiscovery(parts, exchange, 'api'))
+    .exact('/apis', get, (exchange) => sendDiscovery(parts, exchange, 'apis'))
+    .prefix('/version/', get, (exchange, path) => {
+      if (path !== '/version/') throw noSuchPath();
+      sendJson(parts, exchange, version);
+    })
+    .prefix('/api/', get, (exchange, path) => {
+      if (path === '/api/') return sendDiscovery(parts, exchange, 'api');
+      const [, , apiVersion = '', ...more] = trimmed(path).split('/');
+      sendDocument(parts, exchange, more.length === 0 ? documents.resourceList('', apiVersion) : undefined);
+    })
+    .prefix('/apis/', get, (exchange, path) => {
+      if (path === '/apis/') return sendDiscovery(parts, exchange, 'apis');
+      const [, , group = '', apiVersion, ...more] = trimmed(path).split('/');
+      const found = apiVersion === undefined ? documents.group(group) : documents.resourceList(group, apiVersion);
+      sendDocument(parts, exchange, more.length === 0 && group !== '' ? found : undefined);
+    })
+    .exact('/openapi/v2', get, (exchange) => sendDocument(parts, exchange, documents.openapiV2()))
+    .exact('/openapi/v3', get, (exchange) => sendDocument(parts, exchange, documents.openapiIndex()))
+    .prefix('/openapi/v3/', get, (exchange, path) => sendOpenapi(parts, exchange, path));
+}
+
+/** What `/` lists: every path that is not made of names of objects, and what there is below it, as published. */
+function listedPaths({ documents, health }: RouteParts, router: PathRouter): readonly string[] {
+  const own = router.paths.filter((path) => path !== '/');
+  return [...new Set([...own, '/apis/', '/openapi/v3/', ...documents.paths(), ...health.paths])].sort();
+}
+
+/** Discovery of the issuer of service account tokens (spec section 5.3). Published servers answer in these types, whatever is asked for. */
+function routeDiscovery(router: PathRouter, { issuerDiscovery }: RouteParts): void {
+  if (!issuerDiscovery) return;
+  const send = (exchange: Exchange, { body, headers }: DiscoveryDocument): void => {
+    exchange.setHeader('cache-control', headers['cache-control']);
+    sendBytes(exchange, { status: 200, contentType: headers['content-type'], body });
+  };
+  router
+    .exact(openidConfigurationPath, ['GET'], (exchange) => send(exchange, issuerDiscovery.configuration()))
+    .exact(jwksPath, ['GET'], (exchange) => send(exchange, issuerDiscovery.keySet()));
+}
+
+/** A slash at the end names the same document. */
+const trimmed = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path);
+
+/** `GET /version`: what clients compare their own release with. */
+const versionInfo = ({ gitVersion }: Dialect) => {
+  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  return {
+    major,
+    minor,
+    gitVersion,
+    gitCommit: '',
+    gitTreeState: '',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: '',
+    compiler: `node ${process.version}`,
+    platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  };
+};
+
+function answerHealth({ health }: RouteParts) {
+  return async (exchange: Exchange, path: string): Promise<void> => {
+    const answer = await health.answer(path, queryOf(exchange));
+    if (!answer) throw noSuchPath();
+    sendText(exchange, 'text/plain; charset=utf-8', answer.body, answer.status);
+  };
+}
+
+function queryOf({ target }: Exchange): URLSearchParams {
+  const mark = target.indexOf('?');
+  return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+}
+
+function sendText(exchange: Exchange, contentType: string, body: string, status = 200): void {
+  sendBytes(exchange, { status, contentType, body: Buffer.from(body) });
+}
+
+/** What the server says of itself: no document that clients keep. */
+function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer): void {
+  const negotiated = negotiator.negotiate(exchange);
+  const body = writeDocument({ json }, formOf(negotiated));
+  sendBytes(exchange, { status: 200, contentType: negotiated.mediaType, body, compress: true });
+}
+
+const formOf = ({ format, pretty }: Negotiated): DocumentForm => (format === 'json' && pretty ? 'pretty' : format);
+
+function sendDocument(parts: DocumentParts, exchange: Exchange, document: ApiDocument | undefined): void {
+  if (!document) throw noSuchPath();
+  const negotiated = parts.negotiator.negotiate(exchange, { openapi: document.openapi });
+  sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
+}
+
+interface Sent {
+  readonly document: ApiDocument;
+  readonly form: DocumentForm;
+  readonly contentType: string;
+}
+
+/** Answers 304 to a client that has this form of the document (RFC 9110 section 13.1.2). */
+function sendForm({ forms }: DocumentParts, exchange: Exchange, { document, form, contentType }: Sent): void {
+  const etag = entityTag(document, form, { gzip: wantsGzip(exchange) });
+  exchange.setHeader('etag', etag);
+  exchange.setHeader('vary', 'accept, accept-encoding');
+  if (isKnown(etag, exchange.header('if-none-match'))) exchange.respond(304, {});
+  else sendBytes(exchange, { status: 200, contentType, body: forms.bytes(document, form), compress: true });
+}
+
+/** The weak comparison of RFC 9110 section 8.8.3.2. */
+const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
+  ifNoneMatch?.split(',').some((each) => ['*', etag].includes(each.trim().replace(/^W\//, ''))) ?? false;
+
+/** `/api` and `/apis`, in the aggregated form for clients that prefer it (KEP-3352). */
+function sendDiscovery(parts: DocumentParts, exchange: Exchange, root: 'api' | 'apis'): void {
+  const { documents, dialect } = parts;
+  const group = dialect.group('apidiscovery');
+  const version = aggregatedVersion(exchange.header('accept') ?? '', group);
+  if (version === undefined) {
+    sendDocument(parts, exchange, root === 'api' ? documents.coreVersions() : documents.groupList());
+    return;
+  }
+  const contentType = `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
+  sendForm(parts, exchange, { document: documents.aggregated(root, version), form: 'json', contentType });
+}
+
+/** The version of the aggregated form, where the first type that this server has is one of it. */
+function aggregatedVersion(accept: string, group: string): AggregatedVersion | undefined {
+  for (const { type, subtype, parameters, quality } of parseAccept(accept)) {
+    if (quality === 0 || type === '*' || (type === 'application' && parameters.size === 0 && subtype !== '*')) {
+      if (subtype === 'json' || subtype === 'yaml' || subtype === '*') return undefined;
+      continue;
+    }
+    const asked = parameters.get('as') === 'APIGroupDiscoveryList' && parameters.get('g') === group;
+    const version = aggregatedVersions.find((each) => each === parameters.get('v'));
+    if (type === 'application' && subtype === 'json' && asked && version !== undefined) return version;
+  }
+  return undefined;
+}
+
+/** A year: as long as anything is kept (RFC 9111 section 5.3). */
+const keptMs = 365 * 24 * 3600_000;
+
+/**
+ * The OpenAPI document of a version. One whose hash is in its address never changes there and may be kept for good, as
+ * published; an address with another hash leads to the one of now.
+ */
+function sendOpenapi(parts: DocumentParts, exchange: Exchange, path: string): void {
+  const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');
+  const [group, version] = root === 'api' ? ['', rest[0]] : [rest[0] ?? '', rest[1]];
+  const isPlace = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;
+  const found = isPlace && version !== undefined ? parts.documents.openapi(group, version) : undefined;
+  const hash = queryOf(exchange).get('hash') ?? '';
+  if (!found || version === undefined || hash === '') {
+    sendDocument(parts, exchange, found);
+    return;
+  }
+  if (hash !== found.hash) {
+    exchange.respond(301, { location: openapiUrl(group, version, found.hash) });
+    return;
+  }
+  const negotiated = parts.negotiator.negotiate(exchange, { openapi: 3 });
+  exchange.setHeader('cache-control', 'public, immutable');
+  exchange.setHeader('expires', new Date(parts.clock.now() + keptMs).toUTCString());
+  sendForm(parts, exchange, { document: found, form: formOf(negotiated), contentType: negotiated.mediaType });
+}

@@ -1,0 +1,49 @@
+import { bearerWarning } from '../../../authn/bearer.ts';
+import { credentialHeaders, refuseListedIdentity, webSocketProtocolHeader } from '../../../authn/identity-headers.ts';
+import { offeredProtocols } from '../../../authn/web-socket.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import type { UserInfo } from '../../../request/user-info.ts';
+import type { RequestContext, Stage } from '../request-context.ts';
+import type { PipelineParts } from './parts.ts';
+
+/**
+ * Finds out who sends the request (spec section 5.1), and takes off what said so: nothing behind sees a credential, nor
+ * the headers of a proxy, whoever sent them.
+ */
+export function authenticate({
+  authenticator,
+  requestHeaders,
+  counts: { authentication },
+}: Pick<PipelineParts, 'authenticator' | 'requestHeaders' | 'counts'>): Stage {
+  const isCredential = credentialHeaders(requestHeaders);
+  const identify = (context: RequestContext, user: UserInfo): void => {
+    authentication.success += 1;
+    context.user = user;
+    const { exchange } = context;
+    if (exchange.webSocket) {
+      const [protocol] = offeredProtocols(exchange.headerLines(webSocketProtocolHeader)).protocols;
+      if (protocol !== undefined) context.webSocketProtocol = protocol;
+    }
+    exchange.hideHeaders(isCredential);
+  };
+  const refuse = (error: unknown): never => {
+    authentication[error instanceof StatusError && error.code === 401 ? 'failure' : 'error'] += 1;
+    throw error;
+  };
+  return {
+    name: 'authenticate',
+    run(context) {
+      const { exchange } = context;
+      const authorization = exchange.header('authorization');
+      const warning = authorization === undefined ? undefined : bearerWarning(authorization);
+      if (warning !== undefined) exchange.warn(warning);
+      refuseListedIdentity(exchange.header('connection'), isCredential);
+      try {
+        const user = authenticator.authenticate(exchange);
+        return user instanceof Promise ? user.then((late) => identify(context, late), refuse) : identify(context, user);
+      } catch (error) {
+        return refuse(error);
+      }
+    },
+  };
+}

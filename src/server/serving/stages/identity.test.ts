@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { requestHeaderNames } from '../../../authn/identity-headers.ts';
+import type { Authorizer, Decision, ResourceAttributes } from '../../../authz/authorizer.ts';
+import { Metrics } from '../../../base/metrics.ts';
+import { orch } from '../../../dialect/orch.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import { parseRequestInfo } from '../../../request/request-info.ts';
+import { anonymousUser, type UserInfo } from '../../../request/user-info.ts';
+import { accessCounts } from '../access-counts.ts';
+import { ExchangeFixture } from '../exchange-fixture.ts';
+import type { RequestContext } from '../request-context.ts';
+import { authenticate } from './authenticate.ts';
+import { impersonate } from './impersonate.ts';
+
+const counts = accessCounts(new Metrics());
+
+type Headers = Readonly<Record<string, string | readonly string[]>>;
+
+const jane: UserInfo = { username: 'jane', uid: '1', groups: ['a'], extra: { scopes: ['x'] } };
+const context = (headers: Headers, user = jane): RequestContext => ({
+  exchange: new ExchangeFixture('GET', '/version', { headers }),
+  info: parseRequestInfo('GET', '/version'),
+  user,
+  ticket: undefined,
+  operation: undefined,
+});
+
+describe('the stage authenticate', () => {
+  const requestHeaders = requestHeaderNames({ username: ['x-who'], extraPrefix: ['x-more-'] });
+  const headers = {
+    accept: '*/*',
+    authorization: 'Bearer x',
+    'x-remote-user': 'root',
+    'x-remote-extra-a': 'b',
+    'x-who': 'root',
+    'x-more-a': 'b',
+    'impersonate-user': 'root',
+  };
+
+  for (const [when, user] of [
+    ['at once', jane],
+    ['later', Promise.resolve(jane)],
+  ] as const) {
+    it(`finds out who asks, ${when}, and hides what said so`, async () => {
+      const one = context(headers, anonymousUser);
+      const seen: unknown[] = [];
+      const authenticator = {
+        authenticate(credentials: { header(name: string): string | undefined }) {
+          seen.push(credentials.header('authorization'), credentials.header('x-who'));
+          return user;
+        },
+      };
+      await authenticate({ authenticator, requestHeaders, counts }).run(one);
+      assert.deepEqual(seen, ['Bearer x', 'root']);
+      assert.equal(one.user, jane);
+      assert.deepEqual(one.exchange.headerNames(), ['accept', 'impersonate-user']);
+    });
+  }
+
+  it('hides the usual headers of proxies where none is trusted', () => {
+    const one = context(headers);
+    void authenticate({ authenticator: { authenticate: () => jane }, counts }).run(one);
+    assert.deepEqual(one.exchange.headerNames(), ['accept', 'x-who', 'x-more-a', 'impersonate-user']);
+  });
+
+  it('refuses identity headers that are listed as those of a hop, before it asks who it is', () => {
+    const authenticator = { authenticate: () => assert.fail('asked') };
+    const stage = authenticate({ authenticator, requestHeaders, counts });
+    for (const connection of ['X-Who', 'close, impersonate-user', 'authorization', ['close', 'x-more-b']]) {
+      assert.throws(() => stage.run(context({ connection })), { code: 400 });
+    }
+  });
+});
+
+/** Allows what the function says, and remembers what it was asked. */
+function authorizerOf(allows: (attributes: ResourceAttributes) => boolean | Promise<boolean>) {
+  const asked: { readonly what: string; readonly user: UserInfo }[] = [];
+  const decide = (allowed: boolean): Decision => ({
+    verdict: allowed ? 'allow' : 'noOpinion',
+    reason: allowed ? '' : 'no',
+  });
+  const authorizer: Authorizer = {
+    authorize(attributes, user) {
+      assert.ok(attributes.type === 'resource');
+      asked.push({ what: `${attributes.resource} ${attributes.name}`, user });
+      const allowed = allows(attributes);
+      return allowed instanceof Promise ? allowed.then(decide) : decide(allowed);
+    },
+  };
+  return { asked, authorizer };
+}
+
+describe('the stage impersonate', () => {
+  const headers = {
+    accept: '*/*',
+    'impersonate-user': 'bob',
+    'impersonate-group': ['b', 'c,d'],
+    'impersonate-uid': '2',
+    'impersonate-extra-team': 'blue',
+  };
+
+  it('leaves requests alone that ask for nobody, without a promise', () => {
+    const { asked, authorizer } = authorizerOf(() => false);
+    const one = context({ accept: '*/*' });
+    assert.equal(impersonate({ authorizer, dialect: orch }).run(one), undefined);
+    assert.deepEqual([one.user, 'impersonatedBy' in one, asked.length], [jane, false, 0]);
+  });
+
+  it('an empty user is nobody', async () => {
+    const { asked, authorizer } = authorizerOf(() => false);
+    const one = context({ 'impersonate-user': '' });
+    await impersonate({ authorizer, dialect: orch }).run(one);
+    assert.deepEqual([one.user, 'impersonatedBy' in one, asked.length], [jane, false, 0]);
+  });
+
+  for (const [when, allows] of [
+    ['at once', () => true],
+    ['later', async () => true],
+  ] as const) {
+    it(`serves as somebody else what is allowed, ${when}, and keeps who asked`, async () => {
+      const { asked, authorizer } = authorizerOf(allows);
+      const one = context(headers);
+      await impersonate({ authorizer, dialect: orch }).run(one);
+      assert.deepEqual(one.user, {
+        username: 'bob',
+        uid: '2',
+        groups: ['b', 'c,d', 'system:authenticated'],
+        extra: { team: ['blue'] },
+      });
+      assert.equal(one.impersonatedBy, jane);
+      assert.deepEqual(one.exchange.headerNames(), ['accept']);
+      assert.deepEqual(
+        asked.map(({ what }) => what),
+        ['users bob', 'groups b', 'groups c,d', 'userextras blue', 'uids 2'],
+      );
+      assert.ok(asked.every(({ user }) => user === jane));
+    });
+  }
+
+  for (const [missing, message] of [
+    [
+      'users',
+      'users "bob" is forbidden: User "jane" cannot impersonate resource "users" in API group "" at the cluster scope: no',
+    ],
+    [
+      'groups',
+      'groups "b" is forbidden: User "jane" cannot impersonate resource "groups" in API group "" at the cluster scope: no',
+    ],
+    [
+      'userextras',
+      'userextras.authentication.orch.io "blue" is forbidden: User "jane" cannot impersonate resource "userextras/team" in API group "authentication.orch.io" at the cluster scope: no',
+    ],
+    [
+      'uids',
+      'uids.authentication.orch.io "2" is forbidden: User "jane" cannot impersonate resource "uids" in API group "authentication.orch.io" at the cluster scope: no',
+    ],
+  ] as const) {
+    it(`is refused without ${missing}, and changes nothing`, async () => {
+      const { asked, authorizer } = authorizerOf(({ resource }) => resource !== missing);
+      const one = context(headers);
+      await assert.rejects(async () => impersonate({ authorizer, dialect: orch }).run(one), { code: 403, message });
+      assert.deepEqual([one.user, 'impersonatedBy' in one], [jane, false]);
+      assert.match(asked.at(-1)?.what ?? '', new RegExp(`^${missing} `), 'nothing is asked after a refusal');
+    });
+  }
+
+  it('names the namespace of a service account', async () => {
+    const { authorizer } = authorizerOf(() => false);
+    const one = context({ 'impersonate-user': 'system:serviceaccount:ci:bot' });
+    await assert.rejects(async () => impersonate({ authorizer, dialect: orch }).run(one), {
+      code: 403,
+      message:
+        'serviceaccounts "bot" is forbidden: User "jane" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "ci": no',
+    });
+  });
+
+  it('without a user is a bad request', async () => {
+    const { authorizer } = authorizerOf(() => true);
+    const stage = impersonate({ authorizer, dialect: orch });
+    for (const header of ['impersonate-group', 'impersonate-uid', 'impersonate-extra-a', 'impersonate-other']) {
+      await assert.rejects(async () => stage.run(context({ [header]: 'x' })), { code: 400 });
+    }
+  });
+
+  it('asks no more once the client is gone', async () => {
+    const gone = new StatusError('Timeout', 'too late');
+    const one = context(headers);
+    const { asked, authorizer } = authorizerOf(() => {
+      one.exchange.abort(gone);
+      return true;
+    });
+    await assert.rejects(async () => impersonate({ authorizer, dialect: orch }).run(one), gone);
+    assert.equal(asked.length, 1);
+    assert.equal(one.user, jane);
+  });
+});

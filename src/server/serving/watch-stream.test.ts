@@ -1,0 +1,404 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { ManualClock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { silentLogger } from '../../base/logger.ts';
+import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cache.ts';
+import { jsonLines } from '../../content/event-framing.ts';
+import { sendStatus } from '../../content/status.ts';
+import type { WatchEncoding } from '../../content/watch-encoding.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { fetch2, readAll, type Started, start, until } from '../../http/listener-harness.ts';
+import { expired } from '../../meta/status-error.ts';
+import { type WatchSource, WatchStreams } from './watch-stream.ts';
+
+const json: WatchEncoding = {
+  contentType: 'application/json',
+  name: 'json',
+  differsFirst: false,
+  object: (entry) => entry.bytes,
+  framing: jsonLines,
+  bookmark: (revision, initialEventsEnd) => Buffer.from(JSON.stringify({ revision, initialEventsEnd })),
+  status: (status) => Buffer.from(JSON.stringify(status)),
+};
+
+const entry = (name: string): CacheEntry =>
+  ({ name, bytes: Buffer.from(JSON.stringify({ name })) }) as unknown as CacheEntry;
+
+function event(type: CacheEvent['type'], name: string, revision = 1): CacheEvent {
+  return { type, entry: entry(name), revision, encodings: new Map() };
+}
+
+/** The cache's side of a watch: queues what is not taken, as the cache does. */
+class FakeWatcher implements Watcher {
+  revision = 0;
+  closed = 0;
+  readonly queue: CacheEvent[] = [];
+  readonly sink: WatchSink;
+  #waiting = false;
+
+  constructor(sink: WatchSink) {
+    this.sink = sink;
+  }
+
+  emit(each: CacheEvent): void {
+    this.queue.push(each);
+    if (!this.#waiting) this.#deliver();
+  }
+
+  resume(): void {
+    this.#waiting = false;
+    this.#deliver();
+  }
+
+  #deliver(): void {
+    for (let next = this.queue.shift(); next; next = this.queue.shift()) {
+      if (this.sink.event(next)) continue;
+      this.#waiting = true;
+      return;
+    }
+  }
+
+  close(): void {
+    this.closed += 1;
+  }
+}
+
+let clock: ManualClock;
+let streams: WatchStreams;
+let session: ClientHttp2Session;
+let started: Started;
+let source: Partial<WatchSource> = {};
+let encoding: WatchEncoding = json;
+let watchers: FakeWatcher[] = [];
+const sessions: Exchange[] = [];
+
+before(async () => {
+  started = await start((exchange) => {
+    sessions.push(exchange);
+    const open = (sink: WatchSink) => {
+      const watcher = new FakeWatcher(sink);
+      watchers.push(watcher);
+      return watcher;
+    };
+    const defaults = {
+      initial: [],
+      revision: 5,
+      bookmarks: false,
+      initialEventsEnd: false,
+      timeoutMs: 3600_000,
+      start: open,
+    };
+    try {
+      streams.serve(exchange, { ...defaults, ...source }, encoding);
+    } catch (error) {
+      sendStatus(exchange, error, { logger: silentLogger });
+    }
+  });
+  session = await started.http2();
+});
+after(() => started[Symbol.asyncDispose]());
+
+beforeEach(() => {
+  clock = new ManualClock();
+  streams = new WatchStreams({ clock, logger: silentLogger });
+  source = {};
+  encoding = json;
+  watchers = [];
+});
+afterEach(async () => {
+  streams.close();
+  await until(() => streams.open === 0);
+  assert.equal(clock.pending, 0);
+});
+
+async function watch(): Promise<{ readonly stream: ClientHttp2Stream; readonly watcher: FakeWatcher }> {
+  const stream = session.request({ ':path': '/' });
+  await once(stream, 'response');
+  return { stream, watcher: watchers.at(-1) as FakeWatcher };
+}
+
+const told = (body: Buffer): string[] =>
+  body
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const { type, object } = JSON.parse(line);
+      return `${type} ${object.name ?? object.reason ?? `${object.revision}${object.initialEventsEnd ? ' end' : ''}`}`;
+    });
+
+describe('a watch', () => {
+  it('tells events in order, each on a line, as they come', async () => {
+    const { stream, watcher } = await watch();
+    watcher.emit(event('ADDED', 'a'));
+    const [line] = await once(stream, 'data');
+    assert.equal(line.toString(), '{"type":"ADDED","object":{"name":"a"}}\n');
+    const rest = readAll(stream);
+    watcher.emit(event('MODIFIED', 'a'));
+    watcher.emit(event('DELETED', 'a'));
+    streams.close();
+    assert.deepEqual(told(await rest), ['MODIFIED a', 'DELETED a']);
+    assert.equal(watcher.closed, 1);
+  });
+
+  it('starts before there are events, with its headers', async () => {
+    const stream = session.request({ ':path': '/' });
+    const [headers] = await once(stream, 'response');
+    assert.deepEqual([headers[':status'], headers['content-type']], [200, 'application/json']);
+    assert.equal(headers['cache-control'], 'no-cache, private');
+  });
+
+  it('encodes an event once for all who write it alike', async () => {
+    let encoded = 0;
+    encoding = {
+      ...json,
+      object: (each) => {
+        encoded += 1;
+        return each.bytes;
+      },
+    };
+    const all = [await watch(), await watch()];
+    encoding = { ...encoding, name: 'other' };
+    all.push(await watch());
+    const shared = event('ADDED', 'a');
+    for (const { watcher } of all) watcher.emit(shared);
+    for (const { stream } of all) await once(stream, 'data');
+    assert.equal(encoded, 2);
+  });
+
+  it('encodes the first object differently where asked to', async () => {
+    const marked: WatchEncoding = {
+      ...json,
+      differsFirst: true,
+      object: ({ name }, first) => Buffer.from(JSON.stringify({ name: first ? `${name} with columns` : name })),
+    };
+    encoding = marked;
+    const { stream, watcher } = await watch();
+    const shared = event('ADDED', 'b');
+    for (const each of [event('ADDED', 'a'), shared]) watcher.emit(each);
+    const late = await watch();
+    late.watcher.emit(shared);
+    source = { initial: [entry('x'), entry('y')] };
+    const initial = await watch();
+    await until(() => watchers.length === 3);
+    streams.close();
+    assert.deepEqual(told(await readAll(stream)), ['ADDED a with columns', 'ADDED b']);
+    assert.deepEqual(told(await readAll(late.stream)), ['ADDED b with columns']);
+    assert.deepEqual(told(await readAll(initial.stream)), ['ADDED x with columns', 'ADDED y']);
+  });
+
+  it('tells a state first, then its end, then events', async () => {
+    source = { initial: [entry('a'), entry('b')], initialEventsEnd: true, bookmarks: true };
+    const { stream } = await watch();
+    await until(() => watchers.length === 1);
+    watchers[0]?.emit(event('ADDED', 'c'));
+    streams.close();
+    assert.deepEqual(told(await readAll(stream)), ['ADDED a', 'ADDED b', 'BOOKMARK 5 end', 'ADDED c']);
+  });
+
+  it('tells the end of a state that is empty', async () => {
+    source = { initialEventsEnd: true };
+    const { stream, watcher } = await watch();
+    watcher.emit(event('ADDED', 'c'));
+    streams.close();
+    assert.deepEqual(told(await readAll(stream)), ['BOOKMARK 5 end', 'ADDED c']);
+  });
+
+  it('tells a large state no faster than it is read', async () => {
+    let made = 0;
+    let returned = false;
+    function* large() {
+      try {
+        for (; made < 20_000; made += 1) yield entry(`${made}`.padEnd(1_000));
+      } finally {
+        returned = true;
+      }
+    }
+    source = { initial: large() };
+    const { stream } = await watch();
+    let seen = -1;
+    while (made > seen) {
+      seen = made;
+      for (let turn = 0; turn < 30; turn += 1) await new Promise(setImmediate);
+    }
+    assert.ok(made < 5_000, `${made} were made and nobody read`);
+    assert.equal(watchers.length, 0, 'the watch is opened when the state has been told');
+    const body = readAll(stream);
+    await until(() => watchers.length === 1);
+    watchers[0]?.emit(event('DELETED', 'last'));
+    streams.close();
+    const lines = told(await body);
+    assert.deepEqual([lines.length, lines.at(-1), returned], [20_001, 'DELETED last', true]);
+  });
+
+  it('stops telling a state to a client that left', async () => {
+    let returned = false;
+    function* endless() {
+      try {
+        for (;;) yield entry('x'.repeat(1_000));
+      } finally {
+        returned = true;
+      }
+    }
+    source = { initial: endless() };
+    const { stream } = await watch();
+    stream.on('error', () => {});
+    stream.destroy(new Error('gone'));
+    await until(() => returned);
+    assert.equal(watchers.length, 0);
+  });
+
+  it('gathers what comes at once into one write', async () => {
+    const { stream, watcher } = await watch();
+    for (let count = 0; count < 100; count += 1) watcher.emit(event('ADDED', `${count}`));
+    const [chunk] = await once(stream, 'data');
+    assert.equal(told(chunk).length, 100);
+  });
+
+  it('that a client leaves is closed', async () => {
+    const { stream, watcher } = await watch();
+    stream.on('error', () => {});
+    stream.destroy(new Error('gone'));
+    await until(() => watcher.closed > 0);
+    assert.equal(streams.open, 0);
+    watcher.emit(event('ADDED', 'late'));
+  });
+
+  it('that cannot be opened is an error response', async () => {
+    source = {
+      start() {
+        throw expired('too old');
+      },
+    };
+    const { status, body } = await fetch2(session, '/');
+    assert.deepEqual([status, JSON.parse(body.toString()).reason], [410, 'Expired']);
+    assert.equal(streams.open, 0);
+  });
+
+  it('that cannot be opened after its state ends with an ERROR event', async () => {
+    source = {
+      initial: [entry('a')],
+      start() {
+        throw expired('too old');
+      },
+    };
+    const { status, body } = await fetch2(session, '/');
+    assert.equal(status, 200);
+    assert.deepEqual(told(body), ['ADDED a', 'ERROR Expired']);
+  });
+
+  it('whose state cannot be read ends with an ERROR event that tells no secrets', async () => {
+    source = {
+      initial: (function* () {
+        yield entry('a');
+        throw new Error('secret');
+      })(),
+    };
+    const { body } = await fetch2(session, '/');
+    assert.match(body.toString(), /"type":"ERROR".*InternalError/);
+    assert.ok(!body.includes('secret'));
+  });
+
+  it('ends with an ERROR event when history is lost, and plainly otherwise', async () => {
+    for (const [reason, last] of [
+      ['compacted', ['ADDED a', 'ERROR Expired']],
+      ['slow', ['ADDED a']],
+      ['closed', ['ADDED a']],
+    ] as const) {
+      const { stream, watcher } = await watch();
+      watcher.emit(event('ADDED', 'a'));
+      watcher.sink.closed(reason);
+      assert.deepEqual(told(await readAll(stream)), last);
+    }
+  });
+
+  it('is refused while the server stops', async () => {
+    streams.close();
+    const { status, headers } = await fetch2(session, '/');
+    assert.deepEqual([status, headers['retry-after']], [503, '1']);
+  });
+});
+
+describe('time', () => {
+  it('ends a watch, with a last bookmark where they are wanted', async () => {
+    for (const bookmarks of [false, true]) {
+      source = { timeoutMs: 10_000, bookmarks };
+      const { stream, watcher } = await watch();
+      watcher.revision = 42;
+      clock.advance(9_700);
+      assert.equal(streams.open, 1);
+      clock.advance(500);
+      assert.deepEqual(told(await readAll(stream)), bookmarks ? ['BOOKMARK 42'] : []);
+      assert.equal(watcher.closed, 1);
+      await until(() => streams.open === 0);
+    }
+  });
+
+  it('brings bookmarks, after what they speak of', async () => {
+    source = { bookmarks: true };
+    const { stream, watcher } = await watch();
+    const body = readAll(stream);
+    watcher.revision = 7;
+    clock.advance(limits.bookmarkMs + 250);
+    watcher.emit(event('ADDED', 'a', 8));
+    watcher.revision = 8;
+    await new Promise(setImmediate);
+    clock.advance(limits.bookmarkMs + 250);
+    clock.advance(limits.bookmarkMs / 2);
+    streams.close();
+    assert.deepEqual(told(await body), ['BOOKMARK 7', 'ADDED a', 'BOOKMARK 8']);
+  });
+
+  it('needs one timer for all watches, and none without', async () => {
+    for (let count = 0; count < 10; count += 1) await watch();
+    assert.equal(clock.pending, 1);
+    streams.close();
+    await until(() => streams.open === 0);
+    assert.equal(clock.pending, 0);
+  });
+});
+
+describe('a client that does not read', () => {
+  it('holds a bounded buffer, and gets everything when it reads on', async () => {
+    streams = new WatchStreams({ clock, logger: silentLogger, bufferBytesMax: 100_000 });
+    source = { bookmarks: true };
+    const { stream, watcher } = await watch();
+    const count = 3_000;
+    for (let sent = 0; sent < count; sent += 1) {
+      watcher.emit(event('ADDED', `${sent}`.padEnd(500)));
+      if (sent % 10 === 0) await new Promise(setImmediate);
+    }
+    assert.ok(watcher.queue.length > 1_000, 'what is not taken waits in the cache');
+    clock.advance(limits.bookmarkMs * 2);
+    const body = readAll(stream);
+    await until(() => watcher.queue.length === 0);
+    streams.close();
+    const lines = told(await body);
+    assert.deepEqual(
+      lines.map((line) => line.trim()),
+      Array.from({ length: count }, (_, at) => `ADDED ${at}`),
+    );
+  });
+
+  it('costs the others nothing', async () => {
+    streams = new WatchStreams({ clock, logger: silentLogger, bufferBytesMax: 100_000 });
+    const stalled = await watch();
+    const reading = await watch();
+    const body = readAll(reading.stream);
+    for (let sent = 0; sent < 2_000; sent += 1) {
+      const each = event('ADDED', `${sent}`.padEnd(500));
+      stalled.watcher.emit(each);
+      reading.watcher.emit(each);
+      if (sent % 50 === 0) await new Promise(setImmediate);
+    }
+    await until(() => reading.watcher.queue.length === 0);
+    stalled.watcher.sink.closed('slow');
+    reading.watcher.sink.closed('closed');
+    assert.equal(told(await body).length, 2_000);
+    stalled.stream.resume();
+    await once(stalled.stream, 'close');
+  });
+});

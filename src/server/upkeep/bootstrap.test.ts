@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { kubernetes } from '../../dialect/kubernetes.ts';
+import { orch } from '../../dialect/orch.ts';
+import { StatusError } from '../../meta/status-error.ts';
+import { RegistryFixture } from '../../registry/registry-fixture.ts';
+import { createNamespaces, initialNamespaces } from './bootstrap.ts';
+
+const path = '/api/v1/namespaces';
+const namesOf = async (fixture: RegistryFixture): Promise<readonly unknown[]> =>
+  (await fixture.list(path)).items.map(({ metadata }) => metadata.name);
+
+test('the namespaces of each dialect', () => {
+  assert.deepEqual(initialNamespaces(orch), ['default', 'orch-system', 'orch-public', 'orch-node-lease']);
+  assert.deepEqual(initialNamespaces(kubernetes), ['default', 'kube-system', 'kube-public', 'kube-node-lease']);
+});
+
+test('an empty store gets them all', async () => {
+  await using fixture = await RegistryFixture.open();
+  await createNamespaces(fixture.registry, fixture.served(path), orch);
+  assert.deepEqual(await namesOf(fixture), [...initialNamespaces(orch)].sort());
+  for (const { metadata, ...rest } of (await fixture.list(path)).items) {
+    assert.match(metadata.uid ?? '', /^[0-9a-f-]{36}$/);
+    assert.deepEqual(rest['status'], { phase: 'Active' });
+  }
+});
+
+test('those that are there stay as they are, and only those that are missing are made', async () => {
+  await using fixture = await RegistryFixture.open();
+  await fixture.call('POST', path, { metadata: { name: 'default', labels: { mine: 'yes' } } });
+  const before = await fixture.object('GET', `${path}/default`);
+  await createNamespaces(fixture.registry, fixture.served(path), orch);
+  assert.deepEqual(await fixture.object('GET', `${path}/default`), before);
+  assert.equal((await namesOf(fixture)).length, 4);
+  const head = await fixture.store.head();
+  await createNamespaces(fixture.registry, fixture.served(path), orch);
+  assert.equal(await fixture.store.head(), head, 'a restart writes nothing');
+});
+
+test('another server on the same store may be first', async () => {
+  await using fixture = await RegistryFixture.open();
+  const served = fixture.served(path);
+  await createNamespaces(fixture.registry, served, orch);
+  // A cache that does not show them yet.
+  const behind = { ...served, collection: { ...served.collection, get: () => undefined } };
+  await createNamespaces(fixture.registry, behind, orch);
+  assert.equal((await namesOf(fixture)).length, 4);
+});
+
+test('any other refusal ends the start', async () => {
+  const refusal = new StatusError('Forbidden', 'not allowed');
+  const refuse = (): never => {
+    throw refusal;
+  };
+  await using fixture = await RegistryFixture.open({ admission: { mutate() {}, validate: refuse } });
+  await assert.rejects(createNamespaces(fixture.registry, fixture.served(path), orch), refusal);
+});

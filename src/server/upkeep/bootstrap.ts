@@ -1,0 +1,76 @@
+import { accountGroups, accountUsername } from '../../authn/service-account/account-user.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { StatusError } from '../../meta/status-error.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { ServedResource } from '../../registry/resource-registry.ts';
+import { groupAuthenticated, groupMasters, type UserInfo } from '../../request/user-info.ts';
+
+/** As whom the server itself writes. */
+export const serverUser: UserInfo = {
+  username: 'system:apiserver',
+  uid: '',
+  groups: [groupMasters, groupAuthenticated],
+  extra: {},
+};
+
+/** As whom the controllers of this process read, and those without an account of their own write. */
+export const managerUser = ({ controllerManager }: Dialect): UserInfo => ({
+  username: `system:${controllerManager}`,
+  uid: '',
+  groups: [groupAuthenticated],
+  extra: {},
+});
+
+/** A service account of the system namespace, by which a controller is known (spec section 5.3). */
+export const systemAccount = ({ namespaces: { system } }: Dialect, name: string): UserInfo => ({
+  username: accountUsername({ namespace: system, name }),
+  uid: '',
+  groups: [...accountGroups(system), groupAuthenticated],
+  extra: {},
+});
+
+/** The namespaces that exist after every start. */
+export const initialNamespaces = ({ namespaces }: Dialect): readonly string[] => [
+  'default',
+  namespaces.system,
+  namespaces.public,
+  namespaces.nodeLease,
+];
+
+/** Creates those of the initial namespaces that are missing. */
+export async function createNamespaces(registry: Registry, served: ServedResource, dialect: Dialect): Promise<void> {
+  for (const name of initialNamespaces(dialect)) {
+    if (!served.collection.get(served.objectKey('', name))) await createNamespace(registry, served, name);
+  }
+}
+
+async function createNamespace(registry: Registry, served: ServedResource, name: string): Promise<void> {
+  const { group, version, resource } = served.kind;
+  try {
+    await registry.serve({
+      info: {
+        type: 'resource',
+        path: `/api/v1/${resource}`,
+        query: new URLSearchParams(),
+        verb: 'create',
+        group,
+        version,
+        resource,
+        namespace: '',
+        inNamespace: false,
+        name: '',
+        subresource: '',
+      },
+      served,
+      user: serverUser,
+      userAgent: 'orch',
+      body: { value: { metadata: { name } }, duplicates: [] },
+      signal: new AbortController().signal,
+      warn() {},
+      beforeWrite() {},
+    });
+  } catch (error) {
+    // Another server on the same store was first.
+    if (!(error instanceof StatusError && error.reason === 'AlreadyExists')) throw error;
+  }
+}

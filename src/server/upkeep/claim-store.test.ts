@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
+import { type Store, StoreError } from '../../store/store.ts';
+import { claimStore } from './claim-store.ts';
+
+let store: Store;
+beforeEach(() => {
+  store = openMemoryStore();
+});
+afterEach(() => store.close());
+
+test('the first server writes down its dialect, and those who speak it may come back', async () => {
+  await claimStore(store, 'orch');
+  const revision = await store.head();
+  await claimStore(store, 'orch');
+  assert.equal(await store.head(), revision, 'a restart writes nothing');
+});
+
+test('one who speaks another is told whose the data is, and what to do', async () => {
+  await claimStore(store, 'kubernetes');
+  const revision = await store.head();
+  await assert.rejects(
+    claimStore(store, 'orch'),
+    /--dialect=kubernetes and cannot be served with --dialect=orch: start with/,
+  );
+  assert.equal(await store.head(), revision);
+});
+
+/** A store in which another server wrote between our reading and our writing. */
+const raced = (dialect: string): Store => ({
+  ...store,
+  get: (key, at) => store.get(key, at),
+  async create(key, value) {
+    await store.create(key, Buffer.from(dialect));
+    return store.create(key, value);
+  },
+});
+
+test('of two at once both go on where they speak the same', async () => {
+  await claimStore(raced('orch'), 'orch');
+  assert.equal((await store.list('')).records.length, 1);
+});
+
+test('of two at once the second goes where they do not', async () => {
+  await assert.rejects(claimStore(raced('kubernetes'), 'orch'), /written with --dialect=kubernetes/);
+});
+
+for (const done of [true, false]) {
+  test(`a claim of unknown outcome that was ${done ? 'done' : 'not done'} is looked for, and made once`, async () => {
+    let sent = 0;
+    const lossy: Store = {
+      ...raced('orch'),
+      async create(key, value) {
+        sent++;
+        if (done) await store.create(key, value);
+        throw new StoreError('unknownOutcome', 'lost');
+      },
+    };
+    if (done) await claimStore(lossy, 'orch');
+    else await assert.rejects(claimStore(lossy, 'orch'), { code: 'unknownOutcome' });
+    assert.equal(sent, 1);
+  });
+}
+
+test('a store that fails is not taken for an empty one', async () => {
+  const unavailable = new StoreError('unavailable', 'gone');
+  const refuse = async (): Promise<never> => {
+    throw unavailable;
+  };
+  await assert.rejects(claimStore({ ...raced('orch'), get: refuse }, 'orch'), unavailable);
+  await assert.rejects(claimStore({ ...raced('orch'), create: refuse }, 'orch'), unavailable);
+});

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { ManualClock } from '../../base/clock.ts';
+import { silentLogger } from '../../base/logger.ts';
+import type { Revision, Store } from '../../store/store.ts';
+import { Compactor, type CompactorOptions } from './compactor.ts';
+
+const windowMs = 5 * 60_000;
+const step = windowMs / 5;
+const bytesMax = 1_600;
+
+let clock: ManualClock;
+let head: Revision | Error;
+let compacted: Revision[];
+let compactFails: Error | undefined;
+let warned: string[];
+let compactor: Compactor;
+beforeEach(() => {
+  clock = new ManualClock();
+  head = 1;
+  compacted = [];
+  compactFails = undefined;
+  warned = [];
+  const store: Pick<Store, 'head' | 'compact'> = {
+    async head() {
+      if (head instanceof Error) throw head;
+      return head;
+    },
+    async compact(upTo) {
+      if (compactFails) throw compactFails;
+      compacted.push(upTo);
+    },
+  };
+  const logger = { ...silentLogger, warn: (message: string) => void warned.push(message) };
+  compactor = new Compactor({ store, clock, logger, windowMs, bytesMax });
+});
+afterEach(() => compactor.close());
+
+/** One step of time, and all that follows from it. */
+async function tick(): Promise<void> {
+  clock.advance(step);
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Steps of time; the head grows by 10 before each. */
+async function work(steps: number): Promise<void> {
+  for (let done = 0; done < steps; done++) {
+    head = Number(head) + 10;
+    await tick();
+  }
+}
+
+describe('history', () => {
+  test('is kept for the window, counted from the start', async () => {
+    await work(5);
+    assert.deepEqual(compacted, [], 'the first head was seen a step after the start');
+    await work(1);
+    assert.deepEqual(compacted, [11], 'what was the head then');
+    await work(2);
+    assert.deepEqual(compacted, [11, 21, 31], 'a step at a time');
+  });
+
+  test('of a store that nobody writes to is forgotten up to its head, and no further', async () => {
+    for (let done = 0; done < 30; done++) await tick();
+    assert.deepEqual([...new Set(compacted)], [1]);
+  });
+
+  test('that became old all at once is forgotten at once, up to the newest of it', async () => {
+    await work(3);
+    const failure = new Error('store: unavailable');
+    const last = head;
+    head = failure;
+    for (let done = 0; done < 10; done++) await tick();
+    assert.deepEqual(compacted, []);
+    assert.equal(warned.length, 10);
+    head = last;
+    await tick();
+    assert.deepEqual(compacted, [31]);
+  });
+
+  test('that could not be forgotten is tried again', async () => {
+    compactFails = new Error('store: unavailable');
+    await work(7);
+    assert.deepEqual(compacted, []);
+    assert.deepEqual(new Set(warned), new Set(['history could not be compacted']));
+    compactFails = undefined;
+    await work(1);
+    assert.deepEqual(compacted, [31]);
+  });
+});
+
+describe('history by its bytes', () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  let early = 0;
+
+  const compactorOf = (historySize: Store['historySize']): void => {
+    compactor.close();
+    early = 0;
+    const store: CompactorOptions['store'] = {
+      head: async () => 1_000,
+      compact: async (upTo) => {
+        if (compactFails) throw compactFails;
+        compacted.push(upTo);
+      },
+      ...(historySize && { historySize }),
+    };
+    const logger = { ...silentLogger, warn: (message: string) => void warned.push(message) };
+    const earlyCompactions = { inc: () => void early++ };
+    compactor = new Compactor({ store, clock, logger, windowMs, bytesMax, earlyCompactions });
+  };
+
+  test('is forgotten from its old end as soon as it takes too many', async () => {
+    compactorOf(undefined);
+    for (let revision = 1_001; revision <= 1_016; revision++) compactor.historyGrew(100, revision);
+    await turn();
+    assert.deepEqual([compacted, compactor.historyBytes, early], [[], 1_600, 0]);
+    compactor.historyGrew(100, 1_017);
+    await turn();
+    assert.deepEqual([compacted, compactor.historyBytes, early], [[1_005], 1_200, 1]);
+  });
+
+  test('never stays above its bound, however long a loop of writes runs, and time goes on to count', async () => {
+    compactorOf(undefined);
+    for (let revision = 1_001; revision <= 3_000; revision++) {
+      compactor.historyGrew(90, revision);
+      await turn();
+      assert.ok(compactor.historyBytes <= bytesMax);
+    }
+    assert.ok(compacted.length < 2_000 / 3, 'not for every write');
+    for (let steps = 0; steps < 7; steps++) await tick();
+    assert.equal(compacted.at(-1), 3_000 - ((3_000 - 1_000) % 2), 'what was there at the last mark');
+    assert.ok(compactor.historyBytes < 200);
+  });
+
+  test('counts what was there at the start, and all of that goes first', async () => {
+    compactorOf(async () => 1_500);
+    await turn();
+    assert.equal(compactor.historyBytes, 1_500);
+    compactor.historyGrew(100, 1_001);
+    await turn();
+    assert.deepEqual(compacted, []);
+    compactor.historyGrew(10, 1_002);
+    await turn();
+    assert.deepEqual([compacted, compactor.historyBytes], [[1_001], 10]);
+  });
+
+  test('that is too much at the start already goes at once', async () => {
+    compactorOf(async () => bytesMax + 1);
+    await turn();
+    assert.deepEqual([compacted, compactor.historyBytes], [[1_000], 0]);
+  });
+
+  test('that cannot be measured counts from the start', async () => {
+    compactorOf(async () => {
+      throw new Error('store: unavailable');
+    });
+    await turn();
+    assert.deepEqual([warned, compactor.historyBytes], [['history could not be measured'], 0]);
+  });
+
+  test('that could not be forgotten is tried again when it has grown', async () => {
+    compactorOf(undefined);
+    compactFails = new Error('store: unavailable');
+    for (let revision = 1_001; revision <= 1_020; revision++) {
+      compactor.historyGrew(100, revision);
+      await turn();
+    }
+    assert.equal(compactor.historyBytes, 2_000);
+    assert.deepEqual(new Set(warned), new Set(['history could not be compacted']));
+    compactFails = undefined;
+    compactor.historyGrew(100, 1_021);
+    await turn();
+    assert.ok(compactor.historyBytes <= bytesMax);
+  });
+});
+
+describe('a compactor that was closed', () => {
+  test('leaves no timer', async () => {
+    await work(2);
+    assert.equal(clock.pending, 1);
+    compactor.close();
+    assert.equal(clock.pending, 0);
+  });
+
+  test('finishes nothing that it had begun, and complains of nothing', async () => {
+    await work(5);
+    clock.advance(step);
+    compactor.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(compacted, []);
+    head = new Error('closed');
+    assert.deepEqual(warned, []);
+    assert.equal(clock.pending, 0);
+  });
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Logger, silentLogger } from '../../base/logger.ts';
+import { ApiError } from '../../client/api-client.ts';
+import { orch } from '../../dialect/orch.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { StatusError, unknownOutcome } from '../../meta/status-error.ts';
+import { RegistryFixture } from '../../registry/registry-fixture.ts';
+import { servedRbac } from '../wiring/rbac.ts';
+import { ensureDefaultPolicy } from './default-policy.ts';
+
+const prefix = '/rbac.authorization.orch.io';
+const roles = '/apis/rbac.authorization.orch.io/v1/clusterroles';
+
+/** Makes the policy of what the fixture holds; gives what was logged. */
+async function ensure(fixture: RegistryFixture, write = fixture.call.bind(fixture)): Promise<readonly unknown[]> {
+  const logged: unknown[] = [];
+  const logger: Logger = { ...silentLogger, error: (_message, fields) => logged.push(fields?.['name']) };
+  const send = async (method: string, target: string, body: unknown): Promise<never> => {
+    try {
+      return (await write(method, target, body)) as never;
+    } catch (error) {
+      throw error instanceof StatusError ? new ApiError(error.toStatus(), error.code) : error;
+    }
+  };
+  await ensureDefaultPolicy({
+    dialect: orch,
+    logger,
+    client: {
+      create: (target, object) => send('POST', target, object),
+      update: (target, object) => send('PUT', target, object),
+      delete: (target, options) => send('DELETE', target, options),
+    },
+    fresh: () => fixture.cache.fresh(),
+    servedAs: (kind) => servedRbac(fixture.resources, orch, kind),
+  });
+  return logged;
+}
+
+const names = async (fixture: RegistryFixture): Promise<readonly unknown[]> =>
+  (await fixture.list(roles)).items.map(({ metadata }: ApiObject) => metadata.name);
+
+describe('the default policy at a start', () => {
+  test('is made whole, and a second start writes nothing', async () => {
+    await using fixture = await RegistryFixture.open();
+    assert.deepEqual(await ensure(fixture), []);
+    assert.ok((await names(fixture)).includes('system:basic-user'));
+    const head = await fixture.store.head();
+    assert.deepEqual(await ensure(fixture), []);
+    assert.equal(await fixture.store.head(), head);
+  });
+
+  for (const [what, value] of [
+    ['cannot be read', '{'],
+    ['is none', JSON.stringify({ apiVersion: 'x', kind: 'ClusterRole', metadata: { name: 'view' }, rules: 5 })],
+  ] as const) {
+    test(`a role that ${what} is logged and left, and the others are made`, async () => {
+      await using fixture = await RegistryFixture.open();
+      await fixture.store.create(`${prefix}/clusterroles/view`, Buffer.from(value));
+      await fixture.cache.fresh();
+      assert.deepEqual(await ensure(fixture), ['view']);
+      assert.equal((await fixture.store.get(`${prefix}/clusterroles/view`))?.value.toString(), value);
+      assert.equal((await fixture.object('GET', `${roles}/edit`)).metadata.name, 'edit');
+    });
+  }
+
+  test('a binding of another role that does not go is logged and left', async () => {
+    await using fixture = await RegistryFixture.open();
+    const bindings = '/apis/rbac.authorization.orch.io/v1/clusterrolebindings';
+    const metadata = { name: 'system:discovery', finalizers: ['example.org/held'] };
+    await fixture.call('POST', bindings, { metadata, roleRef: { kind: 'ClusterRole', name: 'other' } });
+    assert.deepEqual(await ensure(fixture), ['system:discovery']);
+  });
+
+  for (const done of [true, false]) {
+    test(`writes of unknown outcome that were ${done ? 'done' : 'not done'} are looked for before they are made again`, async () => {
+      await using fixture = await RegistryFixture.open();
+      const lost = new Set<string>();
+      const repeated: string[] = [];
+      const write = async (method: string, target: string, body: unknown) => {
+        const { name = '' } = (body as ApiObject).metadata;
+        const id = `${method} ${target} ${name}`;
+        if (lost.has(id)) {
+          repeated.push(id);
+          return fixture.call(method, target, body);
+        }
+        lost.add(id);
+        if (done) await fixture.call(method, target, body);
+        throw unknownOutcome('lost');
+      };
+      assert.deepEqual(await ensure(fixture, write), []);
+      assert.equal(repeated.length, done ? 0 : lost.size);
+      assert.ok((await names(fixture)).includes('system:basic-user'));
+    });
+  }
+
+  test('a store that never says what it did ends the start', async () => {
+    await using fixture = await RegistryFixture.open();
+    await assert.rejects(
+      ensure(fixture, () => Promise.reject(unknownOutcome('lost'))),
+      /read before you try again/,
+    );
+  });
+
+  test('a store that takes no writes ends the start', async () => {
+    await using fixture = await RegistryFixture.open();
+    const full = new StatusError('InternalError', 'the store is full');
+    await assert.rejects(
+      ensure(fixture, () => Promise.reject(full)),
+      { message: 'the store is full' },
+    );
+  });
+});

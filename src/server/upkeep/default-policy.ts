@@ -1,0 +1,92 @@
+import { defaultPolicy } from '../../authz/rbac/bootstrap-policy/default-policy.ts';
+import { autoupdateAnnotation } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
+import { reconcile } from '../../authz/rbac/reconcile.ts';
+import type { Logger } from '../../base/logger.ts';
+import { type ApiClient, hasReason } from '../../client/api-client.ts';
+import { parseStored } from '../../codec/json.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { ServedResource } from '../../registry/resource-registry.ts';
+import { decode } from '../../schema/decode.ts';
+
+interface PolicyParts {
+  readonly dialect: Dialect;
+  readonly logger: Logger;
+  readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
+  /** Resolves when the cache shows what is stored. */
+  readonly fresh: () => Promise<unknown>;
+  /** Where the objects of a kind are. */
+  readonly servedAs: (kind: string) => ServedResource;
+}
+
+/**
+ * Makes of the default roles and bindings what they should be (spec section 5.8): at every start, unless their owner said
+ * otherwise. All at once, so that the store commits them together.
+ *
+ * One that stands in its own way, since what is stored cannot be read or does not go, is logged and left: only a server that
+ * runs lets anybody mend it (published servers end). What keeps the store from being written rejects.
+ */
+export async function ensureDefaultPolicy(parts: PolicyParts): Promise<void> {
+  await Promise.all(defaultPolicy(parts.dialect).map((expected) => ensure(parts, expected)));
+}
+
+/** How often a lost race is run again. */
+const attemptsMax = 5;
+
+async function ensure(parts: PolicyParts, expected: ApiObject): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write(parts, expected);
+    } catch (error) {
+      // Another server on the same store starts too, or somebody has changed it meanwhile; or nobody knows what became of
+      // the write. What is there is read before the next attempt.
+      const unknown = hasReason(error, 'Timeout');
+      const lost = (['Conflict', 'AlreadyExists', 'NotFound'] as const).some((reason) => hasReason(error, reason));
+      if (!lost && (!unknown || attempt === attemptsMax)) throw error;
+      if (attempt === attemptsMax) return report(parts, expected, error);
+      await parts.fresh();
+    }
+  }
+}
+
+function report({ logger }: PolicyParts, { kind, metadata }: ApiObject, error: unknown): void {
+  const { namespace, name } = metadata;
+  const problem = error instanceof Error ? error.message : String(error);
+  logger.error('a default role or binding is not what it should be', {
+    kind,
+    ...(namespace && { namespace }),
+    name,
+    problem,
+  });
+}
+
+async function write(parts: PolicyParts, expected: ApiObject): Promise<void> {
+  const { dialect, client, servedAs } = parts;
+  const served = servedAs(expected.kind);
+  const { namespace = '', name = '' } = expected.metadata;
+  const entry = served.collection.get(served.objectKey(namespace, name));
+  const existing = entry && (parseStored(entry.bytes) as ApiObject);
+  const [error] = existing ? decode(served.kind.schema, existing).errors : [];
+  if (error) return report(parts, expected, `what is stored is none: ${error.path}: expected ${error.expected}`);
+  const step = reconcile(expected, existing, autoupdateAnnotation(dialect));
+  const collection = collectionPath(served, namespace);
+  const path = `${collection}/${encodeURIComponent(name)}`;
+  switch (step.type) {
+    case 'keep':
+      return;
+    case 'create':
+      await client.create(collection, step.object);
+      return;
+    case 'update':
+      await client.update(path, step.object);
+      return;
+    case 'recreate':
+      await client.delete(path, { preconditions: { uid: step.uid } });
+      await client.create(collection, step.object);
+  }
+}
+
+const collectionPath = ({ apiVersion, kind }: ServedResource, namespace: string): string =>
+  namespace === ''
+    ? `/apis/${apiVersion}/${kind.resource}`
+    : `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/${kind.resource}`;

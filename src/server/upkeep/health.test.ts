@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { ManualClock } from '../../base/clock.ts';
+import { type LogFields, silentLogger } from '../../base/logger.ts';
+import { StatusError } from '../../meta/status-error.ts';
+import { Health } from './health.ts';
+
+let clock: ManualClock;
+let state: { stopping: boolean; inStep: boolean; trouble: string | undefined; writes: string | undefined };
+let logged: LogFields[];
+let health: Health;
+beforeEach(() => {
+  clock = new ManualClock();
+  state = { stopping: false, inStep: true, trouble: undefined, writes: undefined };
+  logged = [];
+  health = new Health({
+    clock,
+    logger: { ...silentLogger, info: (_, fields) => void logged.push(fields ?? {}) },
+    livezGraceMs: 10_000,
+    stopping: () => state.stopping,
+    cacheInStep: () => state.inStep,
+    storeTrouble: async () => state.trouble,
+    writeTrouble: () => state.writes,
+  });
+});
+
+const answer = (path: string, query = '') => health.answer(path, new URLSearchParams(query));
+const statuses = async (): Promise<readonly number[]> =>
+  Promise.all(['/healthz', '/livez', '/readyz'].map(async (path) => (await answer(path))?.status ?? 0));
+
+/** What is so, and the status of `/healthz`, `/livez`, `/readyz` then. */
+const rows: readonly (readonly [what: string, arrange: () => void, statuses: readonly [number, number, number]])[] = [
+  ['it has just begun to start', () => {}, [500, 200, 500]],
+  ['the start takes its grace period', () => clock.advance(10_000), [500, 200, 500]],
+  ['the start takes longer', () => clock.advance(10_001), [500, 500, 500]],
+  ['it has started', () => health.started(), [200, 200, 200]],
+  [
+    'it has started, late',
+    () => {
+      clock.advance(60_000);
+      health.started();
+    },
+    [200, 200, 200],
+  ],
+  [
+    'the store is in trouble',
+    () => {
+      health.started();
+      state.trouble = 'unavailable';
+    },
+    [500, 200, 500],
+  ],
+  [
+    'the cache does not follow the store',
+    () => {
+      health.started();
+      state.inStep = false;
+    },
+    [500, 200, 500],
+  ],
+  [
+    'writes are refused for long',
+    () => {
+      health.started();
+      state.writes = 'no write has ended for 20 s while others wait';
+    },
+    [200, 200, 500],
+  ],
+  [
+    'it is stopping',
+    () => {
+      health.started();
+      state.stopping = true;
+    },
+    [200, 200, 500],
+  ],
+];
+
+describe('healthz, livez and readyz when', () => {
+  for (const [what, arrange, expected] of rows) {
+    test(what, async () => {
+      arrange();
+      assert.deepEqual(await statuses(), expected);
+    });
+  }
+});
+
+test('health is one word, whatever was checked', async () => {
+  health.started();
+  for (const path of ['/livez', '/readyz/', '/healthz', '/readyz/ping', '/readyz/store/']) {
+    assert.deepEqual(await answer(path), { status: 200, body: 'ok' }, path);
+  }
+});
+
+test('verbose shows every check (spec section 4.2)', async () => {
+  health.started();
+  assert.deepEqual(await answer('/readyz', 'verbose'), {
+    status: 200,
+    body:
+      '[+]ping ok\n[+]store ok\n[+]cache-sync ok\n[+]poststarthook/start-server ok\n[+]writes ok\n[+]shutdown ok\n' +
+      'healthz check passed\n',
+  });
+  assert.equal(
+    (await answer('/livez', 'verbose=1'))?.body,
+    '[+]ping ok\n[+]poststarthook/start-server ok\nhealthz check passed\n',
+  );
+});
+
+test('a failure shows every check without being asked, and withholds the reason', async () => {
+  health.started();
+  state.trouble = 'unavailable';
+  const failed = await answer('/readyz');
+  assert.equal(failed?.status, 500);
+  assert.equal(
+    failed?.body,
+    '[+]ping ok\n[-]store failed: reason withheld\n[+]cache-sync ok\n[+]poststarthook/start-server ok\n[+]writes ok\n[+]shutdown ok\n' +
+      'healthz check failed\n',
+  );
+  assert.deepEqual(logged, [{ endpoint: 'readyz', check: 'store', why: 'unavailable' }]);
+});
+
+describe('exclude', () => {
+  beforeEach(() => {
+    health.started();
+    state.trouble = 'unavailable';
+    state.stopping = true;
+  });
+
+  test('leaves out the checks it names, however many', async () => {
+    assert.equal((await answer('/readyz', 'exclude=store'))?.status, 500);
+    assert.deepEqual(await answer('/readyz', 'exclude=store&exclude=shutdown'), { status: 200, body: 'ok' });
+    assert.deepEqual(
+      logged.map(({ check }) => check),
+      ['shutdown'],
+      'what is left out is not run',
+    );
+  });
+
+  test('is shown where the checks are', async () => {
+    const body = (await answer('/readyz', 'verbose&exclude=store&exclude=shutdown'))?.body ?? '';
+    assert.match(body, /^\[\+\]store excluded: ok$/m);
+    assert.match(body, /^\[\+\]shutdown excluded: ok$/m);
+    assert.match(body, /^\[\+\]ping ok$/m);
+    assert.match(body, /^healthz check passed$/m);
+  });
+
+  test('warns of a check that there is not, in one line whatever it is called', async () => {
+    const body = (await answer('/livez', `verbose&exclude=${encodeURIComponent('no\n[+]such')}`))?.body ?? '';
+    assert.match(body, /^warn: there is no check "no\\n\[\+\]such" to exclude$/m);
+    assert.equal((await answer('/livez', 'exclude=nosuch'))?.status, 200);
+  });
+});
+
+describe('a single check', () => {
+  for (const [path, status] of [
+    ['/livez/ping', 200],
+    ['/readyz/shutdown', 500],
+    ['/readyz/poststarthook/start-server', 500],
+    ['/livez/poststarthook/start-server', 200],
+  ] as const) {
+    test(`${path} is ${status}, whatever the others are`, async () => {
+      state.stopping = true;
+      state.trouble = 'unavailable';
+      const one = await answer(path);
+      assert.equal(one?.status, status);
+      assert.equal(one?.body, status === 200 ? 'ok' : 'failed: reason withheld\n');
+    });
+  }
+
+  for (const path of ['/livez/nosuch', '/livez/shutdown', '/readyz/constructor', '/livez/ping/more', '/livez//']) {
+    test(`${path} is none`, async () => {
+      await assert.rejects(answer(path), (error) => error instanceof StatusError && error.code === 404);
+    });
+  }
+});
+
+test('paths that are not of health are left to others', async () => {
+  for (const path of ['/', '/livezz', '/api/livez', '/Livez']) assert.equal(await answer(path), undefined, path);
+});

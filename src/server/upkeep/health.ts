@@ -1,0 +1,131 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { noSuchPath } from '../../meta/status-error.ts';
+
+/** One check of a health endpoint. */
+export interface HealthCheck {
+  readonly name: string;
+  /** What is wrong, or undefined where all is well. The text goes to the log, not to the client. */
+  readonly run: () => string | undefined | Promise<string | undefined>;
+}
+
+export interface HealthAnswer {
+  readonly status: 200 | 500;
+  readonly body: string;
+}
+
+export interface HealthOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** `/livez` stays healthy for this long although the start has not finished. Milliseconds. */
+  readonly livezGraceMs: number;
+  /** True from when a stop was asked for. */
+  readonly stopping: () => boolean;
+  /** True when the cache follows the store. */
+  readonly cacheInStep: () => boolean;
+  /** What keeps the store from being used, undefined where nothing does. */
+  readonly storeTrouble: () => string | undefined | Promise<string | undefined>;
+  /** Why requests that write have been refused for long, undefined where they are not. */
+  readonly writeTrouble: () => string | undefined;
+}
+
+type Endpoint = 'healthz' | 'livez' | 'readyz';
+
+/** The health endpoints (spec section 4.2): plain text; machines look at the status only. */
+export class Health {
+  readonly #options: HealthOptions;
+  readonly #startedAtMs: number;
+  readonly #checks: Readonly<Record<Endpoint, readonly HealthCheck[]>>;
+  #started = false;
+
+  constructor(options: HealthOptions) {
+    this.#options = options;
+    this.#startedAtMs = options.clock.monotonic();
+    const ping: HealthCheck = { name: 'ping', run: () => undefined };
+    const cache: HealthCheck = {
+      name: 'cache-sync',
+      run: () => (options.cacheInStep() ? undefined : 'the cache does not follow the store'),
+    };
+    const store: HealthCheck = { name: 'store', run: () => options.storeTrouble() };
+    const hooks = 'poststarthook/start-server';
+    const start: HealthCheck = { name: hooks, run: () => (this.#started ? undefined : 'the start has not finished') };
+    const alive: HealthCheck = {
+      name: hooks,
+      run: () => (this.#startIsLate() ? 'the start takes too long' : undefined),
+    };
+    const shutdown: HealthCheck = {
+      name: 'shutdown',
+      run: () => (options.stopping() ? 'the server is shutting down' : undefined),
+    };
+    const writes: HealthCheck = { name: 'writes', run: () => options.writeTrouble() };
+    this.#checks = {
+      healthz: [ping, store, cache, start],
+      livez: [ping, alive],
+      readyz: [ping, store, cache, start, writes, shutdown],
+    };
+  }
+
+  /** From now on the server may be ready. */
+  started(): void {
+    this.#started = true;
+  }
+
+  #startIsLate(): boolean {
+    const { clock, livezGraceMs } = this.#options;
+    return !this.#started && clock.monotonic() - this.#startedAtMs > livezGraceMs;
+  }
+
+  /** Every path that is answered: each endpoint, and each of its checks. */
+  get paths(): readonly string[] {
+    return Object.entries(this.#checks).flatMap(([endpoint, checks]) => [
+      `/${endpoint}`,
+      ...checks.map(({ name }) => `/${endpoint}/${name}`),
+    ]);
+  }
+
+  /** Answers `/livez` and the like, or `/livez/<check>`; undefined for paths that are neither. */
+  async answer(path: string, query: URLSearchParams): Promise<HealthAnswer | undefined> {
+    const match = /^\/(healthz|livez|readyz)(?:\/(.+?))?\/?$/.exec(path);
+    if (!match) return undefined;
+    const endpoint = match[1] as Endpoint;
+    const checks = this.#checks[endpoint];
+    const name = match[2];
+    if (name === undefined) return this.#all(endpoint, checks, query);
+    const check = checks.find((each) => each.name === name);
+    if (!check) throw noSuchPath();
+    return this.#one(endpoint, check);
+  }
+
+  /**
+   * `verbose` shows every check, `exclude` (repeatable) leaves checks out; a failure always shows every check. The last
+   * line names `healthz` on every endpoint, as the spec has it.
+   */
+  async #all(endpoint: Endpoint, checks: readonly HealthCheck[], query: URLSearchParams): Promise<HealthAnswer> {
+    const excluded = new Set(query.getAll('exclude'));
+    const lines: string[] = [];
+    let healthy = true;
+    for (const check of checks) {
+      const skipped = excluded.delete(check.name);
+      const passed = skipped || (await this.#passes(endpoint, check));
+      healthy &&= passed;
+      lines.push(
+        `${passed ? '[+]' : '[-]'}${check.name} ${skipped ? 'excluded: ok' : passed ? 'ok' : 'failed: reason withheld'}`,
+      );
+    }
+    for (const name of excluded) lines.push(`warn: there is no check ${JSON.stringify(name)} to exclude`);
+    if (!healthy) return { status: 500, body: `${lines.join('\n')}\nhealthz check failed\n` };
+    return { status: 200, body: query.has('verbose') ? `${lines.join('\n')}\nhealthz check passed\n` : 'ok' };
+  }
+
+  async #one(endpoint: Endpoint, check: HealthCheck): Promise<HealthAnswer> {
+    if (await this.#passes(endpoint, check)) return { status: 200, body: 'ok' };
+    return { status: 500, body: 'failed: reason withheld\n' };
+  }
+
+  /** Why a check fails goes to the log, not to the client, who may be anybody. */
+  async #passes(endpoint: Endpoint, check: HealthCheck): Promise<boolean> {
+    const why = await check.run();
+    if (why !== undefined) this.#options.logger.info('a health check fails', { endpoint, check: check.name, why });
+    return why === undefined;
+  }
+}

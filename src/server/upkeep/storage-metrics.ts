@@ -1,0 +1,71 @@
+import { type Clock, pause } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { Count } from '../../cache/count.ts';
+import type { ResourceName } from '../../meta/status-error.ts';
+import type { ResourceRegistry } from '../../registry/resource-registry.ts';
+import type { Store } from '../../store/store.ts';
+import type { Compactor } from './compactor.ts';
+
+interface StorageMetricsParts {
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly store: Pick<Store, 'size'>;
+  readonly compactor: Pick<Compactor, 'historyBytes'>;
+  readonly resources: Pick<ResourceRegistry, 'all'>;
+  /** As published servers number the clusters that they keep objects in: `etcd-0`. */
+  readonly clusterId: string;
+}
+
+/** Counts what shortens the window of history. */
+export function earlyCompactions(metrics: Metrics): Count {
+  const count = metrics.counter({
+    name: 'orch_storage_early_compactions_total',
+    help: 'How often history was forgotten before its time, because it took too many bytes.',
+    labels: [],
+  });
+  // Shown from the start: whoever is to be told of its growth needs the zero.
+  count.add({}, 0);
+  return { inc: () => count.add({}) };
+}
+
+/** What the store holds, by the published names where there are any. */
+export function storageMetrics(parts: StorageMetricsParts): void {
+  const { metrics, compactor, resources, clusterId } = parts;
+  const size = metrics.gauge({
+    name: 'apiserver_storage_size_bytes',
+    help: 'Bytes that the store takes up on disk.',
+    labels: ['storage_cluster_id'],
+  });
+  const objects = metrics.gauge({
+    name: 'apiserver_storage_objects',
+    help: 'Stored objects, by resource.',
+    labels: ['resource'],
+  });
+  const history = metrics.gauge({
+    name: 'orch_storage_history_bytes',
+    help: 'Bytes in the store that only history holds.',
+    labels: [],
+  });
+  metrics.onRefresh(async () => {
+    const bytes = await askSize(parts);
+    if (bytes !== undefined) size.set({ storage_cluster_id: clusterId }, bytes);
+  });
+  metrics.onCollect(() => {
+    history.set({}, compactor.historyBytes);
+    for (const { kind, name, collection } of resources.all()) {
+      if (!kind.answer) objects.set({ resource: qualified(name) }, collection.snapshot().count(collection.prefix));
+    }
+  });
+}
+
+/** Undefined where the store does not say in time: what it said last stands. */
+async function askSize({ store, clock }: StorageMetricsParts): Promise<number | undefined> {
+  const late = new AbortController();
+  const answered = store.size().catch(() => undefined);
+  const bytes = await Promise.race([answered, pause(clock, limits.storeHealthWaitMs, late.signal)]);
+  late.abort();
+  return bytes ?? undefined;
+}
+
+const qualified = ({ group, resource }: ResourceName): string => (group === '' ? resource : `${resource}.${group}`);

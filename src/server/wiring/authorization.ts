@@ -1,0 +1,165 @@
+import { hostname } from 'node:os';
+import { groupAccounts } from '../../authn/service-account/account-user.ts';
+import { abacAuthorizer } from '../../authz/abac/abac-authorizer.ts';
+import { authorizationMetrics } from '../../authz/authorization-metrics.ts';
+import type { Authorizer } from '../../authz/authorizer.ts';
+import { type AuthorizerChain, buildAuthorizers, type ChainParts } from '../../authz/authorizer-chain.ts';
+import type { AuthorizerSpec, AuthorizerType } from '../../authz/configuration/authorizer-spec.ts';
+import { graphSources } from '../../authz/node/graph-sources.ts';
+import { NodeAuthorizer } from '../../authz/node/node-authorizer.ts';
+import { NodeGraph } from '../../authz/node/node-graph.ts';
+import type { RbacIndex } from '../../authz/rbac/rbac-index.ts';
+import { ReloadableAuthorizer } from '../../authz/reloadable-authorizer.ts';
+import type { RuleResolver } from '../../authz/rule-resolver.ts';
+import { reviewPath } from '../../authz/webhook/review.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { ClosableStack } from '../../base/disposable.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import { type FileContent, WatchedFile } from '../../base/watched-file.ts';
+import { loadCel } from '../../cel/cel.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { ResourceRegistry } from '../../registry/resource-registry.ts';
+import { groupAuthenticated, groupUnauthenticated, type UserInfo } from '../../request/user-info.ts';
+import type { Revision } from '../../store/store.ts';
+import type { AuthorizationConfig } from './config.ts';
+import { followManyObjects } from './object-feed.ts';
+import { openRbac } from './rbac.ts';
+import { openWebhook } from './webhooks.ts';
+
+export interface AuthorizationParts {
+  readonly config: AuthorizationConfig;
+  readonly dialect: Dialect;
+  readonly resources: ResourceRegistry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** What is opened is closed with the server. */
+  readonly held: ClosableStack;
+}
+
+export interface Authorization {
+  readonly authorizer: Authorizer;
+  readonly rules: RuleResolver;
+  /** Also where the mode RBAC is off: nobody gives away by roles what they do not hold. */
+  readonly index: RbacIndex;
+  /** Resolves when roles and bindings count as they are at this revision, which the cache has. */
+  readonly reached: (revision: Revision) => Promise<void>;
+  /** Of the chain with which the server starts. */
+  readonly types: ReadonlySet<AuthorizerType>;
+  /** False for users of whom it is known that no role is given to them but those that everybody has. */
+  readonly hasRole: (user: UserInfo) => boolean;
+}
+
+/**
+ * Who is asked what a user may do (spec section 5.7). Rejects where a webhook cannot be reached as its connection file says
+ * it should, or the file of the chain is wrong; the message names the flag and the file.
+ */
+export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
+  const { config, held } = parts;
+  const rbac = held.add(openRbac(parts));
+  const { index } = rbac;
+  /** Of the first chain: what they need is fed from the cache, and later chains cannot add to it. */
+  const types = new Set<AuthorizerType>();
+  let chainParts: ChainParts | undefined;
+  const build = (specs: readonly AuthorizerSpec[]): Promise<AuthorizerChain> => {
+    if (!chainParts) for (const { type } of specs) types.add(type);
+    chainParts ??= chainPartsOf(parts, index, types);
+    return buildAuthorizers(specs, chainParts);
+  };
+  const chain = held.add(
+    config.chain.type === 'file'
+      ? await named('--authorization-config', openFile(parts, config.chain, build))
+      : await named('--authorization-webhook-config-file', build(config.chain.specs)),
+  );
+  return {
+    authorizer: chain,
+    rules: chain,
+    index,
+    types,
+    reached: (revision) => rbac.reached(revision),
+    hasRole: rolesAreAll(config) ? (user) => isBound(index, user) : () => true,
+  };
+}
+
+/** Nobody but nodes may do anything that no role allows. A file may name other authorizers at any time. */
+const rolesAreAll = ({ chain }: AuthorizationConfig): boolean =>
+  chain.type === 'specs' && chain.specs.every(({ type }) => type === 'RBAC' || type === 'Node');
+
+const everybody: ReadonlySet<string> = new Set([groupAuthenticated, groupUnauthenticated, groupAccounts]);
+
+function isBound(index: RbacIndex, { username, groups }: UserInfo): boolean {
+  if (index.isUserBound(username)) return true;
+  for (const group of groups) if (!everybody.has(group) && index.isGroupBound(group)) return true;
+  return false;
+}
+
+async function named<T>(what: string, opening: Promise<T>): Promise<T> {
+  try {
+    return await opening;
+  } catch (error) {
+    throw new Error(`${what}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+}
+
+/** Pods are many and agents of nodes come after the start: they wait for the graph, and nobody else does. */
+function openNodeAuthorizer({ dialect, resources, clock, logger, held }: AuthorizationParts): NodeAuthorizer {
+  const graph = new NodeGraph(dialect);
+  const told: Promise<void>[] = [];
+  for (const { group, resource } of graphSources(dialect)) {
+    const served = [...resources.all()].find(({ name }) => name.group === group && name.resource === resource);
+    if (!served) continue;
+    const put = (object: ApiObject): void => graph.put(resource, object);
+    const remove = (namespace: string, name: string): void => graph.remove(resource, namespace, name);
+    const following = held.add(followManyObjects(served, { put, remove }, { clock, logger }));
+    told.push(following.told);
+  }
+  return new NodeAuthorizer(graph, dialect, Promise.all(told));
+}
+
+function chainPartsOf(parts: AuthorizationParts, index: RbacIndex, types: ReadonlySet<AuthorizerType>): ChainParts {
+  const { config, dialect, clock, random, logger, metrics } = parts;
+  return {
+    rbac: types.has('RBAC') ? index : undefined,
+    node: types.has('Node') ? openNodeAuthorizer(parts) : undefined,
+    abac: config.policies && abacAuthorizer(config.policies),
+    webhookSender: (connection, { timeoutMs, version }) =>
+      openWebhook(
+        connection.type === 'file' ? connection : { ...connection, path: reviewPath(dialect, version) },
+        timeoutMs,
+        { dialect, clock, logger },
+      ),
+    dialect,
+    clock,
+    random,
+    logger,
+    metrics: authorizationMetrics(metrics),
+  };
+}
+
+/** The chain of a file, which is looked at again from time to time. */
+async function openFile(
+  { dialect, clock, logger, metrics, held }: AuthorizationParts,
+  { path, content }: FileContent,
+  build: (specs: readonly AuthorizerSpec[]) => Promise<AuthorizerChain>,
+): Promise<ReloadableAuthorizer> {
+  const authorizer = await ReloadableAuthorizer.open(
+    { file: path, dialect, loadCel, build, clock, logger, metrics, serverId: hostname() },
+    content,
+  );
+  held.add(
+    new WatchedFile(
+      {
+        path,
+        clock,
+        apply: (changed) => void authorizer.reload(changed),
+        failed: (error) => authorizer.failed(error),
+      },
+      content,
+    ),
+  );
+  return authorizer;
+}

@@ -1,0 +1,43 @@
+import type { TokenObjects } from '../../authn/service-account/revocation.ts';
+import type { CacheEntry, WatchCache } from '../../cache/cache.ts';
+import { parseStored } from '../../codec/json.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { freshObject } from '../../registry/read/fresh-object.ts';
+import type { ResourceRegistry, ServedResource } from '../../registry/resource-registry.ts';
+
+/**
+ * Looks up accounts and what tokens are bound to. From the cache at once, since that is done for every request: what an
+ * entry holds is read once, for as long as the entry is the object's.
+ */
+export function identityObjects(cache: WatchCache, resources: ResourceRegistry): TokenObjects {
+  const parsed = new WeakMap<CacheEntry, ApiObject>();
+  const find = (resource: string): TokenObjects['account'] => {
+    const served = servedCore(resources, resource);
+    const cached = (namespace: string, name: string): ApiObject | undefined => {
+      const entry = served.collection.get(served.objectKey(namespace, name));
+      if (!entry) return undefined;
+      const known = parsed.get(entry);
+      if (known) return known;
+      const object = parseStored(entry.bytes) as ApiObject;
+      parsed.set(entry, object);
+      return object;
+    };
+    return (namespace, name, freshness) => {
+      const known = freshness === 'cache' || cache.isFresh() ? cached(namespace, name) : undefined;
+      return known || freshness === 'cache' ? known : freshObject(cache, served, { namespace, name });
+    };
+  };
+  const node = find('nodes');
+  return {
+    account: find('serviceaccounts'),
+    pod: find('pods'),
+    secret: find('secrets'),
+    node: (name, freshness) => node('', name, freshness),
+  };
+}
+
+function servedCore(resources: ResourceRegistry, resource: string): ServedResource {
+  const served = resources.find('', 'v1', resource);
+  if (!served) throw new Error(`${resource} are not served`);
+  return served;
+}

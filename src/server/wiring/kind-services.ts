@@ -1,0 +1,49 @@
+import type { TokenAuthenticator } from '../../authn/authenticator.ts';
+import { asAuthenticated } from '../../authn/authenticator.ts';
+import type { Authorizer } from '../../authz/authorizer.ts';
+import type { RuleResolver } from '../../authz/rule-resolver.ts';
+import type { WatchCache } from '../../cache/cache.ts';
+import type { KindServices } from '../../kinds/services.ts';
+import { internalError, noSuchPath } from '../../meta/status-error.ts';
+import { freshObject } from '../../registry/read/fresh-object.ts';
+import type { ResourceRegistry } from '../../registry/resource-registry.ts';
+
+/** What the kinds are answered with. */
+export interface KindServiceParts {
+  readonly authorizer: Authorizer;
+  readonly rules: RuleResolver;
+  /** All that tell whose a bearer token is. */
+  readonly tokens: TokenAuthenticator;
+  readonly apiAudiences: readonly string[];
+  readonly cache: WatchCache;
+  readonly resources: ResourceRegistry;
+  /** Absent where the server has no key to sign tokens with. */
+  readonly issuing?: Pick<KindServices, 'tokenLifetime' | 'issueToken'>;
+}
+
+/** What answered kinds ask of the server's other parts. */
+export function kindServices(parts: KindServiceParts): KindServices {
+  const { authorizer, rules, tokens, apiAudiences, cache, resources, issuing = withoutKey } = parts;
+  return {
+    apiAudiences,
+    authenticateToken: async (token, audiences) => {
+      const identity = await tokens.authenticateToken(token, audiences);
+      return identity && { ...identity, user: asAuthenticated(identity.user) };
+    },
+    authorize: (user, attributes) => authorizer.authorize(attributes, user),
+    rulesFor: (user, namespace) => rules.rulesFor(user, namespace),
+    tokenLifetime: issuing.tokenLifetime,
+    issueToken: issuing.issueToken,
+    object: async (resource, namespace, name) => {
+      const served = resources.find('', 'v1', resource);
+      if (!served) throw internalError(new Error(`${resource} are not served`));
+      return freshObject(cache, served, { namespace, name });
+    },
+  };
+}
+
+/** As published servers that have no key: there is no such place. */
+const refuse = (): never => {
+  throw noSuchPath();
+};
+const withoutKey: Pick<KindServices, 'tokenLifetime' | 'issueToken'> = { tokenLifetime: refuse, issueToken: refuse };

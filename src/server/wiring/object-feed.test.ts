@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { rule } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
+import { makeBinding, makeRole, makeUser, readQuestion } from '../../authz/rbac/rbac-objects.ts';
+import { type Logger, silentLogger } from '../../base/logger.ts';
+import { orch } from '../../dialect/orch.ts';
+import { RegistryFixture } from '../../registry/registry-fixture.ts';
+import { openRbac } from './rbac.ts';
+
+const prefix = '/rbac.authorization.orch.io';
+const bytes = (value: unknown): Buffer => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
+
+/** A store with a binding of jane to the role `own` in the namespace `team`, and what an index makes of it. */
+class Fed implements AsyncDisposable {
+  readonly fixture: RegistryFixture;
+  readonly logged: unknown[] = [];
+  #rbac: ReturnType<typeof openRbac> | undefined;
+
+  private constructor(fixture: RegistryFixture) {
+    this.fixture = fixture;
+  }
+
+  static async open(): Promise<Fed> {
+    const fed = new Fed(await RegistryFixture.open());
+    const jane = { kind: 'User', name: 'jane' };
+    await fed.create('rolebindings/team/janes', makeBinding('team', 'janes', 'Role/own', jane));
+    return fed;
+  }
+
+  start(): void {
+    const logger: Logger = { ...silentLogger, error: (_message, fields) => this.logged.push(fields?.['key']) };
+    this.#rbac = openRbac({ resources: this.fixture.resources, dialect: orch, logger });
+  }
+
+  /** Past the registry, as another program on the same store would. */
+  async create(key: string, value: unknown): Promise<void> {
+    await this.fixture.store.create(`${prefix}/${key}`, bytes(value));
+    await this.#told();
+  }
+
+  async update(key: string, value: unknown): Promise<void> {
+    const { revision } = (await this.fixture.store.get(`${prefix}/${key}`)) ?? { revision: 0 };
+    await this.fixture.store.update(`${prefix}/${key}`, bytes(value), revision);
+    await this.#told();
+  }
+
+  async reload(resource: string): Promise<void> {
+    await this.fixture.cache.reload(`${prefix}/${resource}/`);
+    await this.#told();
+  }
+
+  async #told(): Promise<void> {
+    await this.fixture.cache.fresh();
+    await turn();
+  }
+
+  /** Whether jane may do it. */
+  may(question: string): boolean {
+    return this.#rbac?.index.authorize(readQuestion(question), makeUser('jane')).verdict === 'allow';
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#rbac?.close();
+    await this.fixture[Symbol.asyncDispose]();
+  }
+}
+
+const own = (resource: string) => makeRole('team', 'own', rule('get', resource));
+const malformed: readonly (readonly [what: string, value: unknown])[] = [
+  ['rules that are no list', { ...own('pods'), rules: 5 }],
+  ['a rule that is none', { ...own('pods'), rules: ['get'] }],
+  ['verbs that are one text', { ...own('pods'), rules: [{ verbs: '*', apiGroups: ['*'], resources: ['*'] }] }],
+  ['no JSON', '{'],
+];
+
+describe('an index that follows the store', () => {
+  for (const [what, value] of malformed) {
+    test(`${what}, at the start: nothing is granted, and the rest is followed`, async () => {
+      await using fed = await Fed.open();
+      await fed.create('roles/team/own', value);
+      fed.start();
+      assert.equal(fed.may('get pods team x'), false);
+      await fed.update('roles/team/own', own('secrets'));
+      assert.ok(fed.may('get secrets team x'));
+    });
+
+    test(`${what}, later: what was granted is gone, and the rest is followed`, async () => {
+      await using fed = await Fed.open();
+      await fed.create('roles/team/own', own('pods'));
+      fed.start();
+      assert.ok(fed.may('get pods team x'));
+      await fed.update('roles/team/own', value);
+      assert.equal(fed.may('get pods team x'), false);
+      await fed.update('roles/team/own', own('secrets'));
+      assert.ok(fed.may('get secrets team x'));
+      assert.equal(fed.may('get pods team x'), false);
+    });
+  }
+
+  test('a binding that is none takes nothing down', async () => {
+    await using fed = await Fed.open();
+    fed.start();
+    const binding = makeBinding('team', 'odd', 'Role/own');
+    await fed.create('rolebindings/team/odd', { ...binding, subjects: [null, 7] });
+    await fed.create('rolebindings/team/odder', { ...binding, roleRef: null, subjects: 'jane' });
+    await fed.create('roles/team/own', own('pods'));
+    assert.ok(fed.may('get pods team x'));
+    assert.deepEqual(fed.logged, [`${prefix}/rolebindings/team/odd`, `${prefix}/rolebindings/team/odder`]);
+  });
+
+  test('null is absent, as everywhere', async () => {
+    await using fed = await Fed.open();
+    await fed.create('roles/team/own', { ...own('pods'), rules: [{ ...rule('get', 'pods'), resourceNames: null }] });
+    fed.start();
+    assert.ok(fed.may('get pods team x'));
+    assert.deepEqual(fed.logged, []);
+  });
+
+  test('what a reload of the cache brings is followed', async () => {
+    await using fed = await Fed.open();
+    await fed.create('roles/team/own', own('pods'));
+    fed.start();
+    await fed.reload('roles');
+    assert.ok(fed.may('get pods team x'));
+    await fed.update('roles/team/own', own('secrets'));
+    assert.deepEqual([fed.may('get pods team x'), fed.may('get secrets team x')], [false, true]);
+  });
+});

@@ -1,0 +1,59 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Closable } from '../../base/disposable.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { WatchCache } from '../../cache/cache.ts';
+import { ConsistencyChecker } from '../../cache/consistency-checker.ts';
+import { createWatchCache, type WatchCacheOptions } from '../../cache/watch-cache.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { cachedResources, ResourceRegistry } from '../../registry/resource-registry.ts';
+import type { Store } from '../../store/store.ts';
+
+interface CacheParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+interface OpenCacheParts extends CacheParts {
+  readonly historyGrew: NonNullable<WatchCacheOptions['historyGrew']>;
+}
+
+/** The cache of these kinds, loaded, and where the objects of each are in it. */
+export async function openCache(
+  kinds: readonly Kind[],
+  { store, clock, logger, metrics, historyGrew }: OpenCacheParts,
+): Promise<{ readonly cache: WatchCache; readonly resources: ResourceRegistry }> {
+  const count = counterOf(metrics);
+  const cache = createWatchCache({
+    ...{ store, clock, logger, historyGrew },
+    resources: cachedResources(kinds),
+    metrics: {
+      reloads: count('orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
+      slowWatches: count('orch_cache_slow_watches_total', 'Watches closed because their client read too slowly.'),
+      unreadableValues: count(
+        'orch_cache_unreadable_values_total',
+        'Stored values that are no objects of their resource.',
+      ),
+    },
+  });
+  await cache.ready();
+  return { cache, resources: new ResourceRegistry(kinds, cache) };
+}
+
+/** Compares the cache with the store from time to time, until it is closed. */
+export function startConsistencyChecker(cache: WatchCache, { store, clock, logger, metrics }: CacheParts): Closable {
+  const mismatches = counterOf(metrics)(
+    'orch_cache_mismatches_total',
+    'Resources that were found to differ from the store.',
+  );
+  const checker = new ConsistencyChecker({ ...{ cache, store, clock, logger }, metrics: { mismatches } });
+  checker.start();
+  return checker;
+}
+
+const counterOf = (metrics: Metrics) => (name: string, help: string) => {
+  const series = metrics.counter({ name, help, labels: [] });
+  return { inc: () => series.add({}) };
+};

@@ -1,0 +1,40 @@
+import type { Closable } from '../../base/disposable.ts';
+import type { Random } from '../../base/random.ts';
+import { defaultTiming } from '../../client/leader-election.ts';
+import { type ControllerName, type ControllersContext, startControllers } from '../../controllers/controllers.ts';
+import { runWhileLeading } from '../../controllers/leading.ts';
+
+export interface OwnControllersOptions extends ControllersContext {
+  readonly run: readonly ControllerName[];
+  /** Others may run controllers on the same store: those that hold the lease work. */
+  readonly shared: boolean;
+  readonly random: Random;
+}
+
+/** The controllers of this process, until they are closed. */
+export function runOwnControllers({ run, shared, random, ...context }: OwnControllersOptions): Closable {
+  if (run.length === 0) return { close() {} };
+  if (!shared) return startControllers(run, context);
+  const stop = new AbortController();
+  void leadAgain(run, context, random, stop.signal);
+  return { close: () => stop.abort(new Error('the server stops')) };
+}
+
+/** By the lease of the controller manager, which may be a program of its own as well. */
+async function leadAgain(
+  run: readonly ControllerName[],
+  context: ControllersContext,
+  random: Random,
+  signal: AbortSignal,
+): Promise<void> {
+  const { logger, dialect } = context;
+  const { namespaces, controllerManager: name } = dialect;
+  while (!signal.aborted) {
+    try {
+      const candidature = { random, timing: defaultTiming, namespace: namespaces.system, name };
+      await runWhileLeading(run, context, candidature, signal);
+    } catch (error) {
+      if (!signal.aborted) logger.warn('the controllers have stopped and are started anew', { error });
+    }
+  }
+}

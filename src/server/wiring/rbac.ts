@@ -1,0 +1,102 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { AdmissionPlugin } from '../../admission/chain.ts';
+import { checkBindingEscalation, checkRoleEscalation, type EscalationPowers } from '../../authz/rbac/escalation.ts';
+import { RbacIndex, type RbacKind } from '../../authz/rbac/rbac-index.ts';
+import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { ResourceRegistry, ServedResource } from '../../registry/resource-registry.ts';
+import type { AdmissionAttributes } from '../../request/admission.ts';
+import { decode } from '../../schema/decode.ts';
+import type { Revision } from '../../store/store.ts';
+import { followObjects } from './object-feed.ts';
+
+/** The kinds that the index is made of, and how a write of one is guarded. Roles stand before what binds them. */
+const guards = {
+  Role: checkRoleEscalation,
+  ClusterRole: checkRoleEscalation,
+  RoleBinding: checkBindingEscalation,
+  ClusterRoleBinding: checkBindingEscalation,
+} as const satisfies Readonly<Record<RbacKind, unknown>>;
+
+const rbacKinds = Object.keys(guards) as readonly RbacKind[];
+
+export const rbacGroup = (dialect: Dialect): string => dialect.group('rbac.authorization');
+
+/** Where the objects of a kind of the group are. */
+export function servedRbac(resources: ResourceRegistry, dialect: Dialect, kind: string): ServedResource {
+  for (const served of resources.all()) {
+    if (served.kind.group === rbacGroup(dialect) && served.kind.kind === kind) return served;
+  }
+  throw new Error(`${kind} is not served`);
+}
+
+interface RbacParts {
+  readonly resources: ResourceRegistry;
+  readonly dialect: Dialect;
+  readonly logger: Logger;
+}
+
+/** The index of roles and bindings, in step with what is stored until it is closed. */
+export interface FollowingRbac extends Closable {
+  readonly index: RbacIndex;
+  /** Resolves when the index knows everything up to this revision, which the cache has. */
+  reached(revision: Revision): Promise<void>;
+}
+
+export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRbac {
+  const index = new RbacIndex(rbacGroup(dialect));
+  const closing = new ClosableStack();
+  const feeds = rbacKinds.map((kind) => {
+    const served = servedRbac(resources, dialect, kind);
+    const put = (object: ApiObject): void => index.put(kind, decoded(object, served));
+    const remove = (namespace: string, name: string): void => index.remove(kind, namespace, name);
+    return closing.add(followObjects(served, { put, remove }, logger));
+  });
+  return {
+    index,
+    async reached(revision) {
+      // The cache tells its watchers in turns of the event loop.
+      while (!closing.isClosed && feeds.some((feed) => feed.revision < revision)) await turn();
+    },
+    close: () => closing.close(),
+  };
+}
+
+/** Others may write to a store that several servers share: what is not of its type is no permission. */
+function decoded(object: ApiObject, { kind: { schema } }: ServedResource): ApiObject {
+  const { value, errors } = decode(schema, object);
+  const [error] = errors;
+  if (error) throw new Error(`${error.path}: expected ${error.expected}`);
+  return value as ApiObject;
+}
+
+/**
+ * Refuses writes of roles and bindings that would give away what the writer does not hold (spec section 5.8). Not one of
+ * the plugins that flags switch: without it the roles mean nothing.
+ */
+export function escalationPrevention(dialect: Dialect, powers: EscalationPowers): AdmissionPlugin {
+  const group = rbacGroup(dialect);
+  return {
+    name: 'EscalationPrevention',
+    sideEffects: 'none',
+    concerns: ({ kind, operation }) =>
+      kind.group === group && Object.hasOwn(guards, kind.kind) && operation !== 'delete' && operation !== 'connect',
+    validate: (attributes) => guard(attributes, powers),
+  };
+}
+
+async function guard(attributes: AdmissionAttributes, powers: EscalationPowers): Promise<void> {
+  const { kind, info, object, old, user } = attributes;
+  if (!object) return;
+  const write = {
+    user,
+    resource: { group: info.group, resource: info.resource },
+    namespace: info.namespace,
+    requestName: info.name,
+    object,
+    old,
+  };
+  await guards[kind.kind as RbacKind](write, powers);
+}
