@@ -390,7 +390,16 @@ describe('OpenAPI', () => {
   test('every path of the documents is served', async () => {
     const { json } = await server.get<{ paths: Record<string, Json> }>('/openapi/v2');
     for (const [path, operations] of Object.entries(json.paths)) {
-      if (!('get' in operations)) continue;
+      const get = operations['get'] as Json | undefined;
+      if (!get) continue;
+      if (String(get['x-kubernetes-action']).startsWith('watch')) {
+        // A version that is none is refused by the watch itself, which would go on otherwise.
+        const refused = await server.get(
+          `${path.replace('{namespace}', 'formats').replace('{name}', 'a')}?resourceVersion=x`,
+        );
+        assert.equal(refused.status, 400, path);
+        continue;
+      }
       const answer = await server.get<{ message?: string }>(
         path.replace('{namespace}', 'formats').replace('{name}', 'nosuch'),
       );

@@ -5,6 +5,7 @@ import { deleteOptions } from '../../kinds/meta/delete-options.ts';
 import { listSchema } from '../../kinds/meta/list-schema.ts';
 import { patch } from '../../kinds/meta/patch.ts';
 import { status } from '../../kinds/meta/status.ts';
+import { watchEvent } from '../../kinds/meta/watch-event.ts';
 import { openapiSchemas } from '../../schema/openapi.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import type { Parameter } from '../parameters.ts';
@@ -83,12 +84,6 @@ function paths(all: readonly Operation[], form: Form, { openapiExtension }: Dial
 
 const gvk = ({ group, version, kind }: GroupVersionKind): Json => ({ group, version, kind });
 
-/** What operations send beside kinds; in a document where one does. */
-const besideKinds = new Map<StructSchema, readonly GroupVersionKind[]>([
-  [apiResourceList, [{ group: '', version: 'v1', kind: 'APIResourceList' }]],
-  [patch, []],
-]);
-
 /** Every kind, its list and what the operations send beside, with the kinds that each schema stands for. */
 function schemas(
   resources: readonly ServedResource[],
@@ -106,14 +101,16 @@ function schemas(
       if (subresource.type === 'action') kinds.set(subresource.body.schema, [subresource.body]);
     }
   }
-  const used = new Set(all.flatMap(({ body, responses }) => [body?.schema, ...Object.values(responses)]));
-  const names = new Set([...used].map((ref) => ref?.struct));
-  for (const [schema, its] of besideKinds) if (names.has(schema.name)) kinds.set(schema, its);
-  kinds.set(status, [{ group: '', version: 'v1', kind: 'Status' }]);
-  kinds.set(
-    deleteOptions,
-    [...groupVersions.values()].map((each) => ({ ...each, kind: 'DeleteOptions' })),
-  );
+  const ofEach = (kind: string): readonly GroupVersionKind[] =>
+    [...groupVersions.values()].map((each) => ({ ...each, kind }));
+  const ofCore = (kind: string): readonly GroupVersionKind[] => [{ group: '', version: 'v1', kind }];
+  const used = all.flatMap(({ body, responses }) => [body?.schema, ...Object.values(responses)]);
+  const names = new Set(used.map((ref) => ref?.struct));
+  if (names.has(apiResourceList.name)) kinds.set(apiResourceList, ofCore('APIResourceList'));
+  if (names.has(patch.name)) kinds.set(patch, []);
+  if (names.has(watchEvent.name)) kinds.set(watchEvent, ofEach('WatchEvent'));
+  kinds.set(status, ofCore('Status'));
+  kinds.set(deleteOptions, ofEach('DeleteOptions'));
   return openapiSchemas({
     roots: [...kinds.keys()],
     version,
@@ -188,10 +185,12 @@ const consumed = ({ body, method, protobuf }: Operation, { protobufMediaType }: 
   ...(protobuf && method !== 'patch' ? [protobufMediaType] : []),
 ];
 
-function produced({ streams, protobuf }: Operation, { protobufMediaType }: Dialect): readonly string[] {
+function produced({ streams, protobuf, of }: Operation, { protobufMediaType }: Dialect): readonly string[] {
   const binary = protobuf ? [protobufMediaType] : [];
   const streamed = ['application/json', ...binary].map((mediaType) => `${mediaType};stream=watch`);
-  return ['application/json', 'application/yaml', ...binary, ...(streams ? streamed : [])];
+  // No stream is in YAML, and a watch is nothing else.
+  const yaml = of?.action === 'watch' || of?.action === 'watchlist' ? [] : ['application/yaml'];
+  return ['application/json', ...yaml, ...binary, ...(streams ? streamed : [])];
 }
 
 const reasons: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };

@@ -25,6 +25,9 @@ test('of a namespaced kind of core, with subresources', () => {
     texts(of('pods')),
     [
       `get /api/v1/pods listCoreV1PodForAllNamespaces`,
+      'get /api/v1/watch/pods watchCoreV1PodListForAllNamespaces',
+      'get /api/v1/watch/namespaces/{namespace}/pods watchCoreV1NamespacedPodList',
+      'get /api/v1/watch/namespaces/{namespace}/pods/{name} watchCoreV1NamespacedPod',
       `get ${namespaced} listCoreV1NamespacedPod`,
       `post ${namespaced} createCoreV1NamespacedPod`,
       `delete ${namespaced} deleteCollectionCoreV1NamespacedPod`,
@@ -49,6 +52,8 @@ test('of a kind of the whole cluster, without the verbs that it does not have', 
     texts(of('namespaces')).filter((each) => !/(finalize|status) /.test(each)),
     [
       'get /api/v1/namespaces listCoreV1Namespace',
+      'get /api/v1/watch/namespaces watchCoreV1NamespaceList',
+      'get /api/v1/watch/namespaces/{name} watchCoreV1Namespace',
       'post /api/v1/namespaces createCoreV1Namespace',
       'get /api/v1/namespaces/{name} readCoreV1Namespace',
       'put /api/v1/namespaces/{name} replaceCoreV1Namespace',
@@ -164,7 +169,7 @@ for (const dialect of [orch, kubernetes]) {
           assert.equal(registry.find(info.group, info.version, info.resource), resource, operation.path);
           checkRequest({ info, served: resource });
           const action = { create: 'post', update: 'put' }[info.verb as string] ?? info.verb;
-          assert.equal(action, operation.of?.action, operation.path);
+          assert.equal(action, operation.of?.action.replace('watchlist', 'watch'), operation.path);
         }
       }
     });
@@ -175,6 +180,7 @@ for (const dialect of [orch, kubernetes]) {
           operations(resource)
             .map(requestOf)
             .filter((info) => info.type === 'resource')
+            .filter((info) => info.watchPath === undefined)
             .filter((info) => info.subresource === subresource && (info.name !== '') === name)
             .flatMap(({ verb }) => (verb === 'list' ? ['list', 'watch'] : [verb])),
         );

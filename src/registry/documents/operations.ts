@@ -4,6 +4,7 @@ import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
 import { patch } from '../../kinds/meta/patch.ts';
 import { status } from '../../kinds/meta/status.ts';
+import { watchEvent } from '../../kinds/meta/watch-event.ts';
 import type { ResourceVerb } from '../../request/request-info.ts';
 import { type Parameter, parameterSets, pathParameters } from '../parameters.ts';
 import { allowedVerbs } from '../registry.ts';
@@ -23,7 +24,7 @@ export interface Operation {
   readonly description: string;
   /** What published documents call the verb, and of which kind its objects are; absent where there are no objects. */
   readonly of?: {
-    readonly action: 'get' | 'list' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection';
+    readonly action: 'get' | 'list' | 'watch' | 'watchlist' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection';
     readonly kind: GroupVersionKind;
   };
   readonly parameters: readonly Parameter[];
@@ -51,7 +52,9 @@ export function operations(served: ServedResource): readonly Operation[] {
       subresourceOperations(served, `${one}/${subresource.name}`, subresource),
     ),
   ];
-  return kind.scope === 'Namespaced' && verbs.includes('list') ? [...list, acrossNamespaces(served)] : list;
+  const namespaced = kind.scope === 'Namespaced';
+  if (namespaced && verbs.includes('list')) list.push(acrossNamespaces(served));
+  return verbs.includes('watch') ? [...list, ...watchOperations(served)] : list;
 }
 
 const rootOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
@@ -59,10 +62,10 @@ const rootOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
 
 const root = ({ kind }: ServedResource): string => rootOf(kind);
 
-const collectionPath = (served: ServedResource): string =>
+const collectionPath = (served: ServedResource, before = root(served)): string =>
   served.kind.scope === 'Namespaced'
-    ? `${root(served)}/namespaces/{namespace}/${served.kind.resource}`
-    : `${root(served)}/${served.kind.resource}`;
+    ? `${before}/namespaces/{namespace}/${served.kind.resource}`
+    : `${before}/${served.kind.resource}`;
 
 type Action = NonNullable<Operation['of']>['action'];
 
@@ -153,6 +156,8 @@ function collectionOperations(served: ServedResource, path: string): readonly Op
 const verbOf = {
   get: 'get',
   list: 'list',
+  watch: 'watch',
+  watchlist: 'watch',
   post: 'create',
   put: 'update',
   patch: 'patch',
@@ -175,6 +180,30 @@ const listOperation = (served: ServedResource, path: string, suffix: string): Op
 
 const acrossNamespaces = (served: ServedResource): Operation =>
   listOperation(served, `${root(served)}/${served.kind.resource}`, 'ForAllNamespaces');
+
+/** Watches by the paths that are theirs alone, which the parameter `watch` of lists has replaced. */
+function watchOperations(served: ServedResource): readonly Operation[] {
+  const { kind } = served;
+  const before = `${root(served)}/watch`;
+  const collection = collectionPath(served, before);
+  const watch = (path: string, action: 'watch' | 'watchlist', suffix: string): Operation =>
+    operation(served, {
+      path,
+      method: 'get',
+      verb: 'watch',
+      action,
+      description: `watch ${action === 'watch' ? `a ${kind.kind}` : kind.resource}; deprecated: use the parameter watch of a list`,
+      set: 'list',
+      responses: { 200: { struct: watchEvent.name } },
+      suffix,
+      streams: true,
+    });
+  return [
+    watch(collection, 'watchlist', 'List'),
+    watch(`${collection}/{name}`, 'watch', ''),
+    ...(kind.scope === 'Namespaced' ? [watch(`${before}/${kind.resource}`, 'watchlist', 'ListForAllNamespaces')] : []),
+  ];
+}
 
 function objectOperations(served: ServedResource, path: string): readonly Operation[] {
   const { kind } = served;

@@ -46,7 +46,7 @@ export function routes(routeParts: RouteParts): PathRouter {
   routeDiscovery(router, parts);
   return router
     .exact('/', get, (exchange) => {
-      sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: listedPaths(parts, router) })));
+      return sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: listedPaths(parts, router) })));
     })
     .exact('/version', get, (exchange) => sendJson(parts, exchange, version))
     .exact('/metrics', get, async (exchange) => {
@@ -57,18 +57,18 @@ export function routes(routeParts: RouteParts): PathRouter {
     .exact('/apis', get, (exchange) => sendDiscovery(parts, exchange, 'apis'))
     .prefix('/version/', get, (exchange, path) => {
       if (path !== '/version/') throw noSuchPath();
-      sendJson(parts, exchange, version);
+      return sendJson(parts, exchange, version);
     })
     .prefix('/api/', get, (exchange, path) => {
       if (path === '/api/') return sendDiscovery(parts, exchange, 'api');
       const [, , apiVersion = '', ...more] = trimmed(path).split('/');
-      sendDocument(parts, exchange, more.length === 0 ? documents.resourceList('', apiVersion) : undefined);
+      return sendDocument(parts, exchange, more.length === 0 ? documents.resourceList('', apiVersion) : undefined);
     })
     .prefix('/apis/', get, (exchange, path) => {
       if (path === '/apis/') return sendDiscovery(parts, exchange, 'apis');
       const [, , group = '', apiVersion, ...more] = trimmed(path).split('/');
       const found = apiVersion === undefined ? documents.group(group) : documents.resourceList(group, apiVersion);
-      sendDocument(parts, exchange, more.length === 0 && group !== '' ? found : undefined);
+      return sendDocument(parts, exchange, more.length === 0 && group !== '' ? found : undefined);
     })
     .exact('/openapi/v2', get, (exchange) => sendDocument(parts, exchange, documents.openapiV2()))
     .exact('/openapi/v3', get, (exchange) => sendDocument(parts, exchange, documents.openapiIndex()))
@@ -130,18 +130,22 @@ function sendText(exchange: Exchange, contentType: string, body: string, status 
 }
 
 /** What the server says of itself: no document that clients keep. */
-function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer): void {
+function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer): void | Promise<void> {
   const negotiated = negotiator.negotiate(exchange);
   const body = writeDocument({ json }, formOf(negotiated));
-  sendBytes(exchange, { status: 200, contentType: negotiated.mediaType, body, compress: true });
+  return sendBytes(exchange, { status: 200, contentType: negotiated.mediaType, body, compress: true });
 }
 
 const formOf = ({ format, pretty }: Negotiated): DocumentForm => (format === 'json' && pretty ? 'pretty' : format);
 
-function sendDocument(parts: DocumentParts, exchange: Exchange, document: ApiDocument | undefined): void {
+function sendDocument(
+  parts: DocumentParts,
+  exchange: Exchange,
+  document: ApiDocument | undefined,
+): void | Promise<void> {
   if (!document) throw noSuchPath();
   const negotiated = parts.negotiator.negotiate(exchange, { openapi: document.openapi });
-  sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
+  return sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
 }
 
 interface Sent {
@@ -151,12 +155,16 @@ interface Sent {
 }
 
 /** Answers 304 to a client that has this form of the document (RFC 9110 section 13.1.2). */
-function sendForm({ forms }: DocumentParts, exchange: Exchange, { document, form, contentType }: Sent): void {
+function sendForm(
+  { forms }: DocumentParts,
+  exchange: Exchange,
+  { document, form, contentType }: Sent,
+): void | Promise<void> {
   const etag = entityTag(document, form, { gzip: wantsGzip(exchange) });
   exchange.setHeader('etag', etag);
   exchange.setHeader('vary', 'accept, accept-encoding');
   if (isKnown(etag, exchange.header('if-none-match'))) exchange.respond(304, {});
-  else sendBytes(exchange, { status: 200, contentType, body: forms.bytes(document, form), compress: true });
+  else return sendBytes(exchange, { status: 200, contentType, body: forms.bytes(document, form), compress: true });
 }
 
 /** The weak comparison of RFC 9110 section 8.8.3.2. */
@@ -164,16 +172,15 @@ const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
   ifNoneMatch?.split(',').some((each) => ['*', etag].includes(each.trim().replace(/^W\//, ''))) ?? false;
 
 /** `/api` and `/apis`, in the aggregated form for clients that prefer it (KEP-3352). */
-function sendDiscovery(parts: DocumentParts, exchange: Exchange, root: 'api' | 'apis'): void {
+function sendDiscovery(parts: DocumentParts, exchange: Exchange, root: 'api' | 'apis'): void | Promise<void> {
   const { documents, dialect } = parts;
   const group = dialect.group('apidiscovery');
   const version = aggregatedVersion(exchange.header('accept') ?? '', group);
   if (version === undefined) {
-    sendDocument(parts, exchange, root === 'api' ? documents.coreVersions() : documents.groupList());
-    return;
+    return sendDocument(parts, exchange, root === 'api' ? documents.coreVersions() : documents.groupList());
   }
   const contentType = `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
-  sendForm(parts, exchange, { document: documents.aggregated(root, version), form: 'json', contentType });
+  return sendForm(parts, exchange, { document: documents.aggregated(root, version), form: 'json', contentType });
 }
 
 /** The version of the aggregated form, where the first type that this server has is one of it. */
@@ -197,15 +204,14 @@ const keptMs = 365 * 24 * 3600_000;
  * The OpenAPI document of a version. One whose hash is in its address never changes there and may be kept for good, as
  * published; an address with another hash leads to the one of now.
  */
-function sendOpenapi(parts: DocumentParts, exchange: Exchange, path: string): void {
+function sendOpenapi(parts: DocumentParts, exchange: Exchange, path: string): void | Promise<void> {
   const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');
   const [group, version] = root === 'api' ? ['', rest[0]] : [rest[0] ?? '', rest[1]];
   const isPlace = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;
   const found = isPlace && version !== undefined ? parts.documents.openapi(group, version) : undefined;
   const hash = queryOf(exchange).get('hash') ?? '';
   if (!found || version === undefined || hash === '') {
-    sendDocument(parts, exchange, found);
-    return;
+    return sendDocument(parts, exchange, found);
   }
   if (hash !== found.hash) {
     exchange.respond(301, { location: openapiUrl(group, version, found.hash) });
@@ -214,5 +220,5 @@ function sendOpenapi(parts: DocumentParts, exchange: Exchange, path: string): vo
   const negotiated = parts.negotiator.negotiate(exchange, { openapi: 3 });
   exchange.setHeader('cache-control', 'public, immutable');
   exchange.setHeader('expires', new Date(parts.clock.now() + keptMs).toUTCString());
-  sendForm(parts, exchange, { document: found, form: formOf(negotiated), contentType: negotiated.mediaType });
+  return sendForm(parts, exchange, { document: found, form: formOf(negotiated), contentType: negotiated.mediaType });
 }
