@@ -51,20 +51,30 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const list = this.responseHeaders([], headers);
     if (!isBodiless(status)) list.push('content-length', String(bytes?.length ?? 0));
+    const content = this.method === 'HEAD' || isBodiless(status) ? undefined : bytes;
+    this.#begin(true, () => this.#stream.respond({ status, list }, content));
+  }
+
+  /** Sends headers. Whoever hears of the end of the stream, which may come with them, sees that there was a response. */
+  #begin(whole: boolean, send: () => void): void {
     this.responded = true;
-    this.answered = true;
-    this.#stream.respond({ status, list }, this.method === 'HEAD' || isBodiless(status) ? undefined : bytes);
+    this.answered = whole;
+    try {
+      send();
+    } catch (error) {
+      // Nothing was sent: another response can be.
+      this.responded = false;
+      this.answered = false;
+      throw error;
+    }
   }
 
   stream(status: number, headers: Headers): BodyWriter {
     const list = this.responseHeaders([], headers);
     const stream = this.#stream;
     const end = this.method === 'HEAD';
-    this.responded = true;
-    if (end) this.answered = true;
-    if (stream.isClosed) return nowhere;
-    stream.start({ status, list, end });
-    if (end) return nowhere;
+    this.#begin(end, () => stream.start({ status, list, end }));
+    if (end || stream.isClosed) return nowhere;
     return new StreamWriter(stream, () => {
       this.answered = true;
     });

@@ -86,34 +86,41 @@ export class Outbound {
     this.#buffer.target.writeUInt32BE(payload, at);
   }
 
-  /** Adds the headers of a response: `list` has names and values in turns. */
+  /**
+   * Adds the headers of a response: `list` has names and values in turns. Throws a TypeError, and adds nothing, where one of
+   * them cannot be a header.
+   */
   headers(stream: number, { status, list, end }: ResponseHead): void {
-    const head = this.#buffer.length;
-    this.#head({ type: frameType.headers, flags: 0, stream, length: 0 });
-    const from = this.#buffer.length;
-    if (!this.#tableRefused) {
-      this.#tableRefused = true;
-      this.#buffer.append(noTable);
+    const fields = this.#fields(status, list);
+    const flags = frameFlag.endHeaders | (end ? frameFlag.endStream : 0);
+    let length = this.#tableRefused ? 0 : noTable.length;
+    for (const field of fields) length += field.length;
+    if (length > this.payloadMax) {
+      this.#splitHeaders(stream, flags, fields);
+      return;
     }
-    this.#buffer.append(encodedField(':status', String(status)));
+    this.#head({ type: frameType.headers, flags, stream, length });
+    if (!this.#tableRefused) this.#buffer.append(noTable);
+    this.#tableRefused = true;
+    for (const field of fields) this.#buffer.append(field);
+  }
+
+  #fields(status: number, list: readonly string[]): readonly Buffer[] {
+    const fields = [encodedField(':status', String(status))];
     let dated = status < 200;
     for (let at = 0; at < list.length; at += 2) {
       const name = list[at] as string;
       if (name === 'date') dated = true;
-      this.#buffer.append(encodedField(name, list[at + 1] as string));
+      fields.push(encodedField(name, list[at + 1] as string));
     }
-    if (!dated) this.#buffer.append(encodedField('date', httpDate(this.#clock.now())));
-    const flags = frameFlag.endHeaders | (end ? frameFlag.endStream : 0);
-    const length = this.#buffer.length - from;
-    if (length <= this.payloadMax)
-      writeHead(this.#buffer.target, head, { type: frameType.headers, flags, stream, length });
-    else this.#splitHeaders(head, flags, stream);
+    if (!dated) fields.push(encodedField('date', httpDate(this.#clock.now())));
+    return fields;
   }
 
   /** Headers that are too long for one frame go on in others (RFC 9113 section 6.10). */
-  #splitHeaders(head: number, flags: number, stream: number): void {
-    const block = Buffer.from(this.#buffer.target.subarray(head + frameHeadBytes, this.#buffer.length));
-    this.#buffer.cut(head);
+  #splitHeaders(stream: number, flags: number, fields: readonly Buffer[]): void {
+    const block = Buffer.concat(this.#tableRefused ? fields : [noTable, ...fields]);
+    this.#tableRefused = true;
     for (let at = 0; at < block.length; at += this.payloadMax) {
       const part = block.subarray(at, at + this.payloadMax);
       const isLast = at + part.length === block.length;
@@ -175,17 +182,21 @@ export class Outbound {
     this.#scheduled = false;
     if (this.#writing || this.#closed) return;
     this.#gather();
+    this.#write();
+  }
+
+  #write(): void {
     if (this.#buffer.length === 0) return;
     const { bytes, free } = this.#buffer.take();
     this.#writing = true;
     this.#socket.write(bytes, (error) => {
       this.#writing = false;
       // Parts of a write that failed may still be looked at.
-      if (error) {
-        this.close();
+      if (!error) free();
+      if (error || this.#closed) {
+        this.#closed = true;
         return;
       }
-      free();
       this.flush();
       this.#onWritten();
     });
@@ -199,11 +210,12 @@ export class Outbound {
     }
   }
 
-  /** Nothing is sent any more but what waits already, if the socket still takes it. */
+  /** What was added still goes out, if the socket takes it. DATA that waits in streams does not, nor anything else. */
   close(): void {
-    this.#sources = [];
-    if (!this.#closed && !this.#writing && this.#buffer.length > 0 && !this.#socket.destroyed) this.flush();
+    if (this.#closed) return;
     this.#closed = true;
+    this.#sources = [];
+    if (!this.#socket.destroyed) this.#write();
   }
 }
 

@@ -46,11 +46,6 @@ export class OutputBuffer {
     this.#buffer.set(bytes, at);
   }
 
-  /** Drops what stands behind the first `bytes`. */
-  cut(bytes: number): void {
-    this.#used = bytes;
-  }
-
   #grow(bytes: number): void {
     const larger = acquire(bytes);
     if (this.#used > 0) larger.set(this.#buffer.subarray(0, this.#used));

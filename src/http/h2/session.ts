@@ -1,4 +1,4 @@
-import type { TLSSocket } from 'node:tls';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
@@ -27,7 +27,7 @@ export type SessionLimits = Readonly<
 >;
 
 export interface SessionOptions {
-  readonly socket: TLSSocket;
+  readonly socket: Duplex;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: SessionLimits;
@@ -51,7 +51,7 @@ interface OpenBlock {
  */
 export class Http2Session implements StreamSession {
   readonly outbound: Outbound;
-  readonly #socket: TLSSocket;
+  readonly #socket: Duplex;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #limits: SessionLimits;
@@ -72,7 +72,6 @@ export class Http2Session implements StreamSession {
   /** Where the DATA frame goes that is being read. */
   #dataStream: ServerStream | undefined;
   #lastStream = 0;
-  #receiveWindow = limits.connectionWindowBytes;
   #initialWindow = defaultWindow;
   /** WINDOW_UPDATE frames that count as answers to our DATA. */
   #windowUpdates = 0;
@@ -85,6 +84,7 @@ export class Http2Session implements StreamSession {
   #droppedBytes = 0;
   /** Frames that came wait until the client reads, or others had their turn. */
   #paused = false;
+  /** Bytes of DATA that the client was not told of yet. */
   #uncredited = 0;
   /** Streams whose bodies grew while what came together was read. */
   readonly #fed = new Set<ServerStream>();
@@ -364,7 +364,7 @@ export class Http2Session implements StreamSession {
     }
     const ended = (flags & frameFlag.endStream) !== 0;
     if (length === 0 && !ended) this.#spend();
-    this.#takeWindow(length);
+    this.#credit(length);
     const stream = this.#streams.get(id);
     this.#dataStream = stream;
     if (stream?.remoteEnded) this.#fault(stream, errorCode.streamClosed);
@@ -373,14 +373,14 @@ export class Http2Session implements StreamSession {
     if (ended) this.#abandoned.delete(id);
   }
 
-  /** What waits to be read is bounded by the windows of streams; that of the connection is renewed whatever becomes of the bytes. */
-  #takeWindow(bytes: number): void {
-    if (bytes > this.#receiveWindow) throw new ConnectionError(errorCode.flowControlError, 'DATA exceeds the window');
-    this.#receiveWindow -= bytes;
+  /**
+   * What waits to be read is bounded by the windows of streams. That of the connection is renewed whatever becomes of the
+   * bytes, long before it is used up.
+   */
+  #credit(bytes: number): void {
     this.#uncredited += bytes;
     if (this.#uncredited < limits.connectionWindowBytes / 2) return;
     this.outbound.windowUpdate(0, this.#uncredited);
-    this.#receiveWindow += this.#uncredited;
     this.#uncredited = 0;
   }
 

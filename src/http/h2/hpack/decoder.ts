@@ -36,6 +36,11 @@ export class HpackDecoder {
     this.#table = new DynamicTable(tableBytesMax);
   }
 
+  /** Bytes of the table that are in use, in the units of RFC 7541 section 4.1. */
+  get tableSize(): number {
+    return this.#table.size;
+  }
+
   /** Calls back with each field of a whole block. Must see every block, or the next ones are misread. @throws HpackError */
   decode(block: Buffer, onField: (field: HeaderField) => void): void {
     this.#block = block;

@@ -13,10 +13,6 @@ export class DynamicTable {
     this.#sizeMax = sizeMax;
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
   /** Of all fields, in the units of RFC 7541 section 4.1. */
   get size(): number {
     return this.#size;

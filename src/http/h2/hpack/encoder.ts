@@ -28,7 +28,11 @@ const wholeIndex = new Map(staticTable.map(([name, value], at) => [`${name}\0${v
 /** The first index of each name. */
 const nameIndex = new Map(staticTable.map(([name], at) => [name, at + 1] as const).reverse());
 
+/** What no field can hold (RFC 9113 section 8.2.1). */
+const invalidValue = /[^\t\x20-\x7e\x80-\xff]/;
+
 function encodeField(name: string, value: string): Buffer {
+  if (invalidValue.test(value)) throw new TypeError(`header ${name} has an invalid value`);
   const known = wholeIndex.get(`${name}\0${value}`);
   if (known !== undefined) return Buffer.from([0x80 | known]);
   const index = nameIndex.get(name);

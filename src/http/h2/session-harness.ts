@@ -1,0 +1,50 @@
+import type { Exchange } from '../exchange.ts';
+import { type Started, start } from '../listener-harness.ts';
+import { RawClient } from './testing/raw-client.ts';
+import { rawField, rawHeaders, rawIndex } from './testing/raw-frames.ts';
+
+/** A listener, and clients whose every frame is a test's own. */
+
+export interface Sessions extends AsyncDisposable {
+  readonly started: Started;
+  /** A connection whose preface and SETTINGS are sent. */
+  client(...settings: readonly (readonly [identifier: number, value: number])[]): Promise<RawClient>;
+  /** A connection on which nothing was sent, and nothing is acknowledged. */
+  silent(): Promise<RawClient>;
+}
+
+export async function sessions(
+  handle: (exchange: Exchange) => void,
+  options: Parameters<typeof start>[1] = {},
+): Promise<Sessions> {
+  const started = await start(handle, options);
+  const connect = async () => new RawClient(await started.tls({ ALPNProtocols: ['h2'] }));
+  return {
+    started,
+    async silent() {
+      const client = await connect();
+      client.polite = false;
+      return client;
+    },
+    client: async (...settings) => (await connect()).open(...settings),
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  };
+}
+
+/** `:method` GET and POST, `:scheme` https, `:path` /. */
+export const get: Buffer = Buffer.concat([rawIndex(2), rawIndex(7), rawIndex(4)]);
+export const post: Buffer = Buffer.concat([rawIndex(3), rawIndex(7), rawIndex(4)]);
+
+export const endStream = 1;
+
+/** HEADERS of a GET, with more fields behind; the request ends with it. */
+export const getFrame = (stream: number, ...fields: readonly Buffer[]): Buffer =>
+  rawHeaders(stream, endStream, Buffer.concat([get, ...fields]));
+
+/** HEADERS of a POST, whose body follows. */
+export const postFrame = (stream: number, ...fields: readonly Buffer[]): Buffer =>
+  rawHeaders(stream, 0, Buffer.concat([post, ...fields]));
+
+/** HEADERS of a GET of a path. */
+export const pathFrame = (stream: number, path: string, ...fields: readonly Buffer[]): Buffer =>
+  rawHeaders(stream, endStream, Buffer.concat([rawIndex(2), rawIndex(7), rawField(':path', path), ...fields]));
