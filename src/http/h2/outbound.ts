@@ -197,9 +197,19 @@ export class Outbound {
         this.#closed = true;
         return;
       }
-      this.flush();
+      this.#goOn();
       this.#onWritten();
     });
+  }
+
+  /**
+   * Callbacks of writes that the system took at once follow each other without a turn of the event loop between them: a
+   * client that reads fast would have it for itself.
+   */
+  #goOn(): void {
+    if (this.#scheduled || (this.#buffer.length === 0 && this.#sources.length === 0)) return;
+    this.#scheduled = true;
+    setImmediate(flush, this);
   }
 
   /** Takes DATA of the streams in turn, a frame at a time. */

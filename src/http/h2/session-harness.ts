@@ -18,7 +18,10 @@ export async function sessions(
   options: Parameters<typeof start>[1] = {},
 ): Promise<Sessions> {
   const started = await start(handle, options);
-  const connect = async () => new RawClient(await started.tls({ ALPNProtocols: ['h2'] }));
+  const connect = async () => {
+    const socket = await started.tls({ ALPNProtocols: ['h2'] });
+    return new RawClient(socket.setNoDelay(true));
+  };
   return {
     started,
     async silent() {

@@ -83,7 +83,7 @@ export class Http2Session implements StreamSession {
   /** Bytes that came after the end. */
   #droppedBytes = 0;
   /** Frames that came wait until the client reads, or others had their turn. */
-  #paused = false;
+  #paused: 'no' | 'later' | 'whenWritten' = 'no';
   /** Bytes of DATA that the client was not told of yet. */
   #uncredited = 0;
   /** Streams whose bodies grew while what came together was read. */
@@ -101,7 +101,7 @@ export class Http2Session implements StreamSession {
     this.#head = new RequestHeadBuilder(max.headerBytesMax);
     this.#resets = new Budget(clock, max.streamResetsPerSecondMax);
     this.#controlFrames = new Budget(clock, limits.controlFramesPerSecondMax);
-    this.outbound = new Outbound({ socket, clock, onWritten: () => this.#goOn() });
+    this.outbound = new Outbound({ socket, clock, onWritten: () => this.#onWritten() });
     const settings = ourSettings({ streams: max.streamsPerConnectionMax, headerBytes: max.headerBytesMax });
     this.outbound.frame(frameType.settings, 0, 0, settings);
     this.outbound.windowUpdate(0, limits.connectionWindowBytes - defaultWindow);
@@ -180,7 +180,7 @@ export class Http2Session implements StreamSession {
   /** Reads all that has come, unless the client should read first, or others should have their turn. */
   #read(): void {
     const until = this.#clock.monotonic() + limits.readSliceMs;
-    let goOn: 'later' | 'whenWritten' | 'withMore' = 'withMore';
+    let pause: 'no' | 'later' | 'whenWritten' = 'no';
     try {
       for (;;) {
         const found = this.#reader.next();
@@ -188,10 +188,10 @@ export class Http2Session implements StreamSession {
         if (found === 'data') this.#onData();
         else this.#onFrame();
         if (this.#state === 'closed') return;
-        if (this.outbound.isFull) goOn = 'whenWritten';
-        else if (this.#requestsRead > 0 && this.#clock.monotonic() > until) goOn = 'later';
+        if (this.outbound.isFull) pause = 'whenWritten';
+        else if (this.#requestsRead > 0 && this.#clock.monotonic() > until) pause = 'later';
         this.#requestsRead = 0;
-        if (goOn !== 'withMore') break;
+        if (pause !== 'no') break;
       }
       for (const stream of this.#fed) stream.deliver();
       this.#fed.clear();
@@ -199,21 +199,25 @@ export class Http2Session implements StreamSession {
       this.#fail(connectionError(error));
       return;
     }
-    if (goOn !== 'withMore') this.#pause(goOn);
-    else if (this.#paused) {
-      this.#paused = false;
-      this.#socket.resume();
+    this.#setPaused(pause);
+  }
+
+  #setPaused(pause: 'no' | 'later' | 'whenWritten'): void {
+    if (this.#paused === 'no' && pause !== 'no') this.#socket.pause();
+    if (this.#paused !== 'no' && pause === 'no') this.#socket.resume();
+    this.#paused = pause;
+    if (pause === 'later') setImmediate(() => this.#goOn());
+  }
+
+  #onWritten(): void {
+    if (this.#paused === 'whenWritten' && !this.outbound.isFull) {
+      this.#paused = 'later';
+      setImmediate(() => this.#goOn());
     }
   }
 
-  #pause(goOn: 'later' | 'whenWritten'): void {
-    if (!this.#paused) this.#socket.pause();
-    this.#paused = true;
-    if (goOn === 'later') setImmediate(() => this.#goOn());
-  }
-
   #goOn(): void {
-    if (this.#paused && this.#state !== 'closed' && !this.outbound.isFull) this.#read();
+    if (this.#paused === 'later' && this.#state !== 'closed') this.#read();
   }
 
   #onFrame(): void {
@@ -357,13 +361,13 @@ export class Http2Session implements StreamSession {
   }
 
   #beginData(): void {
-    const { stream: id, flags, length } = this.#reader;
+    const { stream: id, flags, length, last, from, to } = this.#reader;
     if (this.#block) throw betweenHeaders();
     if (!this.#settingsCame || id === 0 || id > this.#lastStream) {
       throw new ConnectionError(errorCode.protocolError, 'DATA belongs to no stream');
     }
     const ended = (flags & frameFlag.endStream) !== 0;
-    if (length === 0 && !ended) this.#spend();
+    if (last && from === to && !ended) this.#spend();
     this.#credit(length);
     const stream = this.#streams.get(id);
     this.#dataStream = stream;
@@ -522,7 +526,7 @@ export class Http2Session implements StreamSession {
     this.#close();
     const socket = this.#socket;
     socket.end();
-    if (this.#paused) socket.resume();
+    if (this.#paused !== 'no') socket.resume();
     this.#timer = this.#clock.after(limits.lingerMs, () => socket.destroy());
   }
 
