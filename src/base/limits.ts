@@ -205,7 +205,7 @@ export const limits = {
   catchUpPauseMsMax: 100,
   /** Bytes that wait in one watcher's connection before its events queue. */
   watcherBufferBytesMax: 256 * 1024,
-  /** A watch without `timeoutSeconds` ends at random between this and twice this. */
+  /** A watch without `timeoutSeconds` ends at random between this and twice this, unless a flag says otherwise. */
   watchMsDefault: 30 * 60_000,
   /** Health checks of the store share an answer for this long. */
   storeHealthMs: 1_000,

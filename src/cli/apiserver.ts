@@ -14,6 +14,7 @@ import { runServer } from './run-server.ts';
 import { type ServerFlagValues, serverFlags } from './server-flags.ts';
 import { certificateDirectory, readServerOptions } from './server-options.ts';
 import { givenServing, type ServingCertificate, servingConfig } from './serving-certificate.ts';
+import { readTls } from './tls-flags.ts';
 
 export const apiserver = defineCommand({
   summary: 'The API server for production: only what the flags say',
@@ -26,10 +27,13 @@ export const apiserver = defineCommand({
   async run(values, terminal, ignored) {
     const logger = commandLogger(values, 'json', { clock: systemClock, terminal });
     warnOfIgnored(logger, ignored);
+    const context = { clock: systemClock, logger };
+    const tls = readTls(values, context);
     const config: ServerConfig = {
       ...(await readBrowserOptions(values)),
       ...readServerOptions(values),
-      ...servingConfig(givenServing(values) ?? ownServing(values), { clock: systemClock, logger }),
+      ...servingConfig(givenServing(values) ?? ownServing(values), context),
+      tls,
       // Those are a program of their own: `orch controller-manager`.
       controllers: { run: [], rootAuthority: '' },
       logger,

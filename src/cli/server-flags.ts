@@ -22,6 +22,8 @@ import {
   text,
 } from './flags.ts';
 import { loggingFlags } from './logging-flags.ts';
+import { requestFlags } from './request-flags.ts';
+import { tlsFlags } from './tls-flags.ts';
 
 const externalHostname: Flag<ExternalAddress | undefined> = {
   ...optionalText({
@@ -43,6 +45,8 @@ export const serverFlags = {
   ...authorizationFlags,
   ...browserFlags,
   ...loggingFlags,
+  ...requestFlags,
+  ...tlsFlags,
   'advertise-address': optionalIpAddress({
     help: 'the address that discovery tells clients, and that generated certificates have too',
     defaultText: 'the bind address; where that is all, the first of this machine',
@@ -101,10 +105,6 @@ export const serverFlags = {
     defaultText: 'etcd3 with --etcd-servers, otherwise sqlite',
     help: 'where objects are kept',
   }),
-  'tls-cert-file': file({
-    help: 'the certificate to serve with (PEM), intermediates behind it; read again when it changes',
-  }),
-  'tls-private-key-file': file({ help: 'key (PEM) of --tls-cert-file; read again when it changes' }),
 } as const;
 
 export type ServerFlagValues = FlagValues<typeof serverFlags>;

@@ -39,7 +39,7 @@ it('without flags all is as documented', () => {
   assert.deepEqual(options, {
     storage: { backend: 'sqlite', file: at('data/orch.db') },
     listen: { address: '127.0.0.1', port: 6443 },
-    requests: { inFlightMax: { reads: 400, writes: 200 } },
+    requests: { inFlightMax: { reads: 400, writes: 200 }, timeoutMs: 60_000, watchMsMin: 1_800_000 },
     external: { host: '127.0.0.1' },
     authentication: {
       staticTokens: [],

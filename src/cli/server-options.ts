@@ -1,7 +1,6 @@
 import { dirname, join } from 'node:path';
 import { enabledPlugins, type PluginName } from '../admission/plugins.ts';
 import { makePrivateDirectory } from '../base/atomic-file.ts';
-import { limits } from '../base/limits.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { readKeyPair } from '../pki/key-pair-files.ts';
 import type { KeyPairPem, ServerConfig, StorageConfig } from '../server/wiring/config.ts';
@@ -9,6 +8,7 @@ import { externalAddress } from './addresses.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
+import { readRequests } from './request-flags.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -19,14 +19,14 @@ import { UsageError } from './usage-error.ts';
 export function readServerOptions(
   values: ServerFlagValues,
   readTokenKey: (path: string) => Buffer = readBytes,
-): Omit<ServerConfig, 'serving' | 'followServing' | 'logger' | 'beforeReady' | 'controllers'> {
+): Omit<ServerConfig, 'serving' | 'followServing' | 'tls' | 'logger' | 'beforeReady' | 'controllers'> {
   const authorization = readAuthorization(values);
   const admissionPlugins = readAdmissionPlugins(values);
   return {
     dialect: dialects[values.dialect],
     listen: { address: values['bind-address'], port: values['secure-port'] },
     external: externalAddress(values),
-    requests: { inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax } },
+    requests: readRequests(values),
     authorization,
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],

@@ -15,6 +15,7 @@ import { warnOfIgnored } from './published-flags.ts';
 import { runServer } from './run-server.ts';
 import { type ServerFlagValues, serverFlags } from './server-flags.ts';
 import { certificateDirectory, readServerOptions } from './server-options.ts';
+import { readTls } from './tls-flags.ts';
 import { makeDirectories, UpCertificates } from './up-certificates.ts';
 import { productVersion } from './version.ts';
 
@@ -32,6 +33,7 @@ export const up = defineCommand({
     const values = { ...given, ...ownSettings(given) };
     const run = chooseControllers(values.controllers);
     const browsers = await readBrowserOptions(values);
+    const tls = readTls(values, { clock: systemClock, logger });
     const options = readServerOptions(values, (path) => readTokenKey(values, path));
     const certificates = new UpCertificates(values, { clock: systemClock, logger });
     const { kubeconfig, authority } = certificates;
@@ -39,6 +41,7 @@ export const up = defineCommand({
       ...browsers,
       ...options,
       ...certificates.server,
+      tls,
       authentication: {
         ...options.authentication,
         clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [authority.certificatePem] },

@@ -15,7 +15,7 @@ import { sendStatus } from '../content/status.ts';
 import { type CertificateUse, issueCertificate, issueSelfSigned } from '../pki/certificate.ts';
 import { generateKey, keyToPem } from '../pki/keys.ts';
 import type { Exchange, Headers } from './exchange.ts';
-import { type Listener, type ListenerLimits, listen } from './listener.ts';
+import { type Listener, type ListenerLimits, type ListenOptions, listen, type TlsMaterial } from './listener.ts';
 
 /** Listeners on the loopback interface, and clients of both protocols, for tests. */
 
@@ -68,12 +68,21 @@ export async function start(
     readonly clock?: Clock;
     readonly logger?: Logger;
     readonly ca?: string;
+    readonly tls?: Partial<TlsMaterial>;
+    readonly goaway?: NonNullable<ListenOptions['goaway']>;
     readonly headers?: Headers;
     readonly upgrades?: (target: string) => boolean;
   } = {},
 ): Promise<Started> {
-  const { clock = systemClock, logger = silentLogger, limits = {}, headers = {}, upgrades = () => false } = options;
-  const tls = { ...serving, ...(options.ca !== undefined && { ca: options.ca }) };
+  const {
+    clock = systemClock,
+    logger = silentLogger,
+    limits = {},
+    headers = {},
+    upgrades = () => false,
+    goaway,
+  } = options;
+  const tls = { ...serving, ...(options.ca !== undefined && { ca: options.ca }), ...options.tls };
   const listener = await listen({
     tls,
     address: '127.0.0.1',
@@ -85,6 +94,7 @@ export async function start(
     clock,
     logger,
     limits,
+    ...(goaway && { goaway }),
   });
   const open: { destroy(): void }[] = [];
   return {

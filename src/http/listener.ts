@@ -2,11 +2,12 @@ import { constants } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { createSecureContext, TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
 import { badRequest, StatusError } from '../meta/status-error.ts';
 import { type BaseExchange, bareResponse, constantHeaders } from './base-exchange.ts';
 import { Connection, type ConnectionLimits } from './connection.ts';
@@ -17,6 +18,7 @@ import type { ServerStream } from './h2/stream.ts';
 import { refuseHost } from './host.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
+import { type NamedCertificate, NamedCertificates } from './named-certificates.ts';
 import { readTarget } from './target.ts';
 import { asksForWebSocket } from './websocket/handshake.ts';
 import { UpgradeExchange } from './websocket/upgrade-exchange.ts';
@@ -28,6 +30,12 @@ export interface TlsMaterial {
   readonly key: string;
   /** Authorities that client certificates are verified against. Absent: none is asked for. */
   readonly ca?: string | readonly string[];
+  /** Shown in place of `cert` to clients that ask for one of their names. */
+  readonly named?: readonly NamedCertificate[];
+  /** Absent: TLS 1.2. */
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** In OpenSSL's names; absent: those of the runtime. */
+  readonly ciphers?: string;
 }
 
 export type ListenerLimits = ConnectionLimits & SessionLimits & Readonly<Record<'handshakeMsMax', number>>;
@@ -51,7 +59,9 @@ export interface ListenOptions {
   readonly headers?: Headers;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** In place of `base/limits.ts`, for tests. */
+  /** The share of HTTP/2 requests after which their connection takes no more. Absent: none. */
+  readonly goaway?: { readonly chance: number; readonly random: Random };
+  /** In place of `base/limits.ts`. */
   readonly limits?: Partial<ListenerLimits>;
 }
 
@@ -93,6 +103,8 @@ class TlsListener implements Listener {
   readonly #logger: Logger;
   readonly #limits: ListenerLimits;
   readonly #asksForCertificates: boolean;
+  readonly #goesAway: () => boolean;
+  #named: NamedCertificates;
   /** Every TCP connection, those in their handshake too, so that nothing is left behind. */
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Map<TLSSocket, Connection>();
@@ -105,7 +117,17 @@ class TlsListener implements Listener {
   address = '';
   port = 0;
 
-  constructor({ tls, handle, refuse, upgrades, headers = {}, clock, logger, limits: overrides }: ListenOptions) {
+  constructor({
+    tls,
+    handle,
+    refuse,
+    upgrades,
+    headers = {},
+    clock,
+    logger,
+    limits: overrides,
+    goaway,
+  }: ListenOptions) {
     this.#handle = handle;
     this.#sendRefusal = refuse;
     this.#upgrades = upgrades ?? (() => false);
@@ -114,12 +136,15 @@ class TlsListener implements Listener {
     this.#logger = logger;
     this.#limits = { ...limits, ...overrides };
     this.#asksForCertificates = tls.ca !== undefined;
+    this.#goesAway = atRandom(goaway);
+    this.#named = namedCertificates(tls);
     this.#server = createServer({
       ...secureContext(tls),
       ...http1Options(this.#limits),
       // Otherwise every request that asks for any other protocol would be taken off the parser, and no body of it read.
       shouldUpgradeCallback: (request) => this.#mayUpgrade(request),
       ALPNProtocols: ['h2', 'http/1.1'],
+      SNICallback: (name, choose) => choose(null, this.#named.find(name)),
       requestCert: this.#asksForCertificates,
       // A certificate that cannot be verified is no reason to hang up: the answer is a 401 that says so.
       rejectUnauthorized: false,
@@ -158,7 +183,9 @@ class TlsListener implements Listener {
     if ((tls.ca !== undefined) !== this.#asksForCertificates) {
       throw new TypeError('whether client certificates are asked for cannot change while the listener is open');
     }
+    const named = namedCertificates(tls);
     this.#server.setSecureContext(secureContext(tls));
+    this.#named = named;
     for (const connection of this.#connections.values()) {
       if (connection.peer.certificateError !== undefined) connection.retire();
     }
@@ -267,6 +294,7 @@ class TlsListener implements Listener {
     const { head } = stream;
     const { target, refused } = readTarget(head.method, head.path);
     this.#serve(connection, new Http2Exchange(connection, stream, target), headRefusal(head) ?? refused);
+    if (this.#goesAway()) connection.retire();
   }
 
   #serveHttp1(request: IncomingMessage, response: ServerResponse, unknownExpectation: boolean): void {
@@ -360,11 +388,21 @@ class TlsListener implements Listener {
   }
 }
 
-const secureContext = ({ cert, key, ca }: TlsMaterial) => ({
+const namedCertificates = (tls: TlsMaterial): NamedCertificates =>
+  new NamedCertificates(tls.named ?? [], ({ cert, key }) => createSecureContext(secureContext({ ...tls, cert, key })));
+
+/** True that often; asks for no random bytes where it never is. */
+function atRandom(goaway: ListenOptions['goaway']): () => boolean {
+  if (!goaway || goaway.chance === 0) return () => false;
+  return () => Buffer.from(goaway.random.bytes(4)).readUInt32BE() < goaway.chance * 2 ** 32;
+}
+
+const secureContext = ({ cert, key, ca, minVersion = 'TLSv1.2', ciphers }: TlsMaterial) => ({
   cert,
   key,
   ...(ca !== undefined && { ca: typeof ca === 'string' ? ca : [...ca] }),
-  minVersion: 'TLSv1.2' as const,
+  minVersion,
+  ...(ciphers !== undefined && { ciphers }),
   // A resumed session would bring back what was found of the client's certificate before, and only its leaf. Without
   // tickets, and with nobody to keep sessions here, each connection shows its whole chain, and is verified anew.
   ...(ca !== undefined && { secureOptions: constants.SSL_OP_NO_TICKET }),

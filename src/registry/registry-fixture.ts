@@ -80,6 +80,7 @@ export class RegistryFixture implements AsyncDisposable {
       isSameNamespace: options.isSameNamespace ?? (() => true),
       requireUnsafeDelete: options.requireUnsafeDelete ?? (() => {}),
       unsafeDeletion: options.unsafeDeletion ?? false,
+      watchMsMin: 30 * 60_000,
       dialect: orch,
       clock,
       random: systemRandom,

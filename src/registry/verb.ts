@@ -28,6 +28,8 @@ export interface RegistryParts {
   readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
   /** Gate `AllowUnsafeMalformedObjectDeletion`. */
   readonly unsafeDeletion: boolean;
+  /** A watch whose client names no time ends at random between this and twice this. Milliseconds. */
+  readonly watchMsMin: number;
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly random: Random;

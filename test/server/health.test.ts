@@ -137,7 +137,8 @@ async function whileStarting(livezGraceMs: number, look: (url: string) => Promis
     dialect: orch,
     storage: { backend: 'memory' },
     listen: { address: '127.0.0.1', port: 0 },
-    requests: { inFlightMax: { reads: 400, writes: 200 } },
+    requests: { inFlightMax: { reads: 400, writes: 200 }, timeoutMs: 60_000, watchMsMin: 1_800_000 },
+    tls: { minVersion: 'TLSv1.2', named: [], streamsPerConnectionMax: 100, goawayChance: 0 },
     serving: { certificate: certificate.toString(), key: keyToPem(key) },
     authentication: {
       staticTokens: [{ token: 's3cret', user: { username: 'root', uid: '', groups: ['system:masters'], extra: {} } }],

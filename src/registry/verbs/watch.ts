@@ -1,4 +1,3 @@
-import { limits } from '../../base/limits.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../../cache/cache.ts';
 import { StatusError } from '../../meta/status-error.ts';
@@ -104,7 +103,7 @@ function expiredWatcher(sink: WatchSink, revision: Revision): Watcher {
 }
 
 /** Spread out, so that watches opened together do not end together. */
-function randomTimeoutMs({ random }: RegistryParts): number {
+function randomTimeoutMs({ random, watchMsMin }: RegistryParts): number {
   const [byte = 0] = random.bytes(1);
-  return limits.watchMsDefault * (1 + byte / 256);
+  return watchMsMin * (1 + byte / 256);
 }

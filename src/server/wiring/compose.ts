@@ -6,7 +6,7 @@ import { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { sendStatus } from '../../content/status.ts';
-import { type ListenOptions, listen, type TlsMaterial } from '../../http/listener.ts';
+import { type ListenOptions, listen } from '../../http/listener.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import type { KindServices } from '../../kinds/services.ts';
 import { Registry } from '../../registry/registry.ts';
@@ -42,6 +42,7 @@ import { openCache, startConsistencyChecker } from './open-cache.ts';
 import { OwnClients } from './own-clients.ts';
 import { type OwnControllersOptions, runOwnControllers } from './own-controllers.ts';
 import { servedRbac } from './rbac.ts';
+import { ServedCertificates } from './served-certificates.ts';
 
 /** Starts a server: the one place where its parts are wired. Fails with an error that says what to do about it. */
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
@@ -83,7 +84,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       client: ownClient,
       externalAddress: serverAddress,
       allowsEverything: authorization.types.has('AlwaysAllow'),
-      authoritiesChanged: () => shutdown.listener?.setTls(tls()),
+      authoritiesChanged: () => shutdown.listener?.setTls(certificates.material),
     });
     const services = composeServices(config, { authentication, authorization, cache, resources });
     const registryParts = composeRegistryParts({ config, services, store, cache, resources, clock, authorization });
@@ -93,11 +94,12 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     const clusterId = `${storageNames[config.storage.backend]}-0`;
     storageMetrics({ metrics, clock, store, compactor, resources, clusterId });
     held.add(expireObjects({ timesToLiveMs: config.timesToLiveMs, resources, cache, store, clock, logger }));
+    const { timeoutMs: requestMsMax } = config.requests;
     const flowControl = held.add(
       new FlowControl({
         ...{ clock, dialect, metrics },
         max: config.requests.inFlightMax,
-        requestMsMax: limits.requestMsMax,
+        requestMsMax,
         isOwn: clients.isOwn,
         hasRole: authorization.hasRole,
       }),
@@ -132,31 +134,25 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
         authorizer,
         counts: accessCounts(metrics),
         flowControl,
-        requestMsMax: limits.requestMsMax,
+        requestMsMax,
         refuse: (context, error) => responder.refuse(context, error),
         prepare: (context) => responder.prepare(context),
         answer: (context, operation) => responder.answer(context, operation),
       }),
       { refuse: (context, error) => responder.refuse(context, error), flowControl },
     );
-    let { serving } = config;
-    const tls = (pair = serving): TlsMaterial => ({
-      cert: pair.certificate,
-      key: pair.key,
-      ...(authentication.authorities().length > 0 && { ca: authentication.authorities() }),
-    });
-    const { address, port } = config.listen;
+    const certificates = new ServedCertificates(config, () => authentication.authorities());
+    const { streamsPerConnectionMax, goawayChance } = config.tls;
     const listener = await listen({
-      ...{ tls: tls(), address, port, clock, logger },
+      ...config.listen,
+      ...{ tls: certificates.material, clock, logger },
+      goaway: { chance: goawayChance, random: systemRandom },
       refuse: (exchange, error) => sendStatus(exchange, error, { logger }),
       ...browsers.listenOptions(handle),
+      limits: { requestMsMax, streamsPerConnectionMax },
     });
     shutdown.listener = listener;
-    const followed = config.followServing?.((pair) => {
-      listener.setTls(tls(pair));
-      serving = pair;
-    });
-    if (followed) held.add(followed);
+    held.add(certificates.follow(listener));
     const controllers = new ClosableStack();
     shutdown.endWatches = () => {
       controllers.close();
@@ -283,6 +279,7 @@ function composeRegistryParts(needs: RegistryNeeds): RegistryParts & { readonly 
     isSameNamespace: namespaceIdentity(find(resources, '', 'v1', 'namespaces'), store),
     requireUnsafeDelete: (info, user) => requireUnsafeDelete(authorizer, info, user),
     unsafeDeletion: features.AllowUnsafeMalformedObjectDeletion,
+    watchMsMin: config.requests.watchMsMin,
     dialect,
     clock,
     random: systemRandom,

@@ -34,6 +34,7 @@ export interface ServerConfig {
   /** Where others are told that this server is: in discovery documents. Absent: where it listens. */
   readonly external?: ExternalAddress;
   readonly requests: RequestsConfig;
+  readonly tls: TlsConfig;
   /** What the listener shows: the certificate with its intermediates behind it, and its key. */
   readonly serving: KeyPairPem;
   /** Calls back with each pair that takes its place, until it is closed. What the callback throws leaves the one before. */
@@ -62,6 +63,36 @@ export interface ServerConfig {
 export interface RequestsConfig {
   /** Requests that are worked on at once; 0: without a limit. */
   readonly inFlightMax: { readonly reads: number; readonly writes: number };
+  /** Of every request but watches. Milliseconds. */
+  readonly timeoutMs: number;
+  /** Watches whose client names no time end at random between this and twice this. Milliseconds. */
+  readonly watchMsMin: number;
+}
+
+/** How connections are made, beside the certificate that is shown to everybody. */
+export interface TlsConfig {
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** In OpenSSL's names; absent: those of the runtime. */
+  readonly ciphers?: string;
+  /** Certificates for clients that ask for one of their names. */
+  readonly named: readonly NamedServing[];
+  /** HTTP/2 requests of one connection at once. */
+  readonly streamsPerConnectionMax: number;
+  /** The share of HTTP/2 requests after which the client is asked to connect again. */
+  readonly goawayChance: number;
+}
+
+/** A certificate for some names, and how the server learns of the ones that take its place. */
+export interface NamedServing {
+  readonly current: NamedPairPem;
+  readonly follow: (changed: (pair: NamedPairPem) => void) => Closable;
+}
+
+export interface NamedPairPem extends KeyPairPem {
+  /** In lower case; the first label may be `*`. */
+  readonly names: readonly string[];
+  /** The names were given: they count before those that certificates bring. */
+  readonly given: boolean;
 }
 
 /** Controllers that run in the process of the server; none where another program runs them. */

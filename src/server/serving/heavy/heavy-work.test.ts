@@ -70,6 +70,7 @@ class Side implements AsyncDisposable {
       services: {} as KindServices,
       requireCreate: () => {},
       requireUnsafeDelete: () => {},
+      watchMsMin: 0,
       isSameNamespace: () => true,
       unsafeDeletion: false,
       dialect: orch,

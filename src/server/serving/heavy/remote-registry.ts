@@ -58,8 +58,9 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     services: noServices,
     requireCreate: async () => void (await context.call('requireCreate', undefined)),
     requireUnsafeDelete: async () => void (await context.call('requireUnsafeDelete', undefined)),
-    // Only reads ask for it.
+    // Only reads ask for these.
     isSameNamespace: notHere,
+    watchMsMin: 0,
     unsafeDeletion,
     dialect,
     clock: systemClock,
