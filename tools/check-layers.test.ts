@@ -18,7 +18,7 @@ describe('rooms', () => {
     ['up, over lines', 'src/base/a.ts', "import {\n  type B,\n  c,\n} from '../meta/b.ts';", /above/],
     ['up, for its effect', 'src/base/a.ts', "import '../meta/b.ts';", /above/],
     ['up, as a worker', 'src/store/a.ts', "new Worker(new URL('../http/b.ts', import.meta.url));", /above/],
-    ['between the four', 'src/authn/a.ts', "import { b } from '../registry/b.ts';", /they meet in server/],
+    ['between the four', 'src/registry/a.ts', "import { b } from '../authn/b.ts';", /they meet in server/],
     ['kinds to the store', 'src/kinds/x/a.ts', "import { b } from '../../store/b.ts';", /hold none/],
     ['controllers to the cache', 'src/controllers/a.ts', "import { b } from '../cache/b.ts';", /are clients/],
     ['an unknown room', 'src/http/a.ts', "import { b } from '../util/b.ts';", /util\/ has no place/],
