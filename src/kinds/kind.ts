@@ -79,8 +79,11 @@ export interface ActionTarget {
   readonly name: string;
   /** The object, not older than any write acknowledged before the call. Not found is an error. */
   read(): Promise<ApiObject>;
-  /** Reads, changes and writes the object; retried after a lost race. Not found is an error. */
-  update(change: (object: ApiObject) => void): Promise<ApiObject>;
+  /**
+   * Reads, changes and writes the object; retried after a lost race. `resourceVersion` is that of what was read. Not found is
+   * an error.
+   */
+  update(change: (object: ApiObject, resourceVersion: string) => void): Promise<ApiObject>;
   delete(options: ApiObject): Promise<void>;
 }
 
@@ -139,6 +142,11 @@ export interface Kind extends GroupVersionKind {
    * only `default`, `validateCreate` and `warnings` are asked.
    */
   readonly answer?: (object: ApiObject, context: AnswerContext) => Promise<ApiObject> | ApiObject;
+  /**
+   * Of kinds that are created to act on an object of another resource of their group and version, and never stored: the action
+   * runs on the object that has the name of the body. No other verb is served.
+   */
+  readonly acts?: { readonly on: string; readonly action: ActionSubresource };
   readonly strategy: Strategy;
   readonly subresources: readonly Subresource[];
   /** PUT of an absent object creates it (spec section 4.2). */
@@ -154,3 +162,7 @@ export interface Kind extends GroupVersionKind {
   /** `metadata.generation` counts changes outside metadata and status. */
   readonly generation: boolean;
 }
+
+/** False for kinds that are answered or act on others: none of their objects is ever stored. */
+export const storesObjects = ({ answer, acts }: Pick<Kind, 'answer' | 'acts'>): boolean =>
+  answer === undefined && acts === undefined;

@@ -6,6 +6,7 @@ import { selfSubjectAccessReview } from './authorization/self-subject-access-rev
 import { selfSubjectRulesReview } from './authorization/self-subject-rules-review.ts';
 import { subjectAccessReview } from './authorization/subject-access-review.ts';
 import { lease } from './coordination/lease.ts';
+import { binding } from './core/binding.ts';
 import { configMap } from './core/config-map.ts';
 import { event } from './core/event.ts';
 import { withFinalizerRule } from './core/finalizer-names.ts';
@@ -25,6 +26,7 @@ export const kinds = (dialect: Dialect): readonly Kind[] => [
   ...[configMap, namespace, node, pod, secret].map((make) => withFinalizerRule(make(dialect))),
   withFinalizerRule(serviceAccount(dialect)),
   event(dialect),
+  binding,
   lease(dialect),
   ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
   tokenReview(dialect),

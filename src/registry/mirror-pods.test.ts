@@ -149,11 +149,17 @@ describe('ephemeral containers', () => {
   }
 });
 
-for (const annotations of [{ [mirror]: 'hash' }, { [mirror]: '' }]) {
-  test(`a binding makes no mirror pod: ${JSON.stringify(annotations)}`, async () => {
+for (const [path, value] of [
+  [`${pods}/p/binding`, 'hash'],
+  [`${pods}/p/binding`, ''],
+  ['/api/v1/namespaces/n/bindings', 'hash'],
+  ['/api/v1/namespaces/n/bindings', ''],
+] as const) {
+  test(`a binding makes no mirror pod: ${path} ${JSON.stringify(value)}`, async () => {
+    const annotations = { [mirror]: value };
     await using fixture = await opened({}, false);
     const binding = { metadata: { name: 'p', annotations }, target: { kind: 'Node', name: 'node' } };
-    const error = await fixture.refusal('POST', `${pods}/p/binding`, binding);
+    const error = await fixture.refusal('POST', path, binding);
     assert.equal(error.code, 422);
     assert.match(error.message, /may not add mirror pod annotation/);
     const pod = await fixture.object('GET', `${pods}/p`);

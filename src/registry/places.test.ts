@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { orch } from '../dialect/orch.ts';
+import { storesObjects } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { StatusError } from '../meta/status-error.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
@@ -38,8 +39,8 @@ for (const kind of kinds(orch)) {
   describe(`the places of ${kind.kind}`, () => {
     if (kind.scope === 'Namespaced') {
       test('across namespaces: read, or not there at all', () => {
-        const read = kind.answer ? '404' : '0';
-        const refused = kind.answer ? '404' : '405 GET, HEAD';
+        const read = storesObjects(kind) ? '0' : '404';
+        const refused = storesObjects(kind) ? '405 GET, HEAD' : '404';
         assert.deepEqual(
           methods.map((method) => outcome(method, across)),
           [read, read, refused, refused, refused, refused],
@@ -63,8 +64,8 @@ for (const kind of kinds(orch)) {
     }
 
     test('watch paths: read, or not there at all', () => {
-      const read = kind.answer ? '404' : '0';
-      const refused = kind.answer ? '404' : '405 GET, HEAD';
+      const read = storesObjects(kind) ? '0' : '404';
+      const refused = storesObjects(kind) ? '405 GET, HEAD' : '404';
       const collections =
         kind.scope === 'Namespaced'
           ? [`${watchRoot}/${kind.resource}`, `${watchRoot}/namespaces/n/${kind.resource}`]

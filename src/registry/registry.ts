@@ -1,4 +1,4 @@
-import type { ActionSubresource, Subresource, ViewSubresource } from '../kinds/kind.ts';
+import { type ActionSubresource, type Subresource, storesObjects, type ViewSubresource } from '../kinds/kind.ts';
 import { methodNotAllowed, noSuchPath } from '../meta/status-error.ts';
 import { isReadVerb, type ResourceRequest, type ResourceVerb } from '../request/request-info.ts';
 import type { Reply } from './reply.ts';
@@ -59,7 +59,8 @@ export class Registry {
   }
 
   #create(request: VerbRequest): Promise<Reply> {
-    const { answer: make } = request.served.kind;
+    const { answer: make, acts, group, version } = request.served.kind;
+    if (acts) return this.#act(request, acts.action, this.#parts.resources.find(group, version, acts.on));
     return make ? answer(this.#parts, this.#writer, request, make) : create(this.#writer, request);
   }
 
@@ -70,8 +71,8 @@ export class Registry {
     throw noSuchPath();
   }
 
-  #act(request: VerbRequest, action: ActionSubresource): Promise<Reply> {
-    return act(this.#parts, this.#writer, request, action);
+  #act(request: VerbRequest, action: ActionSubresource, on?: ServedResource): Promise<Reply> {
+    return act(this.#parts, this.#writer, request, { action, on });
   }
 
   #view(request: VerbRequest, view: ViewSubresource): Reply | Promise<Reply> {
@@ -114,7 +115,7 @@ export function allowedVerbs(served: ServedResource, subresource: string, named:
     const found = findSubresource(served, subresource);
     return found === undefined ? [] : found.type === 'action' ? ['create'] : found.verbs;
   }
-  if (served.kind.answer) return named ? [] : ['create'];
+  if (!storesObjects(served.kind)) return named ? [] : ['create'];
   const without = served.kind.withoutVerbs ?? [];
   return (named ? objectVerbs : collectionVerbs).filter((verb) => !without.includes(verb));
 }

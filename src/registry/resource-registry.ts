@@ -1,5 +1,5 @@
 import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
-import type { Kind } from '../kinds/kind.ts';
+import { type Kind, storesObjects } from '../kinds/kind.ts';
 import type { ResourceName } from '../meta/status-error.ts';
 
 /** A kind that is served, with where its objects are. */
@@ -9,7 +9,7 @@ export interface ServedResource {
   readonly apiVersion: string;
   /** What messages call it. */
   readonly name: ResourceName;
-  /** Of kinds that are answered and never stored: one of which nothing may be asked. */
+  /** Of kinds that are never stored: one of which nothing may be asked. */
   readonly collection: Collection;
   /** Store key of a collection: of one namespace, or of all where `namespace` is ''. Ends with '/'. */
   collectionKey(namespace: string): string;
@@ -23,13 +23,11 @@ export const keyPrefix = (kind: Pick<Kind, 'group' | 'resource'>): string =>
 
 /** What the cache must hold for these kinds. */
 export const cachedResources = (kinds: readonly Kind[]): readonly CachedResource[] =>
-  kinds
-    .filter(({ answer }) => answer === undefined)
-    .map((kind) => ({
-      prefix: keyPrefix(kind),
-      namespaced: kind.scope === 'Namespaced',
-      selectableFields: kind.selectableFields,
-    }));
+  kinds.filter(storesObjects).map((kind) => ({
+    prefix: keyPrefix(kind),
+    namespaced: kind.scope === 'Namespaced',
+    selectableFields: kind.selectableFields,
+  }));
 
 /** Which kinds are served, by group, version and resource. */
 export class ResourceRegistry {
@@ -48,7 +46,7 @@ export class ResourceRegistry {
       kind,
       apiVersion: kind.group === '' ? kind.version : `${kind.group}/${kind.version}`,
       name: { group: kind.group, resource: kind.resource },
-      collection: kind.answer ? neverStored(kind) : this.#cache.collection(prefix),
+      collection: storesObjects(kind) ? this.#cache.collection(prefix) : neverStored(kind),
       collectionKey: (namespace) => (inNamespace && namespace !== '' ? `${prefix}${namespace}/` : prefix),
       objectKey: (namespace, name) => (inNamespace ? `${prefix}${namespace}/${name}` : `${prefix}${name}`),
     });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Dialect } from '../../dialect/dialect.ts';
-import type { GroupVersionKind, Subresource } from '../../kinds/kind.ts';
+import { type GroupVersionKind, type Subresource, storesObjects } from '../../kinds/kind.ts';
 import type { ResourceVerb } from '../../request/request-info.ts';
 import { allowedVerbs } from '../registry.ts';
 import type { ServedResource } from '../resource-registry.ts';
@@ -80,7 +80,7 @@ function resourceEntry(served: ServedResource) {
     verbs: resourceVerbs(served),
     ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
     ...(kind.categories.length > 0 && { categories: kind.categories }),
-    ...(!kind.answer && {
+    ...(storesObjects(kind) && {
       storageVersionHash: createHash('sha256')
         .update(`${served.apiVersion}/${kind.kind}`)
         .digest('base64')

@@ -1,5 +1,5 @@
 import type { Dialect } from '../../dialect/dialect.ts';
-import type { GroupVersionKind } from '../../kinds/kind.ts';
+import { type GroupVersionKind, storesObjects } from '../../kinds/kind.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
 import { listSchema } from '../../kinds/meta/list-schema.ts';
@@ -96,7 +96,7 @@ function schemas(
   for (const { kind } of resources) {
     groupVersions.set(`${kind.group}/${kind.version}`, kind);
     kinds.set(kind.schema, [kind]);
-    if (!kind.answer) kinds.set(listSchema(kind.schema), [{ ...kind, kind: kind.listKind }]);
+    if (storesObjects(kind)) kinds.set(listSchema(kind.schema), [{ ...kind, kind: kind.listKind }]);
     for (const subresource of kind.subresources) {
       if (subresource.type === 'action') kinds.set(subresource.body.schema, [subresource.body]);
     }

@@ -1,10 +1,11 @@
 import { stringifyJson } from '../../codec/json.ts';
 import type { ActionSubresource, ActionTarget } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { notFound } from '../../meta/status-error.ts';
+import { badRequest, notFound } from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { freshObject } from '../read/fresh-object.ts';
 import type { Reply } from '../reply.ts';
+import type { ServedResource } from '../resource-registry.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { admitUnstored } from '../write/admit-unstored.ts';
 import { decodeBody } from '../write/decode-body.ts';
@@ -15,23 +16,38 @@ import { answerContext } from './answer.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 import { remove } from './delete.ts';
 
-/** POST to a subresource that has a body of its own kind: a binding, an eviction, a token request. */
+interface Act {
+  readonly action: ActionSubresource;
+  /** Where the object is that the body names; absent: the request is for the object itself. */
+  readonly on: ServedResource | undefined;
+}
+
+/**
+ * POST of a body that acts on an object: to a subresource of the object (a binding, an eviction, a token request), or to the
+ * collection of the body's own kind.
+ */
 export async function act(
   parts: RegistryParts,
   writer: ObjectWriter,
   request: VerbRequest,
-  action: ActionSubresource,
+  { action, on }: Act,
 ): Promise<Reply> {
   const options = parseWriteOptions(request, writer.dialect.group('meta'));
   const body = decodeBody(request, action.body, options);
   placeInNamespace(body, request);
   const asked = writeContext(request, options);
   const context = answerContext(parts, writer, request);
-  const target = targetOf(parts, writer, request, { ...asked, admission: 'done' });
+  const name = on ? body.metadata.name : request.info.name;
+  if (name === undefined) throw badRequest(`a ${action.body.kind} must have the name of what it is for`);
+  const target = targetOf(parts, writer, request.signal, {
+    ...asked,
+    ...(on && { served: on, info: { ...asked.info, resource: on.name.resource, name, subresource: action.name } }),
+    admission: 'done',
+  });
   await admitUnstored(parts, asked, {
     kind: action.body,
     object: body,
-    name: request.info.name,
+    name,
     keepsServerMetadata: action.keepsServerMetadata ?? false,
     prepare: () => action.prepare?.(body, target, context),
     validate: () => action.validate?.(body) ?? [],
@@ -43,10 +59,10 @@ export async function act(
 function targetOf(
   parts: RegistryParts,
   writer: ObjectWriter,
-  request: VerbRequest,
+  signal: AbortSignal,
   context: WriteContext,
 ): ActionTarget {
-  const { info, served, signal } = request;
+  const { info, served } = context;
   return {
     namespace: info.namespace,
     name: info.name,
@@ -59,7 +75,7 @@ function targetOf(
       const written = await writer.change(context, info.name, async (stored) => {
         const object: ApiObject = cloneJson(stored.object);
         delete object.metadata.resourceVersion;
-        change(object);
+        change(object, String(stored.revision));
         return writer.prepareUpdate(context, object, stored, {});
       });
       return written.object;

@@ -2,6 +2,7 @@ import { type Clock, pause } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Count } from '../../cache/count.ts';
+import { storesObjects } from '../../kinds/kind.ts';
 import type { ResourceName } from '../../meta/status-error.ts';
 import type { ResourceRegistry } from '../../registry/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
@@ -54,7 +55,8 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   metrics.onCollect(() => {
     history.set({}, compactor.historyBytes);
     for (const { kind, name, collection } of resources.all()) {
-      if (!kind.answer) objects.set({ resource: qualified(name) }, collection.snapshot().count(collection.prefix));
+      if (storesObjects(kind))
+        objects.set({ resource: qualified(name) }, collection.snapshot().count(collection.prefix));
     }
   });
 }

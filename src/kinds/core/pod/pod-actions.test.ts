@@ -22,7 +22,7 @@ function targetOf(object: ApiObject): ActionTarget & { readonly deletions: ApiOb
     deletions,
     read: async () => object,
     update: async (change) => {
-      change(object);
+      change(object, '7');
       return object;
     },
     delete: async (options) => {

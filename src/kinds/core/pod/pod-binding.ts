@@ -22,12 +22,14 @@ export const podBinding: ActionSubresource = {
   type: 'action',
   name: 'binding',
   body: { ...kind, schema },
-  // A uid and a resourceVersion say which pod is meant.
   keepsServerMetadata: true,
   prepare: requireTargetName,
   create: async (body, target, context) => {
     const nodeName = targetNode(body, target.name);
-    await target.update((object) => bind(object, body, nodeName, context));
+    await target.update((object, resourceVersion) => {
+      checkPreconditions(object, body, resourceVersion);
+      bind(object, body, nodeName, context);
+    });
     return success();
   },
 };
@@ -44,14 +46,23 @@ function targetNode(body: ApiObject, podName: string): string {
   return name;
 }
 
+/** A uid and a resourceVersion say which pod, and which state of it, the binding is meant for. */
+function checkPreconditions({ metadata }: ApiObject, { metadata: wanted }: ApiObject, resourceVersion: string): void {
+  const name = metadata.name ?? '';
+  if (wanted.uid && wanted.uid !== metadata.uid) {
+    throw refused(name, `Precondition failed: UID in precondition: ${wanted.uid}, UID in object meta: ${metadata.uid}`);
+  }
+  if (wanted.resourceVersion && wanted.resourceVersion !== resourceVersion) {
+    const found = `ResourceVersion in object meta: ${resourceVersion}`;
+    throw refused(name, `Precondition failed: ResourceVersion in precondition: ${wanted.resourceVersion}, ${found}`);
+  }
+}
+
 /** A pod is assigned once, and only while it is wanted and nothing holds back its scheduling. */
 function bind(object: ApiObject, { metadata: wanted }: ApiObject, nodeName: string, { now }: StrategyContext): void {
   const { metadata } = object;
   const pod = asPod(object);
   const name = metadata.name ?? '';
-  if (wanted.uid && wanted.uid !== metadata.uid) {
-    throw refused(name, `Precondition failed: UID in precondition: ${wanted.uid}, UID in object meta: ${metadata.uid}`);
-  }
   if (metadata.deletionTimestamp !== undefined) {
     throw refused(name, `pod ${name} is being deleted, cannot be assigned to a host`);
   }

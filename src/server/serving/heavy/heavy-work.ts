@@ -3,6 +3,7 @@ import { limits } from '../../../base/limits.ts';
 import { openBrace } from '../../../codec/json-characters.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
 import type { Presentation } from '../../../content/representation.ts';
+import { storesObjects } from '../../../kinds/kind.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import type { Registry } from '../../../registry/registry.ts';
 import type { Reply } from '../../../registry/reply.ts';
@@ -195,7 +196,8 @@ function knownEntry(served: ServedResource, key: string): KnownEntry | undefined
 
 /** Writes of objects that are stored: no answered kinds, no actions, no collections. */
 function isStoredWrite({ verb, subresource }: ResourceRequest, { kind }: ServedResource): boolean {
-  if (kind.answer || (verb !== 'create' && verb !== 'update' && verb !== 'patch' && verb !== 'delete')) return false;
+  if (!storesObjects(kind) || (verb !== 'create' && verb !== 'update' && verb !== 'patch' && verb !== 'delete'))
+    return false;
   return subresource === '' || kind.subresources.some(({ name, type }) => name === subresource && type === 'view');
 }
 
