@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { fetch2, type Started, start } from '../http/listener-harness.ts';
 import { sendBytes } from '../http/respond.ts';
-import { methodNotAllowed, noSuchPath, StatusError, tooLargeResourceVersion } from '../meta/status-error.ts';
+import {
+  methodNotAllowed,
+  noSuchPath,
+  StatusError,
+  tooLargeResourceVersion,
+  unknownOutcome,
+} from '../meta/status-error.ts';
 import { sendStatus } from './status.ts';
+
+const clock = new ManualClock(Date.UTC(2026, 0, 1));
 
 let handle: (exchange: Exchange) => void = () => {};
 let started: Started;
@@ -28,7 +37,7 @@ describe('sendStatus', () => {
   it('sends the Status, its code and its headers', async () => {
     const { status, headers, body } = await answer((exchange) => {
       exchange.warn('mind');
-      sendStatus(exchange, methodNotAllowed('no', ['GET', 'POST']), { logger });
+      sendStatus(exchange, methodNotAllowed('no', ['GET', 'POST']), { clock, logger });
     });
     assert.deepEqual([status, headers.allow, headers.warning], [405, 'GET, POST', '299 - "mind"']);
     assert.deepEqual([headers['content-type'], headers['cache-control']], ['application/json', 'no-cache, private']);
@@ -46,16 +55,23 @@ describe('sendStatus', () => {
 
   it('says when to come back', async () => {
     const { status, headers } = await answer((exchange) =>
-      sendStatus(exchange, tooLargeResourceVersion(9, 1), { logger }),
+      sendStatus(exchange, tooLargeResourceVersion(9, 1), { clock, logger }),
     );
     assert.deepEqual([status, headers['retry-after']], [504, '1']);
   });
 
+  it('does not have a write of unknown outcome sent again', async () => {
+    const { status, headers } = await answer((exchange) =>
+      sendStatus(exchange, unknownOutcome('no answer'), { clock, logger }),
+    );
+    assert.deepEqual([status, headers['retry-after']], [504, 'Thu, 01 Jan 2026 00:00:01 GMT']);
+  });
+
   it('speaks YAML, and indents for people', async () => {
-    const yaml = await answer((exchange) => sendStatus(exchange, noSuchPath(), { logger, format: 'yaml' }));
+    const yaml = await answer((exchange) => sendStatus(exchange, noSuchPath(), { clock, logger, format: 'yaml' }));
     assert.equal(yaml.headers['content-type'], 'application/yaml');
     assert.match(yaml.body.toString(), /^reason: NotFound$/m);
-    const pretty = await answer((exchange) => sendStatus(exchange, noSuchPath(), { logger, pretty: true }));
+    const pretty = await answer((exchange) => sendStatus(exchange, noSuchPath(), { clock, logger, pretty: true }));
     assert.match(pretty.body.toString(), /^ {2}"reason": "NotFound",$/m);
   });
 
@@ -63,7 +79,7 @@ describe('sendStatus', () => {
     const logged: unknown[] = [];
     const listening = { ...silentLogger, error: (_: string, fields?: object) => void logged.push(fields) };
     for (const thrown of [new Error('inner'), 'inner', undefined, null, { toString: null }]) {
-      const { status, body } = await answer((exchange) => sendStatus(exchange, thrown, { logger: listening }));
+      const { status, body } = await answer((exchange) => sendStatus(exchange, thrown, { clock, logger: listening }));
       assert.equal(status, 500);
       assert.ok(!body.includes('inner'));
     }
@@ -75,7 +91,7 @@ describe('sendStatus', () => {
     const listening = { ...silentLogger, error: (_: string, fields?: object) => void logged.push(fields) };
     const cause = new Error('disk full');
     await answer((exchange) =>
-      sendStatus(exchange, new StatusError('ServiceUnavailable', 'try again', { cause }), { logger: listening }),
+      sendStatus(exchange, new StatusError('ServiceUnavailable', 'try again', { cause }), { clock, logger: listening }),
     );
     assert.deepEqual(logged.splice(0), [{ method: 'GET', path: '/', error: cause }]);
     for (const error of [
@@ -83,7 +99,7 @@ describe('sendStatus', () => {
       new StatusError('ServiceUnavailable', 'the server is shutting down'),
       tooLargeResourceVersion(9, 1),
     ]) {
-      await answer((exchange) => sendStatus(exchange, error, { logger: listening }));
+      await answer((exchange) => sendStatus(exchange, error, { clock, logger: listening }));
     }
     assert.deepEqual(logged, []);
   });
@@ -91,7 +107,7 @@ describe('sendStatus', () => {
   it('leaves a response alone that has begun', async () => {
     const { status, body } = await answer((exchange) => {
       const writer = exchange.stream(200, {});
-      sendStatus(exchange, new StatusError('Conflict', 'late'), { logger });
+      sendStatus(exchange, new StatusError('Conflict', 'late'), { clock, logger });
       writer.end('as it was');
     });
     assert.deepEqual([status, body.toString()], [200, 'as it was']);
@@ -125,7 +141,7 @@ describe('sendBytes', () => {
     const { status } = await answer(
       (exchange) => {
         send(500_000)(exchange);
-        sendStatus(exchange, new StatusError('Timeout', 'too slow'), { logger });
+        sendStatus(exchange, new StatusError('Timeout', 'too slow'), { clock, logger });
       },
       { 'accept-encoding': 'gzip' },
     );

@@ -1,16 +1,20 @@
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { encodeEnvelope } from '../codec/protobuf/envelope.ts';
 import { formatYaml } from '../codec/yaml.ts';
 import { ClientGone } from '../http/base-exchange.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { httpDate } from '../http/h2/http-date.ts';
 import { sendBytes } from '../http/respond.ts';
 import { status as statusSchema } from '../kinds/meta/status.ts';
-import { internalError, type Status, StatusError } from '../meta/status-error.ts';
+import { internalError, isUnknownOutcome, type Status, StatusError } from '../meta/status-error.ts';
 import type { Negotiated } from './negotiation.ts';
 
 export interface StatusOptions {
   /** Takes errors that are not for the client. */
   readonly logger: Logger;
+  /** The system's where none is given. */
+  readonly clock?: Pick<Clock, 'now'>;
   /** JSON where it was not negotiated, or could not be. */
   readonly format?: Negotiated['format'];
   /** With protobuf, which has several names. */
@@ -34,9 +38,17 @@ export function sendStatus(exchange: Exchange, error: unknown, options: StatusOp
   if (exchange.responded) return;
   for (const [name, value] of Object.entries(known.headers)) exchange.setHeader(name, value);
   const seconds = known.details?.retryAfterSeconds;
-  if (seconds !== undefined && seconds > 0) exchange.setHeader('retry-after', String(seconds));
+  if (seconds !== undefined && seconds > 0)
+    exchange.setHeader('retry-after', retryAfter(known, seconds, options.clock ?? systemClock));
   sendBytes(exchange, { status: known.code, ...encodeStatus(known.toStatus(), options) });
 }
+
+/**
+ * RFC 9110 section 10.2.3. Today's clients send a request again, without a question, where a 5xx says a number of seconds:
+ * an answer whose write may have been done says a date, which they leave to their user.
+ */
+const retryAfter = (error: StatusError, seconds: number, clock: Pick<Clock, 'now'>): string =>
+  isUnknownOutcome(error) ? httpDate(clock.now() + seconds * 1000) : String(seconds);
 
 /** Something is wrong with the server or with what it stands on, not with the request. */
 const isOurs = ({ reason, code, cause }: StatusError): boolean =>

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { Agent, request as requestHttps } from 'node:https';
 import { after, before, describe, it } from 'node:test';
+import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { sendStatus } from '../content/status.ts';
 import { StatusError } from '../meta/status-error.ts';
@@ -20,6 +21,8 @@ import {
 } from './listener-harness.ts';
 
 /** What the test at hand does with its requests. */
+const clock = new ManualClock(Date.UTC(2026, 0, 1));
+
 let handle: (exchange: Exchange) => void | Promise<void> = () => {};
 const errors: unknown[] = [];
 const logger = { error: (_: string, fields?: object) => void errors.push(fields), warn() {}, info() {}, debug() {} };
@@ -29,7 +32,7 @@ before(async () => {
   started = await start(
     (exchange) => {
       const running = handle(exchange);
-      running?.catch((error) => sendStatus(exchange, error, { logger }));
+      running?.catch((error) => sendStatus(exchange, error, { clock, logger }));
     },
     { logger },
   );
@@ -336,7 +339,7 @@ describe('a client that goes away', () => {
 
   it('is noticed after its body was refused, HTTP/2', async () => {
     await using own = await start((exchange) => {
-      exchange.body(50_000).catch((error) => sendStatus(exchange, error, { logger }));
+      exchange.body(50_000).catch((error) => sendStatus(exchange, error, { clock, logger }));
     });
     for (let round = 0; round < 20; round += 1) {
       const session = await own.http2();

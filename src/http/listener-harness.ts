@@ -88,7 +88,7 @@ export async function start(
     address: '127.0.0.1',
     port: 0,
     handle,
-    refuse: (exchange, error) => sendStatus(exchange, error, { logger }),
+    refuse: (exchange, error) => sendStatus(exchange, error, { clock, logger }),
     headers,
     upgrades,
     clock,

@@ -187,15 +187,24 @@ export const tooLargeResourceVersion = (wanted: number | bigint, current: number
     },
   });
 
+const unknownOutcomeCause = 'UnknownOutcome';
+
 /**
  * A write that may have been done, or may be done yet: `why` nobody knows. Whoever repeats it blindly may do it twice, or
  * undo what others did meanwhile.
  */
 export const unknownOutcome = (why: string, cause?: unknown): StatusError =>
   new StatusError('Timeout', `${why}: the outcome is unknown; read before you try again`, {
-    details: { retryAfterSeconds: 1 },
+    details: {
+      causes: [{ reason: unknownOutcomeCause, message: 'the write may have been done' }],
+      retryAfterSeconds: 1,
+    },
     cause,
   });
+
+/** True of the errors that `unknownOutcome` makes, also of those that came from another thread. */
+export const isUnknownOutcome = ({ details }: StatusError): boolean =>
+  details?.causes?.some(({ reason }) => reason === unknownOutcomeCause) ?? false;
 
 export const internalError = (cause: unknown): StatusError =>
   new StatusError('InternalError', 'An internal error occurred; the server log has the details', { cause });

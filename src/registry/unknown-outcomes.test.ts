@@ -109,7 +109,10 @@ for (const row of writeRows(orch.group('rbac.authorization'))) {
           reason: 'Timeout',
           code: 504,
           message: /: the outcome is unknown; read before you try again$/,
-          details: { retryAfterSeconds: 1 },
+          details: {
+            causes: [{ reason: 'UnknownOutcome', message: 'the write may have been done' }],
+            retryAfterSeconds: 1,
+          },
         });
         assert.equal(lossy.writes, 1);
         const objects = await others.objects(row, place);

@@ -71,7 +71,11 @@ export class Responder {
   /** Answers with an error, in the client's format; in JSON to a client that takes no format of ours. */
   refuse({ exchange, info }: RequestContext, error: unknown): void {
     const { logger } = this.#parts.config;
-    sendStatus(exchange, error, { logger, ...this.#statusFormat(exchange, info.query.get('pretty')) });
+    sendStatus(exchange, error, {
+      clock: this.#parts.clock,
+      logger,
+      ...this.#statusFormat(exchange, info.query.get('pretty')),
+    });
   }
 
   #statusFormat(

@@ -147,7 +147,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       ...config.listen,
       ...{ tls: certificates.material, clock, logger },
       goaway: { chance: goawayChance, random: systemRandom },
-      refuse: (exchange, error) => sendStatus(exchange, error, { logger }),
+      refuse: (exchange, error) => sendStatus(exchange, error, { clock, logger }),
       ...browsers.listenOptions(handle),
       limits: { requestMsMax, streamsPerConnectionMax },
     });
