@@ -31,6 +31,33 @@ it('renders histograms with cumulative buckets', () => {
   );
 });
 
+it('gives a series to whoever adds to it often', () => {
+  const metrics = new Metrics();
+  const requests = metrics.counter({ name: 'a_total', help: 'A.', labels: ['verb'] });
+  const open = metrics.gauge({ name: 'b', help: 'B.', labels: ['verb'] });
+  const seconds = metrics.histogram({ name: 'c_seconds', help: 'C.', labels: [], buckets: [1] });
+  const [gets, opened, all] = [requests.of({ verb: 'get' }), open.of({ verb: 'get' }), seconds.of({})];
+  gets.add();
+  requests.add({ verb: 'get' }, 2);
+  gets.add(4);
+  opened.set(5);
+  opened.add(-2);
+  all.observe(1);
+  seconds.observe({}, 2);
+  assert.deepEqual(
+    metrics.render().split('\n').filter((line) => line !== '' && !line.startsWith('#')),
+    [
+      'a_total{verb="get"} 7',
+      'b{verb="get"} 3',
+      'c_seconds_bucket{le="1"} 1',
+      'c_seconds_bucket{le="+Inf"} 2',
+      'c_seconds_sum 3',
+      'c_seconds_count 2',
+    ],
+  );
+  assert.equal([...metrics.pieces()].join(''), metrics.render());
+});
+
 it('keeps a bounded number of series', () => {
   const metrics = new Metrics();
   const requests = metrics.counter({ name: 'requests_total', help: 'Requests.', labels: ['path'] });

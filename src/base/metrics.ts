@@ -10,15 +10,26 @@ export type Labels<Name extends string> = Readonly<Record<Name, string>>;
 export interface Counter<Name extends string> {
   /** `by` is not negative. */
   add(labels: Labels<Name>, by?: number): void;
+  /** The series of these labels, for whoever adds to it often: nothing is looked up any more. */
+  of(labels: Labels<Name>): { add(by?: number): void };
 }
 
 export interface Gauge<Name extends string> {
   set(labels: Labels<Name>, value: number): void;
   add(labels: Labels<Name>, by: number): void;
+  /** As of a counter. */
+  of(labels: Labels<Name>): { set(value: number): void; add(by: number): void };
 }
 
 export interface Histogram<Name extends string> {
   observe(labels: Labels<Name>, value: number): void;
+  /** As of a counter. */
+  of(labels: Labels<Name>): HistogramSeries;
+}
+
+/** One series of a histogram. */
+export interface HistogramSeries {
+  observe(value: number): void;
 }
 
 export interface MetricDefinition<Name extends string> {
@@ -43,16 +54,17 @@ export class Metrics {
   #refreshing: Promise<void> | undefined;
 
   counter<Name extends string>(definition: MetricDefinition<Name>): Counter<Name> {
-    const series = this.#register('counter', definition, () => ({ value: 0 }), renderValue);
+    const series = this.#register('counter', definition, () => new ValueState(), renderValue);
     return {
       add(labels, by = 1) {
         series.of(labels).value += by;
       },
+      of: (labels) => series.of(labels),
     };
   }
 
   gauge<Name extends string>(definition: MetricDefinition<Name>): Gauge<Name> {
-    const series = this.#register('gauge', definition, () => ({ value: 0 }), renderValue);
+    const series = this.#register('gauge', definition, () => new ValueState(), renderValue);
     return {
       set(labels, value) {
         series.of(labels).value = value;
@@ -60,23 +72,19 @@ export class Metrics {
       add(labels, by) {
         series.of(labels).value += by;
       },
+      of: (labels) => series.of(labels),
     };
   }
 
   histogram<Name extends string>(definition: HistogramDefinition<Name>): Histogram<Name> {
     const { buckets } = definition;
-    const empty = () => ({ counts: buckets.map(() => 0), count: 0, sum: 0 });
+    const empty = () => new HistogramState(buckets);
     const series = this.#register('histogram', definition, empty, (name, labels, state) =>
       renderHistogram(name, labels, buckets, state),
     );
     return {
-      observe(labels, value) {
-        const state = series.of(labels);
-        const at = buckets.findIndex((bound) => value <= bound);
-        if (at !== -1) state.counts[at] = (state.counts[at] ?? 0) + 1;
-        state.count += 1;
-        state.sum += value;
-      },
+      observe: (labels, value) => series.of(labels).observe(value),
+      of: (labels) => series.of(labels),
     };
   }
 
@@ -100,9 +108,14 @@ export class Metrics {
 
   /** All metrics in the text format, in order of name. */
   render(): string {
+    return [...this.pieces()].join('');
+  }
+
+  /** The same in pieces, none of which takes long to make: there may be thousands of series. */
+  *pieces(): Generator<string, void> {
     for (const collect of this.#collectors) collect();
     const names = [...this.#metrics.keys()].sort();
-    return names.map((name) => this.#metrics.get(name)?.render() ?? '').join('');
+    for (const name of names) yield* this.#metrics.get(name)?.pieces() ?? [];
   }
 
   #register<Name extends string, State>(
@@ -115,7 +128,10 @@ export class Metrics {
     const series = new SeriesSet(definition.labels, create);
     const head = `# HELP ${definition.name} ${escapeHelp(definition.help)}\n# TYPE ${definition.name} ${type}\n`;
     this.#metrics.set(definition.name, {
-      render: () => head + series.render((labels, state) => renderState(definition.name, labels, state)),
+      *pieces() {
+        yield head;
+        for (const [labels, state] of series.states()) yield renderState(definition.name, labels, state);
+      },
     });
     return series;
   }
@@ -125,7 +141,44 @@ export class Metrics {
 export const metricsMediaType = 'text/plain; version=0.0.4; charset=utf-8';
 
 interface Metric {
-  render(): string;
+  pieces(): Iterable<string>;
+}
+
+/** A counter's or a gauge's series. */
+class ValueState {
+  value = 0;
+
+  add(by = 1): void {
+    this.value += by;
+  }
+
+  set(value: number): void {
+    this.value = value;
+  }
+}
+
+class HistogramState implements HistogramSeries {
+  readonly #bounds: readonly number[];
+  /** Of each bucket alone; they are summed up when somebody looks. */
+  readonly counts: number[];
+  count = 0;
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.counts = bounds.map(() => 0);
+  }
+
+  observe(value: number): void {
+    this.count += 1;
+    this.sum += value;
+    const bounds = this.#bounds;
+    for (let at = 0; at < bounds.length; at++) {
+      if (value > (bounds[at] as number)) continue;
+      this.counts[at] = (this.counts[at] as number) + 1;
+      return;
+    }
+  }
 }
 
 /** The states of one metric by label values. */
@@ -149,8 +202,8 @@ class SeriesSet<Name extends string, State> {
     return this.#states.get(overflow) ?? this.#add(overflow);
   }
 
-  render(renderState: (labels: string, state: State) => string): string {
-    return [...this.#states].map(([labels, state]) => renderState(labels, state)).join('');
+  states(): Iterable<readonly [labels: string, state: State]> {
+    return this.#states;
   }
 
   #key(value: (name: Name) => string): string {

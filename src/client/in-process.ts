@@ -1,4 +1,4 @@
-import type { BodyWriter, Exchange, Headers, Peer } from '../http/exchange.ts';
+import type { BodyWriter, Ending, Exchange, Headers, Peer } from '../http/exchange.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 
@@ -34,7 +34,9 @@ class InProcessExchange implements Exchange {
   readonly #resolve: (response: ClientResponse) => void;
   readonly #endCallbacks: (() => void)[] = [];
   #responded = false;
-  #ended = false;
+  status = 0;
+  bodyBytes = 0;
+  ending: Ending | undefined = undefined;
 
   constructor(request: ClientRequest, resolve: (response: ClientResponse) => void, reject: (error: unknown) => void) {
     this.#request = request;
@@ -47,7 +49,7 @@ class InProcessExchange implements Exchange {
     const abort = (): void => {
       this.#controller.abort(signal.reason);
       reject(signal.reason);
-      this.#end();
+      this.#end('clientGone');
     };
     if (signal.aborted) abort();
     else {
@@ -74,7 +76,7 @@ class InProcessExchange implements Exchange {
   }
 
   destroy(): void {
-    this.#abandon();
+    this.#abandon('cutOff');
   }
 
   header(name: string): string | undefined {
@@ -119,24 +121,30 @@ class InProcessExchange implements Exchange {
 
   stream(status: number): BodyWriter {
     this.#responded = true;
-    const channel = new Channel(this.#controller.signal, () => this.#end());
-    this.#resolve({ status, body: channel.read(() => this.#abandon()) });
+    this.status = status;
+    const channel = new Channel(this.#controller.signal, {
+      written: (bytes) => {
+        this.bodyBytes += bytes;
+      },
+      ended: (state) => this.#end(state === 'ended' ? 'complete' : 'cutOff'),
+    });
+    this.#resolve({ status, body: channel.read(() => this.#abandon('clientGone')) });
     return channel;
   }
 
   onEnd(callback: () => void): void {
-    if (this.#ended) callback();
+    if (this.ending) callback();
     else this.#endCallbacks.push(callback);
   }
 
-  #abandon(): void {
+  #abandon(ending: Ending): void {
     this.#controller.abort(new Error('the client stopped reading'));
-    this.#end();
+    this.#end(ending);
   }
 
-  #end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
+  #end(ending: Ending): void {
+    if (this.ending) return;
+    this.ending = ending;
     for (const callback of this.#endCallbacks) callback();
   }
 }
@@ -144,18 +152,23 @@ class InProcessExchange implements Exchange {
 /** Bytes that may wait for a reader before the writer is told to stop. */
 const channelBytesMax = 1024 * 1024;
 
+interface ChannelEvents {
+  readonly written: (bytes: number) => void;
+  readonly ended: (state: 'ended' | 'aborted') => void;
+}
+
 /** What one side writes and the other reads. */
 class Channel implements BodyWriter {
   readonly #signal: AbortSignal;
-  readonly #ended: () => void;
+  readonly #on: ChannelEvents;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #state: 'open' | 'ended' | 'aborted' = 'open';
   #wake: (() => void)[] = [];
 
-  constructor(signal: AbortSignal, ended: () => void) {
+  constructor(signal: AbortSignal, on: ChannelEvents) {
     this.#signal = signal;
-    this.#ended = ended;
+    this.#on = on;
     signal.addEventListener('abort', () => this.#change(), { once: true });
   }
 
@@ -168,6 +181,7 @@ class Channel implements BodyWriter {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     this.#chunks.push(bytes);
     this.#bytes += bytes.length;
+    this.#on.written(bytes.length);
     this.#change();
     return this.#bytes < channelBytesMax;
   }
@@ -188,7 +202,7 @@ class Channel implements BodyWriter {
   #finish(state: 'ended' | 'aborted'): void {
     if (this.#state === 'open') this.#state = state;
     this.#change();
-    this.#ended();
+    this.#on.ended(state);
   }
 
   /** The reader's side; `abandoned` runs when it leaves before the end. */

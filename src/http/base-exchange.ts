@@ -1,5 +1,5 @@
 import { StatusError } from '../meta/status-error.ts';
-import type { BodyWriter, Exchange, Headers, Peer } from './exchange.ts';
+import type { BodyWriter, Ending, Exchange, Headers, Peer } from './exchange.ts';
 import { Warnings } from './warning.ts';
 
 /** Why a signal aborted when the client went away before it had the whole response. */
@@ -41,6 +41,11 @@ export abstract class BaseExchange implements Exchange {
   responded = false;
   /** The whole response was handed over; only the client's reading is waited for. */
   answered = false;
+  status = 0;
+  bodyBytes = 0;
+  ending: Ending | undefined = undefined;
+  /** The server gives up the response; set before the stream or connection ends. */
+  protected cutOff = false;
   /** Sweeps of the listener since `answered`; kept here so that they cost the request nothing. */
   sweepsAnswered = 0;
   #hidden: ((name: string) => boolean) | undefined;
@@ -163,6 +168,7 @@ export abstract class BaseExchange implements Exchange {
     this.#failBody?.(bodyCut());
     if (!complete) this.abort(new ClientGone());
     this.#ended = true;
+    this.ending = complete ? 'complete' : this.cutOff ? 'cutOff' : 'clientGone';
     this.#owner.ended(this);
     if (this.#endCallbacks) for (const callback of this.#endCallbacks) callback();
   }

@@ -45,6 +45,12 @@ export interface WebSocketRequest {
   accept(protocol: string | undefined): BodyWriter;
 }
 
+/**
+ * How an exchange ended: the whole response was sent, the server cut it off, or the client went away before it had all
+ * of it.
+ */
+export type Ending = 'complete' | 'cutOff' | 'clientGone';
+
 /** One request and its response, the same over HTTP/1.1 and HTTP/2. */
 export interface Exchange {
   readonly protocol: 'HTTP/1.1' | 'HTTP/2.0';
@@ -87,6 +93,12 @@ export interface Exchange {
   stream(status: number, headers: Headers): BodyWriter;
   /** True once a response was started. */
   readonly responded: boolean;
+  /** Status of the response; 0 until one was started. */
+  readonly status: number;
+  /** Bytes of the response's body that were handed over, as they are sent: compressed, and framed where it is a WebSocket. */
+  readonly bodyBytes: number;
+  /** How the exchange ended; undefined until then. */
+  readonly ending: Ending | undefined;
   /** Bytes of the response that were handed over and wait for the client. */
   readonly unsent: number;
   /** Ends stream or connection at once, so that the client sees the response cut off. */

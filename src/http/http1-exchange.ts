@@ -70,7 +70,9 @@ export class Http1Exchange extends BaseExchange {
     const gone = response.destroyed;
     if (!gone) response.writeHead(status, list);
     this.responded = true;
+    this.status = status;
     this.answered = true;
+    if (this.method !== 'HEAD') this.bodyBytes = bytes?.length ?? 0;
     if (gone) return;
     if (this.#last) {
       this.#linger(bytes);
@@ -85,6 +87,7 @@ export class Http1Exchange extends BaseExchange {
     const gone = response.destroyed;
     if (!gone) response.writeHead(status, this.#headerList(headers));
     this.responded = true;
+    this.status = status;
     if (gone) return nowhere;
     if (this.hasBody && !this.#request.complete) discardBody(this.#request, () => this.destroy());
     const ended = (): void => {
@@ -92,7 +95,7 @@ export class Http1Exchange extends BaseExchange {
     };
     if (this.method !== 'HEAD') {
       response.flushHeaders();
-      return new ResponseWriter(response, { ended, abort: () => this.destroy() });
+      return new ResponseWriter(response, { ended, abort: () => this.destroy(), written: this.countWritten });
     }
     response.end();
     ended();
@@ -110,7 +113,12 @@ export class Http1Exchange extends BaseExchange {
     return this.aborted || !(Number(request.headers['content-length'] ?? Number.NaN) <= limits.lingerBytesMax);
   }
 
+  protected readonly countWritten = (bytes: number): void => {
+    this.bodyBytes += bytes;
+  };
+
   destroy(): void {
+    this.cutOff = true;
     this.#response.destroy();
   }
 

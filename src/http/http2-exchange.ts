@@ -3,7 +3,7 @@ import type { BodyWriter, Headers } from './exchange.ts';
 import { errorCode } from './h2/frames.ts';
 import type { HeaderField } from './h2/header-field.ts';
 import type { ServerStream, StreamOwner } from './h2/stream.ts';
-import { nowhere } from './response-writer.ts';
+import { nowhere, type WriterEvents } from './response-writer.ts';
 
 /** One stream of an HTTP/2 connection (RFC 9113). */
 export class Http2Exchange extends BaseExchange implements StreamOwner {
@@ -52,18 +52,22 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     const list = this.responseHeaders([], headers);
     if (!isBodiless(status)) list.push('content-length', String(bytes?.length ?? 0));
     const content = this.method === 'HEAD' || isBodiless(status) ? undefined : bytes;
-    this.#begin(true, () => this.#stream.respond({ status, list }, content));
+    this.bodyBytes = content?.length ?? 0;
+    this.#begin(status, { whole: true }, () => this.#stream.respond({ status, list }, content));
   }
 
   /** Sends headers. Whoever hears of the end of the stream, which may come with them, sees that there was a response. */
-  #begin(whole: boolean, send: () => void): void {
+  #begin(status: number, { whole }: { readonly whole: boolean }, send: () => void): void {
     this.responded = true;
+    this.status = status;
     this.answered = whole;
     try {
       send();
     } catch (error) {
       // Nothing was sent: another response can be.
       this.responded = false;
+      this.status = 0;
+      this.bodyBytes = 0;
       this.answered = false;
       throw error;
     }
@@ -73,14 +77,21 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     const list = this.responseHeaders([], headers);
     const stream = this.#stream;
     const end = this.method === 'HEAD';
-    this.#begin(end, () => stream.start({ status, list, end }));
+    this.#begin(status, { whole: end }, () => stream.start({ status, list, end }));
     if (end || stream.isClosed) return nowhere;
-    return new StreamWriter(stream, () => {
-      this.answered = true;
+    return new StreamWriter(stream, {
+      written: (bytes) => {
+        this.bodyBytes += bytes;
+      },
+      ended: () => {
+        this.answered = true;
+      },
+      abort: () => this.destroy(),
     });
   }
 
   destroy(): void {
+    this.cutOff = true;
     this.#stream.reset(errorCode.internalError);
   }
 
@@ -122,11 +133,11 @@ const onceOnly: ReadonlySet<string> = new Set([
 /** The body of a response in parts. */
 class StreamWriter implements BodyWriter {
   readonly #stream: ServerStream;
-  readonly #onEnd: () => void;
+  readonly #on: WriterEvents;
 
-  constructor(stream: ServerStream, onEnd: () => void) {
+  constructor(stream: ServerStream, on: WriterEvents) {
     this.#stream = stream;
-    this.#onEnd = onEnd;
+    this.#on = on;
   }
 
   get buffered(): number {
@@ -134,7 +145,9 @@ class StreamWriter implements BodyWriter {
   }
 
   write(chunk: Uint8Array | string, sent?: () => void): boolean {
-    return this.#stream.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, sent);
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    if (!this.#stream.isClosed) this.#on.written(bytes.length);
+    return this.#stream.write(bytes, sent);
   }
 
   drained(): Promise<void> {
@@ -144,11 +157,11 @@ class StreamWriter implements BodyWriter {
   end(chunk?: Uint8Array | string): void {
     if (chunk !== undefined) this.write(chunk);
     // Before the stream ends: with its last byte handed over, it may be closed at once.
-    this.#onEnd();
+    this.#on.ended();
     this.#stream.end();
   }
 
   abort(): void {
-    this.#stream.reset(errorCode.internalError);
+    this.#on.abort();
   }
 }

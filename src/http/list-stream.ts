@@ -126,5 +126,5 @@ function gzipWriter(target: BodyWriter): BodyWriter {
     gzip.destroy();
     target.abort();
   };
-  return new ResponseWriter(gzip, { ended() {}, abort });
+  return new ResponseWriter(gzip, { written() {}, ended() {}, abort });
 }

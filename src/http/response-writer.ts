@@ -12,14 +12,23 @@ export interface ResponseStream {
   off(event: 'drain' | 'close', listener: () => void): unknown;
 }
 
+/** What the writer of a body tells the exchange it belongs to. */
+export interface WriterEvents {
+  /** Bytes were handed over. */
+  readonly written: (bytes: number) => void;
+  /** The last part was handed over. */
+  readonly ended: () => void;
+  /** The response is to be cut off. */
+  readonly abort: () => void;
+}
+
 /** A response body in parts over a stream of Node's. */
 export class ResponseWriter implements BodyWriter {
   readonly #stream: ResponseStream;
-  readonly #on: { readonly ended: () => void; readonly abort: () => void };
+  readonly #on: WriterEvents;
   #drained: Promise<void> | undefined;
 
-  /** `ended` is told when the last part was handed over; `abort` cuts the response off. */
-  constructor(stream: ResponseStream, on: { readonly ended: () => void; readonly abort: () => void }) {
+  constructor(stream: ResponseStream, on: WriterEvents) {
     this.#stream = stream;
     this.#on = on;
   }
@@ -34,6 +43,7 @@ export class ResponseWriter implements BodyWriter {
 
   write(chunk: Uint8Array | string, sent?: () => void): boolean {
     if (!this.#open) return true;
+    this.#on.written(lengthOf(chunk));
     if (!sent) return this.#stream.write(chunk);
     return this.#stream.write(chunk, (error) => {
       // Of a stream that ended early, frames that point at the chunk may still be on their way.
@@ -59,6 +69,7 @@ export class ResponseWriter implements BodyWriter {
 
   end(chunk?: Uint8Array | string): void {
     if (!this.#open) return;
+    if (chunk !== undefined) this.#on.written(lengthOf(chunk));
     this.#stream.end(chunk);
     this.#on.ended();
   }
@@ -67,6 +78,9 @@ export class ResponseWriter implements BodyWriter {
     if (!this.#stream.destroyed) this.#on.abort();
   }
 }
+
+const lengthOf = (chunk: Uint8Array | string): number =>
+  typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
 
 /** Takes everything and sends nothing: the body of an answer to HEAD, or to a client that is gone. */
 export const nowhere: BodyWriter = {

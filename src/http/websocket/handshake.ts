@@ -21,10 +21,14 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
  * The head of the response that opens the WebSocket, in bytes: nothing of HTTP follows it. `protocol` is the sub-protocol
- * that is spoken, of those that the client offered. Throws a StatusError where the client's side of the handshake is not as
+ * that is spoken, of those that the client offered. `added` are further headers, name and value in turns. Throws a StatusError where the client's side of the handshake is not as
  * it must be; nothing is open then.
  */
-export function openingResponse({ headers }: IncomingMessage, protocol: string | undefined): string {
+export function openingResponse(
+  { headers }: IncomingMessage,
+  protocol: string | undefined,
+  added: readonly string[] = [],
+): string {
   if (headers['sec-websocket-version'] !== '13') {
     const message = 'only version 13 of WebSockets is spoken';
     throw new StatusError('BadRequest', message, { code: 426, headers: { 'sec-websocket-version': '13' } });
@@ -36,6 +40,7 @@ export function openingResponse({ headers }: IncomingMessage, protocol: string |
   const lines = ['HTTP/1.1 101 Switching Protocols', 'upgrade: websocket', 'connection: Upgrade'];
   lines.push(`sec-websocket-accept: ${acceptOf(key)}`);
   if (protocol !== undefined) lines.push(`sec-websocket-protocol: ${protocol}`);
+  for (let at = 0; at < added.length; at += 2) lines.push(`${added[at]}: ${added[at + 1]}`);
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 

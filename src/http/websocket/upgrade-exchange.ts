@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ExchangeOwner } from '../base-exchange.ts';
 import type { BodyWriter, WebSocketRequest } from '../exchange.ts';
 import { Http1Exchange } from '../http1-exchange.ts';
+import type { WriterEvents } from '../response-writer.ts';
 import { openingResponse } from './handshake.ts';
 import { WebSocket } from './web-socket.ts';
 
@@ -43,13 +44,21 @@ export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
   }
 
   accept(protocol: string | undefined): BodyWriter {
-    const head = openingResponse(this.#request, protocol);
+    const head = openingResponse(this.#request, protocol, this.added);
     this.responded = true;
+    this.status = 101;
     this.#socket.write(head);
-    const ended = (): void => {
-      this.answered = true;
+    const on: WriterEvents = {
+      written: this.countWritten,
+      ended: () => {
+        this.answered = true;
+      },
+      abort: () => {
+        this.cutOff = true;
+        this.#socket.destroy();
+      },
     };
-    this.#opened = new WebSocket(this.#socket, { clock: this.#clock, ended });
+    this.#opened = new WebSocket(this.#socket, { clock: this.#clock, on });
     return this.#opened;
   }
 

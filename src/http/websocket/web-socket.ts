@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { BodyWriter } from '../exchange.ts';
-import { ResponseWriter } from '../response-writer.ts';
+import { ResponseWriter, type WriterEvents } from '../response-writer.ts';
 import { closeCodes, closeFrame, FrameError, FrameReader, frameOf, opcodes } from './frames.ts';
 
 const nothing = Buffer.alloc(0);
@@ -24,11 +24,11 @@ export class WebSocket implements BodyWriter {
   /** What the client sends is not looked at any more. */
   #deaf = false;
 
-  /** Speaks on a socket on which the handshake is done. `ended` is told when the last frame was handed over. */
-  constructor(socket: TLSSocket, options: { readonly clock: Clock; readonly ended: () => void }) {
+  /** Speaks on a socket on which the handshake is done. */
+  constructor(socket: TLSSocket, options: { readonly clock: Clock; readonly on: WriterEvents }) {
     this.#socket = socket;
     this.#clock = options.clock;
-    this.#writer = new ResponseWriter(socket, { ended: options.ended, abort: () => socket.destroy() });
+    this.#writer = new ResponseWriter(socket, options.on);
     this.#reader = new FrameReader({ ping: (payload) => this.#pong(payload), close: (code) => this.#closed(code) });
     this.#timer = this.#clock.after(limits.webSocketPingMs, () => this.#ping());
     socket.once('close', () => this.#timer.close());

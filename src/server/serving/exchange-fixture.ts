@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import type { BodyWriter, Exchange, Headers, Peer } from '../../http/exchange.ts';
+import type { BodyWriter, Ending, Exchange, Headers, Peer } from '../../http/exchange.ts';
 import { Warnings } from '../../http/warning.ts';
 
 /** For tests: a request without a connection, and what was answered to it. */
@@ -16,6 +16,8 @@ export class ExchangeFixture implements Exchange {
   readonly #warnings = new Warnings();
   responded = false;
   status = 0;
+  bodyBytes = 0;
+  ending: Ending | undefined = undefined;
   headers: Headers = {};
   /** The body that was sent, decompressed. */
   text = '';
@@ -89,6 +91,7 @@ export class ExchangeFixture implements Exchange {
     const warnings = this.#warnings.headers();
     this.headers = { ...headers, ...this.#added, ...(warnings.length > 0 && { warning: warnings }) };
     const bytes = Buffer.from(body as string);
+    this.bodyBytes = bytes.length;
     this.text = (this.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString();
   }
 
@@ -102,7 +105,7 @@ export class ExchangeFixture implements Exchange {
 
   destroy(): void {
     this.destroyed = true;
-    this.end();
+    this.end('cutOff');
   }
 
   onEnd(callback: () => void): void {
@@ -110,7 +113,8 @@ export class ExchangeFixture implements Exchange {
   }
 
   /** The response was sent, or the client is gone. */
-  end(): void {
+  end(ending: Ending = 'complete'): void {
+    this.ending ??= ending;
     for (const callback of this.#ends.splice(0)) callback();
   }
 }

@@ -6,6 +6,7 @@ import {
 } from '../../authn/service-account/discovery.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type Metrics, metricsMediaType } from '../../base/metrics.ts';
+import { TimeSlice } from '../../base/time-slice.ts';
 import type { Negotiated, Negotiator } from '../../content/negotiation.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { parseAccept } from '../../http/accept.ts';
@@ -51,7 +52,8 @@ export function routes(routeParts: RouteParts): PathRouter {
     .exact('/version', get, (exchange) => sendJson(parts, exchange, version))
     .exact('/metrics', get, async (exchange) => {
       await metrics.refresh();
-      sendText(exchange, metricsMediaType, metrics.render());
+      const text = await renderMetrics(parts);
+      if (!exchange.responded) sendText(exchange, metricsMediaType, text);
     })
     .exact('/api', get, (exchange) => sendDiscovery(parts, exchange, 'api'))
     .exact('/apis', get, (exchange) => sendDiscovery(parts, exchange, 'apis'))
@@ -123,6 +125,17 @@ function answerHealth({ health }: RouteParts) {
 function queryOf({ target }: Exchange): URLSearchParams {
   const mark = target.indexOf('?');
   return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+}
+
+/** In slices: there may be thousands of series. */
+async function renderMetrics({ metrics, clock }: RouteParts): Promise<string> {
+  const slice = new TimeSlice(clock);
+  const pieces: string[] = [];
+  for (const piece of metrics.pieces()) {
+    pieces.push(piece);
+    if (slice.over) await slice.next();
+  }
+  return pieces.join('');
 }
 
 function sendText(exchange: Exchange, contentType: string, body: string, status = 200): void {
