@@ -45,7 +45,10 @@ it('gives a series to whoever adds to it often', () => {
   all.observe(1);
   seconds.observe({}, 2);
   assert.deepEqual(
-    metrics.render().split('\n').filter((line) => line !== '' && !line.startsWith('#')),
+    metrics
+      .render()
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#')),
     [
       'a_total{verb="get"} 7',
       'b{verb="get"} 3',
