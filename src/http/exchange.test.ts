@@ -109,45 +109,6 @@ for (const [protocol, client] of [
       assert.equal(seen.signal.aborted, false, 'a response that arrived aborts nothing');
     });
 
-    for (const [what, method, answer, outcome] of [
-      ['a whole response', 'GET', (exchange) => exchange.respond(201, {}, 'ä'), [201, 2, 'complete']],
-      ['one to HEAD', 'HEAD', (exchange) => exchange.respond(200, {}, 'body'), [200, 0, 'complete']],
-      ['one without a body', 'GET', (exchange) => exchange.respond(204, {}), [204, 0, 'complete']],
-      [
-        'one in parts',
-        'GET',
-        (exchange) => {
-          const writer = exchange.stream(200, {});
-          writer.write('one');
-          writer.write(Buffer.from('two'));
-          writer.end('ä');
-        },
-        [200, 8, 'complete'],
-      ],
-      [
-        'one that its writer cuts off',
-        'GET',
-        (exchange) => {
-          const writer = exchange.stream(200, {});
-          writer.write('one');
-          writer.abort();
-        },
-        [200, 3, 'cutOff'],
-      ],
-      ['one that is cut off before it began', 'GET', (exchange) => exchange.destroy(), [0, 0, 'cutOff']],
-    ] as const satisfies readonly (readonly [string, string, (exchange: Exchange) => void, readonly unknown[]])[]) {
-      it(`knows status, bytes and end of ${what}`, async () => {
-        const ended = Promise.withResolvers<readonly unknown[]>();
-        handle = (exchange) => {
-          assert.deepEqual([exchange.status, exchange.bodyBytes, exchange.ending], [0, 0, undefined]);
-          exchange.onEnd(() => ended.resolve([exchange.status, exchange.bodyBytes, exchange.ending]));
-          answer(exchange);
-        };
-        const [seen] = await Promise.all([ended.promise, client.send('/', { method }).catch(() => undefined)]);
-        assert.deepEqual(seen, outcome);
-      });
-    }
-
     it('is complete once a request with a body is answered, and aborts nothing', async () => {
       const answers: Readonly<Record<string, (exchange: Exchange, body: Buffer) => void>> = {
         small: (exchange, body) => exchange.respond(201, {}, body),
