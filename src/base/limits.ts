@@ -58,6 +58,8 @@ export const limits = {
   writesStalledMsMax: 10_000,
   /** Requests under way of all tenants, until their answers are read; watches don't count. */
   requestsUnderWayMax: 20_000,
+  /** Requests whose authorizer must wait, of all tenants: fewer than may wait for one webhook. */
+  authorizationsWaitingMax: 800,
   /** Bodies that are being received at once, of all tenants. */
   bodiesReceivedAtOnceMax: 4_096,
   /** Bytes of bodies, of all tenants: from when they come until their request is answered. */

@@ -147,6 +147,47 @@ describe('the pipeline', () => {
   });
 });
 
+describe('questions to an authorizer that takes its time', () => {
+  test('are bounded for each tenant, and refused with 429 before they are asked', async () => {
+    const asked: string[] = [];
+    const answers: (() => void)[] = [];
+    const made = parts({
+      authenticator: {
+        authenticate: (credentials) => ({ ...jane, username: credentials.header('authorization') ?? '' }),
+      },
+      authorizer: {
+        authorize: (_attributes, { username }) => {
+          asked.push(username);
+          return new Promise((resolve) => {
+            answers.push(() => resolve({ verdict: 'allow', reason: '' }));
+          });
+        },
+      },
+    });
+    const handle = servePipeline(stages(made), made);
+    const ask = (authorization: string): ExchangeFixture => {
+      const exchange = new ExchangeFixture('GET', '/api/v1/nodes', { headers: { authorization } });
+      handle(exchange);
+      return exchange;
+    };
+    const share = limits.authorizationsWaitingMax / 2;
+    const flood = Array.from({ length: share + 10 }, () => ask('flood'));
+    assert.deepEqual(
+      flood.slice(share).map(({ status }) => status),
+      Array.from({ length: 10 }, () => 429),
+    );
+    const other = ask('other');
+    assert.equal(asked.length, share + 1);
+    for (const answer of answers) answer();
+    await settle();
+    assert.ok([...flood.slice(0, share), other].every(({ status }) => status === 200));
+    ask('flood');
+    assert.equal(asked.length, share + 2, 'what was answered does not count');
+    answers.at(-1)?.();
+    await settle();
+  });
+});
+
 describe('the deadline of a request', () => {
   test('ends it with 504, and whatever it waits for', () => {
     const stage = deadline(parts());

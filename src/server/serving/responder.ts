@@ -161,6 +161,7 @@ export class Responder {
       target: exchange.target,
       user,
       userAgent: exchange.header('user-agent') ?? '',
+      owner: context.ticket?.tenant,
       get signal() {
         return exchange.signal;
       },
@@ -219,8 +220,9 @@ export class Responder {
     if (!heavy.takesRepresentation(bytes, presentation)) {
       return this.#sendBytes(context, status, this.#representation.object(bytes, presentation), presentation);
     }
-    const { exchange } = context;
-    return heavy.represent(bytes, presentation, exchange).then((body) => {
+    const { exchange, ticket } = context;
+    const { target, signal } = exchange;
+    return heavy.represent(bytes, presentation, { target, signal, owner: ticket?.tenant }).then((body) => {
       if (!exchange.responded) return this.#sendBytes(context, status, body, presentation);
     });
   }

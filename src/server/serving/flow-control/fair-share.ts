@@ -22,10 +22,14 @@ export class FairShare {
 
   /** False, with nothing taken, where the holder would have more than what is free now. */
   take(holding: Holding, amount: number): boolean {
-    if (holding.held + amount > this.#max - this.#used) return false;
+    if (!this.hasRoomFor(holding, amount)) return false;
     holding.held += amount;
     this.#used += amount;
     return true;
+  }
+
+  hasRoomFor({ held }: Holding, amount: number): boolean {
+    return held + amount <= this.#max - this.#used;
   }
 
   giveBack(holding: Holding, amount: number): void {

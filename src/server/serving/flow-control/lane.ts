@@ -1,3 +1,4 @@
+import type { FairQueue } from '../../../base/fair-queue.ts';
 import type { PriorityLevel } from './priority-levels.ts';
 import type { Flow } from './ticket.ts';
 import type { RefusalReason } from './too-many-requests.ts';
@@ -22,9 +23,8 @@ export interface Level {
 export interface Lane extends Place {
   readonly level: Level;
   inFlight: number;
-  waiting: number;
-  /** Who waits, by flow, in order of arrival; the flow whose turn it is comes first. Undefined while nobody waits. */
-  flows: Map<string, Set<Waiter>> | undefined;
+  /** By flow. */
+  readonly waiting: FairQueue<string, Waiter>;
 }
 
 /** A request that waits for a place. */
@@ -37,45 +37,33 @@ export interface Waiter {
   readonly refuse: (reason: RefusalReason, error: Error) => void;
 }
 
-/** Behind the others of its flow. */
-export function line(waiter: Waiter): void {
-  const { lane, flow } = waiter;
-  lane.flows ??= new Map();
-  const inFlow = lane.flows.get(flow.key);
-  if (inFlow) inFlow.add(waiter);
-  else lane.flows.set(flow.key, new Set([waiter]));
-  lane.waiting += 1;
-  lane.level.waiting += 1;
-  lane.level.lanes.add(lane);
-}
-
-/** Whether it was served or gave up. */
-export function unline(waiter: Waiter): void {
-  const { lane, flow } = waiter;
-  const inFlow = lane.flows?.get(flow.key);
-  if (inFlow?.delete(waiter) && inFlow.size === 0) lane.flows?.delete(flow.key);
-  lane.waiting -= 1;
-  lane.level.waiting -= 1;
-  if (lane.waiting > 0) return;
-  lane.flows = undefined;
-  lane.level.lanes.delete(lane);
-}
-
 /** The lane whose turn it is among those that hold fewer places than `available`. */
 export function laneInTurn({ lanes }: Level, available: number): Lane | undefined {
   for (const lane of lanes) if (lane.inFlight < available) return lane;
   return undefined;
 }
 
-/** Who comes first in a lane. It stays in line; its lane and its flow go behind the others. */
+export function startWaiting(waiter: Waiter): void {
+  const { lane, flow } = waiter;
+  lane.waiting.add(flow.key, waiter);
+  lane.level.waiting += 1;
+  lane.level.lanes.add(lane);
+}
+
+/** Whether it was served or gave up. */
+export function stopWaiting(waiter: Waiter): void {
+  const { lane, flow } = waiter;
+  lane.waiting.delete(flow.key, waiter);
+  lane.level.waiting -= 1;
+  if (lane.waiting.size === 0) lane.level.lanes.delete(lane);
+}
+
+/** Who comes first in a lane. It still waits; its lane and its flow go behind the others. */
 export function passTurn(lane: Lane): Waiter | undefined {
-  const { level, flows } = lane;
+  const { level, waiting } = lane;
+  const first = waiting.first();
+  waiting.passTurn();
   level.lanes.delete(lane);
   level.lanes.add(lane);
-  const [first] = flows ?? [];
-  if (!first) return undefined;
-  const [flow, waiters] = first;
-  flows?.delete(flow);
-  flows?.set(flow, waiters);
-  return waiters.values().next().value;
+  return first;
 }

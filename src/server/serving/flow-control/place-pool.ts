@@ -1,9 +1,19 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Closable } from '../../../base/disposable.ts';
+import { FairQueue } from '../../../base/fair-queue.ts';
 import { limits } from '../../../base/limits.ts';
 import { DeadlineQueue } from '../deadline-queue.ts';
 import type { FlowMetrics } from './flow-metrics.ts';
-import { type Lane, type Level, laneInTurn, line, type Place, passTurn, unline, type Waiter } from './lane.ts';
+import {
+  type Lane,
+  type Level,
+  laneInTurn,
+  type Place,
+  passTurn,
+  startWaiting,
+  stopWaiting,
+  type Waiter,
+} from './lane.ts';
 import { guaranteedPlaces, type LevelName, priorityLevels } from './priority-levels.ts';
 import type { Tenant } from './tenant.ts';
 import type { Flow } from './ticket.ts';
@@ -98,7 +108,7 @@ export class PlacePool implements Closable {
       return this.#exempt;
     }
     const lane = this.#laneOf(schema.level, tenant);
-    return lane.waiting === 0 && lane.inFlight < this.#available(lane.level) ? this.#take(lane) : undefined;
+    return lane.waiting.size === 0 && lane.inFlight < this.#available(lane.level) ? this.#take(lane) : undefined;
   }
 
   /**
@@ -111,7 +121,7 @@ export class PlacePool implements Closable {
     this.#stalledSinceMs ??= this.#clock.monotonic();
     const lane = this.#laneOf(schema.level, tenant);
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (lane.waiting < limits.waitingPerLevelMax - lane.level.waiting) return this.#wait(lane, flow, signal);
+    if (lane.waiting.size < limits.waitingPerLevelMax - lane.level.waiting) return this.#wait(lane, flow, signal);
     this.#metrics.rejected(schema, 'queue-full');
     return Promise.reject(tooManyRequests());
   }
@@ -124,7 +134,7 @@ export class PlacePool implements Closable {
     const level = this.#levels[name];
     const known = tenant.lanes.get(level);
     if (known) return known;
-    const lane: Lane = { level, inFlight: 0, waiting: 0, flows: undefined, leave: () => this.#leave(lane) };
+    const lane: Lane = { level, inFlight: 0, waiting: new FairQueue(), leave: () => this.#leave(lane) };
     tenant.lanes.set(level, lane);
     return lane;
   }
@@ -181,7 +191,7 @@ export class PlacePool implements Closable {
         },
       };
       signal.addEventListener('abort', cancel, { once: true });
-      line(waiter);
+      startWaiting(waiter);
       this.#late.add(waiter);
       this.#waiting += 1;
       if (this.#waiting > this.#waitingPeak) this.#waitingPeak = this.#waiting;
@@ -189,7 +199,7 @@ export class PlacePool implements Closable {
   }
 
   #end(waiter: Waiter, outcome: 'granted' | RefusalReason): void {
-    unline(waiter);
+    stopWaiting(waiter);
     this.#late.remove(waiter);
     this.#waiting -= 1;
     const { flow, sinceMs } = waiter;

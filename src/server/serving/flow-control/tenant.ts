@@ -10,6 +10,7 @@ import type { Ticket } from './ticket.ts';
 export class Tenant {
   readonly commons: Commons;
   readonly requests: Holding = { held: 0 };
+  readonly authorizations: Holding = { held: 0 };
   readonly bodies: Holding = { held: 0 };
   readonly bodyBytes: Holding = { held: 0 };
   readonly unreadBytes: Holding = { held: 0 };
@@ -25,7 +26,7 @@ export class Tenant {
   /** Nothing is held in its name. A request whose client is gone may hold a place for as long as its work goes on. */
   get isIdle(): boolean {
     if (this.requests.held + this.bodies.held + this.bodyBytes.held + this.unreadBytes.held > 0) return false;
-    for (const { inFlight, waiting } of this.lanes.values()) if (inFlight + waiting > 0) return false;
+    for (const { inFlight, waiting } of this.lanes.values()) if (inFlight + waiting.size > 0) return false;
     return true;
   }
 }
@@ -34,6 +35,8 @@ export class Tenant {
 export class Commons {
   /** Requests under way, watches excepted: from when it is known who asks until the client has the answer. */
   readonly requests = new FairShare(limits.requestsUnderWayMax);
+  /** Requests whose authorizer must wait, as for a webhook. */
+  readonly authorizations = new FairShare(limits.authorizationsWaitingMax);
   /** Bodies that are being received. */
   readonly bodies = new FairShare(limits.bodiesReceivedAtOnceMax);
   /** Bytes of bodies, from when they come until their request is answered. */

@@ -91,7 +91,7 @@ class Side implements AsyncDisposable {
     assert.ok(served);
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
     const { signal } = new AbortController();
-    const sent = { method, target, user, userAgent: 'test/v1', form, body: Buffer.from(text) };
+    const sent = { method, target, user, userAgent: 'test/v1', form, body: Buffer.from(text), owner: user };
     return { info, served, ...sent, signal, warn, beforeWrite() {} };
   }
 

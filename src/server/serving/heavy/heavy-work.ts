@@ -35,6 +35,8 @@ export interface ReceivedRequest extends Omit<VerbRequest, 'body'> {
   readonly form: BodyForm;
   /** Empty where none was sent. */
   readonly body: Buffer;
+  /** For whom heavy work is done: they take turns. */
+  readonly owner: unknown;
 }
 
 /**
@@ -67,6 +69,7 @@ export class HeavyWork {
       const entry = key === undefined ? undefined : knownEntry(served, key);
       const output = await thread.run({
         name: 'write',
+        owner: request.owner,
         input: () => this.#writeInput(request, entry),
         bytes: request.body.length + (entry?.bytes.length ?? 0),
         calls: this.#calls(request, key),
@@ -145,6 +148,7 @@ export class HeavyWork {
     const { body } = request;
     const { json, duplicates } = (await this.#parts.thread.run({
       name: 'yaml',
+      owner: request.owner,
       input: (): YamlInput => ({ bytes: ownBytes(body) }),
       bytes: body.length,
       calls: {},
@@ -164,11 +168,12 @@ export class HeavyWork {
   async represent(
     bytes: Buffer,
     { negotiated }: Presentation,
-    { target, signal }: Pick<ReceivedRequest, 'target' | 'signal'>,
+    { target, signal, owner }: Pick<ReceivedRequest, 'target' | 'signal' | 'owner'>,
   ): Promise<Buffer> {
     const { dialect, thread } = this.#parts;
     const input = (): RepresentInput => ({ dialect: dialect.name, bytes: ownBytes(bytes), negotiated, target });
-    const output = await thread.run({ name: 'represent', input, bytes: bytes.length, calls: {}, signal, warn() {} });
+    const job = { name: 'represent', owner, input, bytes: bytes.length, calls: {}, signal, warn() {} };
+    const output = await thread.run(job);
     return bufferOf(output as Uint8Array);
   }
 }

@@ -9,6 +9,7 @@ import { SilentWorker, sameThread } from './thread-fixture.ts';
 
 const request = (name: string, more: Partial<JobRequest> = {}): JobRequest => ({
   name,
+  owner: 'somebody',
   input: () => ({}),
   bytes: 1,
   calls: {},
@@ -98,14 +99,25 @@ describe('jobs on the thread', () => {
     thread.close();
   });
 
-  it('that are too many to wait are refused with 429', async () => {
+  it('that are too many of one owner to wait are refused with 429, those of others are not', async () => {
     const { thread, run, outcomes, settled } = silentThread();
     run('first', { bytes: limits.heavyBytesAtOnceMax });
-    for (let n = 0; n < limits.heavyJobsWaitingMax; n++) run('waits');
-    assert.equal(thread.size, limits.heavyJobsWaitingMax + 1);
+    const share = limits.heavyJobsWaitingMax / 2;
+    for (let n = 0; n < share; n++) run('waits');
     run('late');
+    run('other', { owner: 'other' });
+    assert.equal(thread.size, share + 2);
     await settled();
     assert.deepEqual(outcomes, ['late: 429']);
+    thread.close();
+  });
+
+  it('of several owners take turns', () => {
+    const { workers, thread, run, done } = silentThread();
+    const bytes = limits.heavyBytesAtOnceMax;
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2']) run(name, { owner: name.charAt(0), bytes });
+    for (const job of [1, 2, 5, 3, 6, 4]) done(job, 0);
+    assert.deepEqual(workers[0]?.jobs, ['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
     thread.close();
   });
 

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../base/clock.ts';
 import type { Closable } from '../../../base/disposable.ts';
+import { FairQueue } from '../../../base/fair-queue.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { StatusError, unknownOutcome } from '../../../meta/status-error.ts';
@@ -17,6 +18,8 @@ export interface JobThreadOptions {
 /** A job, and what it may call on this side. */
 export interface JobRequest {
   readonly name: string;
+  /** For whom it is: they take turns. */
+  readonly owner: unknown;
   /** Made when the job's turn comes. Bytes in it are moved to the thread. */
   readonly input: () => unknown;
   /** What the job works on, for the bound on what runs at once. */
@@ -43,14 +46,16 @@ interface RunningJob {
 
 /**
  * The thread for heavy work, from this side. Started with the first job, ended when it was idle for a while. Jobs wait in
- * order; how many, and how many bytes, are under way at once is bounded, as is the thread's memory. One that is silent for
+ * order, their owners in turn; how many, and how many bytes, are under way at once is bounded, as is the thread's memory. One that is silent for
  * too long although it has work, or out of memory, is ended: the jobs on it run again, each alone, and the one that ends
  * the thread again is refused. A job that may have written is not run again: its outcome is unknown.
  */
 export class JobThread implements Closable {
   readonly #options: JobThreadOptions;
   readonly #running = new Map<number, RunningJob>();
-  #waiting: RunningJob[] = [];
+  readonly #waiting = new FairQueue<unknown, RunningJob>();
+  /** Jobs of a thread that was lost; they come before those that wait. */
+  #again: RunningJob[] = [];
   #worker: Worker | undefined;
   #bytes = 0;
   #lastJob = 0;
@@ -64,26 +69,42 @@ export class JobThread implements Closable {
 
   /** Jobs that wait or run. */
   get size(): number {
-    return this.#waiting.length + this.#running.size;
+    return this.#again.length + this.#waiting.size + this.#running.size;
   }
 
   /** Rejects with the job's error; with TooManyRequests where too many wait. */
   run(request: JobRequest): Promise<unknown> {
     if (this.#closed) return Promise.reject(unavailable('the server is stopping'));
-    if (this.#waiting.length >= limits.heavyJobsWaitingMax) return Promise.reject(tooMany());
+    // As much room as an owner takes is left for others.
+    const room = limits.heavyJobsWaitingMax - this.#waiting.size;
+    if (this.#waiting.sizeOf(request.owner) >= room) return Promise.reject(tooMany());
     return new Promise((resolve, reject) => {
       const id = ++this.#lastJob;
-      this.#waiting.push({ request, id, resolve, reject, alone: false, callsHere: 0, committing: false });
+      const job = { request, id, resolve, reject, alone: false, callsHere: 0, committing: false };
+      this.#waiting.add(request.owner, job);
       this.#next();
     });
   }
 
   #next(): void {
-    for (let job = this.#waiting[0]; job && this.#hasRoomFor(job); job = this.#waiting[0]) {
-      this.#waiting.shift();
+    for (let job = this.#first(); job && this.#hasRoomFor(job); job = this.#first()) {
+      this.#takeOut(job);
       if (job.request.signal?.aborted) job.reject(job.request.signal.reason);
       else this.#start(job);
     }
+  }
+
+  #first(): RunningJob | undefined {
+    return this.#again[0] ?? this.#waiting.first();
+  }
+
+  #takeOut(job: RunningJob): void {
+    if (this.#again[0] === job) {
+      this.#again.shift();
+      return;
+    }
+    this.#waiting.passTurn();
+    this.#waiting.delete(job.request.owner, job);
   }
 
   #hasRoomFor({ request, alone }: RunningJob): boolean {
@@ -206,7 +227,7 @@ export class JobThread implements Closable {
       else if (lost.length === 1) job.reject(tooHeavy());
       else again.push(Object.assign(job, { alone: true, callsHere: 0 }));
     }
-    this.#waiting = [...again, ...this.#waiting];
+    this.#again = [...again, ...this.#again];
     this.#next();
   }
 
@@ -215,11 +236,12 @@ export class JobThread implements Closable {
     this.#closed = true;
     this.#timer?.close();
     this.#end();
-    for (const job of [...this.#running.values(), ...this.#waiting]) {
+    for (const job of [...this.#running.values(), ...this.#again, ...this.#waiting]) {
+      this.#waiting.delete(job.request.owner, job);
       job.reject(job.committing ? outcomeUnknown() : unavailable('the server is stopping'));
     }
     this.#running.clear();
-    this.#waiting = [];
+    this.#again = [];
   }
 }
 

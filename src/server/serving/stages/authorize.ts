@@ -1,9 +1,14 @@
 import { type Decision, forbidden } from '../../../authz/authorizer.ts';
 import type { AccessCounts } from '../access-counts.ts';
+import type { Tenant } from '../flow-control/tenant.ts';
+import { tooManyRequests } from '../flow-control/too-many-requests.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
-/** Asks whether the user may do this (spec section 5.7). What is not allowed is refused. */
+/**
+ * Asks whether the user may do this (spec section 5.7). What is not allowed is refused. A tenant of whom too many questions
+ * wait for an answer, as of a webhook, is refused with 429 before another is asked.
+ */
 export function authorize({ authorizer, counts }: Pick<PipelineParts, 'authorizer' | 'counts'>): Stage {
   const { authorization } = counts;
   const require = ({ info, user }: RequestContext, decision: Decision): void => {
@@ -13,11 +18,18 @@ export function authorize({ authorizer, counts }: Pick<PipelineParts, 'authorize
   return {
     name: 'authorize',
     run(context) {
+      const { tenant } = context.ticket ?? {};
+      if (tenant && !tenant.commons.authorizations.hasRoomFor(tenant.authorizations, 1)) throw tooManyRequests();
       const decision = authorizer.authorize(context.info, context.user);
-      if (decision instanceof Promise) return decision.then((late) => require(context, late));
-      return require(context, decision);
+      if (!(decision instanceof Promise)) return require(context, decision);
+      return waitFor(decision, tenant).then((late) => require(context, late));
     },
   };
+}
+
+function waitFor<T>(answer: Promise<T>, tenant: Tenant | undefined): Promise<T> {
+  if (!tenant?.commons.authorizations.take(tenant.authorizations, 1)) return answer;
+  return answer.finally(() => tenant.commons.authorizations.giveBack(tenant.authorizations, 1));
 }
 
 function resultOf({ verdict, evaluationError }: Decision): keyof AccessCounts['authorization'] {

@@ -1,0 +1,48 @@
+/**
+ * Items in queues by key. The keys take turns, whatever the number of their items; those of one key come in the order in
+ * which they were added. Any item can leave at any time.
+ */
+export class FairQueue<K, T> implements Iterable<T> {
+  /** Only those with items; the one whose turn it is comes first. */
+  readonly #queues = new Map<K, Set<T>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  sizeOf(key: K): number {
+    return this.#queues.get(key)?.size ?? 0;
+  }
+
+  add(key: K, item: T): void {
+    const queue = this.#queues.get(key);
+    if (queue) queue.add(item);
+    else this.#queues.set(key, new Set([item]));
+    this.#size += 1;
+  }
+
+  delete(key: K, item: T): void {
+    const queue = this.#queues.get(key);
+    if (!queue?.delete(item)) return;
+    this.#size -= 1;
+    if (queue.size === 0) this.#queues.delete(key);
+  }
+
+  /** The item whose turn it is. */
+  first(): T | undefined {
+    return this.#queues.values().next().value?.values().next().value;
+  }
+
+  /** The key whose turn it is goes behind the others. */
+  passTurn(): void {
+    const [first] = this.#queues;
+    if (!first) return;
+    this.#queues.delete(first[0]);
+    this.#queues.set(...first);
+  }
+
+  *[Symbol.iterator](): Generator<T, void> {
+    for (const queue of this.#queues.values()) yield* queue;
+  }
+}
