@@ -45,7 +45,7 @@ export interface StatusDetails {
 export interface Status {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';
-  readonly metadata: Readonly<Record<string, never>>;
+  readonly metadata: { readonly continue?: string };
   readonly status: 'Success' | 'Failure';
   readonly message?: string;
   readonly reason?: StatusReason;
@@ -61,6 +61,8 @@ export class StatusError extends Error {
   readonly details: StatusDetails | undefined;
   /** Response headers that go with it: `Allow`, `WWW-Authenticate`. `Retry-After` follows from the details. */
   readonly headers: Readonly<Record<string, string>>;
+  /** With an expired list: the token that leads to the rest of it, at another version. */
+  readonly continue: string | undefined;
 
   constructor(
     reason: StatusReason,
@@ -70,6 +72,7 @@ export class StatusError extends Error {
       readonly headers?: Readonly<Record<string, string>>;
       readonly cause?: unknown;
       readonly code?: number;
+      readonly continue?: string;
     } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -78,13 +81,14 @@ export class StatusError extends Error {
     this.code = more.code ?? codes[reason];
     this.details = more.details;
     this.headers = more.headers ?? {};
+    this.continue = more.continue;
   }
 
   toStatus(): Status {
     return {
       kind: 'Status',
       apiVersion: 'v1',
-      metadata: {},
+      metadata: this.continue === undefined ? {} : { continue: this.continue },
       status: 'Failure',
       message: this.message,
       reason: this.reason,
@@ -177,6 +181,14 @@ export const entityTooLarge = (problem: string, more: { readonly cause?: unknown
 
 /** History does not reach back that far: the client re-lists (spec section 7, 410). */
 export const expired = (message: string): StatusError => new StatusError('Expired', message);
+
+/** The version of a chunked list is gone; `token` leads to the rest at the newest one. The published words. */
+export const expiredContinue = (token: string): StatusError =>
+  new StatusError(
+    'Expired',
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+    { continue: token },
+  );
 
 /** A version that the server has not reached (spec section 4.5). */
 export const tooLargeResourceVersion = (wanted: number | bigint, current: number): StatusError =>

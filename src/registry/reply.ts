@@ -41,6 +41,8 @@ export interface WatchReply {
   readonly initialEventsEnd: boolean;
   /** The watch ends cleanly after this. */
   readonly timeoutMs: number;
+  /** The version that the server has reached. */
+  reached(): Revision;
   /** Opens the watch. Throws a StatusError where history does not reach back. */
   start(sink: WatchSink): Watcher;
 }

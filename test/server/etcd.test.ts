@@ -123,7 +123,9 @@ describe('a server on etcd', { skip: etcdMissing, timeout: 5 * 60_000 }, () => {
     const prefix = newPrefix();
     await using server = await OrchProcess.start({ flags: flagsOf(prefix) });
     const from = await write(server, 'POST', 'a');
+    await write(server, 'POST', 'a2');
     const { metadata } = await list(server);
+    const page = await server.get<List>(`${path}?${ours}&limit=1`);
     await write(server, 'POST', 'b');
     await server.kill();
     await withStore(prefix, async (store) => store.compact(await store.head()));
@@ -133,7 +135,11 @@ describe('a server on etcd', { skip: etcdMissing, timeout: 5 * 60_000 }, () => {
     assert.deepEqual(shown(watch), ['ERROR 410']);
     const gone = await server.get(`${path}?resourceVersion=${metadata.resourceVersion}&resourceVersionMatch=Exact`);
     assert.equal(gone.status, 410, gone.text);
-    assert.deepEqual(names(await list(server)), ['a', 'b']);
+    const rest = (token = ''): string => `${path}?${ours}&limit=5&continue=${token}`;
+    const expired = await server.get<List>(rest(page.json.metadata.continue));
+    assert.equal(expired.status, 410, expired.text);
+    assert.deepEqual(names((await server.get<List>(rest(expired.json.metadata.continue))).json), ['a2', 'b']);
+    assert.deepEqual(names(await list(server)), ['a', 'a2', 'b']);
   });
 
   test('a value that is no object ends the watches of its kind with an error, and harms nothing else', async () => {

@@ -314,6 +314,21 @@ describe('a watch over restarts', { timeout: 60_000 }, () => {
     assert.deepEqual(allShown(later), ['DELETED a', 'ADDED c']);
   });
 
+  test('that waits for a version to come is told of none', async () => {
+    await using server = await OrchProcess.start();
+    const place = await Place.make(server, 'future');
+    const now = Number(await place.create('a'));
+    const watch = place.watch(`resourceVersion=${now + 1_000}&allowWatchBookmarks=true&timeoutSeconds=2`);
+    await watch.until(({ status }) => status === 200);
+    await place.create('b');
+    await until(() => watch.ended, 'the watch goes on');
+    assert.ok(watch.complete);
+    assert.deepEqual(allShown(watch), []);
+    const reached = place.watch(`resourceVersion=${now}&allowWatchBookmarks=true&timeoutSeconds=2`);
+    await until(() => reached.ended, 'the watch goes on');
+    assert.deepEqual(allShown(reached), ['ADDED b', 'BOOKMARK']);
+  });
+
   test('is told that its version is gone, once history is', async () => {
     await using server = await OrchProcess.start();
     const place = await Place.make(server, 'compacted');

@@ -34,7 +34,7 @@ const rows: readonly (readonly [what: string, text: string, message: RegExp])[] 
   ['a layout that is text', forged({ ...fields, v: '1' }), notOurs],
   ['no version', forged({ ...fields, rv: undefined }), notOurs],
   ['version 0', forged({ ...fields, rv: 0 }), notOurs],
-  ['a negative version', forged({ ...fields, rv: -1 }), notOurs],
+  ['a negative version', forged({ ...fields, rv: -2 }), notOurs],
   ['half a version', forged({ ...fields, rv: 1.5 }), notOurs],
   ['a version beyond all', forged({ ...fields, rv: 2 ** 53 }), notOurs],
   ['a version that is text', forged({ ...fields, rv: '42' }), notOurs],
@@ -53,6 +53,11 @@ const rows: readonly (readonly [what: string, text: string, message: RegExp])[] 
   ['a position that is encoded', forged({ ...fields, after: 'a%2fb' }), noPosition],
   ['far too much', forged({ ...fields, after: 'a'.repeat(limits.continueTokenBytesMax) }), notOurs],
 ];
+
+test('a token may lead on at the newest version', () => {
+  const token = { revision: 'newest', after: 'a' } as const;
+  assert.deepEqual(decodeContinueToken(encodeContinueToken(token, collection), collection), token);
+});
 
 describe('what is no token is a 400', () => {
   for (const [what, text, message] of rows) {

@@ -4,8 +4,8 @@ import type { Revision } from '../../store/store.ts';
 
 /** Where a chunked list goes on (spec section 4.4). */
 export interface ContinueToken {
-  /** The version of the whole list. */
-  readonly revision: Revision;
+  /** The version of the whole list; `newest` where that one is gone, and the rest is wanted all the same. */
+  readonly revision: Revision | 'newest';
   /** The last key that was sent, relative to the collection: `name`, or `namespace/name` across namespaces. */
   readonly after: string;
 }
@@ -13,15 +13,23 @@ export interface ContinueToken {
 interface TokenFields {
   /** Layout of the token. */
   readonly v: 1;
+  /** -1 is the newest version. */
   readonly rv: number;
   /** The collection the token was made for, so that it is no use for another. */
   readonly of: string;
   readonly after: string;
 }
 
+const newest = -1;
+
 /** Opaque to clients: base64url of a small JSON document. */
 export function encodeContinueToken(token: ContinueToken, collectionKey: string): string {
-  const fields: TokenFields = { v: 1, rv: token.revision, of: collectionKey, after: token.after };
+  const fields: TokenFields = {
+    v: 1,
+    rv: token.revision === 'newest' ? newest : token.revision,
+    of: collectionKey,
+    after: token.after,
+  };
   return Buffer.from(JSON.stringify(fields)).toString('base64url');
 }
 
@@ -31,7 +39,12 @@ export function encodeContinueToken(token: ContinueToken, collectionKey: string)
  */
 export function decodeContinueToken(text: string, collectionKey: string): ContinueToken {
   const fields = parseToken(text);
-  if (fields?.v !== 1 || !isRevision(fields.rv) || typeof fields.after !== 'string' || fields.after === '') {
+  if (
+    fields?.v !== 1 ||
+    !(isRevision(fields.rv) || fields.rv === newest) ||
+    typeof fields.after !== 'string' ||
+    fields.after === ''
+  ) {
     throw badRequest('continue key is not valid: it was not made by this server');
   }
   if (fields.of !== collectionKey) {
@@ -40,7 +53,7 @@ export function decodeContinueToken(text: string, collectionKey: string): Contin
   if (fields.after.split('/').length > 2 || /[\0%]|(^|\/)\.{0,2}(\/|$)/.test(fields.after)) {
     throw badRequest('continue key is not valid: it does not name a position in this list');
   }
-  return { revision: fields.rv, after: fields.after };
+  return { revision: fields.rv === newest ? 'newest' : fields.rv, after: fields.after };
 }
 
 function parseToken(text: string): Partial<TokenFields> | undefined {

@@ -132,6 +132,7 @@ function listConsistency(
     if (version !== '' && parseResourceVersion(version) !== 0) {
       throw badRequest('specifying resource version is not allowed when using continue');
     }
+    if (continued.revision === 'newest') return { type: 'mostRecent' };
     return { type: 'exact', revision: continued.revision };
   }
   if (version === '') return { type: 'mostRecent' };

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
 import type { CacheEntry, Snapshot } from '../../cache/cache.ts';
+import { expiredContinue, StatusError } from '../../meta/status-error.ts';
 import type { Revision, Store } from '../../store/store.ts';
 import { candidates, select } from '../read/candidates.ts';
 import { encodeContinueToken } from '../read/continue-token.ts';
@@ -42,9 +43,16 @@ export async function readList(
       ? await fromSnapshot(scope, snapshot, parts.clock)
       : await fromStore(scope, parts.store, consistency.revision);
   } catch (error) {
-    throw toStatusError(error, served.name, '', consistency.type === 'exact' ? consistency.revision : 0);
+    const known = toStatusError(error, served.name, '', consistency.type === 'exact' ? consistency.revision : 0);
+    throw isExpired(known) && options.after !== undefined ? expiredContinue(restAfter(scope, options.after)) : known;
   }
 }
+
+const isExpired = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Expired';
+
+/** Where a list goes on whose version is gone: at its place, as things are now. */
+const restAfter = ({ prefix }: Scope, after: string): string =>
+  encodeContinueToken({ revision: 'newest', after }, prefix);
 
 interface Scope {
   readonly served: ServedResource;

@@ -89,6 +89,7 @@ before(async () => {
       bookmarks: false,
       initialEventsEnd: false,
       timeoutMs: 3600_000,
+      reached: () => Number.MAX_SAFE_INTEGER,
       start: open,
     };
     try {
@@ -350,6 +351,22 @@ describe('time', () => {
     clock.advance(limits.bookmarkMs / 2);
     streams.close();
     assert.deepEqual(told(await body), ['BOOKMARK 7', 'ADDED a', 'BOOKMARK 8']);
+  });
+
+  it('brings no bookmark of a version that is yet to come', async () => {
+    let reached = 6;
+    source = { bookmarks: true, timeoutMs: 4 * limits.bookmarkMs, reached: () => reached };
+    const { stream, watcher } = await watch();
+    const body = readAll(stream);
+    watcher.revision = 7;
+    clock.advance(limits.bookmarkMs + 250);
+    await new Promise(setImmediate);
+    reached = 7;
+    clock.advance(limits.bookmarkMs + 250);
+    await new Promise(setImmediate);
+    watcher.revision = 8;
+    clock.advance(2 * limits.bookmarkMs);
+    assert.deepEqual(told(await body), ['BOOKMARK 7']);
   });
 
   it('needs one timer for all watches, and none without', async () => {

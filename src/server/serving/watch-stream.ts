@@ -22,6 +22,8 @@ export interface WatchSource {
   readonly initialEventsEnd: boolean;
   /** The watch ends cleanly after this. */
   readonly timeoutMs: number;
+  /** What the server has reached: a watch may stand at a version that is yet to come, and no bookmark says so. */
+  reached(): Revision;
   /** Opens the watch. May throw a StatusError. */
   start(sink: WatchSink): Watcher;
 }
@@ -247,8 +249,9 @@ class WatchStream implements WatchSink {
     if (this.#source.bookmarks && this.#watcher && (over || now >= this.#bookmarkAt)) {
       this.#bookmarkAt = now + limits.bookmarkMs;
       // To a client that does not read, a bookmark would only be more that waits.
-      if (this.#pending.length === 0 && this.#writer?.buffered === 0) {
-        this.#send(this.#bookmark(this.#watcher.revision, false));
+      const { revision } = this.#watcher;
+      if (this.#pending.length === 0 && this.#writer?.buffered === 0 && revision <= this.#source.reached()) {
+        this.#send(this.#bookmark(revision, false));
       }
     }
     if (over) this.end();
