@@ -173,6 +173,15 @@ export const limits = {
   /** Changes, and bytes of their values, that a store keeps in memory for its feeds; slower feeds read its history. */
   storeRecentChangesMax: 10_000,
   storeRecentBytesMax: 8 * 1024 * 1024,
+  /**
+   * Room on the disk that SQLite keeps for deletions: enough to move the write-ahead log, 16 MiB, into a file that cannot grow
+   * otherwise. It is set aside so long after the start, and looked for so often where there is none.
+   */
+  sqliteReserveBytes: 20 * 1024 * 1024,
+  sqliteReserveDelayMs: 5_000,
+  sqliteReserveRetryMs: 60_000,
+  /** How often a full store looks whether there is room again. */
+  sqliteFullRetryMs: 1_000,
   /** Added to the revision of a restored store, which then is above any that a client has seen. */
   restoreRevisionStep: 1_000_000_000,
   /** Change events that the cache keeps per resource to start watches from. */

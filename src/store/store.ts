@@ -54,6 +54,11 @@ export interface Committed {
   readonly revision: Revision;
 }
 
+export interface UpdateOptions {
+  /** The write is a step of a deletion: a store that keeps room for deletions takes it, although it makes the value larger. */
+  readonly deletion?: boolean;
+}
+
 export type Change =
   | { readonly type: 'create'; readonly key: string; readonly revision: Revision; readonly value: Uint8Array }
   | {
@@ -99,7 +104,7 @@ export interface Store {
   create(key: string, value: Uint8Array): Promise<Committed>;
 
   /** Fails with `conflict` where the key is at another revision than `expected`, with `notFound` where it is absent. */
-  update(key: string, value: Uint8Array, expected: Revision): Promise<Committed>;
+  update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed>;
 
   /** As `update`; the removal has a revision of its own. */
   delete(key: string, expected: Revision): Promise<Committed>;

@@ -24,10 +24,18 @@ export interface RequestOptions {
   readonly as?: 'admin' | 'anonymous' | { readonly token: string } | undefined;
 }
 
+export interface StartOptions {
+  readonly flags?: readonly string[];
+  readonly dataDir?: string;
+  /** A command that runs the server. */
+  readonly within?: readonly string[];
+}
+
 /** A server under test: `bin/orch up` in a process of its own, in a folder that goes with it. */
 export class OrchProcess implements AsyncDisposable {
   readonly dataDir: string;
   readonly #flags: readonly string[];
+  readonly #within: readonly string[];
   readonly #ownsDataDir: boolean;
   #child: ChildProcess | undefined;
   #log = '';
@@ -35,17 +43,16 @@ export class OrchProcess implements AsyncDisposable {
   #agent: https.Agent | undefined;
   #anonymous: https.Agent | undefined;
 
-  private constructor(flags: readonly string[], dataDir: string | undefined) {
+  private constructor({ flags = [], dataDir, within = [] }: StartOptions) {
     this.#flags = flags;
+    this.#within = within;
     this.#ownsDataDir = dataDir === undefined;
     this.dataDir = dataDir ?? mkdtempSync(join(tmpdir(), 'orch-test-'));
   }
 
   /** Starts a server and waits until it is ready. */
-  static async start(
-    options: { readonly flags?: readonly string[]; readonly dataDir?: string } = {},
-  ): Promise<OrchProcess> {
-    const server = new OrchProcess(options.flags ?? [], options.dataDir);
+  static async start(options: StartOptions = {}): Promise<OrchProcess> {
+    const server = new OrchProcess(options);
     await server.restart();
     return server;
   }
@@ -87,7 +94,8 @@ export class OrchProcess implements AsyncDisposable {
   async restart(): Promise<void> {
     this.#port = this.#port || (await freePort());
     const flags = [`--data-dir=${this.dataDir}`, `--secure-port=${this.#port}`, ...this.#flags];
-    const child = spawn(launcher, ['up', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [command = '', ...args] = [...this.#within, launcher, 'up', ...flags];
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     this.#log = '';
     child.stdout.on('data', (chunk) => {

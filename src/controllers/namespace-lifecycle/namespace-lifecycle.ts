@@ -88,13 +88,22 @@ class NamespaceLifecycle implements Closable {
     this.#forget(name);
   }
 
-  /** Gives the namespace with its conditions as they are now. */
+  /**
+   * Gives the namespace with its conditions as they are now, or as it was where there is no room for them: neither a full
+   * disk nor an object that is as large as it may be keeps a namespace from going.
+   */
   async #report(path: string, namespace: Namespace, { findings }: Attempt): Promise<Namespace> {
-    const { client, clock } = this.#context;
+    const { client, clock, logger } = this.#context;
     const conditions = conditionsAfter(namespace.status?.conditions ?? [], findings, clock.now());
     if (!conditions) return namespace;
     const changed = { ...namespace, status: { ...namespace.status, conditions } };
-    return client.update<Namespace>(`${path}/status`, changed, this.#stop.signal);
+    try {
+      return await client.update<Namespace>(`${path}/status`, changed, this.#stop.signal);
+    } catch (error) {
+      if (!hasReason(error, 'ServiceUnavailable') && !hasReason(error, 'RequestEntityTooLarge')) throw error;
+      logger.debug('the status of a namespace could not be written', { namespace: namespace.metadata.name, error });
+      return namespace;
+    }
   }
 
   /** Until something of what is left has gone; at most for a pause, which grows. */

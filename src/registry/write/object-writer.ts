@@ -218,7 +218,7 @@ export class ObjectWriter {
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
         context.beforeWrite();
-        const { revision } = await store.update(key, encoded, stored.revision);
+        const { revision } = await store.update(key, encoded, stored.revision, { deletion: step.deletion === true });
         object.metadata.resourceVersion = String(revision);
         return { type: 'stored', bytes: insertResourceVersion(encoded, revision), object };
       }

@@ -10,6 +10,7 @@ import type { Reply } from '../../../registry/reply.ts';
 import type { ServedResource } from '../../../registry/resource-registry.ts';
 import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/verb.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
+import type { UpdateOptions } from '../../../store/store.ts';
 import type { AdmissionLookups } from '../../wiring/admission.ts';
 import type { JobThread } from './job-thread.ts';
 import type { RepresentInput, WriteInput, WriteOutput, YamlInput, YamlOutput } from './jobs.ts';
@@ -109,9 +110,9 @@ export class HeavyWork {
         request.beforeWrite();
         return store.create(made, bufferOf(value));
       },
-      update: ({ key: changed, value, expected }: StoreWrite & Expected) => {
+      update: ({ key: changed, value, expected, options }: StoreWrite & Expected & StepOptions) => {
         request.beforeWrite();
-        return store.update(changed, bufferOf(value), expected);
+        return store.update(changed, bufferOf(value), expected, options);
       },
       delete: ({ key: removed, expected }: Pick<StoreWrite, 'key'> & Expected) => {
         request.beforeWrite();
@@ -185,6 +186,10 @@ interface StoreWrite {
 
 interface Expected {
   readonly expected: number;
+}
+
+interface StepOptions {
+  readonly options?: UpdateOptions;
 }
 
 type Asked<Name extends keyof AdmissionLookups> = Parameters<AdmissionLookups[Name]>;

@@ -92,8 +92,8 @@ const remoteStore = (context: JobContext): Store => ({
     return record && { ...record, value: asBuffer(record.value) };
   },
   create: async (key, value) => (await context.call('create', { key, value: movableBytes(value) })) as Committed,
-  update: async (key, value, expected) =>
-    (await context.call('update', { key, value: movableBytes(value), expected })) as Committed,
+  update: async (key, value, expected, options) =>
+    (await context.call('update', { key, value: movableBytes(value), expected, options })) as Committed,
   delete: async (key, expected) => (await context.call('delete', { key, expected })) as Committed,
   head: notHere,
   list: notHere,

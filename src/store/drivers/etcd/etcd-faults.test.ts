@@ -143,16 +143,30 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     assert.ok(network.connections > 5);
   });
 
-  test('a full etcd refuses writes with full, and reads go on', async (context) => {
-    const small = await startOwn(context, { flags: ['--quota-backend-bytes', '200000'] });
+  test('a full etcd refuses writes with full; reads, deletions, feeds and compaction go on', async (context) => {
+    const small = await startOwn(context, { flags: ['--quota-backend-bytes', '400000'] });
     const store = await open(context, { endpoints: [small.endpoint] });
+    const from = await store.head();
     const fill = async () => {
       for (let index = 0; index < 100; index++) await store.create(`/fill/${index}`, new Uint8Array(20_000));
     };
     await assert.rejects(fill(), is('full'));
-    const { records } = await store.list('/fill/', { limit: 1 });
-    assert.equal(records.length, 1);
-    await store.delete('/fill/0', records[0]?.revision ?? 0);
+    const { records } = await store.list('/fill/');
+    const [first, ...others] = records;
+    assert.ok(first && others.length > 5);
+    await assert.rejects(
+      store.update(first.key, new Uint8Array(1), first.revision),
+      is('full'),
+      'etcd keeps no reserve',
+    );
+    let head = 0;
+    for (const { key, revision } of records) head = (await store.delete(key, revision)).revision;
+    assert.deepEqual((await store.list('/fill/')).records, []);
+    assert.equal((await readFeed(store, from, head)).length, 2 * records.length);
+    await assert.rejects(store.create('/again', new Uint8Array(1)), is('full'), 'until its operator has made room');
+    await store.compact(head);
+    await assert.rejects(store.get(first.key, first.revision), is('compacted'));
+    assert.equal(await store.head(), head);
   });
 
   test('what is too large for etcd, or for its transport before it, is told from a full etcd', async (context) => {

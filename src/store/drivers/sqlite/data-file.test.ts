@@ -121,27 +121,3 @@ test('damage found later is reported, and ends writing to the file', async (cont
   await store.close();
   assert.deepEqual(readFileSync(place.file), content);
 });
-
-test('writes fail with full when no room is left, reads go on, and writes too once there is room', async (context) => {
-  const place = placeFor(context);
-  const store = await place.open({ fileBytesMax: 1024 * 1024 });
-  const value = bytes('v'.repeat(20_000));
-  const { revision: first } = await store.create('/kept', bytes('kept'));
-  const hot = await store.create('/hot', value);
-  let latest = hot.revision;
-  const fillUp = async () => {
-    for (;;) latest = (await store.update('/hot', value, latest)).revision;
-  };
-  await rejected(fillUp(), 'full');
-  assert.equal(await store.head(), latest);
-  assert.equal(text((await store.get('/kept'))?.value), 'kept');
-  assert.equal((await store.get('/hot'))?.revision, latest);
-  assert.equal((await store.list('/')).records.length, 2);
-  await rejected(store.create('/more', value), 'full');
-  await store.compact(latest);
-  await store.update('/kept', bytes('changed'), first);
-  await store.create('/more', value);
-  await store.close();
-  const reopened = await place.open();
-  assert.equal((await reopened.list('/')).records.length, 3);
-});

@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Closable } from '../../../base/disposable.ts';
-import { historyRecordBytes, type Revision, StoreError } from '../../store.ts';
+import { limits } from '../../../base/limits.ts';
+import { historyRecordBytes, isStoreError, type Revision, StoreError } from '../../store.ts';
 import { assertFolder, headOf, openDataFile, readNumber } from './data-file.ts';
+import { DiskReserve, type ReserveState } from './disk-reserve.ts';
 import { type PackedWrite, packChange, packOutcomes, packRecord, unpackWrites, type WriteOutcome } from './messages.ts';
 import { lockDataFile } from './owner-lock.ts';
 import { Packer } from './packing.ts';
@@ -36,21 +38,33 @@ export interface LogFile {
   forget(upTo: Revision): void;
   /** Deletes a slice of the rows that are forgotten. True while there may be more. */
   sweep(): boolean;
-  /** Gives a slice of the free pages back to the file system. True while there may be more. */
-  giveBack(): boolean;
+  /**
+   * Gives a slice of the free pages back to the file system, apart from those that the next writes are likely to need; `all`:
+   * these too. True while there may be more.
+   */
+  giveBack(pages: 'excess' | 'all'): boolean;
+  /**
+   * Sets a slice of the reserve aside; see `DiskReserve`. Once it is held again, writes that need room are taken as before:
+   * where the reserve was in use, only if there is more than the reserve needs.
+   */
+  holdReserve(): ReserveState;
   /** Moves everything into one file, and lets go of it. */
   close(): void;
 }
 
 export interface LogFileOptions {
   readonly file: string;
-  /** The size that the file may grow to; writes past it fail with `full`. Absent: as the disk allows. */
+  /** The size that the file may grow to, deletions apart; writes past it fail with `full`. Absent: as the disk allows. */
   readonly fileBytesMax?: number;
+  /** What is kept free for deletions. Absent: `limits.sqliteReserveBytes`. */
+  readonly reserveBytes?: number;
 }
 
 export interface OpenedLog {
   readonly head: Revision;
   readonly compacted: Revision;
+  /** The disk was full, and the reserve is in use. */
+  readonly isFull: boolean;
 }
 
 /** Keys that start with `prefix` and sort after `after`, as of revision `at`. */
@@ -79,6 +93,8 @@ interface OpenLog {
   readonly lock: Closable;
   readonly database: DatabaseSync;
   readonly statements: Statements;
+  /** Pages that the file may have, deletions apart. */
+  readonly pagesMax: number | undefined;
   head: Revision;
 }
 
@@ -86,18 +102,36 @@ export class SqliteLogFile implements LogFile {
   #log: OpenLog | undefined;
   /** Set when damage was found: nothing more is written to the file. */
   #damage: StoreError | undefined;
+  #reserve: DiskReserve | undefined;
+  #reserveBytes = 0;
+  /** No room was left: the reserve is in use, and only what makes room is written. */
+  #isFull = false;
 
-  open({ file, fileBytesMax }: LogFileOptions): OpenedLog {
+  open(options: LogFileOptions): OpenedLog {
+    const { file, reserveBytes = limits.sqliteReserveBytes } = options;
     assertFolder(file);
+    this.#reserveBytes = reserveBytes;
+    this.#reserve = new DiskReserve(file, reserveBytes);
+    try {
+      return this.#open(options);
+    } catch (error) {
+      if (!isStoreError(error, 'full') || !this.#reserve.isHeld) throw error;
+      this.#useReserve();
+      return this.#open(options);
+    }
+  }
+
+  #open({ file, fileBytesMax }: LogFileOptions): OpenedLog {
     const lock = lockDataFile(file);
     let database: DatabaseSync | undefined;
     try {
       database = openDataFile(file);
-      if (fileBytesMax !== undefined) limitSize(database, fileBytesMax);
+      const pagesMax = fileBytesMax === undefined ? undefined : pagesOf(database, fileBytesMax);
       const compacted = readNumber(database, 'SELECT compacted FROM meta');
       const head = headOf(database);
-      this.#log = { file, lock, database, statements: prepareStatements(database), head };
-      return { head, compacted };
+      this.#log = { file, lock, database, statements: prepareStatements(database), pagesMax, head };
+      this.#limitPages();
+      return { head, compacted, isFull: this.#isFull };
     } catch (error) {
       database?.close();
       lock.close();
@@ -106,17 +140,31 @@ export class SqliteLogFile implements LogFile {
   }
 
   commit(packed: ArrayBuffer): ArrayBuffer {
+    const writes = unpackWrites(packed);
+    if (!this.#isFull) {
+      try {
+        return this.#commit(writes);
+      } catch (error) {
+        if (!isStoreError(error, 'full')) throw error;
+        this.#useReserve();
+      }
+    }
+    const outcomes = this.#commit(writes);
+    this.#moveLog();
+    return outcomes;
+  }
+
+  #commit(writes: readonly PackedWrite[]): ArrayBuffer {
     return this.#writing((log) => {
-      const writes = unpackWrites(packed);
       let head = log.head;
       const outcomes = writes.map((write) => {
-        const outcome = applyWrite(log.statements, write, head + 1);
+        const outcome = applyWrite(log.statements, write, { revision: head + 1, isFull: this.#isFull });
         if (outcome.status === 'committed') head = outcome.revision;
         return outcome;
       });
       return () => {
         log.head = head;
-        return packOutcomes(outcomes);
+        return packOutcomes({ isFull: this.#isFull, outcomes });
       };
     });
   }
@@ -186,14 +234,14 @@ export class SqliteLogFile implements LogFile {
   }
 
   forget(upTo: Revision): void {
-    this.#writing(({ statements }) => {
+    this.#maintaining(({ statements }) => {
       statements.forget.run(upTo);
       return () => undefined;
     });
   }
 
   sweep(): boolean {
-    return this.#writing(({ statements }) => {
+    return this.#maintaining(({ statements }) => {
       const rows = statements.toSweep.all(sweepRowsMax) as unknown as readonly SweptRow[];
       let looked = 0;
       for (let bytes = 0; looked < rows.length && bytes < sweepBytesMax; looked++) {
@@ -208,19 +256,33 @@ export class SqliteLogFile implements LogFile {
     });
   }
 
-  giveBack(): boolean {
+  giveBack(wanted: 'excess' | 'all'): boolean {
     if (this.#damage) throw this.#damage;
     return this.#reading(({ database }) => {
       const free = readNumber(database, 'PRAGMA freelist_count');
       const pages = readNumber(database, 'PRAGMA page_count');
-      const excess = Math.floor(free - Math.max(sparePagesMin, pages * sparePagesShare));
-      if (excess <= 0) {
-        // The file shrinks when the log is moved into it.
-        database.exec('PRAGMA wal_checkpoint(PASSIVE)');
-        return false;
+      const spare = wanted === 'all' ? 0 : Math.max(sparePagesMin, pages * sparePagesShare);
+      const excess = Math.floor(free - spare);
+      if (excess > 0) database.exec(`PRAGMA incremental_vacuum(${Math.min(excess, giveBackPagesMax)})`);
+      // The file shrinks when the log is moved into it.
+      if (excess <= 0 || this.#isFull) this.#moveLog();
+      return excess > 0;
+    });
+  }
+
+  holdReserve(): ReserveState {
+    const reserve = this.#reserve;
+    if (!reserve) return 'noRoom';
+    return this.#reading(({ database, pagesMax }) => {
+      const spareBytes = this.#isFull ? this.#reserveBytes / 4 : 0;
+      const pages = readNumber(database, 'PRAGMA page_count') + pagesOf(database, spareBytes);
+      if (this.#isFull && pagesMax !== undefined && pages > pagesMax) return 'noRoom';
+      const state = reserve.hold(spareBytes);
+      if (state === 'held' && this.#isFull) {
+        this.#isFull = false;
+        this.#limitPages();
       }
-      database.exec(`PRAGMA incremental_vacuum(${Math.min(excess, giveBackPagesMax)})`);
-      return true;
+      return state;
     });
   }
 
@@ -244,6 +306,42 @@ export class SqliteLogFile implements LogFile {
       return work(log);
     } catch (error) {
       throw this.#failure(log, error);
+    }
+  }
+
+  #useReserve(): void {
+    this.#isFull = true;
+    this.#reserve?.release();
+    this.#limitPages();
+    // Before anything else is written: a log that cannot be moved can only grow.
+    this.#moveLog();
+  }
+
+  /** Deletions may make the file larger by the reserve. */
+  #limitPages(): void {
+    if (this.#log?.pagesMax === undefined) return;
+    const { database, pagesMax } = this.#log;
+    const reserved = this.#isFull ? pagesOf(database, this.#reserveBytes) : 0;
+    database.exec(`PRAGMA max_page_count = ${Math.max(1, pagesMax + reserved)}`);
+  }
+
+  /** So that the log is written from its start again. */
+  #moveLog(): void {
+    try {
+      this.#opened().database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    } catch {
+      // The log is complete as it is; it is tried again with every commit of some size.
+    }
+  }
+
+  /** As `#writing`, for what makes room: with the reserve where there is no other. */
+  #maintaining<Result>(work: (log: OpenLog) => () => Result): Result {
+    try {
+      return this.#writing(work);
+    } catch (error) {
+      if (!isStoreError(error, 'full') || this.#isFull) throw error;
+      this.#useReserve();
+      return this.#writing(work);
     }
   }
 
@@ -344,19 +442,24 @@ const prepareStatements = (database: DatabaseSync) => {
   };
 };
 
-/** Writes at `revision` where the state allows it. */
-const applyWrite = (statements: Statements, write: PackedWrite, revision: Revision): WriteOutcome => {
-  const { verb, key, value, expected } = write;
+/** Writes at `revision` where the state allows it. Of a full disk, only what makes room takes more. */
+const applyWrite = (
+  statements: Statements,
+  { verb, key, value, expected }: PackedWrite,
+  { revision, isFull }: { readonly revision: Revision; readonly isFull: boolean },
+): WriteOutcome => {
   const latest = statements.latest.get(key, revision) as LatestRow | undefined;
   const current = latest && latest[1] === 0 ? latest[0] : undefined;
   if (verb === 'create') {
     if (current !== undefined) return { status: 'exists', revision: current };
+    if (isFull) return { status: 'full' };
     statements.insert.run(revision, 0, 0, key, value);
     return { status: 'committed', revision, previous: nothing };
   }
   if (current === undefined) return { status: 'notFound' };
   if (current !== expected) return { status: 'conflict', revision: current };
   const previous = valueAt(statements, current);
+  if (isFull && verb === 'update' && value.length >= previous.length) return { status: 'full' };
   statements.insert.run(revision, verb === 'delete' ? 1 : 0, current, key, value);
   return { status: 'committed', revision, previous };
 };
@@ -381,7 +484,5 @@ const endOfPrefix = (prefix: Buffer): Buffer => {
   return last === undefined ? Buffer.of(0xff) : Buffer.concat([prefix.subarray(0, -1), Buffer.of(last + 1)]);
 };
 
-const limitSize = (database: DatabaseSync, fileBytesMax: number): void => {
-  const pages = Math.floor(fileBytesMax / readNumber(database, 'PRAGMA page_size'));
-  database.exec(`PRAGMA max_page_count = ${Math.max(1, pages)}`);
-};
+const pagesOf = (database: DatabaseSync, bytes: number): number =>
+  Math.floor(bytes / readNumber(database, 'PRAGMA page_size'));

@@ -11,7 +11,8 @@ export interface PackedWrite {
   readonly expected: Revision;
 }
 
-export type WriteVerb = 'create' | 'update' | 'delete';
+/** `mark`: an update that is a step of a deletion. */
+export type WriteVerb = 'create' | 'update' | 'mark' | 'delete';
 
 /** What became of one write of a group. */
 export type WriteOutcome =
@@ -19,10 +20,19 @@ export type WriteOutcome =
   | { readonly status: 'committed'; readonly revision: Revision; readonly previous: Uint8Array }
   | { readonly status: 'exists'; readonly revision: Revision }
   | { readonly status: 'conflict'; readonly revision: Revision }
-  | { readonly status: 'notFound' };
+  | { readonly status: 'notFound' }
+  /** No room is left but what is kept for deletions. */
+  | { readonly status: 'full' };
 
-const verbs: readonly WriteVerb[] = ['create', 'update', 'delete'];
-const statuses: readonly WriteOutcome['status'][] = ['committed', 'exists', 'conflict', 'notFound'];
+/** What became of a group. */
+export interface GroupOutcome {
+  /** The room that is kept for deletions is in use. */
+  readonly isFull: boolean;
+  readonly outcomes: readonly WriteOutcome[];
+}
+
+const verbs: readonly WriteVerb[] = ['create', 'update', 'mark', 'delete'];
+const statuses: readonly WriteOutcome['status'][] = ['committed', 'exists', 'conflict', 'notFound', 'full'];
 const changeTypes: readonly Change['type'][] = ['create', 'update', 'delete'];
 const nothing = new Uint8Array(0);
 
@@ -47,26 +57,28 @@ export const unpackWrites = (message: ArrayBuffer): readonly PackedWrite[] => {
   return writes;
 };
 
-export const packOutcomes = (outcomes: readonly WriteOutcome[]): ArrayBuffer => {
+export const packOutcomes = ({ isFull, outcomes }: GroupOutcome): ArrayBuffer => {
   const packer = new Packer(outcomes.length * 32);
+  packer.number(isFull ? 1 : 0);
   for (const outcome of outcomes) {
     packer.number(statuses.indexOf(outcome.status));
-    if (outcome.status !== 'notFound') packer.number(outcome.revision);
+    if ('revision' in outcome) packer.number(outcome.revision);
     if (outcome.status === 'committed') packer.bytes(outcome.previous);
   }
   return packer.finish();
 };
 
-export const unpackOutcomes = (message: ArrayBuffer): readonly WriteOutcome[] => {
+export const unpackOutcomes = (message: ArrayBuffer): GroupOutcome => {
   const unpacker = new Unpacker(message);
+  const isFull = unpacker.number() === 1;
   const outcomes: WriteOutcome[] = [];
   while (!unpacker.done) {
     const status = named(statuses, unpacker.number());
-    if (status === 'notFound') outcomes.push({ status });
+    if (status === 'notFound' || status === 'full') outcomes.push({ status });
     else if (status === 'committed') outcomes.push({ status, revision: unpacker.number(), previous: unpacker.bytes() });
     else outcomes.push({ status, revision: unpacker.number() });
   }
-  return outcomes;
+  return { isFull, outcomes };
 };
 
 export const packRecord = (packer: Packer, key: Uint8Array, revision: Revision, value: Uint8Array): void => {

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Closable } from '../../../base/disposable.ts';
 import { StoreError } from '../../store.ts';
 import { createPrivately } from './data-file.ts';
-import { isBusy, toStoreError } from './sqlite-error.ts';
+import { isBusy, isFullDisk, toStoreError } from './sqlite-error.ts';
 
 /**
  * Makes this process the owner of a data file until the result is closed, or fails at once with `unavailable`, naming
@@ -41,7 +41,15 @@ const tryLock = (file: string): Closable | undefined => {
     database.close();
     return undefined;
   }
-  writeFileSync(pidFile, String(process.pid), { mode: 0o600 });
+  try {
+    writeFileSync(pidFile, String(process.pid), { mode: 0o600 });
+  } catch (error) {
+    // Nobody needs it but a message. A full disk is found out by who can do something about it.
+    if (!isFullDisk(error)) {
+      database.close();
+      throw toStoreError(error, pidFile);
+    }
+  }
   return {
     close: () => {
       if (!database.isOpen) return;

@@ -43,6 +43,9 @@ test('writes and outcomes survive the way', () => {
     { status: 'exists', revision: 5 },
     { status: 'notFound' },
     { status: 'conflict', revision: 6 },
+    { status: 'full' },
   ];
-  assert.deepEqual(unpackOutcomes(packOutcomes(outcomes)), outcomes);
+  for (const isFull of [true, false]) {
+    assert.deepEqual(unpackOutcomes(packOutcomes({ isFull, outcomes })), { isFull, outcomes });
+  }
 });

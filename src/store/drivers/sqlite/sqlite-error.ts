@@ -14,6 +14,10 @@ export const isBusy = (error: unknown): boolean => {
   return primary === sqlite.busy || primary === sqlite.locked;
 };
 
+/** True for what the system, rather than SQLite, says of a disk or a quota without room. */
+export const isFullDisk = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+
 /** Whether a COMMIT that failed so wrote nothing that could be taken for committed: the disk was full before its end. */
 export const isNeverCommitted = (error: unknown): boolean => resultCodeOf(error) === sqlite.full;
 
@@ -22,7 +26,7 @@ export const toStoreError = (error: unknown, file: string): StoreError => {
   if (error instanceof StoreError) return error;
   const result = resultCodeOf(error);
   const reason = error instanceof Error ? error.message : String(error);
-  const code = storeCode(result);
+  const code = isFullDisk(error) ? 'full' : storeCode(result);
   return new StoreError(code, `${explanations[code]} ${file}: ${reason}`, { cause: error });
 };
 

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { type Clock, pause, systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
 import { Pulse } from '../../../base/pulse.ts';
@@ -12,6 +13,7 @@ import {
   type Store,
   StoreError,
   type StoreRecord,
+  type UpdateOptions,
 } from '../../store.ts';
 import type { KeyRange, LogFileOptions, OpenedLog } from './log-file.ts';
 import { unpackChanges, unpackRecords } from './messages.ts';
@@ -21,6 +23,7 @@ import { WriteGroups } from './write-groups.ts';
 
 export interface SqliteStoreOptions extends LogFileOptions {
   readonly logger?: Logger;
+  readonly clock?: Clock;
   /** Starts the thread that owns the file; replaced by tests that end it. */
   readonly startWorker?: () => Worker;
 }
@@ -33,12 +36,12 @@ export interface SqliteStoreOptions extends LogFileOptions {
  * these changes the file.
  */
 export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Store> => {
-  const { file, fileBytesMax, logger = silentLogger, startWorker = startSqliteWorker } = options;
+  const { logger = silentLogger, clock = systemClock, startWorker = startSqliteWorker, ...fileOptions } = options;
   let store: SqliteStore | undefined;
   const calls = new WorkerCalls(startWorker(), (error) => store?.fail(error));
   try {
-    const opened = await calls.call('open', { file, ...(fileBytesMax === undefined ? {} : { fileBytesMax }) });
-    store = new SqliteStore(calls, opened, logger);
+    const opened = await calls.call('open', fileOptions);
+    store = new SqliteStore(calls, opened, { logger, clock });
     return store;
   } catch (error) {
     await calls.end();
@@ -52,6 +55,11 @@ const startSqliteWorker = (): Worker => {
   // Flags of the process that only fit its own entry, such as --input-type, would keep the worker from starting.
   return new Worker(new URL(`./sqlite-worker.${extension}`, import.meta.url), { name: 'sqlite', execArgv: [] });
 };
+
+interface StoreParts {
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
 
 /** Keys that the worker counts in one call, off the index alone: milliseconds of work. */
 const countRowsMax = 10_000;
@@ -68,30 +76,38 @@ class SqliteStore implements Store {
   readonly #writes: WriteGroups;
   readonly #recent: RecentChanges;
   readonly #logger: Logger;
+  readonly #clock: Clock;
   readonly #moved = new Pulse();
   readonly #closing = new AbortController();
   /** Revisions that lists under way read at. Rows that they need are not deleted. */
   readonly #listing = new Set<{ readonly at: Revision }>();
   readonly #listed = new Pulse();
   #compacting: Promise<void> = Promise.resolve();
+  /** Sets the reserve aside, or looks for the room for it. */
+  #reserving: Promise<void> = Promise.resolve();
+  #isFull = false;
   #head: Revision;
   #compacted: Revision;
   #unavailable: StoreError | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(calls: WorkerCalls, { head, compacted }: OpenedLog, logger: Logger) {
+  constructor(calls: WorkerCalls, { head, compacted, isFull }: OpenedLog, { logger, clock }: StoreParts) {
     this.#calls = calls;
     this.#head = head;
     this.#compacted = compacted;
     this.#logger = logger;
+    this.#clock = clock;
     this.#recent = new RecentChanges(head, {
       changesMax: limits.storeRecentChangesMax,
       bytesMax: limits.storeRecentBytesMax,
     });
-    this.#writes = new WriteGroups(
-      (group) => calls.call('commit', group),
-      (changes) => this.#publish(changes),
-    );
+    this.#writes = new WriteGroups({
+      commit: (group) => calls.call('commit', group),
+      published: (changes) => this.#publish(changes),
+      becameFull: () => this.#becameFull(),
+    });
+    if (isFull) this.#becameFull();
+    else this.#reserving = this.#keepReserve();
   }
 
   async head(): Promise<Revision> {
@@ -132,9 +148,14 @@ class SqliteStore implements Store {
     return this.#writes.write({ verb: 'create', key, value, expected: 0 });
   }
 
-  async update(key: string, value: Uint8Array, expected: Revision): Promise<Committed> {
+  async update(
+    key: string,
+    value: Uint8Array,
+    expected: Revision,
+    { deletion = false }: UpdateOptions = {},
+  ): Promise<Committed> {
     this.#assertOpen();
-    return this.#writes.write({ verb: 'update', key, value, expected });
+    return this.#writes.write({ verb: deletion ? 'mark' : 'update', key, value, expected });
   }
 
   async delete(key: string, expected: Revision): Promise<Committed> {
@@ -202,7 +223,7 @@ class SqliteStore implements Store {
     this.#closing.abort();
     this.#moved.beat();
     await this.#writes.idle();
-    await this.#compacting;
+    await Promise.all([this.#compacting, this.#reserving]);
     await this.#calls.end();
   }
 
@@ -254,7 +275,59 @@ class SqliteStore implements Store {
     while (await this.#listsAllow(upTo)) {
       if (!(await this.#calls.call('sweep'))) break;
     }
-    while (!this.#closing.signal.aborted && (await this.#calls.call('giveBack')));
+    while (!this.#closing.signal.aborted && (await this.#calls.call('giveBack', 'excess')));
+  }
+
+  /** Sets the reserve aside, not while the start needs the disk, and as soon as there is room for it. */
+  async #keepReserve(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let waitMs: number = limits.sqliteReserveDelayMs; ; waitMs = limits.sqliteReserveRetryMs) {
+      await pause(this.#clock, waitMs, signal);
+      if (signal.aborted || this.#isFull) return;
+      try {
+        if (await this.#holdReserve()) return;
+        this.#logger.warn('the disk has no room for what deletions would need if it became full');
+      } catch (error) {
+        if (!signal.aborted) this.#logger.warn('no room could be set aside for deletions', { error });
+      }
+    }
+  }
+
+  /** False where there is no room for it. */
+  async #holdReserve(): Promise<boolean> {
+    for (;;) {
+      const state = await this.#calls.call('holdReserve');
+      if (state !== 'more') return state === 'held';
+    }
+  }
+
+  #becameFull(): void {
+    if (this.#isFull) return;
+    this.#isFull = true;
+    this.#reserving = Promise.all([this.#reserving, this.#makeRoom()]).then(() => {});
+  }
+
+  /**
+   * Forgets all history, which is what a full disk can spare, and gives the file system what that leaves free, until the
+   * reserve can be set aside again. Others have to make room where this is not enough; deletions do.
+   */
+  async #makeRoom(): Promise<void> {
+    const { signal } = this.#closing;
+    this.#logger.error('no room is left on the disk: only deletions, and writes that make objects smaller, are taken');
+    while (!signal.aborted) {
+      try {
+        await this.compact(this.#head);
+        while (!signal.aborted && (await this.#calls.call('giveBack', 'all')));
+        if (await this.#holdReserve()) {
+          this.#isFull = false;
+          this.#logger.info('there is room on the disk again: writes go on');
+          return;
+        }
+      } catch (error) {
+        if (!signal.aborted) this.#logger.debug('no room could be made', { error });
+      }
+      await pause(this.#clock, limits.sqliteFullRetryMs, signal);
+    }
   }
 
   /** Waits for lists that still read before `upTo`. False when the store is closing: what is left is swept next time. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Store } from '../../store.ts';
+import { type SmallDisk, withSmallDisk } from './small-disk.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts';
 
 export interface Place {
@@ -52,6 +53,7 @@ export interface Child {
 export interface ChildLimits {
   /** What no file may grow beyond. */
   readonly fileKibibytesMax?: number;
+  readonly disk?: SmallDisk;
 }
 
 /** The signal is ignored so that writing past the limit is an error, not the end of the process. */
@@ -68,7 +70,12 @@ export const inChild = (context: TestContext, source: string, limits: ChildLimit
   // A file, since what `--eval` needs on the command line reaches the worker's too, and is refused there.
   const folder = mkdtempSync(join(tmpdir(), 'sqlite-child-'));
   writeFileSync(join(folder, 'child.mjs'), text);
-  const [command = '', ...args] = [...limiter(limits), process.execPath, join(folder, 'child.mjs')];
+  const [command = '', ...args] = [
+    ...(limits.disk ? withSmallDisk(limits.disk) : []),
+    ...limiter(limits),
+    process.execPath,
+    join(folder, 'child.mjs'),
+  ];
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = once(child, 'exit');

@@ -9,23 +9,29 @@ const create = (name: string): WriteRequest => ({ verb: 'create', key: name, val
 
 interface SentGroup {
   readonly keys: readonly string[];
-  answer(outcomes: readonly WriteOutcome[]): void;
+  answer(outcomes: readonly WriteOutcome[], isFull?: boolean): void;
   fail(error: Error): void;
 }
 
 const groupsUnderTest = () => {
   const sent: SentGroup[] = [];
   const published: Change[] = [];
-  const groups = new WriteGroups(
-    (packed) => {
+  let full = 0;
+  const groups = new WriteGroups({
+    commit: (packed) => {
       const { promise, resolve, reject } = Promise.withResolvers<ArrayBuffer>();
       const keys = unpackWrites(packed).map(({ key }) => Buffer.from(key).toString());
-      sent.push({ keys, answer: (outcomes) => resolve(packOutcomes(outcomes)), fail: reject });
+      sent.push({
+        keys,
+        answer: (outcomes, isFull = false) => resolve(packOutcomes({ isFull, outcomes })),
+        fail: reject,
+      });
       return promise;
     },
-    (changes) => published.push(...changes),
-  );
-  return { groups, sent, published };
+    published: (changes) => void published.push(...changes),
+    becameFull: () => void full++,
+  });
+  return { groups, sent, published, timesFull: () => full };
 };
 
 const committed = (revision: number): WriteOutcome => ({ status: 'committed', revision, previous: new Uint8Array(0) });
@@ -104,4 +110,21 @@ test('a group is bounded', async () => {
   );
   for (const { keys, answer } of sent) answer(keys.map((_, index) => committed(index + 1)));
   await Promise.all(calls);
+});
+
+test('a full disk is told, whether the group found some of its reserve or none', async () => {
+  const { groups, sent, published, timesFull } = groupsUnderTest();
+  const calls = Promise.allSettled([groups.write(create('a')), groups.write({ ...create('b'), verb: 'delete' })]);
+  await turn();
+  sent[0]?.answer([{ status: 'full' }, committed(2)], true);
+  assert.deepEqual(
+    (await calls).map((call) => (call.status === 'rejected' ? call.reason.code : call.value.revision)),
+    ['full', 2],
+  );
+  assert.deepEqual([published.length, timesFull()], [1, 1]);
+  const lost = groups.write(create('c'));
+  await turn();
+  sent[1]?.fail(new StoreError('full', 'no room'));
+  await assert.rejects(lost, { code: 'full' });
+  assert.equal(timesFull(), 2);
 });

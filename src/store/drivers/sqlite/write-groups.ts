@@ -1,4 +1,4 @@
-import { type Change, type Committed, type Revision, StoreError } from '../../store.ts';
+import { type Change, type Committed, isStoreError, type Revision, StoreError } from '../../store.ts';
 import { packWrite, unpackOutcomes, type WriteOutcome, type WriteVerb } from './messages.ts';
 import { Packer } from './packing.ts';
 
@@ -14,6 +14,14 @@ export interface WriteRequest {
 interface WaitingWrite extends WriteRequest {
   resolve(committed: Committed): void;
   reject(error: unknown): void;
+}
+
+export interface WriteGroupsOptions {
+  readonly commit: (group: ArrayBuffer) => Promise<ArrayBuffer>;
+  /** Told of the durable changes of each group, in order, before the writes' promises resolve. */
+  readonly published: (changes: readonly Change[]) => void;
+  /** Told after each group that found no room but what is kept for deletions. */
+  readonly becameFull: () => void;
 }
 
 /** What ends a group; the rest waits for the next one. */
@@ -33,15 +41,16 @@ const groupsUnderWayMax = 2;
 export class WriteGroups {
   readonly #commit: (group: ArrayBuffer) => Promise<ArrayBuffer>;
   readonly #published: (changes: readonly Change[]) => void;
+  readonly #becameFull: () => void;
   #waiting: WaitingWrite[] = [];
   #underWay = 0;
   #scheduled = false;
   #idle: (() => void)[] = [];
 
-  /** `published` is told of the durable changes of each group, in order, before the writes' promises resolve. */
-  constructor(commit: (group: ArrayBuffer) => Promise<ArrayBuffer>, published: (changes: readonly Change[]) => void) {
+  constructor({ commit, published, becameFull }: WriteGroupsOptions) {
     this.#commit = commit;
     this.#published = published;
+    this.#becameFull = becameFull;
   }
 
   write(request: WriteRequest): Promise<Committed> {
@@ -72,9 +81,12 @@ export class WriteGroups {
     this.#underWay++;
     this.#schedule();
     try {
-      this.#settle(writes, unpackOutcomes(await this.#commit(packed)));
+      const { isFull, outcomes } = unpackOutcomes(await this.#commit(packed));
+      this.#settle(writes, outcomes);
+      if (isFull) this.#becameFull();
     } catch (error) {
       for (const write of writes) write.reject(error);
+      if (isStoreError(error, 'full')) this.#becameFull();
     }
     this.#underWay--;
     this.#schedule();
@@ -116,6 +128,7 @@ const changeOf = (write: WriteRequest, outcome: WriteOutcome & { readonly status
     case 'create':
       return { type: 'create', key, revision, value };
     case 'update':
+    case 'mark':
       return { type: 'update', key, revision, value, previous };
     case 'delete':
       return { type: 'delete', key, revision, previous };
@@ -135,6 +148,8 @@ const refusalOf = (
     }
     case 'notFound':
       return new StoreError('notFound', `key ${key} is absent`, { key });
+    case 'full':
+      return new StoreError('full', `no room is left for key ${key}`, { key });
     case undefined:
       return new StoreError('unknownOutcome', `the outcome of the write of ${key} is not known`, { key });
   }
