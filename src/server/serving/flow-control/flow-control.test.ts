@@ -139,6 +139,24 @@ describe('requests under way', () => {
     admit(user('flood'));
   });
 
+  test('of a tenant who has no more make room where their answer is not read, the oldest first', () => {
+    const anonymous = user('system:anonymous', 'system:unauthenticated');
+    const probes = Array.from({ length: limits.requestsUnderWayMax / 2 }, () => {
+      const made = admit(anonymous, { target: '/readyz' });
+      made.exchange.unsent = 2;
+      control.answered(made.ticket);
+      return made;
+    });
+    for (let n = 0; n < 3; n++) {
+      const { ticket } = admit(anonymous, { target: '/readyz' });
+      assert.equal(ticket.tenant.requests.held, limits.requestsUnderWayMax / 2);
+    }
+    assert.deepEqual(
+      probes.slice(0, 4).map(({ exchange }) => exchange.destroyed),
+      [true, true, true, false],
+    );
+  });
+
   test('count until the client has the answer; watches only until they are open', () => {
     const [read, watch] = [admit(user('jane')), admit(user('jane'), { target: '/api/v1/pods?watch=1' })];
     const { tenant } = read.ticket;

@@ -10,10 +10,10 @@ import { BodyIntake } from './body-intake.ts';
 import { type FlowMetrics, flowMetrics, observePools } from './flow-metrics.ts';
 import { exemptSchema, type FlowSchema, flowSchemas, tenantName } from './flow-schemas.ts';
 import { PlacePool } from './place-pool.ts';
-import { Commons } from './tenant.ts';
+import { Commons, type Tenant } from './tenant.ts';
 import { Ticket } from './ticket.ts';
 import { tooManyRequests } from './too-many-requests.ts';
-import { addUnread, deleteUnread } from './unread-answers.ts';
+import { addUnread, cutOldestUnread, deleteUnread } from './unread-answers.ts';
 
 /** What a request needs a place for. Reviews are answered and write nothing. */
 export type PlaceKind = 'readOnly' | 'mutating' | 'review';
@@ -69,8 +69,9 @@ export class FlowControl implements Closable {
   }
 
   /**
-   * What the request will hold is counted on the ticket, and given back with the exchange. Refuses, with 429, a tenant
-   * that has too many requests under way.
+   * What the request will hold is counted on the ticket, and given back with the exchange. Of a tenant that has too many
+   * requests under way the one whose answer was left unread for longest makes room; where all are at work, it is refused
+   * with 429.
    */
   admit(asker: Asker): Ticket {
     const { exchange, info, user } = asker;
@@ -78,7 +79,7 @@ export class FlowControl implements Closable {
     const commons = schema.level === 'exempt' ? this.#exempt : this.#others;
     const tenant = commons.tenant(tenantName(asker.impersonatedBy ?? user, this.#options.dialect));
     const key = schema.distinguisher === 'user' ? user.username : namespaceOf(info);
-    if (!commons.requests.take(tenant.requests, 1)) {
+    if (!commons.requests.take(tenant.requests, 1) && !this.#replaceUnread(tenant)) {
       this.#metrics.rejected(schema, 'concurrency-limit');
       throw tooManyRequests();
     }
@@ -88,6 +89,13 @@ export class FlowControl implements Closable {
       deleteUnread(ticket);
     });
     return ticket;
+  }
+
+  #replaceUnread(tenant: Tenant): boolean {
+    const oldest = cutOldestUnread(tenant, this.#metrics);
+    if (!oldest) return false;
+    uncount(oldest);
+    return tenant.commons.requests.take(tenant.requests, 1);
   }
 
   /**

@@ -24,6 +24,15 @@ export function deleteUnread(ticket: Ticket): void {
   if (tenant.unread.delete(ticket)) recount(ticket, 0);
 }
 
+/** Cuts off the answer that a tenant's clients have left for longest; undefined where there is none. */
+export function cutOldestUnread({ unread }: Tenant, metrics: FlowMetrics): Ticket | undefined {
+  const [oldest] = unread;
+  if (!oldest) return undefined;
+  deleteUnread(oldest);
+  cutOff(oldest, metrics);
+  return oldest;
+}
+
 function take(ticket: Ticket, bytes: number): boolean {
   const { tenant } = ticket;
   if (!tenant.commons.unreadBytes.take(tenant.unreadBytes, bytes)) return false;
@@ -39,14 +48,11 @@ function recount(ticket: Ticket, bytes: number): void {
 }
 
 /** Down to half of what was counted, so that it is long until all have to be looked at again. Most will have been taken. */
-function cutOldest({ unread, unreadBytes }: Tenant, metrics: FlowMetrics): void {
+function cutOldest(tenant: Tenant, metrics: FlowMetrics): void {
+  const { unread, unreadBytes } = tenant;
   const keep = unreadBytes.held / 2;
   for (const ticket of unread) recount(ticket, Math.min(ticket.unreadBytes, ticket.exchange.unsent));
-  for (const oldest of unread) {
-    if (unreadBytes.held <= keep) return;
-    deleteUnread(oldest);
-    cutOff(oldest, metrics);
-  }
+  while (unreadBytes.held > keep && cutOldestUnread(tenant, metrics));
 }
 
 function cutOff({ exchange }: Ticket, metrics: FlowMetrics): void {
