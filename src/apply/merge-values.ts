@@ -17,6 +17,7 @@ import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape 
 export function mergeValues(shape: Shape, live: unknown, config: unknown): unknown {
   if (config === undefined) return live;
   if (shape.type === 'leaf' || (isEmpty(live) && isEmpty(config))) return newest(live, config);
+  if (config === null && shape.schema.nullable) return null;
   switch (shape.type) {
     case 'deduced':
       if (config === null ? !isRecord(live) : isWhole(shape, config)) return newest(live, config);

@@ -1,5 +1,5 @@
 import { isRecord } from '../schema/own-property.ts';
-import { type Field, type ListSchema, type Schema, type StructSchema, schemaOf } from '../schema/schema.ts';
+import { anyValue, type Field, type ListSchema, type Schema, type StructSchema, schemaOf } from '../schema/schema.ts';
 import { fieldElement, keyElement, type PathElement, valueElement } from './field-path.ts';
 import { compareText } from './published-json.ts';
 
@@ -32,7 +32,12 @@ export interface MapShape {
 export interface StructShape {
   readonly type: 'struct';
   readonly schema: Schema;
-  readonly fields: ReadonlyMap<string, FieldShape>;
+  readonly fields: FieldShapes;
+}
+
+/** Fields by name; those without a schema of their own among them, where the struct keeps such. */
+export interface FieldShapes {
+  get(name: string): FieldShape | undefined;
 }
 
 export interface FieldShape {
@@ -95,23 +100,40 @@ type FieldCompiler = (name: string, field: Field) => FieldShape;
 
 /** Fields are compiled on first use, since structs may hold themselves. */
 function compileStruct(schema: StructSchema, compileOne: FieldCompiler): StructShape {
-  let fields: ReadonlyMap<string, FieldShape> | undefined;
+  let fields: FieldShapes | undefined;
   return {
     type: 'struct',
     schema,
     get fields() {
-      fields ??= new Map(Object.entries(schema.fields).map(([name, field]) => [name, compileOne(name, field)]));
+      fields ??= compileFields(schema, compileOne);
       return fields;
     },
   };
 }
 
+function compileFields({ fields, additional }: StructSchema, compileOne: FieldCompiler): FieldShapes {
+  const named = new Map(Object.entries(fields).map(([name, field]) => [name, compileOne(name, field)]));
+  if (additional === undefined) return named;
+  const shape = shapeOf(additional === 'preserve' ? anyValue() : additional);
+  return {
+    get: (name) => named.get(name) ?? { element: fieldElement(name), shape, owners: 'anyone', isAbsent: never },
+  };
+}
+
+const never = (): boolean => false;
+
 const compileField: FieldCompiler = (name, field) => ({
   element: fieldElement(name),
   shape: shapeOf(schemaOf(field)),
   owners: 'anyone',
-  isAbsent: field.presence === 'implicit' ? isDropped(schemaOf(field)) : isNull,
+  isAbsent: absenceTestOf(field),
 });
+
+function absenceTestOf(field: Field): FieldShape['isAbsent'] {
+  const schema = schemaOf(field);
+  const test = field.presence === 'implicit' ? isDropped(schema) : isNull;
+  return schema.nullable ? (value) => value !== null && test(value) : test;
+}
 
 const isNull = (value: unknown): boolean => value === null;
 

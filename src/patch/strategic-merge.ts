@@ -58,7 +58,10 @@ const unknownField: KnownField = { schema: undefined, replaced: false };
 
 function fieldOf(schema: Schema | undefined, name: string): KnownField {
   if (schema?.type === 'map') return { schema: schema.values, replaced: false };
-  if (schema?.type !== 'struct' || !Object.hasOwn(schema.fields, name)) return unknownField;
+  if (schema?.type !== 'struct') return unknownField;
+  if (!Object.hasOwn(schema.fields, name)) {
+    return typeof schema.additional === 'object' ? { schema: schema.additional, replaced: false } : unknownField;
+  }
   const field = schema.fields[name];
   return field ? { schema: schemaOf(field), replaced: field.patchStrategy === 'replace' } : unknownField;
 }

@@ -33,7 +33,7 @@ function parameterOf(name: string, field: Field): readonly Parameter[] {
       name,
       in: 'query',
       type: type === 'integer' || type === 'boolean' ? type : 'string',
-      description: field.description,
+      description: field.description ?? '',
     },
   ];
 }

@@ -25,8 +25,9 @@ export interface Decoded<T> {
 
 /**
  * Reads a parsed JSON value as a schema says: checks types, drops unknown fields and those that presence drops, and puts
- * times, base64 and quantities in canonical form. Struct fields come out in the order of the schema. Names match case
- * and all. null is absent; as an element of a list or map it is the zero value. Decoding what was decoded changes nothing.
+ * times, base64 and quantities in canonical form. Struct fields come out in the order of the schema, and after them those
+ * that it keeps without naming them. Names match case and all. Where null is no value of its own it is absent; as an element
+ * of a list or map it is the zero value. Decoding what was decoded changes nothing.
  *
  * Integers that a JavaScript number can't hold exactly (past 2^53, in int64 fields and raw values) are bigints; so
  * arithmetic on an int64 field from a client starts with Number() or BigInt().
@@ -102,7 +103,7 @@ function compile(schema: Schema): Decoder {
     case 'quantity':
       return decodeQuantity;
     case 'intOrString':
-      return compileIntOrString();
+      return compileIntOrString(schema.format ?? 'int32');
     case 'any':
       return schema.of === 'value'
         ? (value) => value
@@ -193,8 +194,8 @@ const decodeQuantity: Decoder = (value, findings) => {
   return canonicalQuantity(value) ?? mismatch(findings, 'quantity (e.g. "500m", "2Gi")', value, show(value));
 };
 
-function compileIntOrString(): Decoder {
-  const integer = compileInteger({ format: 'int32' });
+function compileIntOrString(format: IntegerSchema['format']): Decoder {
+  const integer = compileInteger({ format });
   return (value, findings) => {
     if (typeof value === 'string') return value;
     if (typeof value === 'number' || typeof value === 'bigint') return integer(value, findings);
@@ -231,12 +232,13 @@ function zeroOf(schema: Schema): unknown {
 /** Decodes an element of a list or map. */
 function compileElement(schema: Schema): Decoder {
   const decoder = decoderOf(schema);
+  if (schema.nullable) return (value, findings) => (value === null ? null : decoder(value, findings));
   return (value, findings) => decoder(value ?? zeroOf(schema), findings);
 }
 
 function compileMap(values: Schema): Decoder {
   const general = compileGeneralMap(values);
-  if (values.type !== 'string') return general;
+  if (values.type !== 'string' || values.nullable) return general;
   // The usual map is one of strings, and needs no more than a look at each.
   return (value, findings) => (isRecord(value) && holdsStrings(value) ? { ...value } : general(value, findings));
 }
@@ -288,6 +290,7 @@ interface FieldDecoder {
   /** Objects have something of this name that is not their own. */
   readonly inherited: boolean;
   readonly presence: Field['presence'];
+  readonly nullable: boolean;
   readonly isZero: (decoded: unknown) => boolean;
   /** Makes the value of an absent field whose presence is `always`. */
   readonly absent: (findings: Findings) => unknown;
@@ -296,6 +299,7 @@ interface FieldDecoder {
 function compileStruct(struct: StructSchema): Decoder {
   // Made on first use, since structs may hold themselves.
   let fields: readonly FieldDecoder[] | undefined;
+  const takeOthers = compileOthers(struct);
   return (value, findings) => {
     if (!isRecord(value)) return mismatch(findings, 'object', value);
     fields ??= Object.entries(struct.fields).map(([name, field]) => compileField(name, field));
@@ -303,7 +307,7 @@ function compileStruct(struct: StructSchema): Decoder {
     const found = findings.list.length;
     let known = 0;
     for (const field of fields) if (decodeField(field, value, decoded, findings)) known++;
-    if (known !== countKeys(value)) reportUnknown(struct, value, findings, found);
+    if (known !== countKeys(value)) takeOthers(value, decoded, findings, found);
     return decoded;
   };
 }
@@ -316,6 +320,7 @@ function compileField(name: string, field: Field): FieldDecoder {
     decode,
     inherited: name in Object.prototype,
     presence: field.presence,
+    nullable: schema.nullable ?? false,
     isZero: zeroTestOf(schema),
     absent: schema.type === 'struct' ? (findings) => decode({}, findings) : () => zeroOf(schema),
   };
@@ -360,7 +365,8 @@ function decodeField(
     decoded = field.decode(value, findings);
     if (findings.list.length > found) prefix(findings, found, field.name);
     if (field.presence === 'implicit' && field.isZero(decoded)) return true;
-  } else if (field.presence === 'always') decoded = field.absent(findings);
+  } else if (field.nullable && value === null) decoded = null;
+  else if (field.presence === 'always') decoded = field.absent(findings);
   else return value === null;
   if (field.inherited) setOwn(to, field.name, decoded);
   else to[field.name] = decoded;
@@ -373,15 +379,39 @@ function countKeys(record: Record<string, unknown>): number {
   return count;
 }
 
-/** Adds the unknown fields of one struct, and brings what was found in it, from `from` on, in the order of the input. */
-function reportUnknown(struct: StructSchema, value: Record<string, unknown>, findings: Findings, from: number): void {
-  const { list } = findings;
-  const within = list.length > from;
-  for (const key in value) {
-    if (value[key] === undefined || Object.hasOwn(struct.fields, key)) continue;
-    findings.add({ type: 'unknown', path: key, step: key });
-  }
-  if (within) list.push(...inOrder(list.splice(from), value));
+/** What becomes of fields that a struct does not name. What was found in the struct begins at `from`. */
+type TakeOthers = (
+  value: Record<string, unknown>,
+  decoded: Record<string, unknown>,
+  findings: Findings,
+  from: number,
+) => void;
+
+/** Keeps them or reports them, and brings what was found in the struct in the order of the input. */
+function compileOthers({ fields, additional }: StructSchema): TakeOthers {
+  const take = compileOther(additional);
+  return (value, decoded, findings, from) => {
+    const { list } = findings;
+    const before = list.length;
+    for (const key in value) {
+      if (value[key] !== undefined && !Object.hasOwn(fields, key)) take(key, value[key], decoded, findings);
+    }
+    if (before > from && list.length > from) list.push(...inOrder(list.splice(from), value));
+  };
+}
+
+type TakeOther = (key: string, value: unknown, decoded: Record<string, unknown>, findings: Findings) => void;
+
+function compileOther(additional: StructSchema['additional']): TakeOther {
+  if (additional === undefined)
+    return (key, _, __, findings) => findings.add({ type: 'unknown', path: key, step: key });
+  if (additional === 'preserve') return (key, value, decoded) => setOwn(decoded, key, value);
+  const element = compileElement(additional);
+  return (key, value, decoded, findings) => {
+    const found = findings.list.length;
+    setOwn(decoded, key, element(value, findings));
+    if (findings.list.length > found) prefix(findings, found, key);
+  };
 }
 
 /** Findings in the order in which the fields that they stand in come in the input. */

@@ -54,6 +54,7 @@ interface FieldFiller {
 function compileStruct(struct: StructSchema): Filler {
   // Made on first use, since structs may hold themselves.
   let fields: readonly FieldFiller[] | undefined;
+  const { additional } = struct;
   return (value) => {
     if (!isRecord(value)) return;
     fields ??= fieldFillers(struct);
@@ -65,7 +66,13 @@ function compileStruct(struct: StructSchema): Filler {
       }
       if (part !== undefined) fill?.(part);
     }
+    if (typeof additional === 'object') fillOthers(struct, fillerOf(additional), value);
   };
+}
+
+function fillOthers({ fields }: StructSchema, fill: Filler | undefined, value: Record<string, unknown>): void {
+  if (!fill) return;
+  for (const key of Object.keys(value)) if (!Object.hasOwn(fields, key)) fill(value[key]);
 }
 
 const fieldFillers = (struct: StructSchema): readonly FieldFiller[] =>

@@ -1,3 +1,4 @@
+import type { Constraint } from './constraint.ts';
 import { type Field, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 import { within } from './within.ts';
 
@@ -63,11 +64,14 @@ class Emitter {
     const kinds = this.#options.kinds?.get(struct)?.map(({ group, version, kind }) => ({ group, version, kind }));
     const properties = Object.fromEntries(fields.map(([name, field]) => [name, this.#field(field)]));
     return {
-      description: struct.description,
+      ...(struct.description !== undefined && { description: struct.description }),
       type: 'object',
       ...(fields.length > 0 && { properties }),
       ...(required.length > 0 && { required }),
+      ...(typeof struct.additional === 'object' && { additionalProperties: this.#whole(struct.additional) }),
       ...this.#extensions({
+        'preserve-unknown-fields': struct.additional === 'preserve' || undefined,
+        'embedded-resource': struct.embedded || undefined,
         'group-version-kind': kinds && kinds.length > 0 ? kinds : undefined,
         'map-type': struct.structType === 'atomic' ? 'atomic' : undefined,
       }),
@@ -76,16 +80,36 @@ class Emitter {
 
   #field(field: Field): Json {
     const schema = schemaOf(field);
-    const value = this.#value(schema);
+    const value = this.#whole(schema);
     const v3 = this.#options.version === 3;
     const initial = field.default ?? (schema.type === 'struct' && field.presence === 'always' ? {} : undefined);
     return {
-      description: field.description,
+      ...(field.description !== undefined && { description: field.description }),
       ...(v3 && '$ref' in value ? { allOf: [value] } : value),
       ...(v3 && initial !== undefined && { default: initial }),
       ...(v3 && field.deprecated && { deprecated: true }),
       ...this.#extensions({ 'patch-strategy': field.patchStrategy }),
     };
+  }
+
+  /** A value with what is asserted of it. */
+  #whole(schema: Schema): Json {
+    const { nullable, constraint, rules } = schema;
+    const value = this.#value(schema);
+    if (!nullable && !constraint && !rules) return value;
+    return {
+      ...('$ref' in value && this.#options.version === 3 ? { allOf: [value] } : value),
+      ...(constraint && this.#constraint(constraint)),
+      ...(nullable && this.#options.version === 3 && { nullable }),
+      ...this.#extensions({ validations: rules }),
+    };
+  }
+
+  /** Version 2 of the documents has no way to say `oneOf`, `anyOf` and `not`. */
+  #constraint(constraint: Constraint): Json {
+    if (this.#options.version === 3) return { ...constraint };
+    const { oneOf, anyOf, not, allOf, ...rest } = constraint;
+    return rest;
   }
 
   #value(schema: Schema): Json {
@@ -111,6 +135,8 @@ class Emitter {
         return this.#list(schema);
       case 'any':
         return schema.of === 'object' ? { type: 'object' } : {};
+      case 'struct':
+        return this.#struct(schema);
       default:
         return {};
     }
@@ -119,7 +145,7 @@ class Emitter {
   #map({ values, mapType }: MapSchema): Json {
     return {
       type: 'object',
-      additionalProperties: this.#value(values),
+      additionalProperties: this.#whole(values),
       ...this.#extensions({ 'map-type': mapType === 'atomic' ? 'atomic' : undefined }),
     };
   }
@@ -127,7 +153,7 @@ class Emitter {
   #list({ items, listType, mapKeys, patchStrategy, patchMergeKey }: ListSchema): Json {
     return {
       type: 'array',
-      items: this.#value(items),
+      items: this.#whole(items),
       ...this.#extensions({
         'list-type': listType,
         'list-map-keys': listType === 'map' ? mapKeys : undefined,
@@ -167,7 +193,7 @@ class Emitter {
 function nameOf(schema: Schema): string | undefined {
   switch (schema.type) {
     case 'struct':
-      return schema.name;
+      return schema.name === '' ? undefined : schema.name;
     case 'time':
       return `apimachinery.pkg.apis.meta.v1.${schema.precision === 'micro' ? 'MicroTime' : 'Time'}`;
     case 'quantity':

@@ -1,3 +1,5 @@
+import type { Constraint, Rule } from './constraint.ts';
+
 /**
  * The schema language. One schema per kind drives decoding, pruning, defaulting, validation, merges, ownership sets,
  * protobuf, OpenAPI and tables; a kind's static type is inferred from it. Schemas are data: immutable, comparable by
@@ -23,7 +25,16 @@ export type Schema =
   | StructSchema
   | AnySchema;
 
-export interface StringSchema {
+/** What a schema of any type may say beside it. Few of the built-in ones do. */
+export interface Assertions {
+  /** null is a value of its own. Elsewhere it is the same as absent. */
+  readonly nullable?: boolean;
+  /** Value validation with the texts of custom resources. */
+  readonly constraint?: Constraint;
+  readonly rules?: readonly Rule[];
+}
+
+export interface StringSchema extends Assertions {
   readonly type: 'string';
   /** A closed list; anything else is "Unsupported value". */
   readonly enum?: readonly string[];
@@ -45,51 +56,55 @@ export type StringFormat =
   | 'cidr'
   | 'uuid';
 
-export interface IntegerSchema {
+export interface IntegerSchema extends Assertions {
   readonly type: 'integer';
   readonly format: 'int32' | 'int64';
   readonly minimum?: number;
   readonly maximum?: number;
 }
 
-export interface NumberSchema {
+export interface NumberSchema extends Assertions {
   readonly type: 'number';
 }
 
-export interface BooleanSchema {
+export interface BooleanSchema extends Assertions {
   readonly type: 'boolean';
 }
 
 /** Base64 text in JSON and YAML (spec section 2.1). */
-export interface BytesSchema {
+export interface BytesSchema extends Assertions {
   readonly type: 'bytes';
 }
 
 /** RFC 3339 text: whole seconds in UTC, or microseconds (`precision: 'micro'`, as Lease and Event carry). */
-export interface TimeSchema {
+export interface TimeSchema extends Assertions {
   readonly type: 'time';
   readonly precision: 'second' | 'micro';
 }
 
 /** `100m`, `2Gi`: kept in its canonical form. JSON numbers are accepted and become text. */
-export interface QuantitySchema {
+export interface QuantitySchema extends Assertions {
   readonly type: 'quantity';
 }
 
-export interface IntOrStringSchema {
+export interface IntOrStringSchema extends Assertions {
   readonly type: 'intOrString';
+  /** Of the integer: int32 unless said otherwise. */
+  readonly format?: 'int64';
 }
 
 /** Keys are any strings. `granular`: each key has an owner of its own (spec section 4.7). */
-export interface MapSchema<V extends Schema = Schema> {
+export interface MapSchema<V extends Schema = Schema> extends Assertions {
   readonly type: 'map';
   readonly values: V;
   readonly mapType: 'granular' | 'atomic';
   /** The check that each key must pass. */
   readonly keyFormat?: StringFormat;
+  /** How paths of errors write keys: in brackets, or as fields (`dotted`), as those of custom resources do. */
+  readonly keyPaths?: 'dotted';
 }
 
-export interface ListSchema<I extends Schema = Schema> {
+export interface ListSchema<I extends Schema = Schema> extends Assertions {
   readonly type: 'list';
   readonly items: I;
   /** For apply (spec section 4.7). `map` lists are merged on `mapKeys`. */
@@ -109,12 +124,22 @@ export interface ListSchema<I extends Schema = Schema> {
 
 export type Fields = Readonly<Record<string, Field>>;
 
-export interface StructSchema<F extends Fields = Fields> {
+export interface StructSchema<F extends Fields = Fields> extends Assertions {
   readonly type: 'struct';
-  /** Published name with its group and version, without the product: `api.core.v1.PodSpec`, `apimachinery.pkg.apis.meta.v1.ObjectMeta`. */
+  /**
+   * Published name with its group and version, without the product: `api.core.v1.PodSpec`,
+   * `apimachinery.pkg.apis.meta.v1.ObjectMeta`. '' has none, and OpenAPI describes it where it is used.
+   */
   readonly name: string;
-  readonly description: string;
+  readonly description?: string;
   readonly fields: F;
+  /**
+   * What becomes of fields without a schema of their own: `preserve` keeps them as they are, a schema makes them its values.
+   * Absent: they are dropped and reported.
+   */
+  readonly additional?: 'preserve' | Schema;
+  /** A whole API object within another: `apiVersion` and `kind` must be there and valid. */
+  readonly embedded?: boolean;
   /** `atomic`: owned and replaced whole (spec section 4.7). */
   readonly structType: 'granular' | 'atomic';
   /** At most one of these fields may be set. `discriminator` names the field that says which, where there is one. */
@@ -122,20 +147,23 @@ export interface StructSchema<F extends Fields = Fields> {
 }
 
 /** Any JSON value, kept as it is: raw extensions, FieldsV1, custom resources without a schema. */
-export interface AnySchema {
+export interface AnySchema extends Assertions {
   readonly type: 'any';
   /** `object`: only JSON objects. */
   readonly of: 'object' | 'value';
 }
 
 export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
-  /** Protobuf field number; 0 is not in the message: `apiVersion` and `kind`, which stand in the envelope (spec 4.3). */
-  readonly number: number;
+  /**
+   * Protobuf field number. Absent or 0 is not in the message: fields of custom resources, and `apiVersion` and `kind`, which
+   * stand in the envelope (spec 4.3).
+   */
+  readonly number?: number;
   /** Protobuf numbers of the messages that hold this field in protobuf while JSON has it inline, outermost first. */
   readonly within?: readonly number[];
   /** A schema, or a function that gives it where types are recursive. */
   readonly schema: S | (() => S);
-  readonly description: string;
+  readonly description?: string;
   readonly required: R;
   readonly presence: 'implicit' | 'explicit' | 'always';
   /** A JSON value given to an absent field. */

@@ -55,9 +55,21 @@ function compileStruct(struct: StructSchema): Comparison {
       const compare = compileField(field);
       return compare ? [[name, compare]] : [];
     });
-    return fields.flatMap(([name, compare]) => below(name, compare(getOwn(value, name), getOwn(old, name))));
+    const errors = fields.flatMap(([name, compare]) => below(name, compare(getOwn(value, name), getOwn(old, name))));
+    const others = typeof struct.additional === 'object' ? comparisonOf(struct.additional) : undefined;
+    return others ? [...errors, ...compareOthers(struct, others, value, old)] : errors;
   };
 }
+
+const compareOthers = (
+  { fields }: StructSchema,
+  compare: Comparison,
+  value: Readonly<Record<string, unknown>>,
+  old: Readonly<Record<string, unknown>>,
+): readonly FieldError[] =>
+  Object.keys(value)
+    .filter((key) => !Object.hasOwn(fields, key) && Object.hasOwn(old, key))
+    .flatMap((key) => below(key, compare(value[key], old[key])));
 
 const compileField = (field: Field): Comparison | undefined =>
   field.immutable ? compareImmutable : comparisonOf(schemaOf(field));

@@ -10,8 +10,8 @@ import {
   tooLong,
   tooMany,
 } from '../meta/field-error.ts';
-import { joinPath } from './field-path.ts';
-import { formatChecks } from './formats.ts';
+import { all, asErrors, type Check, checkPart, type Finding, prefix } from './check.ts';
+import { formatChecks, isDns1035Label } from './formats.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import {
   type Field,
@@ -23,6 +23,7 @@ import {
   type StructSchema,
   schemaOf,
 } from './schema.ts';
+import { compileConstraint } from './validate-constraint.ts';
 import { within } from './within.ts';
 
 export { validateUpdate } from './validate-update.ts';
@@ -33,14 +34,12 @@ export { validateUpdate } from './validate-update.ts';
  * maps stand in brackets. Past `limits.findingsMax` errors it stops looking.
  */
 export function validate(schema: Schema, value: unknown, path = ''): FieldError[] {
-  const errors: FieldError[] = [];
-  checkOf(schema)?.(value, errors);
-  if (path !== '') prefix(errors, 0, path);
-  return errors;
+  const findings: Finding[] = [];
+  checkOf(schema)?.(value, findings);
+  if (findings.length === 0) return [];
+  if (path !== '') prefix(findings, 0, path);
+  return asErrors(findings);
 }
-
-/** Paths in errors are relative to the value. */
-type Check = (value: unknown, errors: FieldError[]) => void;
 
 const checks = new WeakMap<Schema, { readonly check: Check | undefined }>();
 
@@ -48,10 +47,19 @@ const checks = new WeakMap<Schema, { readonly check: Check | undefined }>();
 function checkOf(schema: Schema): Check | undefined {
   let compiled = checks.get(schema);
   if (!compiled) {
-    compiled = { check: compile(schema) };
+    compiled = { check: compileWhole(schema) };
     checks.set(schema, compiled);
   }
   return compiled.check;
+}
+
+function compileWhole(schema: Schema): Check | undefined {
+  const constraint = schema.constraint && compileConstraint(schema.constraint);
+  const own = compile(schema);
+  if (!schema.nullable || !own) return all(own, constraint);
+  return all<unknown>((value, findings) => {
+    if (value !== null) own(value, findings);
+  }, constraint);
 }
 
 function compile(schema: Schema): Check | undefined {
@@ -69,29 +77,6 @@ function compile(schema: Schema): Check | undefined {
     default:
       return undefined;
   }
-}
-
-/** One check of several; undefined where there is none. */
-function all(...parts: readonly (Check | undefined)[]): Check | undefined {
-  const some = parts.filter((part) => part !== undefined);
-  if (some.length < 2) return some[0];
-  return (value, errors) => {
-    for (const check of some) check(value, errors);
-  };
-}
-
-/** Puts a step in front of the paths of the errors from `from` on. */
-function prefix(errors: FieldError[], from: number, step: string): void {
-  for (const [index, error] of errors.slice(from).entries()) {
-    errors[from + index] = { ...error, field: joinPath(step, error.field) };
-  }
-}
-
-/** Runs a check on a part of a value. */
-function checkPart(check: Check, part: unknown, errors: FieldError[], step: string): void {
-  const found = errors.length;
-  check(part, errors);
-  if (errors.length > found) prefix(errors, found, step);
 }
 
 function compileString({ enum: supported, format, lengthMax, lengthMin }: StringSchema): Check | undefined {
@@ -135,7 +120,7 @@ function describeRange(minimum: number | undefined, maximum: number | undefined)
   return `must be between ${minimum} and ${maximum}, inclusive`;
 }
 
-function compileMap({ keyFormat, values }: MapSchema): Check | undefined {
+function compileMap({ keyFormat, keyPaths, values }: MapSchema): Check | undefined {
   const keyCheck = keyFormat && formatChecks[keyFormat];
   const valueCheck = checkOf(values);
   if (!keyCheck && !valueCheck) return undefined;
@@ -144,7 +129,7 @@ function compileMap({ keyFormat, values }: MapSchema): Check | undefined {
     for (const key of Object.keys(value)) {
       if (errors.length >= limits.findingsMax) return;
       for (const problem of keyCheck?.(key) ?? []) errors.push(invalid('', key, problem));
-      if (valueCheck) checkPart(valueCheck, value[key], errors, `[${key}]`);
+      if (valueCheck) checkPart(valueCheck, value[key], errors, keyPaths === 'dotted' ? key : `[${key}]`);
     }
   };
 }
@@ -224,6 +209,7 @@ interface FieldCheck {
   readonly required: boolean;
   /** Empty values of fields that are always there are no more than absent ones. */
   readonly emptyAllowed: boolean;
+  readonly nullable: boolean;
   readonly check: Check | undefined;
 }
 
@@ -231,22 +217,27 @@ function compileStruct(struct: StructSchema): Check | undefined {
   if (!within(struct).some(isConstrained)) return undefined;
   // Made on first use, since structs may hold themselves.
   let fields: readonly FieldCheck[] | undefined;
-  const union = compileUnion(struct);
+  const rest = all(compileOthers(struct), compileUnion(struct), struct.embedded ? checkEmbedded : undefined);
   return (value, errors) => {
     if (!isRecord(value)) return;
     fields ??= Object.entries(struct.fields)
       .map(compileField)
       .filter((field) => field.required || field.check);
     for (const field of fields) checkField(field, getOwn(value, field.name), errors);
-    union?.(value, errors);
+    rest?.(value, errors);
   };
 }
 
 /** True where a value of the right type can be an error by what this schema itself says. */
 function isConstrained(schema: Schema): boolean {
+  if (schema.constraint) return true;
   switch (schema.type) {
     case 'struct':
-      return schema.union !== undefined || Object.values(schema.fields).some((field) => field.required);
+      return (
+        schema.union !== undefined ||
+        schema.embedded === true ||
+        Object.values(schema.fields).some((field) => field.required)
+      );
     case 'map':
       return schema.keyFormat !== undefined;
     case 'list':
@@ -260,15 +251,16 @@ const compileField = ([name, field]: [string, Field]): FieldCheck => ({
   name,
   required: field.required,
   emptyAllowed: field.presence === 'always' && !field.required,
+  nullable: schemaOf(field).nullable ?? false,
   check: checkOf(schemaOf(field)),
 });
 
 function checkField(
-  { name, required: isRequired, emptyAllowed, check }: FieldCheck,
+  { name, required: isRequired, emptyAllowed, nullable, check }: FieldCheck,
   value: unknown,
-  errors: FieldError[],
+  errors: Finding[],
 ): void {
-  if (value === undefined || value === null || (isRequired && value === '')) {
+  if (value === undefined || (value === null && !nullable) || (isRequired && value === '')) {
     if (isRequired) errors.push(required(name));
     return;
   }
@@ -276,12 +268,41 @@ function checkField(
   if (check) checkPart(check, value, errors, name);
 }
 
+/** Checks fields that the struct has without naming them. */
+function compileOthers({ fields, additional }: StructSchema): Check<Record<string, unknown>> | undefined {
+  const check = typeof additional === 'object' ? checkOf(additional) : undefined;
+  if (!check) return undefined;
+  return (value, findings) => {
+    for (const key of Object.keys(value)) {
+      if (findings.length >= limits.findingsMax) return;
+      if (!Object.hasOwn(fields, key)) checkPart(check, value[key], findings, key);
+    }
+  };
+}
+
+/** An object within another says what it is. Its metadata is checked by its schema. */
+function checkEmbedded(value: Record<string, unknown>, findings: Finding[]): void {
+  const { apiVersion, kind } = value;
+  if (apiVersion === undefined) findings.push(required('apiVersion', 'must not be empty'));
+  else if (apiVersion === '') findings.push(invalid('apiVersion', apiVersion, 'must not be empty'));
+  else if (String(apiVersion).split('/').length > 2) {
+    findings.push(invalid('apiVersion', apiVersion, `unexpected GroupVersion string: ${apiVersion}`));
+  }
+  if (kind === undefined) findings.push(required('kind', 'must not be empty'));
+  else if (kind === '') findings.push(invalid('kind', kind, 'must not be empty'));
+  else {
+    for (const problem of isDns1035Label(String(kind).toLowerCase())) {
+      findings.push(invalid('kind', kind, `may have mixed case, but should otherwise match: ${problem}`));
+    }
+  }
+}
+
 /** The first member that is set counts; each further one is an error. */
-function compileUnion({ name, union }: StructSchema): Check | undefined {
+function compileUnion({ name, union }: StructSchema): Check<Record<string, unknown>> | undefined {
   if (!union) return undefined;
   const problem = `may not specify more than 1 ${unionTitle(name)} type`;
   return (value, errors) => {
-    const set = union.fields.filter((field) => isRecord(value) && (getOwn(value, field) ?? null) !== null);
+    const set = union.fields.filter((field) => (getOwn(value, field) ?? null) !== null);
     for (const field of set.slice(1)) errors.push(forbidden(field, problem));
   };
 }

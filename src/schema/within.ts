@@ -12,6 +12,7 @@ export function* within(schema: Schema, seen: Set<Schema> = new Set()): Generato
       return yield* within(schema.items, seen);
     case 'struct':
       for (const field of Object.values(schema.fields)) yield* within(schemaOf(field), seen);
+      if (typeof schema.additional === 'object') yield* within(schema.additional, seen);
   }
 }
 

@@ -8,7 +8,7 @@ export type Member =
 
 /** The members of a struct's message, by number. `apiVersion` and `kind` are none: they stand in the envelope. */
 export function membersOf(struct: StructSchema): readonly Member[] {
-  return group(Object.entries(struct.fields).filter(([, { number }]) => number > 0));
+  return group(Object.entries(struct.fields).filter(([, { number = 0 }]) => number > 0));
 }
 
 function group(fields: readonly (readonly [name: string, field: Field])[], depth = 0): readonly Member[] {
@@ -22,14 +22,14 @@ function group(fields: readonly (readonly [name: string, field: Field])[], depth
     members: group(inner, depth + 1),
   }));
   for (const [name, field] of fields) {
-    if ((field.within?.length ?? 0) === depth) members.push({ type: 'field', number: field.number, name, field });
+    if ((field.within?.length ?? 0) === depth) members.push({ type: 'field', number: field.number ?? 0, name, field });
   }
   return members.sort((a, b) => a.number - b.number);
 }
 
 /** False for kinds whose fields have no numbers, as those of custom resources: they have no protobuf form (spec 4.3). */
 export const hasMessage = (struct: StructSchema): boolean =>
-  Object.values(struct.fields).some(({ number }) => number > 0);
+  Object.values(struct.fields).some(({ number = 0 }) => number > 0);
 
 /**
  * Protobuf has no lists of lists or of maps, and no maps of them: an element that is one is a message whose only field

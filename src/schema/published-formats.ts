@@ -1,0 +1,131 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { canonicalQuantity } from './quantity.ts';
+import { canonicalTime } from './time.ts';
+
+/**
+ * The formats of strings in schemas of custom resources, as published for 1.32, under their names without dashes. A format
+ * that is not here is ignored.
+ */
+const always = (): boolean => true;
+const matches = (pattern: RegExp) => (value: string) => pattern.test(value);
+
+const uuid = (version: string, variant: string): RegExp =>
+  new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, 'i');
+
+/** Letters, digits and symbols of any script, dashes within labels; 63 bytes a label, 255 in all. */
+function isHostname(value: string): boolean {
+  if (Buffer.byteLength(value) > 255) return false;
+  return value
+    .split('.')
+    .every(
+      (label) =>
+        Buffer.byteLength(label) <= 63 &&
+        /^[a-zA-Z0-9\p{S}\p{L}-]+$/u.test(label) &&
+        !label.startsWith('-') &&
+        !label.endsWith('-'),
+    );
+}
+
+function isCidr(value: string): boolean {
+  const [address = '', length = '', ...more] = value.split('/');
+  if (more.length > 0 || !/^(?:0|[1-9]\d{0,2})$/.test(length)) return false;
+  if (isIPv4(address)) return Number(length) <= 32;
+  return isIPv6(address) && !address.includes('%') && Number(length) <= 128;
+}
+
+/** An absolute URI, or an absolute path. */
+function isRequestUri(value: string): boolean {
+  if (/[\s\p{Cc}]/u.test(value)) return false;
+  return value.startsWith('/') || (/^[a-z][a-z0-9+.-]*:/i.test(value) && URL.canParse(value));
+}
+
+/** One mailbox, with or without a name: `a@example.com`, `A <a@example.com>`. Quoted local parts are taken as they are. */
+function isEmail(value: string): boolean {
+  if (value.length > 998) return false;
+  const bracketed = /^[^<>]*<([^<>]*)>$/.exec(value.trim());
+  const address = bracketed ? (bracketed[1] ?? '') : value.trim();
+  const at = address.lastIndexOf('@');
+  const [local, domain] = [address.slice(0, Math.max(at, 0)), address.slice(at + 1)];
+  if (at < 1 || domain === '' || /[\s@<>(),;:]/.test(domain)) return false;
+  return /^"[^"\\]+"$/.test(local) || /^[^\s@<>(),;:"\\.[\]]+(?:\.[^\s@<>(),;:"\\.[\]]+)*$/.test(local);
+}
+
+const macForms = /^(?:(?:[0-9a-f]{2}:)+[0-9a-f]{2}|(?:[0-9a-f]{2}-)+[0-9a-f]{2}|(?:[0-9a-f]{4}\.)+[0-9a-f]{4})$/i;
+const macBytes = [6, 8, 20];
+
+const isMac = (value: string): boolean =>
+  value.length <= 64 && macForms.test(value) && macBytes.includes(value.replaceAll(/[^0-9a-f]/gi, '').length / 2);
+
+/** Spaces and dashes stand where they like. */
+const withoutSeparators = (value: string): string => value.replaceAll(/[\s-]+/g, '');
+
+function isIsbn10(value: string): boolean {
+  const text = withoutSeparators(value);
+  if (!/^\d{9}[\dX]$/.test(text)) return false;
+  const sum = [...text].reduce((total, digit, index) => total + (index + 1) * (digit === 'X' ? 10 : Number(digit)), 0);
+  return sum % 11 === 0;
+}
+
+function isIsbn13(value: string): boolean {
+  const text = withoutSeparators(value);
+  if (!/^\d{13}$/.test(text)) return false;
+  return [...text].reduce((total, digit, index) => total + (index % 2 === 0 ? 1 : 3) * Number(digit), 0) % 10 === 0;
+}
+
+const cardForms =
+  /^(?:4\d{12}(?:\d{3})?|5[1-5]\d{14}|6(?:011|5\d\d)\d{12}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|(?:2131|1800|35\d{3})\d{11})$/;
+
+/** Any separators, and a check digit after Luhn. */
+function isCreditCard(value: string): boolean {
+  if (value.length > 64) return false;
+  const digits = value.replaceAll(/\D+/g, '');
+  if (!cardForms.test(digits)) return false;
+  const sum = [...digits].reverse().reduce((total, digit, index) => {
+    const doubled = Number(digit) * (index % 2 === 0 ? 1 : 2);
+    return total + (doubled > 9 ? doubled - 9 : doubled);
+  }, 0);
+  return sum % 10 === 0;
+}
+
+const byteOfColor = '(?:0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])';
+const rgbColor = new RegExp(`^rgb\\(\\s*${byteOfColor}\\s*,\\s*${byteOfColor}\\s*,\\s*${byteOfColor}\\s*\\)$`);
+
+const isBase64 = (value: string): boolean =>
+  value.length % 4 === 0 && value !== '' && /^[A-Za-z0-9+/]*={0,2}$/.test(value);
+
+function isDate(value: string): boolean {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(value) ? Date.parse(`${value}T00:00:00Z`) : Number.NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
+}
+
+/** `1h30m` as Go writes durations, or one number with a unit's name: `22 ns`, `3 days`. */
+const durations =
+  /^(?:[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)|\d+\s*(?:ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?))$/;
+
+export const publishedFormats: ReadonlyMap<string, (value: string) => boolean> = new Map([
+  ['bsonobjectid', matches(/^[0-9a-f]{24}$/i)],
+  ['uri', isRequestUri],
+  ['email', isEmail],
+  ['hostname', isHostname],
+  ['ipv4', isIPv4],
+  ['ipv6', (value: string) => isIPv6(value) && !value.includes('%')],
+  ['cidr', isCidr],
+  ['mac', isMac],
+  ['uuid', matches(uuid('[0-9a-f]', '[0-9a-f]'))],
+  ['uuid3', matches(uuid('3', '[0-9a-f]'))],
+  ['uuid4', matches(uuid('4', '[89ab]'))],
+  ['uuid5', matches(uuid('5', '[89ab]'))],
+  ['isbn', (value: string) => isIsbn10(value) || isIsbn13(value)],
+  ['isbn10', isIsbn10],
+  ['isbn13', isIsbn13],
+  ['creditcard', isCreditCard],
+  ['ssn', matches(/^\d{3}[- ]?\d{2}[- ]?\d{4}$/)],
+  ['hexcolor', matches(/^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/)],
+  ['rgbcolor', matches(rgbColor)],
+  ['byte', isBase64],
+  ['password', always],
+  ['date', isDate],
+  ['duration', matches(durations)],
+  ['datetime', (value: string) => canonicalTime(value, 'second') !== undefined],
+  ['quantity', (value: string) => canonicalQuantity(value) !== undefined],
+]);
