@@ -13,6 +13,7 @@ export const rooms: readonly string[] = [
   'client',
   'content',
   'registry',
+  'resources',
   'http',
   'authn',
   'authz',
@@ -39,8 +40,12 @@ const forbidden: readonly (readonly [importer: string, imported: readonly string
   ['authn', ['authz', 'admission'], 'they meet in server/'],
   ['authz', ['admission'], 'they meet in server/'],
   ['kinds', ['cache', 'store'], 'kinds describe objects and hold none'],
-  ['controllers', ['http', 'authn', 'authz', 'admission', 'registry', 'cache', 'store'], 'controllers are clients'],
-  ['client', ['authn', 'authz', 'admission', 'registry', 'cache', 'store'], 'clients know the API only'],
+  [
+    'controllers',
+    ['http', 'authn', 'authz', 'admission', 'registry', 'resources', 'cache', 'store'],
+    'controllers are clients',
+  ],
+  ['client', ['authn', 'authz', 'admission', 'registry', 'resources', 'cache', 'store'], 'clients know the API only'],
 ];
 
 interface Edge extends Import {

@@ -8,7 +8,8 @@ import { kubernetes } from '../src/dialect/kubernetes.ts';
 import { orch } from '../src/dialect/orch.ts';
 import { kinds } from '../src/kinds/kinds.ts';
 import { type ApiDocument, ApiDocuments } from '../src/registry/documents/documents.ts';
-import { cachedResources, ResourceRegistry } from '../src/registry/resource-registry.ts';
+import { cachedResources } from '../src/resources/resource.ts';
+import { ResourceRegistry } from '../src/resources/resource-registry.ts';
 import { openMemoryStore } from '../src/store/drivers/memory/memory-store.ts';
 
 const folder = join(import.meta.dirname, '..', 'test', 'golden');

@@ -73,7 +73,8 @@ export interface WatchSink {
   event(event: CacheEvent): boolean;
   /**
    * `slow`: the buffer was full. `compacted`: history does not reach back to where the watch stands, or an object became
-   * unreadable; the client must re-list. `closed`: the cache ends. Not called after the watcher was closed from outside.
+   * unreadable; the client must re-list. `closed`: the cache ends, or holds the
+   * resource no more. Not called after the watcher was closed from outside.
    */
   closed(reason: 'slow' | 'compacted' | 'closed'): void;
 }
@@ -134,6 +135,11 @@ export interface WatchCache {
   ready(): Promise<void>;
   /** Resolves when the resource is loaded. Its prefix may not overlap another's. */
   addResource(resource: CachedResource): Promise<void>;
+  /**
+   * Holds a resource no more. Its watches are closed with `closed`, those that are opened later at once; snapshots that were
+   * taken stay as they are. Costs what the resource costs.
+   */
+  removeResource(prefix: string): void;
   /** Reads a resource anew from the store, because what is held is wrong. Its watches are closed with `compacted`. */
   reload(prefix: string): Promise<void>;
   /** Everything up to this revision is in the cache. */

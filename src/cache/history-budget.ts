@@ -24,6 +24,11 @@ export class HistoryBudget {
     this.changed(history.historyBytes);
   }
 
+  /** What it keeps alive counts no more. */
+  remove(history: BudgetedHistory): void {
+    if (this.#histories.delete(history)) this.#bytes -= history.historyBytes;
+  }
+
   /** One of the histories grew by so much, or shrank. */
   changed(bytes: number): void {
     this.#bytes += bytes;

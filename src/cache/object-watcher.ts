@@ -33,6 +33,8 @@ export interface WatchedCollection {
   readonly namespaced: boolean;
   readonly loaded: boolean;
   readonly history: History;
+  /** Open watches of it. */
+  readonly watchers: Set<ObjectWatcher>;
 }
 
 /**

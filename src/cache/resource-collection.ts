@@ -9,7 +9,7 @@ import type { EntryCodec, Place } from './entry-codec.ts';
 import { FieldIndex } from './field-index.ts';
 import { History } from './history.ts';
 import type { BudgetedHistory, HistoryBudget } from './history-budget.ts';
-import type { WatchedCollection } from './object-watcher.ts';
+import type { ObjectWatcher, WatchedCollection } from './object-watcher.ts';
 import { type CollectionState, PastStates } from './past-states.ts';
 import { isNext, SlabSequence, slabBytes } from './slab.ts';
 import { SortedEntries } from './sorted-entries.ts';
@@ -44,7 +44,10 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   readonly history: History;
   readonly #host: CollectionHost;
   readonly #past = new PastStates({ countMax: limits.cacheSnapshotsMax, ageMsMax: limits.historyMs });
+  /** Open watches of it. */
+  readonly watchers = new Set<ObjectWatcher>();
   #loaded = false;
+  #removed = false;
   #entries = SortedEntries.empty<CacheEntry>();
   /** Absent where no field is indexed. */
   readonly #index: FieldIndex | undefined;
@@ -82,6 +85,11 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
 
   get loaded(): boolean {
     return this.#loaded;
+  }
+
+  /** The cache holds it no more. */
+  get removed(): boolean {
+    return this.#removed;
   }
 
   get(key: string): CacheEntry | undefined {
@@ -142,6 +150,18 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   shrinkHistory(bytesMax: number): void {
     this.history.shrink(bytesMax);
     this.#past.dropBefore(this.history.floor);
+  }
+
+  /** Lets go of all it holds. Nothing is applied afterwards. */
+  release(): void {
+    this.#removed = true;
+    this.history.reset(this.#host.revision);
+    this.#host.historyBudget.remove(this);
+    this.#entries = SortedEntries.empty();
+    this.#index?.clear();
+    this.#unreadable = new Map();
+    this.#state = undefined;
+    this.#past.clear();
   }
 
   /** Drops what is too old. */

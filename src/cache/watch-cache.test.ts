@@ -375,6 +375,53 @@ test('resources can be added while changes come', async (context) => {
   await assert.rejects(cache.addResource({ ...configMaps, prefix: 'core' }), /no prefix/);
 });
 
+test('a resource that is removed ends its watches, and may come again; others never notice', async (context) => {
+  const store = new FaultyStore();
+  const { cache } = await openCache(context, { store, resources: [nodes, configMaps] });
+  const first = await put(store, 'a', '');
+  await cache.fresh();
+  const removed = cache.collection(configMaps.prefix);
+  const kept = removed.snapshot();
+  const [watch, other] = [
+    new KeptWatch(removed, { after: 0 }),
+    new KeptWatch(cache.collection(nodes.prefix), { after: 0 }),
+  ];
+  await put(store, 'b', '');
+  await cache.fresh();
+  await new Promise((resolve) => setImmediate(resolve));
+  cache.removeResource(configMaps.prefix);
+  assert.deepEqual([watch.closedFor, other.closedFor], ['closed', undefined]);
+  assert.throws(() => cache.collection(configMaps.prefix), /no resource/);
+  assert.throws(() => cache.removeResource(configMaps.prefix), /no resource/);
+  assert.deepEqual(names(kept), [`a@${first}`], 'what was read stays');
+  assert.deepEqual(names(removed.snapshot()), []);
+  const late = new KeptWatch(removed, { after: first });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(late.closedFor, 'closed');
+  assert.equal(cache.watchers, 1);
+  const missed = await put(store, 'c', '');
+  await cache.fresh();
+  await cache.addResource(configMaps);
+  assert.ok(names(cache.collection(configMaps.prefix).snapshot()).includes(`c@${missed}`));
+  await assert.rejects(cache.addResource({ ...configMaps, prefix: '/core/' }), /overlap/);
+});
+
+test('a resource may be removed while it is loaded', async (context) => {
+  const store = new FaultyStore();
+  const { cache } = await openCache(context, { store, resources: [nodes] });
+  let open: () => void = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  store.before = (call) => (call === 'list' ? gate : undefined);
+  const added = assert.rejects(cache.addResource(configMaps), (error) => isStoreError(error, 'unavailable'));
+  cache.removeResource(configMaps.prefix);
+  open();
+  await added;
+  await cache.addResource(configMaps);
+  assert.equal(cache.collections().length, 2);
+});
+
 test('a resource that is read anew keeps its place in time', async (context) => {
   const { cache, store, configMaps: collection } = await openCache(context);
   const first = await put(store, 'a', '');

@@ -67,6 +67,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly #clock: Clock;
   readonly #store: Store;
   readonly #collections = new Map<string, ResourceCollection>();
+  /** What prefixes of resources start with, and of how many each: no resource may have one of these as its prefix. */
+  readonly #folders = new Map<string, number>();
   readonly #watchers = new Set<ObjectWatcher>();
   readonly #fanOut: FanOut;
   readonly #waiters: RevisionWaiters;
@@ -132,6 +134,15 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     if (!collection.loaded) await this.#loadOne(collection);
   }
 
+  removeResource(prefix: string): void {
+    const collection = this.#find(prefix);
+    this.#collections.delete(prefix);
+    this.#loading.delete(collection);
+    for (const folder of foldersAbove(prefix)) this.#countFolder(folder, -1);
+    collection.release();
+    for (const watcher of [...collection.watchers]) watcher.end('closed');
+  }
+
   async reload(prefix: string): Promise<void> {
     const collection = this.#find(prefix);
     this.#options.metrics?.reloads.inc();
@@ -159,9 +170,10 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   watch(collection: ResourceCollection, options: WatchOptions, sink: WatchSink): Watcher {
     const watcher = new ObjectWatcher(this, collection, options, sink);
     this.#watchers.add(watcher);
+    collection.watchers.add(watcher);
     // The sink hears nothing before its owner has the watcher.
     queueMicrotask(() => {
-      if (this.#abort.signal.aborted) watcher.end('closed');
+      if (this.#abort.signal.aborted || collection.removed) watcher.end('closed');
       else watcher.begin();
     });
     return watcher;
@@ -169,6 +181,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
 
   ended(watcher: ObjectWatcher, reason: WatchEnd): void {
     this.#watchers.delete(watcher);
+    watcher.collection.watchers.delete(watcher);
     if (reason === 'slow') this.#options.metrics?.slowWatches.inc();
   }
 
@@ -194,14 +207,20 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   #register(resource: CachedResource): ResourceCollection {
     const { prefix } = resource;
     if (!/^(\/[^/]+)+\/$/.test(prefix)) throw new Error(`${prefix} is no prefix of a resource`);
-    for (const other of this.#collections.keys()) {
-      if (other.startsWith(prefix) || prefix.startsWith(other))
-        throw new Error(`resources ${prefix} and ${other} overlap`);
+    if (this.#collectionOf(prefix) || this.#folders.has(prefix)) {
+      throw new Error(`resource ${prefix} and another one overlap`);
     }
+    for (const folder of foldersAbove(prefix)) this.#countFolder(folder, 1);
     const codec = (this.#options.codecOf ?? objectCodec)(resource);
     const collection = new ResourceCollection(this, { ...resource, codec });
     this.#collections.set(prefix, collection);
     return collection;
+  }
+
+  #countFolder(folder: string, by: 1 | -1): void {
+    const count = (this.#folders.get(folder) ?? 0) + by;
+    if (count === 0) this.#folders.delete(folder);
+    else this.#folders.set(folder, count);
   }
 
   /** The collection whose prefix the key starts with: at most one, as no prefix is the start of another. */
@@ -304,7 +323,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.#generation++;
     this.#loading.clear();
     this.#advance(head);
-    for (const [collection, state] of loaded) this.#install(collection, state, []);
+    for (const [collection, state] of loaded) if (!collection.removed) this.#install(collection, state, []);
   }
 
   /** Reads one resource while the feed goes on. Calls that come together share the work. */
@@ -321,12 +340,12 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     const { signal } = this.#abort;
     const generation = this.#generation;
     const backoff = new Backoff(this.#clock);
-    while (!signal.aborted && generation === this.#generation) {
+    while (!signal.aborted && !collection.removed && generation === this.#generation) {
       const at = this.#revision;
       loading.changes = [];
       try {
         const state = await load(this.#store, collection, at);
-        if (signal.aborted || generation !== this.#generation) break;
+        if (signal.aborted || collection.removed || generation !== this.#generation) break;
         this.#loading.delete(collection);
         this.#install(collection, state, loading.changes);
         return;
@@ -336,7 +355,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
       }
     }
     // Either everything was read anew meanwhile, this resource too, or there is nothing left to load for.
-    if (!collection.loaded) throw new StoreError('unavailable', 'the cache is closed');
+    if (!collection.loaded) throw new StoreError('unavailable', 'the cache holds the resource no more');
   }
 
   /** `changes`: what came after the state was read. */
@@ -345,8 +364,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     collection.install(state);
     const now = this.#clock.monotonic();
     for (const change of changes) collection.apply(change, changes, now);
-    for (const watcher of [...this.#watchers]) {
-      if (watcher.collection !== collection) continue;
+    for (const watcher of [...collection.watchers]) {
       // What a watcher was told may differ from what was read.
       if (first) watcher.begin();
       else watcher.end('compacted');
@@ -364,7 +382,9 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   /** Lays the entries of collections that were much written side by side again, in slices of time. */
   async #compact(): Promise<void> {
     this.#compacting = true;
-    for (const collection of this.#collections.values()) if (collection.scattered) await this.#compactOne(collection);
+    for (const collection of [...this.#collections.values()]) {
+      if (collection.scattered && !collection.removed) await this.#compactOne(collection);
+    }
     this.#compacting = false;
   }
 
@@ -376,5 +396,12 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
       if (this.#abort.signal.aborted) return;
       sliceEnd = this.#clock.monotonic() + limits.cacheCompactSliceMs;
     }
+  }
+}
+
+/** `/a/b/` is below `/a/` and `/`. */
+function* foldersAbove(prefix: string): IterableIterator<string> {
+  for (let slash = prefix.indexOf('/'); slash < prefix.length - 1; slash = prefix.indexOf('/', slash + 1)) {
+    yield prefix.slice(0, slash + 1);
   }
 }

@@ -6,10 +6,10 @@ import { hasMessage } from '../codec/protobuf/message.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { deleteOptions } from '../kinds/meta/delete-options.ts';
-import type { ServedResource } from '../registry/resource-registry.ts';
 import type { RequestBody } from '../registry/verb.ts';
 import { type PatchFormat, patchFormats, patchMediaTypes } from '../registry/write/patch-formats.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
+import type { ServedResource } from '../resources/resource.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { type Format, type Negotiator, unsupportedMediaType } from './negotiation.ts';
 

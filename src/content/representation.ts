@@ -18,7 +18,7 @@ import type { Kind } from '../kinds/kind.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Status } from '../meta/status-error.ts';
 import type { ListReply } from '../registry/reply.ts';
-import type { ServedResource } from '../registry/resource-registry.ts';
+import type { ServedResource } from '../resources/resource.ts';
 import { jsonLines, jsonMessages, protobufFrames, protobufMessages } from './event-framing.ts';
 import { messageSchema } from './message-schema.ts';
 import type { Negotiated } from './negotiation.ts';

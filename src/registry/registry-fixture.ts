@@ -14,11 +14,12 @@ import type { StatusError } from '../meta/status-error.ts';
 import type { Admission } from '../request/admission.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
 import { groupMasters, type UserInfo } from '../request/user-info.ts';
+import { cachedResources, type ServedResource } from '../resources/resource.ts';
+import { ResourceRegistry } from '../resources/resource-registry.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Store } from '../store/store.ts';
 import { checkRequest, Registry } from './registry.ts';
 import type { ListMetadata, Reply } from './reply.ts';
-import { cachedResources, ResourceRegistry, type ServedResource } from './resource-registry.ts';
 import type { RegistryParts } from './verb.ts';
 import type { PatchFormat } from './write/patch-formats.ts';
 
@@ -166,6 +167,10 @@ const admin: UserInfo = { username: 'admin', uid: '', groups: [groupMasters], ex
 
 /** Served kinds, for tests that need no objects of them. */
 export function withoutObjects(served: readonly Kind[]): ResourceRegistry {
-  const cache: Pick<WatchCache, 'collection'> = { collection: (prefix) => ({ prefix }) as Collection };
+  const cache: Pick<WatchCache, 'collection' | 'addResource' | 'removeResource'> = {
+    collection: (prefix) => ({ prefix }) as Collection,
+    addResource: () => Promise.resolve(),
+    removeResource() {},
+  };
   return new ResourceRegistry(served, cache as WatchCache);
 }

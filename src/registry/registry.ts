@@ -1,8 +1,8 @@
 import { type ActionSubresource, type Subresource, storesObjects, type ViewSubresource } from '../kinds/kind.ts';
 import { methodNotAllowed, noSuchPath } from '../meta/status-error.ts';
 import { isReadVerb, type ResourceRequest, type ResourceVerb } from '../request/request-info.ts';
+import type { ServedResource } from '../resources/resource.ts';
 import type { Reply } from './reply.ts';
-import type { ServedResource } from './resource-registry.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 import { act } from './verbs/action.ts';
 import { answer } from './verbs/answer.ts';

@@ -1,7 +1,7 @@
 import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
 import type { Status } from '../meta/status-error.ts';
+import type { ServedResource } from '../resources/resource.ts';
 import type { Revision } from '../store/store.ts';
-import type { ServedResource } from './resource-registry.ts';
 
 /** What a verb answers. Objects are JSON bytes; other formats are made of them where the answer is encoded. */
 export type Reply = ObjectReply | ListReply | WatchReply | StatusReply;

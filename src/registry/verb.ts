@@ -8,8 +8,9 @@ import type { KindServices } from '../kinds/services.ts';
 import type { Admission } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import type { ServedResource } from '../resources/resource.ts';
+import type { ResourceRegistry } from '../resources/resource-registry.ts';
 import type { Revision, Store } from '../store/store.ts';
-import type { ResourceRegistry, ServedResource } from './resource-registry.ts';
 import type { PatchFormat } from './write/patch-formats.ts';
 
 /** What every verb works with. */

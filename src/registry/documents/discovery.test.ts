@@ -5,8 +5,8 @@ import { configMap } from '../../kinds/core/config-map.ts';
 import { namespace } from '../../kinds/core/namespace.ts';
 import { pod } from '../../kinds/core/pod/pod.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import { withoutObjects } from '../registry-fixture.ts';
-import type { ServedResource } from '../resource-registry.ts';
 import { aggregated, coreVersions, groupDocument, groupList, groupResources, resourceList } from './discovery.ts';
 
 /** A kind of no group that exists. */

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { type GroupVersionKind, type Subresource, storesObjects } from '../../kinds/kind.ts';
 import type { ResourceVerb } from '../../request/request-info.ts';
+import type { ServedResource } from '../../resources/resource.ts';
+import { compareVersions } from '../../resources/version-priority.ts';
 import { allowedVerbs } from '../registry.ts';
-import type { ServedResource } from '../resource-registry.ts';
 
 /** The versions of one API group with what is served in them, in the order of preference. */
 export interface GroupDiscovery {
@@ -12,22 +13,34 @@ export interface GroupDiscovery {
   readonly versions: readonly { readonly version: string; readonly resources: readonly ServedResource[] }[];
 }
 
+/** The groups of what is served, in the order in which it comes. */
+export function groupNames(served: Iterable<ServedResource>): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { kind } of served) names.add(kind.group);
+  return names;
+}
+
 /** Groups what is served; core first, the others by name. */
 export function groupResources(resources: Iterable<ServedResource>): readonly GroupDiscovery[] {
   const groups = new Map<string, Map<string, ServedResource[]>>();
   for (const served of resources) {
-    const versions = groups.get(served.kind.group) ?? new Map<string, ServedResource[]>();
-    versions.set(served.kind.version, [...(versions.get(served.kind.version) ?? []), served]);
-    groups.set(served.kind.group, versions);
+    const { group, version } = served.kind;
+    const versions = groups.get(group) ?? new Map<string, ServedResource[]>();
+    groups.set(group, versions);
+    const list = versions.get(version);
+    if (list) list.push(served);
+    else versions.set(version, [served]);
   }
   return [...groups]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([group, versions]) => ({
       group,
-      versions: [...versions].map(([version, list]) => ({
-        version,
-        resources: list.sort((a, b) => (a.kind.resource < b.kind.resource ? -1 : 1)),
-      })),
+      versions: [...versions]
+        .sort(([a], [b]) => compareVersions(a, b))
+        .map(([version, list]) => ({
+          version,
+          resources: list.sort((a, b) => (a.kind.resource < b.kind.resource ? -1 : 1)),
+        })),
     }));
 }
 

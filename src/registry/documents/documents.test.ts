@@ -74,17 +74,38 @@ for (const dialect of [orch, kubernetes]) {
   });
 }
 
-test('a document is made once, until the set of kinds changes', () => {
+const late = { ...configMap(orch), group: 'late.orch.io', kind: 'Late', listKind: 'LateList', resource: 'lates' };
+
+test('a document is made once, until what it describes changes', async () => {
   const resources = withoutObjects(kinds(orch));
   const documents = new ApiDocuments(orch, resources, address);
-  const before = documents.groupList();
-  assert.equal(documents.groupList(), before);
-  const index = read(documents.openapiIndex());
-  resources.add({ ...configMap(orch), group: 'late.orch.io', kind: 'Late', listKind: 'LateList', resource: 'lates' });
-  documents.invalidate();
-  assert.notEqual(documents.groupList().hash, before.hash);
-  const added = Object.keys(read(documents.openapiIndex()).paths).filter((path) => !(path in index.paths));
-  assert.deepEqual(added, ['apis/late.orch.io/v1']);
+  const leases = orch.group('coordination');
+  const made = () => ({
+    all: [documents.groupList(), documents.aggregated('apis', 'v2'), documents.openapiIndex(), documents.openapiV2()],
+    others: [documents.group(leases), documents.resourceList('', 'v1'), documents.openapi('', 'v1')],
+  });
+  const before = made();
+  assert.ok([...before.all, ...before.others].every((each) => each !== undefined));
+  const again = made();
+  for (const part of ['all', 'others'] as const) {
+    for (const [index, each] of before[part].entries()) assert.equal(again[part][index], each, `${part} ${index}`);
+  }
+  const paths = () => Object.keys(read(documents.openapiIndex()).paths);
+  const pathsBefore = paths();
+  const { resource } = await resources.add(late);
+  const changed = made();
+  for (const [index, each] of before.all.entries()) assert.notEqual(changed.all[index]?.hash, each.hash);
+  for (const [index, each] of before.others.entries()) assert.equal(changed.others[index], each, `other ${index}`);
+  assert.deepEqual(
+    paths().filter((path) => !pathsBefore.includes(path)),
+    ['apis/late.orch.io/v1'],
+  );
+  assert.equal(read(documents.resourceList(late.group, 'v1')).resources[0].name, 'lates');
+  resources.remove(resource);
+  assert.deepEqual(paths(), pathsBefore);
+  assert.equal(documents.resourceList(late.group, 'v1'), undefined);
+  assert.equal(documents.group(late.group), undefined);
+  for (const [index, each] of before.all.entries()) assert.equal(made().all[index]?.hash, each.hash);
 });
 
 test('where the server is, is asked for when the document is', () => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Dialect } from '../../dialect/dialect.ts';
-import type { ResourceRegistry, ServedResource } from '../resource-registry.ts';
+import type { ServedResource } from '../../resources/resource.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import {
   type AggregatedVersion,
   aggregated,
@@ -8,6 +9,7 @@ import {
   type GroupDiscovery,
   groupDocument,
   groupList,
+  groupNames,
   groupResources,
   resourceList,
 } from './discovery.ts';
@@ -29,40 +31,65 @@ export interface ApiDocument {
   readonly openapi?: 2 | 3;
 }
 
+interface DocumentOptions {
+  readonly group?: string;
+  readonly openapi?: 2 | 3;
+}
+
 /**
- * The documents of discovery and OpenAPI. Each is made when it is first asked for and kept: they change only with the
- * set of kinds.
+ * The documents of discovery and OpenAPI. Each is made when it is first asked for, and kept until what it describes
+ * changes: those of one group with that group, those of all with any.
  */
 export class ApiDocuments {
   readonly #dialect: Dialect;
   readonly #resources: ResourceRegistry;
   readonly #serverAddress: () => string;
-  readonly #made = new Map<string, ApiDocument>();
+  /** Documents by name, and by the group that they describe; those of all groups under `undefined`. */
+  readonly #made = new Map<string | undefined, Map<string, ApiDocument>>();
+  /** By name; those that are missing are grouped when they are asked for. */
+  readonly #grouped = new Map<string, GroupDiscovery>();
+  /** All of them, in order. */
+  #all: readonly GroupDiscovery[] | undefined;
 
   constructor(dialect: Dialect, resources: ResourceRegistry, serverAddress: () => string) {
     this.#dialect = dialect;
     this.#resources = resources;
     this.#serverAddress = serverAddress;
+    resources.onChange(({ added, removed }) => {
+      this.#all = undefined;
+      this.#made.delete(undefined);
+      for (const { kind } of [...added, ...removed]) {
+        this.#grouped.delete(kind.group);
+        this.#made.delete(kind.group);
+      }
+    });
   }
 
-  /** Forgets what was made, after the set of kinds changed. */
-  invalidate(): void {
-    this.#made.clear();
-  }
-
-  #document(name: string, make: () => unknown, openapi?: 2 | 3): ApiDocument {
-    let document = this.#made.get(name);
+  /** `group`: the only one that the document describes. */
+  #document(name: string, make: () => unknown, { group, openapi }: DocumentOptions = {}): ApiDocument {
+    const documents = this.#made.get(group) ?? new Map<string, ApiDocument>();
+    this.#made.set(group, documents);
+    let document = documents.get(name);
     if (!document) {
       const json = Buffer.from(JSON.stringify(make()));
       const hash = createHash('sha512').update(json).digest('hex').toUpperCase();
       document = { json, hash, ...(openapi && { openapi }) };
-      this.#made.set(name, document);
+      documents.set(name, document);
     }
     return document;
   }
 
   #groups(): readonly GroupDiscovery[] {
-    return groupResources(this.#resources.all());
+    this.#all ??= [...groupNames(this.#resources.all())].flatMap((name) => this.#group(name) ?? []);
+    return this.#all;
+  }
+
+  #group(name: string): GroupDiscovery | undefined {
+    const known = this.#grouped.get(name);
+    if (known) return known;
+    const [group] = groupResources(this.#resources.table.ofGroup(name));
+    if (group) this.#grouped.set(name, group);
+    return group;
   }
 
   /** `/api`. */
@@ -92,20 +119,20 @@ export class ApiDocuments {
 
   /** `/apis/<group>`; undefined for groups that are not served. */
   group(name: string): ApiDocument | undefined {
-    const group = this.#groups().find((each) => each.group === name && name !== '');
-    return group && this.#document(`/apis/${name}`, () => groupDocument(group));
+    const group = name === '' ? undefined : this.#group(name);
+    return group && this.#document(`/apis/${name}`, () => groupDocument(group), { group: name });
   }
 
   /** `/api/v1`, `/apis/<group>/<version>`; undefined for versions that are not served. */
   resourceList(group: string, version: string): ApiDocument | undefined {
     const resources = this.#resourcesOf(group, version);
-    return resources && this.#document(`/${group}/${version}`, () => resourceList(group, version, resources));
+    return (
+      resources && this.#document(`/${group}/${version}`, () => resourceList(group, version, resources), { group })
+    );
   }
 
   #resourcesOf(group: string, version: string): readonly ServedResource[] | undefined {
-    return this.#groups()
-      .find((each) => each.group === group)
-      ?.versions.find((each) => each.version === version)?.resources;
+    return this.#group(group)?.versions.find((each) => each.version === version)?.resources;
   }
 
   /** `/openapi/v3`: where the document of each group version is, with its hash, so that clients may keep it. */
@@ -126,11 +153,12 @@ export class ApiDocuments {
   /** `/openapi/v3/<path>`; undefined for versions that are not served. */
   openapi(group: string, version: string): ApiDocument | undefined {
     const resources = this.#resourcesOf(group, version);
-    return resources && this.#document(`/openapi/v3/${group}/${version}`, () => openapiV3(resources, this.#dialect), 3);
+    const make = (): unknown => openapiV3(resources ?? [], this.#dialect);
+    return resources && this.#document(`/openapi/v3/${group}/${version}`, make, { group, openapi: 3 });
   }
 
   /** `/openapi/v2`. */
   openapiV2(): ApiDocument {
-    return this.#document('/openapi/v2', () => openapiV2([...this.#resources.all()], this.#dialect), 2);
+    return this.#document('/openapi/v2', () => openapiV2([...this.#resources.all()], this.#dialect), { openapi: 2 });
   }
 }

@@ -6,10 +6,10 @@ import { listSchema } from '../../kinds/meta/list-schema.ts';
 import { patch } from '../../kinds/meta/patch.ts';
 import { status } from '../../kinds/meta/status.ts';
 import { watchEvent } from '../../kinds/meta/watch-event.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import { openapiSchemas } from '../../schema/openapi.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import type { Parameter } from '../parameters.ts';
-import type { ServedResource } from '../resource-registry.ts';
 import { type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
 
 type Json = Record<string, unknown>;

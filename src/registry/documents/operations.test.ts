@@ -4,10 +4,10 @@ import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import { parseRequestInfo } from '../../request/request-info.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import { parameterSets } from '../parameters.ts';
 import { allowedVerbs, checkRequest } from '../registry.ts';
 import { withoutObjects } from '../registry-fixture.ts';
-import type { ServedResource } from '../resource-registry.ts';
 import { type Operation, operations, versionOperations } from './operations.ts';
 
 const served = withoutObjects(kinds(orch));

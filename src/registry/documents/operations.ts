@@ -6,9 +6,9 @@ import { patch } from '../../kinds/meta/patch.ts';
 import { status } from '../../kinds/meta/status.ts';
 import { watchEvent } from '../../kinds/meta/watch-event.ts';
 import type { ResourceVerb } from '../../request/request-info.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import { type Parameter, parameterSets, pathParameters } from '../parameters.ts';
 import { allowedVerbs } from '../registry.ts';
-import type { ServedResource } from '../resource-registry.ts';
 import { patchMediaTypes } from '../write/patch-formats.ts';
 
 /** Names a schema in the documents by its published struct name. */

@@ -1,6 +1,6 @@
 import type { TimeSlice } from '../../base/time-slice.ts';
 import type { CacheEntry, RangeOptions, Snapshot } from '../../cache/cache.ts';
-import type { ServedResource } from '../resource-registry.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { Selection } from './list-options.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { expired } from '../../meta/status-error.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
-import type { ServedResource } from '../resource-registry.ts';
 import type { RegistryParts } from '../verb.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { WatchCache } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import type { ServedResource } from '../resource-registry.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import { toStatusError } from '../store-errors.ts';
 import { refuseUnreadable } from './unreadable.ts';
 

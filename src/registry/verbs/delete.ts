@@ -2,9 +2,9 @@ import type { Strategy } from '../../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { conflict, type Status } from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import { formatTime, parseTime } from '../../schema/time.ts';
 import type { Reply } from '../reply.ts';
-import type { ServedResource } from '../resource-registry.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { type DeleteOptions, type PropagationPolicy, parseDeleteOptions } from '../write/delete-options.ts';
 import {

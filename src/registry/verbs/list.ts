@@ -3,17 +3,15 @@ import { limits } from '../../base/limits.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
 import type { CacheEntry, Snapshot } from '../../cache/cache.ts';
 import { expiredContinue, StatusError } from '../../meta/status-error.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision, Store } from '../../store/store.ts';
 import { candidates, select } from '../read/candidates.ts';
 import { encodeContinueToken } from '../read/continue-token.ts';
-
 import { refuseFormerNamespace } from '../read/former-namespace.ts';
 import { type ListOptions, listedCollection, parseListOptions } from '../read/list-options.ts';
-
 import { awaitConsistency } from '../read/read-consistency.ts';
 import { refuseUnreadable } from '../read/unreadable.ts';
 import type { ListMetadata, ListReply } from '../reply.ts';
-import type { ServedResource } from '../resource-registry.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 

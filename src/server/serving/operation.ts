@@ -1,8 +1,8 @@
 import type { BodyForm } from '../../content/body.ts';
 import type { Presentation } from '../../content/representation.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import type { ServedResource } from '../../registry/resource-registry.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { PlaceKind } from './flow-control/flow-control.ts';
 
 /** How a request is answered: all that can be found out without its body. */

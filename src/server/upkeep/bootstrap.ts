@@ -2,8 +2,8 @@ import { accountGroups, accountUsername } from '../../authn/service-account/acco
 import type { Dialect } from '../../dialect/dialect.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { ServedResource } from '../../registry/resource-registry.ts';
 import { groupAuthenticated, groupMasters, type UserInfo } from '../../request/user-info.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 
 /** As whom the server itself writes. */
 export const serverUser: UserInfo = {

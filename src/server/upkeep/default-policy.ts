@@ -6,7 +6,7 @@ import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import type { ServedResource } from '../../registry/resource-registry.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import { decode } from '../../schema/decode.ts';
 
 interface PolicyParts {

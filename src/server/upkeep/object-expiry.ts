@@ -7,7 +7,7 @@ import type { CacheEntry, Collection, WatchCache } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import type { ResourceRegistry } from '../../registry/resource-registry.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { parseTime } from '../../schema/time.ts';
 import { isStoreError, type Revision, type Store } from '../../store/store.ts';
 import { HistoryMarks } from './history-marks.ts';
@@ -20,7 +20,7 @@ interface ExpiryParts {
 }
 
 export interface ExpireObjectsOptions extends ExpiryParts {
-  readonly resources: Pick<ResourceRegistry, 'all'>;
+  readonly resources: Pick<ResourceRegistry, 'stored'>;
   /** What `Kind.timeToLive` stands for, in milliseconds; 0: for ever. */
   readonly timesToLiveMs: Readonly<Record<TimeToLive, number>>;
 }
@@ -30,10 +30,8 @@ export function expireObjects({ resources, timesToLiveMs, ...parts }: ExpireObje
   const running = new ClosableStack();
   for (const [name, timeToLiveMs] of Object.entries(timesToLiveMs)) {
     if (timeToLiveMs <= 0) continue;
-    const collections = (): Iterable<Collection> => {
-      const expiring = [...resources.all()].filter(({ kind }) => kind.timeToLive === name);
-      return new Set(expiring.map(({ collection }) => collection));
-    };
+    const collections = (): Iterable<Collection> =>
+      [...resources.stored()].filter(({ kind }) => kind.timeToLive === name).map(({ collection }) => collection);
     running.add(new ObjectExpiry({ ...parts, timeToLiveMs, collections }));
   }
   return running;

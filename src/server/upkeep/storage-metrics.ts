@@ -2,9 +2,8 @@ import { type Clock, pause } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Count } from '../../cache/count.ts';
-import { storesObjects } from '../../kinds/kind.ts';
 import type { ResourceName } from '../../meta/status-error.ts';
-import type { ResourceRegistry } from '../../registry/resource-registry.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
 import type { Compactor } from './compactor.ts';
 
@@ -13,7 +12,7 @@ interface StorageMetricsParts {
   readonly clock: Clock;
   readonly store: Pick<Store, 'size'>;
   readonly compactor: Pick<Compactor, 'historyBytes'>;
-  readonly resources: Pick<ResourceRegistry, 'all'>;
+  readonly resources: Pick<ResourceRegistry, 'stored'>;
   /** As published servers number the clusters that they keep objects in: `etcd-0`. */
   readonly clusterId: string;
 }
@@ -54,9 +53,8 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   });
   metrics.onCollect(() => {
     history.set({}, compactor.historyBytes);
-    for (const { kind, name, collection } of resources.all()) {
-      if (storesObjects(kind))
-        objects.set({ resource: qualified(name) }, collection.snapshot().count(collection.prefix));
+    for (const { kind, collection } of resources.stored()) {
+      objects.set({ resource: qualified(kind) }, collection.snapshot().count(collection.prefix));
     }
   });
 }

@@ -14,11 +14,12 @@ import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { commonNameOfRequest } from '../../pki/certificate-request-subject.ts';
-import type { ResourceRegistry, ServedResource } from '../../registry/resource-registry.ts';
 import type { Decision } from '../../request/access.ts';
 import type { Admission } from '../../request/admission.ts';
 import type { ResourceAttributes } from '../../request/attributes.ts';
 import type { UserInfo } from '../../request/user-info.ts';
+import type { ServedResource } from '../../resources/resource.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { escalationPrevention } from './rbac.ts';
 
 /**

@@ -3,7 +3,8 @@ import type { CacheEntry, WatchCache } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { freshObject } from '../../registry/read/fresh-object.ts';
-import type { ResourceRegistry, ServedResource } from '../../registry/resource-registry.ts';
+import type { ServedResource } from '../../resources/resource.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 
 /**
  * Looks up accounts and what tokens are bound to. From the cache at once, since that is done for every request: what an

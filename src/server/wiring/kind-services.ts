@@ -6,7 +6,7 @@ import type { WatchCache } from '../../cache/cache.ts';
 import type { KindServices } from '../../kinds/services.ts';
 import { internalError, noSuchPath } from '../../meta/status-error.ts';
 import { freshObject } from '../../registry/read/fresh-object.ts';
-import type { ResourceRegistry } from '../../registry/resource-registry.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 
 /** What the kinds are answered with. */
 export interface KindServiceParts {

@@ -1,7 +1,7 @@
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import type { ServedResource } from '../../registry/resource-registry.ts';
 import { storedOfRecord } from '../../registry/write/stored-object.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision, Store } from '../../store/store.ts';
 
 /**

@@ -6,7 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import type { ServedResource } from '../../registry/resource-registry.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
 
 /** What is kept up to date with the objects of one resource. */

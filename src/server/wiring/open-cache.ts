@@ -6,7 +6,8 @@ import type { WatchCache } from '../../cache/cache.ts';
 import { ConsistencyChecker } from '../../cache/consistency-checker.ts';
 import { createWatchCache, type WatchCacheOptions } from '../../cache/watch-cache.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { cachedResources, ResourceRegistry } from '../../registry/resource-registry.ts';
+import { cachedResources } from '../../resources/resource.ts';
+import { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
 
 interface CacheParts {

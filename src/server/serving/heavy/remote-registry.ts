@@ -11,8 +11,8 @@ import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
 import type { KindServices } from '../../../kinds/services.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { Registry } from '../../../registry/registry.ts';
-import { ResourceRegistry } from '../../../registry/resource-registry.ts';
 import type { Decision } from '../../../request/access.ts';
+import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/admission.ts';
 import type { JobContext } from './serve-jobs.ts';
@@ -154,6 +154,7 @@ class RemoteCache implements WatchCache {
 
   readonly ready = notHere;
   readonly addResource = notHere;
+  readonly removeResource = notHere;
   readonly reload = notHere;
   readonly collections = notHere;
   readonly waitFor = notHere;

@@ -1,0 +1,49 @@
+import { SortedEntries } from '../cache/sorted-entries.ts';
+import { type ServedResource, servedKey } from './resource.ts';
+
+/**
+ * What is served at one moment, by group, version and resource. Immutable: another table shares all but the path to what
+ * is different, so that a change costs O(log n).
+ */
+export class ResourceTable {
+  static readonly empty = new ResourceTable(SortedEntries.empty());
+  readonly #served: SortedEntries<ServedResource>;
+
+  private constructor(served: SortedEntries<ServedResource>) {
+    this.#served = served;
+  }
+
+  get size(): number {
+    return this.#served.size;
+  }
+
+  find(group: string, version: string, resource: string): ServedResource | undefined {
+    return this.#served.get(servedKey(group, version, resource));
+  }
+
+  /** In order of group, version and resource; the core group first. */
+  all(): IterableIterator<ServedResource> {
+    return this.#served.range({ key: '', exclusive: false }, undefined);
+  }
+
+  /** What is served of one group, in order of version and resource. Costs what it finds. */
+  *ofGroup(group: string): IterableIterator<ServedResource> {
+    for (const served of this.#served.range({ key: `${group}/`, exclusive: false }, undefined)) {
+      if (served.kind.group !== group) return;
+      yield served;
+    }
+  }
+
+  /** The table without the one and with the other; what is in both is replaced. */
+  with({ removed, added }: TableEdit): ResourceTable {
+    const served = this.#served.snapshot();
+    for (const { key } of removed) served.delete(key);
+    for (const each of added) served.set(each);
+    return new ResourceTable(served);
+  }
+}
+
+export interface TableEdit {
+  readonly removed: readonly ServedResource[];
+  readonly added: readonly ServedResource[];
+}
