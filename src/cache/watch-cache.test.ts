@@ -402,7 +402,7 @@ test('a resource that is removed ends its watches, and may come again; others ne
   const missed = await put(store, 'c', '');
   await cache.fresh();
   await cache.addResource(configMaps);
-  assert.ok(names(cache.collection(configMaps.prefix).snapshot()).includes(`c@${missed}`));
+  assert.ok(names(cache.collection(configMaps.prefix).snapshot())?.includes(`c@${missed}`));
   await assert.rejects(cache.addResource({ ...configMaps, prefix: '/core/' }), /overlap/);
 });
 
