@@ -105,8 +105,8 @@ export const limits = {
   headerFramesMax: 64,
   /** Header fields that the two sides of an HTTP/2 connection remember (RFC 7541 section 4.2). */
   headerTableBytes: 4 * 1024,
-  /** Streams that we have reset whose frames, still on their way, are dropped. */
-  abandonedStreamsMax: 1_000,
+  /** Streams that are over for us whose frames, still on their way, are dropped. */
+  finishedStreamsMax: 1_000,
   /** What waits for the socket of an HTTP/2 connection before its client must read; also what goes out at once. */
   outputBytesMax: 256 * 1024,
   /** What waits of one response over HTTP/2 before whoever writes it should wait. */
@@ -115,7 +115,7 @@ export const limits = {
   readSliceMs: 10,
   /** How long a client may take to hear that its connection is to end, until requests that it still sends are refused. */
   goawayMs: 1_000,
-  /** How long, and how many bytes, a refused HTTP/1.1 body is still read so that the client sees the answer. */
+  /** How long, and in HTTP/1.1 how many bytes, a client may go on sending after it was answered, so that it sees the answer. */
   lingerMs: 1_000,
   lingerBytesMax: 1024 * 1024,
   /** Objects that are often read compressed, with their compressed forms. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { BodyWriter, Exchange } from '../exchange.ts';
 import { until } from '../listener-harness.ts';
@@ -319,13 +320,18 @@ describe('what is received', () => {
   });
 
   it('is dropped once it was answered, and the client told to stop without an error', async () => {
-    await using all = await sessions((exchange) => exchange.respond(403, {}, 'no'));
+    const clock = new ManualClock();
+    await using all = await sessions((exchange) => exchange.respond(403, {}, 'no'), { clock });
     const client = await all.client();
     for (const stream of [1, 3, 5]) {
       client.send(postFrame(stream));
-      assert.equal((await client.whole(stream)).status, 403);
+      const { status, body, ended } = await client.whole(stream);
+      assert.deepEqual([status, body.toString(), ended], [403, 'no', true]);
+      clock.advance(limits.lingerMs - 1);
       await client.pinged();
-      assert.equal(client.answer(stream).reset, errorCode.noError);
+      assert.equal(client.answer(stream).reset, undefined, 'some take a reset beside the response for a failure');
+      clock.advance(1);
+      await client.until(() => client.answer(stream).reset === errorCode.noError);
       // The client did not know yet.
       client.send(...frames(stream, 200_000), rawHeaders(stream, endStream, rawField('x', 'y', { form: 'indexed' })));
     }
@@ -339,13 +345,29 @@ describe('what is received', () => {
   });
 
   it('is refused past what is allowed, without an end', async () => {
-    await using all = await sessions((exchange) => {
-      exchange.body(1_000).catch((error: { code: number }) => exchange.respond(error.code, {}));
-    });
+    const clock = new ManualClock();
+    const refuse = (exchange: Exchange) =>
+      void exchange.body(1_000).catch((error: { code: number }) => exchange.respond(error.code, {}));
+    await using all = await sessions(refuse, { clock });
     const client = await all.client();
     client.send(rawHeaders(1, 0, post), ...frames(1, 32_000));
     assert.equal((await client.whole(1)).status, 413);
+    clock.advance(limits.lingerMs);
+    await client.until(() => client.answer(1).reset === errorCode.noError);
+    assert.equal(client.widened.get(1), undefined);
+  });
+
+  it('may end by itself after the response, and no reset is needed', async () => {
+    const clock = new ManualClock();
+    await using all = await sessions((exchange) => exchange.respond(403, {}, 'no'), { clock });
+    const client = await all.client();
+    const before = clock.pending;
+    client.send(postFrame(1));
+    assert.equal((await client.whole(1)).status, 403);
+    client.send(...frames(1, 50_000), dataFrame(1, Buffer.alloc(0), endStream));
     await client.pinged();
-    assert.deepEqual([client.answer(1).reset, client.widened.get(1)], [errorCode.noError, undefined]);
+    clock.advance(limits.lingerMs);
+    await client.pinged();
+    assert.deepEqual([client.answer(1).reset, clock.pending], [undefined, before]);
   });
 });

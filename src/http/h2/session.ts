@@ -4,6 +4,7 @@ import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Budget } from './budget.ts';
+import { FinishedStreams } from './finished-streams.ts';
 import { FrameReader } from './frame-reader.ts';
 import {
   ConnectionError,
@@ -60,8 +61,7 @@ export class Http2Session implements StreamSession {
   readonly #decoder = new HpackDecoder(limits.headerTableBytes);
   readonly #head: RequestHeadBuilder;
   readonly #streams = new Map<number, ServerStream>();
-  /** Closed by us while the client may still send: what comes of them is dropped. The oldest are forgotten. */
-  readonly #abandoned = new Set<number>();
+  readonly #finished: FinishedStreams;
   readonly #resets: Budget;
   readonly #controlFrames: Budget;
   #prefaceBytes = 0;
@@ -102,6 +102,11 @@ export class Http2Session implements StreamSession {
     this.#resets = new Budget(clock, max.streamResetsPerSecondMax);
     this.#controlFrames = new Budget(clock, limits.controlFramesPerSecondMax);
     this.outbound = new Outbound({ socket, clock, onWritten: () => this.#onWritten() });
+    this.#finished = new FinishedStreams({
+      clock,
+      lingeringMax: max.streamsPerConnectionMax,
+      reset: (id) => this.outbound.reset(id, errorCode.noError),
+    });
     const settings = ourSettings({ streams: max.streamsPerConnectionMax, headerBytes: max.headerBytesMax });
     this.outbound.frame(frameType.settings, 0, 0, settings);
     this.outbound.windowUpdate(0, limits.connectionWindowBytes - defaultWindow);
@@ -144,10 +149,11 @@ export class Http2Session implements StreamSession {
     }
   }
 
-  forget(stream: ServerStream, abandoned: boolean): void {
+  forget(stream: ServerStream, client: 'ended' | 'lingers' | 'reset'): void {
     this.#streams.delete(stream.id);
     if (this.#dataStream === stream) this.#dataStream = undefined;
-    if (abandoned) this.#abandon(stream.id);
+    if (client === 'lingers') this.#finished.linger(stream.id);
+    else if (client === 'reset') this.#finished.add(stream.id);
     this.#endWhenDone();
   }
 
@@ -305,9 +311,9 @@ export class Http2Session implements StreamSession {
       return;
     }
     if (id <= this.#lastStream) {
-      if (!this.#abandoned.has(id)) throw new ConnectionError(errorCode.streamClosed, 'HEADERS of a closed stream');
+      if (!this.#finished.has(id)) throw new ConnectionError(errorCode.streamClosed, 'HEADERS of a closed stream');
       this.#decoder.decode(block, ignoreField);
-      if (ended) this.#abandoned.delete(id);
+      if (ended) this.#finished.ended(id);
       return;
     }
     this.#lastStream = id;
@@ -328,7 +334,7 @@ export class Http2Session implements StreamSession {
   /** Nothing was done of the request: it can be sent again (section 8.7). */
   #refuse(id: number, ended: boolean): void {
     this.outbound.reset(id, errorCode.refusedStream);
-    if (!ended) this.#abandon(id);
+    if (!ended) this.#finished.add(id);
     // A client cannot know our limit before it has our settings.
     if (this.#unacknowledgedSweeps === undefined && this.#state !== 'left') this.faulted();
     else this.#spend();
@@ -373,8 +379,8 @@ export class Http2Session implements StreamSession {
     this.#dataStream = stream;
     if (stream?.remoteEnded) this.#fault(stream, errorCode.streamClosed);
     if (stream) return;
-    if (!this.#abandoned.has(id)) throw new ConnectionError(errorCode.streamClosed, 'DATA of a closed stream');
-    if (ended) this.#abandoned.delete(id);
+    if (!this.#finished.has(id)) throw new ConnectionError(errorCode.streamClosed, 'DATA of a closed stream');
+    if (ended) this.#finished.ended(id);
   }
 
   /**
@@ -411,7 +417,7 @@ export class Http2Session implements StreamSession {
     const { stream: id, length } = this.#reader;
     if (length !== 4) throw wrongSize('RST_STREAM');
     if (id === 0 || id > this.#lastStream) throw ofIdleStream('RST_STREAM');
-    this.#abandoned.delete(id);
+    this.#finished.ended(id);
     this.#streams.get(id)?.cut();
     // Also where the response was faster.
     this.faulted();
@@ -485,15 +491,6 @@ export class Http2Session implements StreamSession {
     this.faulted();
   }
 
-  #abandon(id: number): void {
-    this.#abandoned.add(id);
-    if (this.#abandoned.size <= limits.abandonedStreamsMax) return;
-    for (const oldest of this.#abandoned) {
-      this.#abandoned.delete(oldest);
-      break;
-    }
-  }
-
   #goaway(lastStream: number, code: ErrorCode): void {
     const payload = Buffer.alloc(8);
     payload.writeUInt32BE(lastStream, 0);
@@ -532,6 +529,7 @@ export class Http2Session implements StreamSession {
 
   #close(): void {
     this.#timer?.close();
+    this.#finished.close();
     this.#state = 'closed';
     this.#block = undefined;
     this.outbound.close();

@@ -14,8 +14,11 @@ export interface StreamOwner {
 /** The connection of a stream. */
 export interface StreamSession {
   readonly outbound: Outbound;
-  /** The stream is closed. `abandoned` when the client may not know, and may still send. */
-  forget(stream: ServerStream, abandoned: boolean): void;
+  /**
+   * The stream is over for us. The client may still send: `lingers` when it has the whole response and may end what it
+   * sends, `reset` when it was told to stop.
+   */
+  forget(stream: ServerStream, client: 'ended' | 'lingers' | 'reset'): void;
   /** A stream is reset for what the client did wrong. */
   faulted(): void;
 }
@@ -203,15 +206,12 @@ export class ServerStream implements DataSource {
     return true;
   }
 
-  /** The last frame of the response was handed over. */
+  /** The last frame of the response was handed over. A client that still sends is heard out for a while. */
   #endLocal(): void {
-    const { outbound } = this.#session;
-    const isMalformed = this.head.problem?.kind === 'malformed';
-    // A client that still sends is told to stop; the response counts all the same (RFC 9113 section 8.1).
-    if (!this.#remoteEnded) outbound.reset(this.id, errorCode.noError);
-    else if (isMalformed) outbound.reset(this.id, errorCode.protocolError);
+    const breaksProtocol = this.head.problem?.kind === 'malformed' && this.#remoteEnded;
+    if (breaksProtocol) this.#session.outbound.reset(this.id, errorCode.protocolError);
     this.#close(true);
-    if (isMalformed) this.#session.faulted();
+    if (this.head.problem?.kind === 'malformed') this.#session.faulted();
   }
 
   // The request's body.
@@ -289,7 +289,7 @@ export class ServerStream implements DataSource {
     this.#queuedBytes = 0;
     this.#parts = undefined;
     this.#tellDrained();
-    this.#session.forget(this, !this.#remoteEnded);
+    this.#session.forget(this, this.#remoteEnded ? 'ended' : complete ? 'lingers' : 'reset');
     const reader = this.#reader;
     this.#reader = undefined;
     reader?.cut();
