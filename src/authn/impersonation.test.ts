@@ -30,10 +30,9 @@ const groups = (headers: Headers): readonly string[] => {
 describe('who is to be impersonated', () => {
   for (const [what, headers, expected] of [
     ['nobody', { accept: '*/*' }, undefined],
-    ['an empty user', { 'impersonate-user': '' }, undefined],
-    ['an empty uid', { 'impersonate-uid': '' }, undefined],
     ['a user', { 'impersonate-user': 'jane' }, { username: 'jane' }],
     ['the first of several users', { 'impersonate-user': ['jane', 'root'] }, { username: 'jane' }],
+    ['the first of several users that is not empty', { 'impersonate-user': ['', 'jane'] }, { username: 'jane' }],
     ['a user with a comma', { 'impersonate-user': 'jane, root' }, { username: 'jane, root' }],
     ['a user in UTF-8', { 'impersonate-user': 'jÃ¼rgen' }, { username: 'jürgen' }],
     ['with an uid', { 'impersonate-user': 'jane', 'impersonate-uid': '7' }, { username: 'jane', uid: '7' }],
@@ -69,6 +68,8 @@ describe('who is to be impersonated', () => {
   for (const [what, headers] of [
     ['an uid without a user', { 'impersonate-uid': '7' }],
     ['a group without a user', { 'impersonate-group': 'a' }],
+    ['an empty user', { 'impersonate-user': '' }],
+    ['an empty uid without a user', { 'impersonate-uid': '' }],
     ['an empty group without a user', { 'impersonate-group': '' }],
     ['an extra value without a user', { 'impersonate-extra-a': '' }],
     ['a group with an empty user', { 'impersonate-user': '', 'impersonate-group': 'a' }],

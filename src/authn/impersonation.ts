@@ -30,26 +30,24 @@ const headers = {
 } as const;
 
 /**
- * Reads `Impersonate-User`, `-Uid`, `-Group` (each line is one group, commas are part of it) and `-Extra-<key>`. An empty
- * user or uid is none. Undefined where nobody is to be impersonated.
+ * Reads `Impersonate-User`, `-Uid`, `-Group` (each line is one group, commas are part of it) and `-Extra-<key>`. Of several
+ * users or uids the first that is not empty counts. Undefined where nobody is to be impersonated.
  *
- * @throws BadRequest for other impersonation headers without a user, for such headers that nobody knows, and for what is
- * not UTF-8. Published servers answer 500 to the first and overlook the second; but the mistake is the client's, and who
- * asks to be somebody else must not be served as himself.
+ * @throws BadRequest for any of them without a user, or with one that is empty, for such headers that nobody knows, and for
+ * what is not UTF-8. Published servers serve the sender where what was sent is empty, answer 500 to other headers alone and
+ * overlook unknown ones; but the mistake is the client's, and who asks to be somebody else must not be served as himself.
  */
 export function readImpersonation(request: ImpersonationHeaders): Impersonation | undefined {
   const names = request.headerNames().filter(isImpersonationHeader);
   const unknown = names.find((name) => !isKnown(name));
   if (unknown !== undefined) throw badRequest(`header ${JSON.stringify(unknown)} is no impersonation header`);
-  const [username = ''] = texts(request, headers.user);
-  const [uid = ''] = texts(request, headers.uid);
+  const username = firstText(texts(request, headers.user));
+  const uid = firstText(texts(request, headers.uid));
   const groups = texts(request, headers.group);
   const extra = readExtra(request, names);
   if (username !== '') return { username, uid, groups, extra };
-  if (uid === '' && groups.length === 0 && Object.keys(extra).length === 0) return undefined;
-  throw badRequest(
-    'uid, groups or extra values cannot be impersonated without a user: header Impersonate-User is missing',
-  );
+  if (names.length === 0) return undefined;
+  throw badRequest('header Impersonate-User is missing or empty: nobody else can be impersonated without a user');
 }
 
 const isKnown = (name: string): boolean =>
@@ -66,6 +64,8 @@ function readExtra(request: ImpersonationHeaders, names: readonly string[]): Imp
   }
   return Object.fromEntries(extra);
 }
+
+const firstText = (values: readonly string[]): string => values.find((value) => value !== '') ?? '';
 
 const texts = (request: ImpersonationHeaders, name: string): readonly string[] =>
   request.headerLines(name).map((line) => {

@@ -118,7 +118,6 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
 
 /** Fields of which the first counts, as in Node's HTTP/1.1; the lines of others are joined. */
 const onceOnly: ReadonlySet<string> = new Set([
-  'authorization',
   'content-type',
   'expect',
   'from',

@@ -9,13 +9,13 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import { badRequest, StatusError } from '../meta/status-error.ts';
+import { refuseAmbiguous } from './ambiguous-fields.ts';
 import { type BaseExchange, bareResponse, constantHeaders } from './base-exchange.ts';
 import { Connection, type ConnectionLimits } from './connection.ts';
 import type { Exchange, Headers } from './exchange.ts';
 import type { RequestHead } from './h2/request-head.ts';
 import { Http2Session, type SessionLimits } from './h2/session.ts';
 import type { ServerStream } from './h2/stream.ts';
-import { refuseHost } from './host.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import { type NamedCertificate, NamedCertificates } from './named-certificates.ts';
@@ -306,12 +306,12 @@ class TlsListener implements Listener {
     }
     const method = request.method ?? '';
     const { target, refused } = readTarget(method, request.url ?? '');
-    const noHost = refuseHost(request);
+    const ambiguous = refuseAmbiguous(request);
     // Who is in doubt about one request's server had better begin anew.
-    const closing = () => connection.retired || noHost !== undefined;
+    const closing = () => connection.retired || ambiguous !== undefined;
     const exchange = new Http1Exchange(connection, { request, response, method, target, closing, clock: this.#clock });
     const impossible = unknownExpectation ? expectationFailed() : undefined;
-    this.#serve(connection, exchange, noHost ?? impossible ?? refused);
+    this.#serve(connection, exchange, ambiguous ?? impossible ?? refused);
   }
 
   /** Only where nothing else is under way on the connection: the answer to that could not come before the events. */
@@ -329,7 +329,7 @@ class TlsListener implements Listener {
     const { target, refused } = readTarget('GET', request.url ?? '');
     const early = head.length > 0 ? badRequest('a client of a WebSocket waits for the answer') : undefined;
     const exchange = new UpgradeExchange(connection, { request, socket, target, clock: this.#clock });
-    this.#serve(connection, exchange, refuseHost(request) ?? refused ?? early);
+    this.#serve(connection, exchange, refuseAmbiguous(request) ?? refused ?? early);
   }
 
   #serve(connection: Connection, exchange: BaseExchange, refused: StatusError | undefined): void {
@@ -426,7 +426,7 @@ const http1Options = (max: ListenerLimits) => ({
   connectionsCheckingInterval: Math.max(10, max.headersMsMax / 4),
   keepAliveTimeout: max.idleMsMax,
   insecureHTTPParser: false,
-  // Looked at by `refuseHost`, whose answer is a Status like any other.
+  // Looked at by `refuseAmbiguous`, whose answer is a Status like any other.
   requireHostHeader: false,
 });
 

@@ -215,7 +215,8 @@ describe('impersonation', () => {
   };
   const rows: readonly (readonly [headers: Readonly<Record<string, string>>, seen: string])[] = [
     [{}, '404'],
-    [{ 'Impersonate-User': '' }, '404'],
+    [{ 'Impersonate-User': '' }, '400'],
+    [{ 'Impersonate-User': ' \t' }, '400'],
     [{ 'Impersonate-User': 'bob' }, 'bob get'],
     [{ 'impersonate-user': 'bob', 'impersonate-group': 'system:masters' }, '404'],
     [{ 'Impersonate-User': 'system:anonymous' }, 'system:anonymous get'],

@@ -145,14 +145,19 @@ describe('who may only be some', () => {
   }
 
   test('of two names the first counts', async () => {
-    const headers = { 'Impersonate-User': ['bob', 'root'] };
-    assert.equal(await nameOf(server, as(helper, headers)), 'bob');
+    for (const names of [
+      ['bob', 'root'],
+      ['', 'bob'],
+    ]) {
+      assert.equal(await nameOf(server, as(helper, { 'Impersonate-User': names })), 'bob');
+    }
   });
 
   test('must say who: 400', async () => {
     for (const headers of [
       { 'Impersonate-Group': 'dev' },
       { 'Impersonate-User': '', 'Impersonate-Uid': 'u-1' },
+      { 'Impersonate-User': '' },
       { 'Impersonate-Extra-Scopes': 'read' },
       { 'Impersonate-User': 'bob', 'Impersonate-Groups': 'dev' },
       { 'Impersonate-User': 'b\xffb' },

@@ -7,6 +7,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { RawClient } from '../../src/http/h2/testing/raw-client.ts';
 import type { OrchProcess } from './orch-process.ts';
 
 /** Clients that send what no well-behaved library would: every byte is the test's own. */
@@ -88,4 +89,10 @@ export async function http2Answer(
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   return { status: Number(answered[':status']), headers: answered, bytes: Buffer.concat(chunks) };
+}
+
+/** An HTTP/2 connection whose every frame is the test's own; preface and SETTINGS are sent. The caller destroys its socket. */
+export async function openFrames(server: OrchProcess, options: ConnectionOptions = {}): Promise<RawClient> {
+  const socket = await openTls(server, { ...options, ALPNProtocols: ['h2'] });
+  return new RawClient(socket.setNoDelay(true)).open();
 }

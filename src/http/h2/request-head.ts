@@ -1,3 +1,4 @@
+import { isHost } from '../ambiguous-fields.ts';
 import type { HeaderField } from './header-field.ts';
 
 /** Why a request is not to be served, although its headers could be read. */
@@ -42,6 +43,7 @@ export class RequestHeadBuilder {
   #authority: string | undefined;
   #contentLength: number | undefined;
   #host: string | undefined;
+  #credential = false;
   #fields: HeaderField[] = [];
   #bytes = 0;
   #message: string | undefined;
@@ -85,6 +87,7 @@ export class RequestHeadBuilder {
     this.#authority = undefined;
     this.#contentLength = undefined;
     this.#host = undefined;
+    this.#credential = false;
     this.#fields = [];
     this.#bytes = 0;
     this.#message = undefined;
@@ -115,6 +118,7 @@ export class RequestHeadBuilder {
         return;
       case ':authority':
         if (this.#authority !== undefined) this.#refuse(twice(name));
+        if (!isHost(value)) this.#refuse(':authority is not a host');
         this.#authority = value;
         return;
       default:
@@ -126,7 +130,12 @@ export class RequestHeadBuilder {
     switch (name) {
       case 'host':
         if (this.#host !== undefined) this.#refuse(twice(name));
+        if (!isHost(value)) this.#refuse('host is not a host');
         this.#host = value;
+        return;
+      case 'authorization':
+        if (this.#credential) this.#refuse(twice(name));
+        this.#credential = true;
         return;
       case 'content-length':
         if (this.#contentLength !== undefined) this.#refuse(twice(name));

@@ -278,6 +278,15 @@ describe('a request that is malformed: 400, and why', () => {
     ['CONNECT of nothing', /:authority is missing/, rawField(':method', 'CONNECT')],
     ['an authority and another host', /differ/, get, rawField(':authority', 'a'), rawField('host', 'b')],
     ['two hosts', /host was sent twice/, get, rawField('host', 'a'), rawField('host', 'a')],
+    ['an authority that is no host', /:authority is not/, get, rawField(':authority', 'a b')],
+    ['a host that is none', /host is not/, get, rawField('host', 'a/b')],
+    [
+      'two credentials',
+      /authorization was sent twice/,
+      get,
+      rawField('authorization', 'Bearer a'),
+      rawField('authorization', 'Bearer a'),
+    ],
     [
       'two lengths',
       /content-length was sent twice/,

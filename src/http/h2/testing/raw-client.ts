@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { limits } from '../../../base/limits.ts';
 import { FrameReader } from '../frame-reader.ts';
 import { frameFlag, framePayloadMax, frameType, preface, windowMax } from '../frames.ts';
 import type { HeaderField } from '../header-field.ts';
@@ -33,7 +34,7 @@ interface Mutable {
 export class RawClient {
   readonly socket: Duplex;
   readonly #reader = new FrameReader(framePayloadMax);
-  readonly #decoder = new HpackDecoder(0);
+  readonly #decoder = new HpackDecoder(limits.headerTableBytes);
   readonly #streams = new Map<number, Mutable>();
   readonly #waiting = new Set<() => void>();
   /** Payloads of SETTINGS of the server, with identifiers and values in turns. */
