@@ -25,7 +25,7 @@ before(async () => {
   server = held.use(
     await OrchProcess.start({
       flags: [
-        folder.tokens({ jane: [], kate: [] }),
+        folder.tokens({ jane: [], kate: [], nobody: [] }),
         `--authentication-token-webhook-config-file=${webhook.connectionFile({})}`,
         '--max-mutating-requests-inflight=1',
         '--max-requests-inflight=1',
@@ -105,6 +105,31 @@ async function overHttp2(session: Awaited<ReturnType<typeof openHttp2>>, accept:
   for await (const chunk of stream) chunks.push(chunk);
   return { status: Number(headers[':status']), headers, bytes: Buffer.concat(chunks) };
 }
+
+test('a user without any role waits at the lowest level, and metrics show who was refused, by level', async () => {
+  await whileReviewing(async () => {
+    const review = { apiVersion: 'authentication.orch.io/v1', kind: 'SelfSubjectReview' };
+    const path = '/apis/authentication.orch.io/v1/selfsubjectreviews';
+    const answers = [as('nobody'), as('kate')].map((user) => server.post(path, review, { as: user }));
+    for (const answer of answers) assert.equal((await answer).status, 429);
+  });
+  const { text } = await server.get('/metrics');
+  for (const name of ['catch-all', 'global-default']) {
+    const labels = `flow_schema="${name}",priority_level="${name}"`;
+    assert.match(
+      text,
+      new RegExp(`^apiserver_flowcontrol_rejected_requests_total\\{${labels},reason="time-out"\\} `, 'm'),
+    );
+    assert.match(
+      text,
+      new RegExp(`^apiserver_flowcontrol_request_wait_duration_seconds_count\\{${labels},execute="false"`, 'm'),
+    );
+  }
+  for (const kind of ['readOnly', 'mutating', 'review']) {
+    assert.match(text, new RegExp(`^apiserver_current_inflight_requests\\{request_kind="${kind}"\\} \\d+$`, 'm'));
+    assert.match(text, new RegExp(`^apiserver_current_inqueue_requests\\{request_kind="${kind}"\\} \\d+$`, 'm'));
+  }
+});
 
 test('reviews take no place from reads and writes, and masters need none', async () => {
   await whileReviewing(async () => {

@@ -1,6 +1,8 @@
 import type { BodyForm } from '../../content/body.ts';
 import type { Presentation } from '../../content/representation.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import { parseWatchOptions } from '../../registry/read/list-options.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { PlaceKind } from './flow-control/flow-control.ts';
@@ -25,4 +27,30 @@ export interface ResourceOperation {
   readonly form: BodyForm | undefined;
   /** Undefined where it needs no place. */
   readonly place: PlaceKind | undefined;
+}
+
+/** Requests that may write need a place of those that write. Watches need one only for the list that they begin with. */
+export function placeOf(info: ResourceRequest, served: ServedResource, dialect: Dialect): PlaceKind | undefined {
+  switch (info.verb) {
+    case 'watch':
+      return beginsWithList(info, served, dialect) ? 'readOnly' : undefined;
+    case 'get':
+    case 'list':
+      return 'readOnly';
+    case 'create':
+      return writesNothing(served, info.subresource) ? 'review' : 'mutating';
+    default:
+      return 'mutating';
+  }
+}
+
+function beginsWithList({ query }: ResourceRequest, { kind }: ServedResource, dialect: Dialect): boolean {
+  const { start } = parseWatchOptions(query, { kind, metaGroup: dialect.group('meta') });
+  return start.type === 'state' && start.send;
+}
+
+function writesNothing({ kind }: ServedResource, subresource: string): boolean {
+  if (subresource === '') return kind.answer !== undefined;
+  const found = kind.subresources.find(({ name }) => name === subresource);
+  return found?.type === 'action' && found.writesNothing === true;
 }

@@ -13,7 +13,6 @@ import { sendBytes } from '../../http/respond.ts';
 import type { PathRouter } from '../../http/router.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
-import { parseWatchOptions } from '../../registry/read/list-options.ts';
 import { checkRequest, type Registry } from '../../registry/registry.ts';
 import type { ListReply, ObjectReply, Reply, WatchReply } from '../../registry/reply.ts';
 import type { RequestBody } from '../../registry/verb.ts';
@@ -22,9 +21,8 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
-import type { PlaceKind } from './flow-control/flow-control.ts';
 import type { HeavyWork, ReceivedRequest } from './heavy/heavy-work.ts';
-import type { Operation } from './operation.ts';
+import { type Operation, placeOf } from './operation.ts';
 import { noteWrite, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 import { WatchStreams } from './watch-stream.ts';
@@ -108,30 +106,12 @@ export class Responder {
       served,
       presentation: this.#representation.presentation(negotiated, served.kind, info.query),
       form: bodyForm(exchange, { info, served }, this.#negotiator),
-      place: this.#placeOf(info, served),
+      place: placeOf(info, served, this.#parts.config.dialect),
     };
   }
 
   #preparePath(method: string, path: string): Operation {
     return { type: 'path', path, handle: this.#routes.find(method, path) };
-  }
-
-  /** Watches need none, unless they begin with a list. Requests that may write need one of those that write. */
-  #placeOf(info: ResourceRequest, served: ServedResource): PlaceKind | undefined {
-    switch (info.verb) {
-      case 'watch': {
-        const { dialect } = this.#parts.config;
-        const { start } = parseWatchOptions(info.query, { kind: served.kind, metaGroup: dialect.group('meta') });
-        return start.type === 'state' && start.send ? 'readOnly' : undefined;
-      }
-      case 'get':
-      case 'list':
-        return 'readOnly';
-      case 'create':
-        return writesNothing(served, info.subresource) ? 'review' : 'mutating';
-      default:
-        return 'mutating';
-    }
   }
 
   /** Without a promise where nothing is waited for, as with most reads. */
@@ -289,10 +269,4 @@ const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [
 
 function representationsOf({ verb }: ResourceRequest): NonNullable<NegotiateOptions['representations']> {
   return verb === 'list' ? ['Table', 'PartialObjectMetadataList'] : ['Table', 'PartialObjectMetadata'];
-}
-
-function writesNothing({ kind }: ServedResource, subresource: string): boolean {
-  if (subresource === '') return kind.answer !== undefined;
-  const found = kind.subresources.find(({ name }) => name === subresource);
-  return found?.type === 'action' && found.writesNothing === true;
 }
