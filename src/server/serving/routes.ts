@@ -74,7 +74,11 @@ export function routes(routeParts: RouteParts): PathRouter {
     })
     .exact('/openapi/v2', get, (exchange) => sendDocument(parts, exchange, documents.openapiV2()))
     .exact('/openapi/v3', get, (exchange) => sendDocument(parts, exchange, documents.openapiIndex()))
-    .prefix('/openapi/v3/', get, (exchange, path) => sendOpenapi(parts, exchange, path));
+    .prefix('/openapi/v3/', get, (exchange, path) =>
+      path === '/openapi/v3/'
+        ? sendDocument(parts, exchange, documents.openapiIndex())
+        : sendOpenapi(parts, exchange, path),
+    );
 }
 
 /** What `/` lists: every path that is not made of names of objects, and what there is below it, as published. */
