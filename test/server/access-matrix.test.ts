@@ -168,7 +168,15 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
     test('paths that are no resources: what the default roles give, to whom they give it', async () => {
       const { json } = await server.get<{ readonly paths: readonly string[] }>('/');
       const everybody = ['/healthz', '/livez', '/readyz', '/version', '/version/'];
-      const discovery = ['/api', '/apis', '/apis/', '/openapi/v2', '/openapi/v3', '/openapi/v3/', ...documentsOf(listed)];
+      const discovery = [
+        '/api',
+        '/apis',
+        '/apis/',
+        '/openapi/v2',
+        '/openapi/v3',
+        '/openapi/v3/',
+        ...documentsOf(listed),
+      ];
       const others = ['/', '/healthz/ping', '/livez/ping', '/readyz/ping', '/metrics', '/logs', '/debug/pprof'];
       const paths = new Set([
         ...json.paths,

@@ -64,7 +64,7 @@ for (const [what, [method, path, body, headers = {}]] of Object.entries(places))
   for (const [count, letters] of [
     [2, 3],
     [60, 3],
-    [3_500, 10],
+    [1_900, 10],
     [40, 3_000],
     [1, 20_000],
   ] as const) {

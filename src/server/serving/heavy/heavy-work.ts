@@ -228,7 +228,7 @@ function checkUnstored(form: BodyForm, body: Buffer): void {
     body.length > bytesMax
       ? `${bytesMax} bytes`
       : countParts(body, limits.unstoredPartsMax) > limits.unstoredPartsMax && !inProtobuf
-        ? `${limits.unstoredPartsMax} fields and elements`
+        ? `${limits.unstoredPartsMax} commas, colons and line breaks`
         : undefined;
   if (what === undefined) return;
   throw new StatusError('RequestEntityTooLarge', `a body that is not stored may have no more than ${what}`);
