@@ -253,6 +253,12 @@ export const limits = {
   generateNameAttemptsMax: 8,
   /** Re-reads after a lost race of a write that named no resourceVersion. */
   writeAttemptsMax: 32,
+  /** An id that a client gives its request; a longer one is not taken. Published servers take any. */
+  auditIdCharactersMax: 256,
+  /** What is written of a request into the access log. Of ids as much as published. */
+  accessLogUriCharactersMax: 2_048,
+  accessLogAgentCharactersMax: 256,
+  accessLogAuditIdCharactersMax: 64,
   /** Sets of label values that one metric keeps apart; all others are counted together (CVE-2020-8552). */
   metricSeriesMax: 2_000,
   /** An answer of etcd; its own limit for a request is 1.5 MiB (`--max-request-bytes`). */

@@ -13,8 +13,18 @@ export const loggingFlags = {
       help: 'what a line of the log is: a JSON object, or text',
     }),
   ),
-  v: integer({ min: 0, max: 10, default: 0, help: 'detail of the log; from 4 on for finding errors' }),
+  v: integer({
+    min: 0,
+    max: 10,
+    default: 0,
+    help: 'detail of the log; from 2 on a server writes a line for each request, from 4 on for finding errors',
+  }),
 } as const;
+
+/** From here on a server's log has a line for each request. */
+const requestVerbosity = 2;
+
+export const logsRequests = ({ v }: Pick<LogValues, 'v'>): boolean => v >= requestVerbosity;
 
 /** From here on the log tells every step. */
 const debugVerbosity = 4;

@@ -57,6 +57,7 @@ it('without flags all is as documented', () => {
         ],
       },
     },
+    accessLog: false,
     livezGraceMs: 0,
     shutdownDelayMs: 0,
     timesToLiveMs: { event: 3600_000 },

@@ -8,6 +8,7 @@ import { externalAddress } from './addresses.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
+import { logsRequests } from './logging-flags.ts';
 import { readRequests } from './request-flags.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { UsageError } from './usage-error.ts';
@@ -28,6 +29,7 @@ export function readServerOptions(
     external: externalAddress(values),
     requests: readRequests(values),
     authorization,
+    accessLog: logsRequests(values),
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],
     timesToLiveMs: { event: values['event-ttl'] },

@@ -135,6 +135,7 @@ async function whileStarting(livezGraceMs: number, look: (url: string) => Promis
   const finish = Promise.withResolvers<void>();
   const starting = startServer({
     dialect: orch,
+    accessLog: false,
     storage: { backend: 'memory' },
     listen: { address: '127.0.0.1', port: 0 },
     requests: { inFlightMax: { reads: 400, writes: 200 }, timeoutMs: 60_000, watchMsMin: 1_800_000 },

@@ -1,5 +1,7 @@
 import { RE2JS } from 're2js';
+import type { Random } from '../../base/random.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import { assignAuditId } from './observe/audit-id.ts';
 
 /**
  * Cross-origin requests of browsers (Fetch standard, section 3.2): pages of some origins may read answers, with the
@@ -36,15 +38,16 @@ export function originTest(patterns: readonly string[]): (origin: string) => boo
  */
 export function allowOrigins(
   allows: (origin: string) => boolean,
-  handle: (exchange: Exchange) => void,
+  { handle, random }: { readonly handle: (exchange: Exchange) => void; readonly random: Random },
 ): (exchange: Exchange) => void {
   return (exchange) => {
     const [origin] = exchange.headerLines('origin');
     if (origin === undefined || !allows(origin)) return handle(exchange);
     exchange.setHeader('access-control-allow-origin', origin);
     for (const [name, value] of Object.entries(allowed)) exchange.setHeader(name, value);
-    if (exchange.method === 'OPTIONS') exchange.respond(204, {});
-    else handle(exchange);
+    if (exchange.method !== 'OPTIONS') return handle(exchange);
+    assignAuditId(exchange, random);
+    exchange.respond(204, {});
   };
 }
 

@@ -2,15 +2,16 @@ import type { Clock } from '../../base/clock.ts';
 import { ClosableStack } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import { Metrics } from '../../base/metrics.ts';
+import { systemRandom } from '../../base/random.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { isReadVerb, parseRequestInfo, type RequestInfo } from '../../request/request-info.ts';
-import { anonymousUser, type UserInfo } from '../../request/user-info.ts';
+import type { UserInfo } from '../../request/user-info.ts';
 import { accessCounts } from './access-counts.ts';
 import { FlowControl, type FlowControlOptions } from './flow-control/flow-control.ts';
 import type { Operation } from './operation.ts';
 import { servePipeline, stages } from './pipeline.ts';
-import type { RequestContext } from './request-context.ts';
+import { newContext, type RequestContext } from './request-context.ts';
 import type { PipelineParts } from './stages/parts.ts';
 
 /** For tests: the stages without what stands before and behind them. */
@@ -38,6 +39,8 @@ export function pipelineParts({ flow, ...options }: FixtureOptions): PipelinePar
   });
   return {
     resources,
+    random: systemRandom,
+    observers: [],
     dialect: orch,
     authenticator: { authenticate: () => jane },
     authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
@@ -65,9 +68,6 @@ export function operationOf(info: RequestInfo): Operation {
 }
 
 export const contextOf = <E extends Exchange>(exchange: E): RequestContext & { readonly exchange: E } => ({
-  exchange,
+  ...newContext(exchange),
   info: parseRequestInfo(exchange.method, exchange.target),
-  user: anonymousUser,
-  ticket: undefined,
-  operation: undefined,
 });

@@ -52,7 +52,7 @@ describe('the pipeline', () => {
     assert.deepEqual(
       stages(parts()).map(({ name }) => name),
       [
-        ...['requestInfo', 'deadline', 'authenticate', 'impersonate', 'flow', 'authorize'],
+        ...['observe', 'requestInfo', 'deadline', 'authenticate', 'impersonate', 'flow', 'authorize'],
         ...['prepare', 'body', 'place', 'answer'],
       ],
     );

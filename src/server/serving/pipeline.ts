@@ -1,14 +1,16 @@
 import type { Exchange } from '../../http/exchange.ts';
-import { anonymousUser } from '../../request/user-info.ts';
 import type { FlowControl } from './flow-control/flow-control.ts';
-import type { RequestContext, Stage } from './request-context.ts';
+import type { RequestObserver } from './observe/request-observer.ts';
+import { newContext, type RequestContext, type Stage } from './request-context.ts';
 import { answer } from './stages/answer.ts';
+import { audit } from './stages/audit.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { authorize } from './stages/authorize.ts';
 import { body } from './stages/body.ts';
 import { deadline } from './stages/deadline.ts';
 import { flow } from './stages/flow.ts';
 import { impersonate } from './stages/impersonate.ts';
+import { observe } from './stages/observe.ts';
 import type { PipelineParts } from './stages/parts.ts';
 import { place } from './stages/place.ts';
 import { prepare } from './stages/prepare.ts';
@@ -16,10 +18,12 @@ import { requestInfo } from './stages/request-info.ts';
 
 /** What every request goes through, in this order (design section 4). The last stage answers. */
 export const stages = (parts: PipelineParts): readonly Stage[] => [
+  observe(parts),
   requestInfo(),
   deadline(parts),
   authenticate(parts),
   impersonate(parts),
+  ...audit(parts),
   flow(parts),
   authorize(parts),
   prepare(parts),
@@ -28,13 +32,11 @@ export const stages = (parts: PipelineParts): readonly Stage[] => [
   answer(parts),
 ];
 
-/** Until the first stage has read the request. */
-const unread = { type: 'path', path: '', query: new URLSearchParams(), verb: '' } as const;
-
 export interface PipelineEnds {
   /** Answers with an error. */
   readonly refuse: (context: RequestContext, error: unknown) => void;
   readonly flowControl: Pick<FlowControl, 'answered'>;
+  readonly observers: readonly RequestObserver[];
 }
 
 /**
@@ -44,10 +46,12 @@ export interface PipelineEnds {
  */
 export function servePipeline(
   list: readonly Stage[],
-  { refuse, flowControl }: PipelineEnds,
+  { refuse, flowControl, observers }: PipelineEnds,
 ): (exchange: Exchange) => void {
-  const end = ({ ticket }: RequestContext): void => {
-    if (ticket) flowControl.answered(ticket);
+  const answered = observers.flatMap((each) => each.answered ?? []);
+  const end = (context: RequestContext): void => {
+    for (const tell of answered) tell(context);
+    if (context.ticket) flowControl.answered(context.ticket);
   };
   const fail = (context: RequestContext, error: unknown): void => {
     refuse(context, error);
@@ -71,5 +75,5 @@ export function servePipeline(
     }
     end(context);
   };
-  return (exchange) => run({ exchange, info: unread, user: anonymousUser, ticket: undefined, operation: undefined }, 0);
+  return (exchange) => run(newContext(exchange), 0);
 }

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../http/exchange.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { RequestInfo } from '../../request/request-info.ts';
-import type { UserInfo } from '../../request/user-info.ts';
+import { anonymousUser, type UserInfo } from '../../request/user-info.ts';
 import type { Ticket } from './flow-control/ticket.ts';
 import type { Operation } from './operation.ts';
 
@@ -24,6 +24,35 @@ export interface RequestContext {
   webSocketProtocol?: string;
   /** How it is answered. Set by the stage `prepare`. */
   operation: Operation | undefined;
+  /** See `assignAuditId`. Set by the stage `observe`. */
+  auditId: string;
+  /** When it came, on the monotonic clock. Set by the stage `observe`. */
+  receivedMs: number;
+  /** How long it waited for a place. */
+  waitedMs: number;
+  /** What the audit is to be told beside the request itself, by published keys; see `annotate`. */
+  annotations: Readonly<Record<string, string>> | undefined;
+}
+
+/** Until the first stage has read the request. */
+const unread = { type: 'path', path: '', query: new URLSearchParams(), verb: '' } as const;
+
+/** The context of a request of which nothing is known yet. */
+export const newContext = <E extends Exchange>(exchange: E): RequestContext & { readonly exchange: E } => ({
+  exchange,
+  info: unread,
+  user: anonymousUser,
+  ticket: undefined,
+  operation: undefined,
+  auditId: '',
+  receivedMs: 0,
+  waitedMs: 0,
+  annotations: undefined,
+});
+
+/** Adds an audit annotation. The first value of a key stays, as published. */
+export function annotate(context: RequestContext, key: string, value: string): void {
+  context.annotations = { [key]: value, ...context.annotations };
 }
 
 /** See `VerbRequest.beforeWrite`. */

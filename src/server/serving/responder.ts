@@ -22,6 +22,7 @@ import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
 import type { HeavyWork, ReceivedRequest } from './heavy/heavy-work.ts';
+import { WatchMetrics } from './observe/watch-metrics.ts';
 import { type Operation, placeOf } from './operation.ts';
 import { noteWrite, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
@@ -48,6 +49,7 @@ export class Responder {
   readonly #representation: Representation;
   readonly #routes: PathRouter;
   readonly #watches: WatchStreams;
+  readonly #watchMetrics: WatchMetrics;
 
   constructor(parts: ResponderParts) {
     const { dialect } = parts.config;
@@ -55,6 +57,7 @@ export class Responder {
     this.#negotiator = new Negotiator(dialect);
     this.#representation = new Representation(dialect, parts.clock);
     this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
+    this.#watchMetrics = new WatchMetrics(parts.metrics);
     const documents = new ApiDocuments(dialect, parts.resources, parts.serverAddress);
     this.#routes = routes({
       clock: parts.clock,
@@ -247,7 +250,7 @@ export class Responder {
   ): void {
     const webSocket = exchange.webSocket && { request: exchange.webSocket, protocol: webSocketProtocol };
     const encoding = this.#representation.watchEncoding(reply.served, presentation, webSocket);
-    this.#watches.serve(exchange, reply, encoding);
+    this.#watches.serve(exchange, reply, { encoding, counts: this.#watchMetrics.of(reply.served) });
     if (ticket) ticket.longRunning = true;
   }
 

@@ -93,7 +93,7 @@ before(async () => {
       start: open,
     };
     try {
-      streams.serve(exchange, { ...defaults, ...source }, encoding);
+      streams.serve(exchange, { ...defaults, ...source }, { encoding, counts: { sent() {} } });
     } catch (error) {
       sendStatus(exchange, error, { logger: silentLogger });
     }

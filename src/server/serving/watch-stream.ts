@@ -9,6 +9,7 @@ import type { WatchEncoding } from '../../content/watch-encoding.ts';
 import type { BodyWriter, Exchange } from '../../http/exchange.ts';
 import { expired, internalError, StatusError } from '../../meta/status-error.ts';
 import type { Revision } from '../../store/store.ts';
+import type { WatchCounts } from './observe/watch-metrics.ts';
 
 /** What a watch shows (spec sections 4.4 and 6). */
 export interface WatchSource {
@@ -26,6 +27,12 @@ export interface WatchSource {
   reached(): Revision;
   /** Opens the watch. May throw a StatusError. */
   start(sink: WatchSink): Watcher;
+}
+
+/** How a watch is answered. */
+export interface WatchAnswer {
+  readonly encoding: WatchEncoding;
+  readonly counts: WatchCounts;
 }
 
 /** Precision of timeouts and bookmarks: one timer for all watches, however many there are. */
@@ -56,11 +63,11 @@ export class WatchStreams implements Closable {
    * Answers an exchange with a watch. Throws, with nothing sent, where the watch cannot be opened; what fails later is an
    * ERROR event with a Status, after which the stream ends.
    */
-  serve(exchange: Exchange, source: WatchSource, encoding: WatchEncoding): void {
+  serve(exchange: Exchange, source: WatchSource, { encoding, counts }: WatchAnswer): void {
     if (this.#closed) {
       throw new StatusError('ServiceUnavailable', 'the server is shutting down', { details: { retryAfterSeconds: 1 } });
     }
-    const stream = new WatchStream(this, source, encoding, this.#clock.monotonic());
+    const stream = new WatchStream(this, source, { encoding, counts }, this.#clock.monotonic());
     stream.open(exchange);
     this.#open.add(stream);
     exchange.onEnd(() => {
@@ -105,6 +112,7 @@ class WatchStream implements WatchSink {
   readonly #all: WatchStreams;
   readonly #source: WatchSource;
   readonly #encoding: WatchEncoding;
+  readonly #counts: WatchCounts;
   readonly #endsAt: number;
   #bookmarkAt: number;
   #writer: BodyWriter | undefined;
@@ -118,10 +126,11 @@ class WatchStream implements WatchSink {
   /** The watcher was told to wait. */
   #full = false;
 
-  constructor(all: WatchStreams, source: WatchSource, encoding: WatchEncoding, now: number) {
+  constructor(all: WatchStreams, source: WatchSource, { encoding, counts }: WatchAnswer, now: number) {
     this.#all = all;
     this.#source = source;
     this.#encoding = encoding;
+    this.#counts = counts;
     this.#endsAt = now + source.timeoutMs;
     this.#bookmarkAt = now + limits.bookmarkMs;
   }
@@ -166,7 +175,9 @@ class WatchStream implements WatchSink {
   *#objects(first: CacheEntry, rest: Iterator<CacheEntry>): Generator<ByteSpan, void> {
     try {
       for (let next: IteratorResult<CacheEntry> = { value: first }; !next.done; next = rest.next()) {
-        yield spanOf(this.#object(next.value));
+        const object = this.#object(next.value);
+        this.#counts.sent(object.length);
+        yield spanOf(object);
       }
     } finally {
       rest.return?.();
@@ -222,6 +233,7 @@ class WatchStream implements WatchSink {
   #send(frame: Uint8Array): void {
     if (this.#pending.push(frame) === 1) this.#all.flushSoon(this);
     this.#pendingBytes += frame.length;
+    this.#counts.sent(frame.length);
   }
 
   /** Writes what the tick brought, as one chunk. */

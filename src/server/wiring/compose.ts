@@ -21,6 +21,12 @@ import { accessCounts } from '../serving/access-counts.ts';
 import { FlowControl } from '../serving/flow-control/flow-control.ts';
 import { HeavyWork } from '../serving/heavy/heavy-work.ts';
 import { JobThread } from '../serving/heavy/job-thread.ts';
+import { accessLog } from '../serving/observe/access-log.ts';
+import { assignAuditId } from '../serving/observe/audit-id.ts';
+import { observeEventLoopDelay } from '../serving/observe/event-loop-delay.ts';
+import { RequestMetrics } from '../serving/observe/request-metrics.ts';
+import type { RequestObserver } from '../serving/observe/request-observer.ts';
+import { tracing } from '../serving/observe/tracing.ts';
 import { servePipeline, stages } from '../serving/pipeline.ts';
 import { Responder } from '../serving/responder.ts';
 import { createNamespaces, managerUser, serverUser, systemAccount } from '../upkeep/bootstrap.ts';
@@ -125,6 +131,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       serverAddress,
       issuerDiscovery: authentication.serviceAccounts?.discovery,
     });
+    const observers = requestObservers(config, metrics, resources);
+    held.add(observeEventLoopDelay(metrics));
     const handle = servePipeline(
       stages({
         clock,
@@ -136,11 +144,13 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
         counts: accessCounts(metrics),
         flowControl,
         requestMsMax,
+        random: systemRandom,
+        observers,
         refuse: (context, error) => responder.refuse(context, error),
         prepare: (context) => responder.prepare(context),
         answer: (context, operation) => responder.answer(context, operation),
       }),
-      { refuse: (context, error) => responder.refuse(context, error), flowControl },
+      { refuse: (context, error) => responder.refuse(context, error), flowControl, observers },
     );
     const certificates = new ServedCertificates(config, () => authentication.authorities());
     const { streamsPerConnectionMax, goawayChance } = config.tls;
@@ -148,7 +158,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       ...config.listen,
       ...{ tls: certificates.material, clock, logger },
       goaway: { chance: goawayChance, random: systemRandom },
-      refuse: (exchange, error) => sendStatus(exchange, error, { clock, logger }),
+      refuse(exchange, error) {
+        assignAuditId(exchange, systemRandom);
+        sendStatus(exchange, error, { clock, logger });
+      },
       ...browsers.listenOptions(handle),
       limits: { requestMsMax, streamsPerConnectionMax },
     });
@@ -179,6 +192,15 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   }
 }
 
+function requestObservers(
+  { accessLog: logs, logger }: ServerConfig,
+  metrics: Metrics,
+  resources: ResourceRegistry,
+): readonly RequestObserver[] {
+  const find = ({ group, version, resource }: ResourceRequest) => resources.find(group, version, resource);
+  return [new RequestMetrics(metrics, find), tracing(), ...(logs ? [accessLog(logger)] : [])];
+}
+
 interface Browsers {
   readonly allowsOrigin: (origin: string) => boolean;
   /** What the listener does for browsers. */
@@ -196,7 +218,11 @@ async function forBrowsers({ allowedOrigins, strictTransportSecurity }: ServerCo
   const allowsOrigin = originTest(allowedOrigins);
   return {
     allowsOrigin,
-    listenOptions: (handle) => ({ handle: allowOrigins(allowsOrigin, handle), headers, upgrades }),
+    listenOptions: (handle) => ({
+      handle: allowOrigins(allowsOrigin, { handle, random: systemRandom }),
+      headers,
+      upgrades,
+    }),
   };
 }
 

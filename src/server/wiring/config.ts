@@ -52,6 +52,8 @@ export interface ServerConfig {
   readonly admissionPlugins: readonly PluginName[];
   readonly controllers: ControllerConfig;
   readonly logger: Logger;
+  /** Write a line for each request. */
+  readonly accessLog: boolean;
   /**
    * Called once, when the store is open and the listener has its port, and waited for before `/readyz` first answers
    * 200: who sees a ready server finds what this leaves behind. When it fails, so does the start.

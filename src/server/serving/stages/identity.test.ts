@@ -9,7 +9,7 @@ import { parseRequestInfo } from '../../../request/request-info.ts';
 import { anonymousUser, type UserInfo } from '../../../request/user-info.ts';
 import { accessCounts } from '../access-counts.ts';
 import { ExchangeFixture } from '../exchange-fixture.ts';
-import type { RequestContext } from '../request-context.ts';
+import { newContext, type RequestContext } from '../request-context.ts';
 import { authenticate } from './authenticate.ts';
 import { impersonate } from './impersonate.ts';
 
@@ -19,11 +19,9 @@ type Headers = Readonly<Record<string, string | readonly string[]>>;
 
 const jane: UserInfo = { username: 'jane', uid: '1', groups: ['a'], extra: { scopes: ['x'] } };
 const context = (headers: Headers, user = jane): RequestContext => ({
-  exchange: new ExchangeFixture('GET', '/version', { headers }),
+  ...newContext(new ExchangeFixture('GET', '/version', { headers })),
   info: parseRequestInfo('GET', '/version'),
   user,
-  ticket: undefined,
-  operation: undefined,
 });
 
 describe('the stage authenticate', () => {

@@ -3,15 +3,20 @@ import type { RequestHeaderNames } from '../../../authn/identity-headers.ts';
 import type { Authorizer } from '../../../authz/authorizer.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { ClosableStack } from '../../../base/disposable.ts';
+import type { Random } from '../../../base/random.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { AccessCounts } from '../access-counts.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';
+import type { RequestObserver } from '../observe/request-observer.ts';
 import type { Operation } from '../operation.ts';
 import type { RequestContext } from '../request-context.ts';
 
 /** What the stages work with. Each takes only what it needs. */
 export interface PipelineParts {
   readonly clock: Clock;
+  readonly random: Random;
+  /** Who is told of requests. */
+  readonly observers: readonly RequestObserver[];
   /** What stages hold open is closed with the server. */
   readonly resources: ClosableStack;
   readonly dialect: Dialect;

@@ -1,0 +1,28 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Closable } from '../../../base/disposable.ts';
+import type { Metrics } from '../../../base/metrics.ts';
+
+/** How often the runtime looks. What it reports is the time between two looks, so this is taken off. */
+const resolutionMs = 20;
+
+const quantiles = [0.5, 0.99, 1] as const;
+
+/** How late the event loop came to its work since the metrics were last read. Measured by the runtime, off JavaScript. */
+export function observeEventLoopDelay(metrics: Metrics): Closable {
+  const delays = monitorEventLoopDelay({ resolution: resolutionMs });
+  const gauge = metrics.gauge({
+    name: 'orch_event_loop_delay_seconds',
+    help: 'How late the event loop was since this was last looked at; quantile 1 is the longest delay.',
+    labels: ['quantile'],
+  });
+  const series = quantiles.map((quantile) => ({ quantile, gauge: gauge.of({ quantile: String(quantile) }) }));
+  metrics.onCollect(() => {
+    for (const each of series) {
+      const ns = delays.count === 0 ? 0 : each.quantile === 1 ? delays.max : delays.percentile(each.quantile * 100);
+      each.gauge.set(Math.max(0, ns / 1e9 - resolutionMs / 1000));
+    }
+    delays.reset();
+  });
+  delays.enable();
+  return { close: () => void delays.disable() };
+}

@@ -1,0 +1,212 @@
+import type { Counter, Gauge, Histogram, HistogramSeries, Metrics } from '../../../base/metrics.ts';
+import type { BodyForm } from '../../../content/body.ts';
+import type { ResourceRequest } from '../../../request/request-info.ts';
+import type { ServedResource } from '../../../resources/resource.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Outcome, RequestObserver } from './request-observer.ts';
+import { methodLabel, resourceVerbLabel, resourceVerbLabels } from './verb-label.ts';
+
+/** Of published servers. */
+const durationBuckets = [
+  ...[0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60],
+];
+const sliBuckets = durationBuckets.slice(2);
+const sizeBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+
+const placeLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
+const componentLabels = [...placeLabels, 'component'] as const;
+const requestLabels = [...componentLabels, 'dry_run'] as const;
+
+type PlaceLabels = Readonly<Record<(typeof placeLabels)[number], string>>;
+type RequestLabels = Readonly<Record<(typeof requestLabels)[number], string>>;
+
+const verbIndex = new Map(resourceVerbLabels.map((verb, at) => [verb, at]));
+const scopes = ['resource', 'namespace', 'cluster'] as const;
+const dryRuns = ['', 'All', 'invalid'] as const;
+
+/** Series of one kind of request. Each is made when there is something to count. */
+class Endpoint {
+  readonly #families: Families;
+  readonly #labels: RequestLabels;
+  readonly #codes = new Map<number, { add(by?: number): void }>();
+  #durations: HistogramSeries | undefined;
+  #sliDurations: HistogramSeries | undefined;
+  #sizes: HistogramSeries | undefined;
+
+  constructor(families: Families, labels: RequestLabels) {
+    this.#families = families;
+    this.#labels = labels;
+  }
+
+  ended({ status, bytes, durationMs, ending }: Outcome, waitedMs: number): void {
+    const [families, labels] = [this.#families, this.#labels];
+    kept(this.#codes, status, () => families.total.of({ ...labels, code: String(status) })).add();
+    this.#durations ??= families.durations.of(labels);
+    this.#durations.observe(durationMs / 1000);
+    this.#sliDurations ??= families.sliDurations.of(labels);
+    this.#sliDurations.observe((durationMs - waitedMs) / 1000);
+    if (labels.verb === 'GET' || labels.verb === 'LIST') {
+      this.#sizes ??= families.sizes.of(labels);
+      this.#sizes.observe(bytes);
+    }
+    if (ending === 'cutOff') families.aborts.add(labels);
+  }
+
+  longRunning(by: 1 | -1): void {
+    this.#families.longRunning.add(this.#labels, by);
+  }
+}
+
+interface Families {
+  readonly total: Counter<(typeof requestLabels)[number] | 'code'>;
+  readonly durations: Histogram<(typeof requestLabels)[number]>;
+  readonly sliDurations: Histogram<(typeof componentLabels)[number]>;
+  readonly sizes: Histogram<(typeof componentLabels)[number]>;
+  readonly aborts: Counter<(typeof placeLabels)[number]>;
+  readonly longRunning: Gauge<(typeof componentLabels)[number]>;
+}
+
+function families(metrics: Metrics): Families {
+  return {
+    total: metrics.counter({
+      name: 'apiserver_request_total',
+      help: 'Requests that are over. Code 0: the client went away before the answer.',
+      labels: [...requestLabels, 'code'],
+    }),
+    durations: metrics.histogram({
+      name: 'apiserver_request_duration_seconds',
+      help: 'Time from the headers of a request until its client had the answer. Watches last as long as they are open.',
+      labels: requestLabels,
+      buckets: durationBuckets,
+    }),
+    sliDurations: metrics.histogram({
+      name: 'apiserver_request_sli_duration_seconds',
+      help: 'The same without the time that the request waited for a place.',
+      labels: componentLabels,
+      buckets: sliBuckets,
+    }),
+    sizes: metrics.histogram({
+      name: 'apiserver_response_sizes',
+      help: 'Bytes of the bodies of answers to reads, as they were sent.',
+      labels: componentLabels,
+      buckets: sizeBuckets,
+    }),
+    aborts: metrics.counter({
+      name: 'apiserver_request_aborts_total',
+      help: 'Answers that the server cut off.',
+      labels: placeLabels,
+    }),
+    longRunning: metrics.gauge({
+      name: 'apiserver_longrunning_requests',
+      help: 'Watches that are open.',
+      labels: componentLabels,
+    }),
+  };
+}
+
+/**
+ * Counts requests under the published names. Every request is counted, with what it was answered; a label holds nothing
+ * that a client can make up (CVE-2020-8552): resources, subresources and paths that are not served are all one. Series are
+ * found by the served resource and small numbers, and no text is made.
+ */
+export class RequestMetrics implements RequestObserver {
+  readonly #families: Families;
+  readonly #find: (info: ResourceRequest) => ServedResource | undefined;
+  /** Of each served resource, by subresource and then by `placeOf`. */
+  readonly #resources = new WeakMap<ServedResource, Map<string, Endpoint[]>>();
+  /** Of paths that have a handler, by the first segment, and of all that is not served; by verb. */
+  readonly #paths = new Map<string, Map<string, Endpoint>>();
+
+  /** `find` answers what is served, of requests that were refused before they were looked at. */
+  constructor(metrics: Metrics, find: (info: ResourceRequest) => ServedResource | undefined) {
+    this.#families = families(metrics);
+    this.#find = find;
+  }
+
+  readonly answered = (context: RequestContext): void => {
+    if (!context.ticket?.longRunning || context.exchange.ending !== undefined) return;
+    const endpoint = this.#endpoint(context);
+    endpoint.longRunning(1);
+    context.exchange.onEnd(() => endpoint.longRunning(-1));
+  };
+
+  readonly ended = (context: RequestContext, outcome: Outcome): void =>
+    this.#endpoint(context).ended(outcome, context.waitedMs);
+
+  #endpoint({ info, operation, exchange }: RequestContext): Endpoint {
+    if (operation?.type === 'resource') return this.#resourceEndpoint(operation.served, operation.info, operation.form);
+    if (operation?.type === 'path') return this.#pathEndpoint(firstSegment(operation.path), exchange.method);
+    const served = info.type === 'resource' ? this.#find(info) : undefined;
+    if (info.type !== 'resource' || !served || !hasSubresource(served, info.subresource)) {
+      return this.#pathEndpoint('', exchange.method);
+    }
+    return this.#resourceEndpoint(served, info, undefined);
+  }
+
+  #resourceEndpoint(served: ServedResource, info: ResourceRequest, form: BodyForm | undefined): Endpoint {
+    const bySubresource = kept(this.#resources, served, () => new Map<string, Endpoint[]>());
+    const endpoints = kept(bySubresource, info.subresource, () => []);
+    const scope = scopeOf(info);
+    const dryRun = dryRunOf(info);
+    const verb = resourceVerbLabel(info.verb, form);
+    const at = ((verbIndex.get(verb) ?? 0) * scopes.length + scope) * dryRuns.length + dryRun;
+    let endpoint = endpoints[at];
+    if (!endpoint) {
+      const { group, version, resource } = served.kind;
+      endpoint = new Endpoint(this.#families, {
+        ...{ verb, group, version, resource, subresource: info.subresource },
+        scope: scopes[scope] ?? '',
+        component: 'apiserver',
+        dry_run: dryRuns[dryRun] ?? '',
+      });
+      endpoints[at] = endpoint;
+    }
+    return endpoint;
+  }
+
+  /** As published, the path stands where subresources do. */
+  #pathEndpoint(path: string, method: string): Endpoint {
+    const verb = methodLabel(method);
+    const byVerb = kept(this.#paths, path, () => new Map<string, Endpoint>());
+    return kept(byVerb, verb, () => {
+      const place: PlaceLabels = { verb, group: '', version: '', resource: '', subresource: path, scope: '' };
+      return new Endpoint(this.#families, { ...place, component: '', dry_run: '' });
+    });
+  }
+}
+
+interface Kept<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+}
+
+function kept<Key, Value>(map: Kept<Key, Value>, key: Key, make: () => Value): Value {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** Of a path that has a handler: all that begin alike count together. */
+function firstSegment(path: string): string {
+  const end = path.indexOf('/', 1);
+  return end < 0 ? path : path.slice(0, end);
+}
+
+const hasSubresource = ({ kind }: ServedResource, subresource: string): boolean =>
+  subresource === '' || kind.subresources.some(({ name }) => name === subresource);
+
+/** An index of `scopes`: what the request is about, as published servers tell it. */
+function scopeOf({ name, verb, namespace }: ResourceRequest): number {
+  if (name !== '' || verb === 'create') return 0;
+  return namespace === '' ? 2 : 1;
+}
+
+/** An index of `dryRuns`. */
+function dryRunOf({ query }: ResourceRequest): number {
+  if (query.size === 0) return 0;
+  const values = query.getAll('dryRun');
+  if (values.every((value) => value === '')) return 0;
+  return values.every((value) => value === 'All') ? 1 : 2;
+}

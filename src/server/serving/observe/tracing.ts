@@ -1,0 +1,68 @@
+import { type Channel, channel } from 'node:diagnostics_channel';
+import type { RequestInfo } from '../../../request/request-info.ts';
+import type { UserInfo } from '../../../request/user-info.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Outcome, RequestObserver } from './request-observer.ts';
+
+/** Channels of `node:diagnostics_channel` on which requests are told, in this order. Part of the public interface. */
+export const requestChannels = {
+  received: 'orch:request:received',
+  identified: 'orch:request:identified',
+  answered: 'orch:request:answered',
+  ended: 'orch:request:ended',
+} as const;
+
+/** What subscribers get: no header, credential or body. */
+export interface RequestMessage {
+  /** The same object in all messages of one request. Ids are not: clients choose them. */
+  readonly request: object;
+  readonly auditId: string;
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** From `identified` on. */
+  readonly info?: RequestInfo;
+  readonly user?: UserInfo;
+  /** Who really asks, where `user` is impersonated. */
+  readonly impersonatedBy?: UserInfo | undefined;
+  /** With `ended` only. */
+  readonly outcome?: Outcome;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Publishes requests for tracing. Without a subscriber it costs the look whether there is one. */
+export function tracing(): RequestObserver {
+  const received = channel(requestChannels.received);
+  const [identified, answered, ended] = [
+    channel(requestChannels.identified),
+    channel(requestChannels.answered),
+    channel(requestChannels.ended),
+  ];
+  const keys = new WeakMap<RequestContext, object>();
+  const keyOf = (context: RequestContext): object => {
+    const key = keys.get(context) ?? {};
+    keys.set(context, key);
+    return key;
+  };
+  const publish = (to: Channel, context: RequestContext, more: Partial<RequestMessage>): void => {
+    const { exchange, auditId } = context;
+    const [path = ''] = exchange.target.split('?', 1);
+    to.publish({ request: keyOf(context), auditId, method: exchange.method, path, ...more } satisfies RequestMessage);
+  };
+  const known = ({ info, user, impersonatedBy }: RequestContext) => ({ info, user, impersonatedBy });
+  return {
+    received: (context) => {
+      if (received.hasSubscribers) publish(received, context, {});
+    },
+    identified: (context) => {
+      if (identified.hasSubscribers) publish(identified, context, known(context));
+    },
+    answered: (context) => {
+      if (answered.hasSubscribers) publish(answered, context, known(context));
+    },
+    ended: (context, outcome) => {
+      const { annotations } = context;
+      if (ended.hasSubscribers) publish(ended, context, { ...known(context), outcome, annotations });
+    },
+  };
+}

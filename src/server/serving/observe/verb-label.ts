@@ -1,0 +1,29 @@
+import type { BodyForm } from '../../../content/body.ts';
+import type { ResourceVerb } from '../../../request/request-info.ts';
+
+/** What reads and writes are called in published metrics and logs. */
+const verbLabels: Readonly<Record<ResourceVerb, string>> = {
+  get: 'GET',
+  list: 'LIST',
+  watch: 'WATCH',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+};
+const apply = 'APPLY';
+
+export const resourceVerbLabels: readonly string[] = [...Object.values(verbLabels), apply];
+
+export const resourceVerbLabel = (verb: ResourceVerb, form: BodyForm | undefined): string =>
+  form?.type === 'patch' && form.patch === 'apply' ? apply : verbLabels[verb];
+
+/** Methods that have a label of their own, on paths that are no resources; a client can send any other. */
+const methodLabels: ReadonlyMap<string, string> = new Map([
+  ['GET', 'GET'],
+  ['HEAD', 'GET'],
+  ...['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => [method, method] as const),
+]);
+
+export const methodLabel = (method: string): string => methodLabels.get(method) ?? 'other';

@@ -1,0 +1,46 @@
+import type { Metrics } from '../../../base/metrics.ts';
+import type { ServedResource } from '../../../resources/resource.ts';
+
+/** Is told of each event that a watch sends. */
+export interface WatchCounts {
+  sent(bytes: number): void;
+}
+
+/** Events of watches under the published names. Counts are kept at the served resource: they cost an event an addition. */
+export class WatchMetrics {
+  readonly #counts = new WeakMap<ServedResource, WatchCounts>();
+  readonly #make: (served: ServedResource) => WatchCounts;
+
+  constructor(metrics: Metrics) {
+    const labels = ['group', 'version', 'kind'] as const;
+    const total = metrics.counter({
+      name: 'apiserver_watch_events_total',
+      help: 'Events that were sent to watches, those of the state that they begin with included.',
+      labels,
+    });
+    const sizes = metrics.histogram({
+      name: 'apiserver_watch_events_sizes',
+      help: 'Bytes of these events, as they are framed; of those of the state, of their objects.',
+      labels,
+      buckets: Array.from({ length: 8 }, (_, power) => 1024 * 2 ** power),
+    });
+    this.#make = ({ kind: { group, version, kind } }) => {
+      const [count, size] = [total.of({ group, version, kind }), sizes.of({ group, version, kind })];
+      return {
+        sent(bytes) {
+          count.add();
+          size.observe(bytes);
+        },
+      };
+    };
+  }
+
+  of(served: ServedResource): WatchCounts {
+    let counts = this.#counts.get(served);
+    if (!counts) {
+      counts = this.#make(served);
+      this.#counts.set(served, counts);
+    }
+    return counts;
+  }
+}

@@ -1,0 +1,30 @@
+import { assignAuditId } from '../observe/audit-id.ts';
+import type { RequestObserver } from '../observe/request-observer.ts';
+import type { RequestContext, Stage } from '../request-context.ts';
+import type { PipelineParts } from './parts.ts';
+
+/** Gives the request its id and time, and tells observers when it comes and when it is over. */
+export function observe({ clock, random, observers }: Pick<PipelineParts, 'clock' | 'random' | 'observers'>): Stage {
+  const received = observers.flatMap((each) => each.received ?? []);
+  const ended = observers.flatMap((each) => each.ended ?? []);
+  return {
+    name: 'observe',
+    run(context) {
+      const { exchange } = context;
+      context.receivedMs = clock.monotonic();
+      context.auditId = assignAuditId(exchange, random);
+      for (const tell of received) tell(context);
+      if (ended.length > 0) exchange.onEnd(() => end(context, clock.monotonic() - context.receivedMs, ended));
+    },
+  };
+}
+
+function end(
+  context: RequestContext,
+  durationMs: number,
+  observers: readonly NonNullable<RequestObserver['ended']>[],
+): void {
+  const { status, bodyBytes, ending = 'complete' } = context.exchange;
+  const outcome = { status, bytes: bodyBytes, durationMs, ending };
+  for (const tell of observers) tell(context, outcome);
+}
