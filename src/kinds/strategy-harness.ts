@@ -3,7 +3,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { describeFieldError, type FieldError } from '../meta/field-error.ts';
 import { anonymousUser } from '../request/user-info.ts';
 import { decode } from '../schema/decode.ts';
-import { validate } from '../schema/validate.ts';
+import { validate, validateUpdate } from '../schema/validate.ts';
 import type { Kind, StrategyContext, ViewSubresource } from './kind.ts';
 
 /** Runs strategy and schema checks of a kind as the write path does, for tests of kinds. */
@@ -55,7 +55,11 @@ export function update(kind: Kind, old: Sent | ApiObject, sent: Sent, subresourc
   }
   kind.strategy.default?.(object, context);
   view.prepareForUpdate?.(object, stored, context);
-  const errors = texts([...validate(kind.schema, object), ...(view.validateUpdate?.(object, stored, context) ?? [])]);
+  const errors = texts([
+    ...validate(kind.schema, object),
+    ...validateUpdate(kind.schema, object, stored),
+    ...(view.validateUpdate?.(object, stored, context) ?? []),
+  ]);
   if (JSON.stringify(stored) !== before) throw new Error('the stored object was changed');
   return { object, errors };
 }

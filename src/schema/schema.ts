@@ -1,4 +1,5 @@
 import type { Constraint, Rule } from './constraint.ts';
+import type { Dependency, Freeze, Immutable, Union, Unique } from './markers.ts';
 
 /**
  * The schema language. One schema per kind drives decoding, pruning, defaulting, validation, merges, ownership sets,
@@ -118,6 +119,8 @@ export interface ListSchema<I extends Schema = Schema> extends Assertions {
    * their own kinds; otherwise they are an error.
    */
   readonly duplicatesAllowed?: boolean;
+  /** What elements must differ in, in place of what the type of the list says. */
+  readonly unique?: Unique;
   readonly itemsMin?: number;
   readonly itemsMax?: number;
 }
@@ -142,8 +145,10 @@ export interface StructSchema<F extends Fields = Fields> extends Assertions {
   readonly embedded?: boolean;
   /** `atomic`: owned and replaced whole (spec section 4.7). */
   readonly structType: 'granular' | 'atomic';
-  /** At most one of these fields may be set. `discriminator` names the field that says which, where there is one. */
-  readonly union?: { readonly discriminator?: string; readonly fields: readonly string[] };
+  readonly union?: Union;
+  readonly freeze?: Freeze;
+  /** Its `matchLabels` and `matchExpressions` select by labels. */
+  readonly selects?: 'labels';
 }
 
 /** Any JSON value, kept as it is: raw extensions, FieldsV1, custom resources without a schema. */
@@ -168,14 +173,20 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
   readonly presence: 'implicit' | 'explicit' | 'always';
   /** A JSON value given to an absent field. */
   readonly default?: unknown;
-  /** May not change once set. */
-  readonly immutable?: boolean;
+  /** May not change: true once it is set, `always` from the creation of what it stands in. */
+  readonly immutable?: true | 'always' | Immutable;
+  /** Required where one of these is set. */
+  readonly requiredWith?: Dependency;
+  /** Forbidden where none of these is set. */
+  readonly onlyWith?: Dependency;
   readonly deprecated?: boolean;
   /** `replace`/`retainKeys` for struct fields in strategic merge patches. */
   readonly patchStrategy?: 'replace' | 'retainKeys';
 }
 
-type FieldOptions = Partial<Pick<Field, 'presence' | 'default' | 'immutable' | 'deprecated' | 'patchStrategy'>>;
+type FieldOptions = Partial<
+  Pick<Field, 'presence' | 'default' | 'immutable' | 'requiredWith' | 'onlyWith' | 'deprecated' | 'patchStrategy'>
+>;
 
 /** A field that may be left out. Presence is `implicit` unless said otherwise. */
 export const optional = <const S extends Schema>(
@@ -248,7 +259,7 @@ export const struct = <const F extends Fields>(
   name: string,
   description: string,
   fields: F,
-  options: Partial<Pick<StructSchema, 'structType' | 'union'>> = {},
+  options: Partial<Pick<StructSchema, 'structType' | 'union' | 'freeze' | 'selects'>> = {},
 ): StructSchema<F> => ({ type: 'struct', name, description, fields, structType: 'granular', ...options });
 
 /** The schema of a field, with recursion resolved. */

@@ -1,13 +1,13 @@
-import { isDeepStrictEqual } from 'node:util';
 import { jsonText } from '../base/json-text.ts';
-import { type FieldError, invalid } from '../meta/field-error.ts';
+import type { FieldError } from '../meta/field-error.ts';
 import { joinPath } from './field-path.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import { type Field, type ListSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
+import { compileFreeze, compileImmutable } from './validate-markers.ts';
 import { someField } from './within.ts';
 
 /**
- * What a new value changes of the old one that may not change: immutable fields that had a value. Elements of `map`
+ * What a new value changes of the old one that may not change: immutable fields, and frozen ones. Elements of `map`
  * lists are compared with those of the same keys, values of maps with those of the same key; new ones may be
  * anything. Both values are decoded ones. Paths begin with `path`.
  */
@@ -24,7 +24,7 @@ const comparisons = new WeakMap<Schema, { readonly compare: Comparison | undefin
 function comparisonOf(schema: Schema): Comparison | undefined {
   let comparison = comparisons.get(schema);
   if (!comparison) {
-    const needed = someField(schema, (field) => field.immutable === true);
+    const needed = someField(schema, (field, struct) => (field.immutable ?? struct.freeze) !== undefined);
     comparison = { compare: needed ? compile(schema) : undefined };
     comparisons.set(schema, comparison);
   }
@@ -49,6 +49,7 @@ function compile(schema: Schema): Comparison | undefined {
 function compileStruct(struct: StructSchema): Comparison {
   // Made on first use, since structs may hold themselves.
   let fields: readonly [string, Comparison][] | undefined;
+  const freeze = struct.freeze && compileFreeze(struct.freeze);
   return (value, old) => {
     if (!isRecord(value) || !isRecord(old)) return [];
     fields ??= Object.entries(struct.fields).flatMap(([name, field]): [string, Comparison][] => {
@@ -57,7 +58,11 @@ function compileStruct(struct: StructSchema): Comparison {
     });
     const errors = fields.flatMap(([name, compare]) => below(name, compare(getOwn(value, name), getOwn(old, name))));
     const others = typeof struct.additional === 'object' ? comparisonOf(struct.additional) : undefined;
-    return others ? [...errors, ...compareOthers(struct, others, value, old)] : errors;
+    return [
+      ...errors,
+      ...(others ? compareOthers(struct, others, value, old) : []),
+      ...(freeze ? freeze(value, old) : []),
+    ];
   };
 }
 
@@ -71,11 +76,7 @@ const compareOthers = (
     .filter((key) => !Object.hasOwn(fields, key) && Object.hasOwn(old, key))
     .flatMap((key) => below(key, compare(value[key], old[key])));
 
-const compileField = (field: Field): Comparison | undefined =>
-  field.immutable ? compareImmutable : comparisonOf(schemaOf(field));
-
-const compareImmutable: Comparison = (value = null, old = null) =>
-  old === null || isDeepStrictEqual(value, old) ? [] : [invalid('', value, 'field is immutable')];
+const compileField = (field: Field): Comparison | undefined => compileImmutable(field) ?? comparisonOf(schemaOf(field));
 
 function compareKeys(compare: Comparison, value: unknown, old: unknown): readonly FieldError[] {
   if (!isRecord(value) || !isRecord(old)) return [];

@@ -1,15 +1,5 @@
-import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
-import {
-  duplicate,
-  type FieldError,
-  forbidden,
-  invalid,
-  notSupported,
-  required,
-  tooLong,
-  tooMany,
-} from '../meta/field-error.ts';
+import { type FieldError, invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
 import { all, asErrors, type Check, checkPart, type Finding, prefix } from './check.ts';
 import { formatChecks, isDns1035Label } from './formats.ts';
 import { getOwn, isRecord } from './own-property.ts';
@@ -24,6 +14,7 @@ import {
   schemaOf,
 } from './schema.ts';
 import { compileConstraint } from './validate-constraint.ts';
+import { compileStructMarkers, compileUnique, hasStructMarkers, uniqueOf } from './validate-markers.ts';
 import { within } from './within.ts';
 
 export { validateUpdate } from './validate-update.ts';
@@ -135,13 +126,9 @@ function compileMap({ keyFormat, keyPaths, values }: MapSchema): Check | undefin
 }
 
 function compileList(list: ListSchema): Check | undefined {
-  const check = all(compileCount(list), compileUnique(list), compileItems(list.items));
-  return (
-    check &&
-    ((value, errors) => {
-      if (Array.isArray(value)) check(value, errors);
-    })
-  );
+  const unique = uniqueOf(list);
+  const check = all<readonly unknown[]>(compileCount(list), unique && compileUnique(unique), compileItems(list.items));
+  return check && ((value, errors) => Array.isArray(value) && check(value, errors));
 }
 
 function compileCount({ itemsMin = 0, itemsMax }: ListSchema): Check | undefined {
@@ -167,43 +154,6 @@ function compileItems(items: Schema): Check | undefined {
   );
 }
 
-/** Elements of sets differ, and elements of map lists differ in their keys. */
-function compileUnique({ listType, mapKeys = [], duplicatesAllowed = false }: ListSchema): Check | undefined {
-  if (listType === 'atomic' || duplicatesAllowed) return undefined;
-  const identify = listType === 'set' ? identifyValue : (item: unknown) => identifyByKeys(item, mapKeys);
-  return (value, errors) => {
-    const seen = new Set<string>();
-    for (const [index, item] of (value as readonly unknown[]).entries()) {
-      if (errors.length >= limits.findingsMax) return;
-      const identity = identify(item);
-      if (!identity) continue;
-      if (seen.has(identity.text)) errors.push(duplicate(`[${index}]${identity.field}`, identity.value));
-      seen.add(identity.text);
-    }
-  };
-}
-
-interface Identity {
-  readonly text: string;
-  /** Where the error stands, within the element. */
-  readonly field: string;
-  readonly value: unknown;
-}
-
-const identifyValue = (item: unknown): Identity => ({ text: jsonText(item), field: '', value: item });
-
-/** Nothing where an only key is missing: that is another error. */
-function identifyByKeys(item: unknown, keys: readonly string[]): Identity | undefined {
-  if (!isRecord(item)) return undefined;
-  const values = keys.map((key) => item[key] ?? null);
-  const [first] = values;
-  if (keys.length > 1) {
-    const value = Object.fromEntries(keys.map((key, index) => [key, values[index]]));
-    return { text: jsonText(values), field: '', value };
-  }
-  return first === null ? undefined : { text: jsonText(first), field: `.${keys[0]}`, value: first };
-}
-
 interface FieldCheck {
   readonly name: string;
   readonly required: boolean;
@@ -217,7 +167,7 @@ function compileStruct(struct: StructSchema): Check | undefined {
   if (!within(struct).some(isConstrained)) return undefined;
   // Made on first use, since structs may hold themselves.
   let fields: readonly FieldCheck[] | undefined;
-  const rest = all(compileOthers(struct), compileUnion(struct), struct.embedded ? checkEmbedded : undefined);
+  const rest = all(compileOthers(struct), compileStructMarkers(struct), struct.embedded ? checkEmbedded : undefined);
   return (value, errors) => {
     if (!isRecord(value)) return;
     fields ??= Object.entries(struct.fields)
@@ -234,14 +184,14 @@ function isConstrained(schema: Schema): boolean {
   switch (schema.type) {
     case 'struct':
       return (
-        schema.union !== undefined ||
+        hasStructMarkers(schema) ||
         schema.embedded === true ||
         Object.values(schema.fields).some((field) => field.required)
       );
     case 'map':
       return schema.keyFormat !== undefined;
     case 'list':
-      return compileCount(schema) !== undefined || compileUnique(schema) !== undefined;
+      return compileCount(schema) !== undefined || uniqueOf(schema) !== undefined;
     default:
       return checkOf(schema) !== undefined;
   }
@@ -295,20 +245,4 @@ function checkEmbedded(value: Record<string, unknown>, findings: Finding[]): voi
       findings.push(invalid('kind', kind, `may have mixed case, but should otherwise match: ${problem}`));
     }
   }
-}
-
-/** The first member that is set counts; each further one is an error. */
-function compileUnion({ name, union }: StructSchema): Check<Record<string, unknown>> | undefined {
-  if (!union) return undefined;
-  const problem = `may not specify more than 1 ${unionTitle(name)} type`;
-  return (value, errors) => {
-    const set = union.fields.filter((field) => (getOwn(value, field) ?? null) !== null);
-    for (const field of set.slice(1)) errors.push(forbidden(field, problem));
-  };
-}
-
-/** `api.core.v1.VolumeSource` -> `volume`. */
-function unionTitle(structName: string): string {
-  const last = structName.slice(structName.lastIndexOf('.') + 1).replace(/Source$/, '');
-  return last.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid, notSupported } from '../../meta/field-error.ts';
+import { type FieldError, invalid, notSupported } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../schema/formats.ts';
 import { int32, microTime, optional, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
@@ -23,7 +23,10 @@ const leaseSpec = struct('api.coordination.v1.LeaseSpec', 'Who holds the lease, 
   renewTime: optional(4, microTime(), 'When the holder last renewed the lease.', explicit),
   leaseTransitions: optional(5, int32(), 'How often the lease went from one holder to another.', explicit),
   strategy: optional(6, string(), 'How a coordinated election picks the holder.', explicit),
-  preferredHolder: optional(7, string(), 'Asks the holder to give way to this one; needs a strategy.', explicit),
+  preferredHolder: optional(7, string(), 'Asks the holder to give way to this one; needs a strategy.', {
+    presence: 'explicit',
+    onlyWith: { fields: ['strategy'], detail: 'may only be specified if `strategy` is defined' },
+  }),
 });
 
 const schema = kindSchema('api.coordination.v1.Lease', 'A lock that runs out unless its holder renews it.', {
@@ -34,7 +37,7 @@ const schema = kindSchema('api.coordination.v1.Lease', 'A lock that runs out unl
 const knownStrategies = ['OldestEmulationVersion'];
 
 function validate(object: ApiObject): FieldError[] {
-  const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder } = typed(schema, object).spec ?? {};
+  const { leaseDurationSeconds, leaseTransitions, strategy } = typed(schema, object).spec ?? {};
   const errors: FieldError[] = [];
   if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) {
     errors.push(invalid('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0'));
@@ -43,9 +46,6 @@ function validate(object: ApiObject): FieldError[] {
     errors.push(invalid('spec.leaseTransitions', leaseTransitions, 'must be greater than or equal to 0'));
   }
   if (strategy !== undefined) errors.push(...validateStrategy(strategy));
-  if (preferredHolder && !strategy) {
-    errors.push(forbidden('spec.preferredHolder', 'may only be specified if `strategy` is defined'));
-  }
   return errors;
 }
 

@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, forbidden, invalid, tooLong } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
 import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
@@ -11,13 +10,18 @@ import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 import { validateDataKeys } from './data-keys.ts';
 
-const schema = kindSchema('api.core.v1.ConfigMap', 'Configuration for others to read, as keys and values.', {
-  immutable: optional(4, boolean(), 'True means that the data can never change again; neither can this field.', {
-    presence: 'explicit',
-  }),
-  data: optional(2, map(string()), 'Values that are text, in UTF-8.'),
-  binaryData: optional(3, map(bytes()), 'Values that are any bytes; no key may stand in data as well.'),
-});
+const schema = kindSchema(
+  'api.core.v1.ConfigMap',
+  'Configuration for others to read, as keys and values.',
+  {
+    immutable: optional(4, boolean(), 'True means that the data can never change again; neither can this field.', {
+      presence: 'explicit',
+    }),
+    data: optional(2, map(string()), 'Values that are text, in UTF-8.'),
+    binaryData: optional(3, map(bytes()), 'Values that are any bytes; no key may stand in data as well.'),
+  },
+  { freeze: { by: 'immutable', fields: ['data', 'binaryData'] } },
+);
 
 /** The path of errors about a whole ConfigMap, as clients know it. */
 const wholeObject = '[]';
@@ -38,18 +42,6 @@ function validate(object: ApiObject): FieldError[] {
   return errors;
 }
 
-function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
-  const errors = validate(object);
-  if (old['immutable'] !== true) return errors;
-  const frozen = 'field is immutable when `immutable` is set';
-  if (object['immutable'] !== true) errors.push(forbidden('immutable', frozen));
-  for (const field of ['data', 'binaryData']) {
-    if (!isDeepStrictEqual({ ...(object[field] ?? {}) }, { ...(old[field] ?? {}) }))
-      errors.push(forbidden(field, frozen));
-  }
-  return errors;
-}
-
 function entries(object: ApiObject): number {
   const { data = {}, binaryData = {} } = typed(schema, object);
   return Object.keys(data).length + Object.keys(binaryData).length;
@@ -61,5 +53,5 @@ export const configMap = (_dialect: Dialect): Kind =>
     shortNames: ['cm'],
     schema,
     columns: [nameColumn, column('Data', 'Number of values.', entries), ageColumn],
-    strategy: { validateCreate: validate, validateUpdate },
+    strategy: { validateCreate: validate, validateUpdate: validate },
   });

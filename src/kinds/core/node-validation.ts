@@ -1,4 +1,4 @@
-import { duplicate, errorsOfEach, type FieldError, forbidden, invalid } from '../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
 import { compareQuantity, parseQuantity } from '../../schema/quantity.ts';
 import type { Infer } from '../../schema/schema.ts';
 import { validateConfigSource } from './node-config-source.ts';
@@ -30,22 +30,6 @@ function validatePodCidrs(cidrs: readonly string[]): FieldError[] {
     return errors;
   });
   return [...errors, ...repeated];
-}
-
-/** What is assigned to a node once stays. */
-export function validateSpecUpdate(spec: Spec, old: Spec): FieldError[] {
-  const errors: FieldError[] = [];
-  const [cidrs, oldCidrs] = [spec.podCIDRs ?? [], old.podCIDRs ?? []];
-  if (oldCidrs.length > 0 && JSON.stringify(cidrs) !== JSON.stringify(oldCidrs)) {
-    errors.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
-  }
-  if (old.providerID && spec.providerID !== old.providerID) {
-    errors.push(forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'));
-  }
-  if ((spec.externalID ?? '') !== (old.externalID ?? '')) {
-    errors.push(forbidden('spec.externalID', 'may not be updated'));
-  }
-  return errors;
 }
 
 /** What holds for the status of a node, on create and on update. */

@@ -10,7 +10,7 @@ import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 import { nodeSpec } from './node-spec.ts';
 import { nodeStatus } from './node-status.ts';
-import { validateSpec, validateSpecUpdate, validateStatus, validateStatusUpdate } from './node-validation.ts';
+import { validateSpec, validateStatus, validateStatusUpdate } from './node-validation.ts';
 
 const schema = kindSchema('api.core.v1.Node', 'A machine that pods run on.', {
   spec: optional(2, nodeSpec, 'What is asked of the node.', { presence: 'always' }),
@@ -93,11 +93,7 @@ export const node = (dialect: Dialect): Kind =>
     strategy: {
       default: setDefaults,
       validateCreate: (object) => [...validateSpec(specOf(object)), ...validateStatus(statusOf(object))],
-      validateUpdate: (object, old) => [
-        ...validateSpec(specOf(object)),
-        ...validateSpecUpdate(specOf(object), specOf(old)),
-        ...validateStatusUpdate(statusOf(object)),
-      ],
+      validateUpdate: (object) => [...validateSpec(specOf(object)), ...validateStatusUpdate(statusOf(object))],
       warnings: (object) => warnings(object, dialect),
     },
     subresources: [

@@ -1,9 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts';
+import { type FieldError, invalid, required, tooLong } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { setOwn } from '../../schema/own-property.ts';
 import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
@@ -14,18 +13,26 @@ import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 import { validateDataKeys } from './data-keys.ts';
 
-const schema = kindSchema('api.core.v1.Secret', 'Secret data for others to use, as keys and values.', {
-  immutable: optional(5, boolean(), 'True means that the data can never change again; neither can this field.', {
-    presence: 'explicit',
-  }),
-  data: optional(2, map(bytes()), 'The secret values, in base64.'),
-  stringData: optional(
-    4,
-    map(string()),
-    'Values as plain text, for writing only: they are put into data, over what is there, and never shown.',
-  ),
-  type: optional(3, string(), 'Says what the data is for, and which keys must be there.', { default: 'Opaque' }),
-});
+const schema = kindSchema(
+  'api.core.v1.Secret',
+  'Secret data for others to use, as keys and values.',
+  {
+    immutable: optional(5, boolean(), 'True means that the data can never change again; neither can this field.', {
+      presence: 'explicit',
+    }),
+    data: optional(2, map(bytes()), 'The secret values, in base64.'),
+    stringData: optional(
+      4,
+      map(string()),
+      'Values as plain text, for writing only: they are put into data, over what is there, and never shown.',
+    ),
+    type: optional(3, string(), 'Says what the data is for, and which keys must be there.', {
+      default: 'Opaque',
+      immutable: 'always',
+    }),
+  },
+  { freeze: { by: 'immutable', fields: ['data'] } },
+);
 
 type Data = Readonly<Record<string, string>>;
 
@@ -79,17 +86,6 @@ function mergeStringData(object: ApiObject): void {
   delete secret.stringData;
 }
 
-function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
-  const errors: FieldError[] = [];
-  if (object['type'] !== old['type']) errors.push(invalid('type', object['type'], 'field is immutable'));
-  if (old['immutable'] !== true) return errors;
-  const frozen = 'field is immutable when `immutable` is set';
-  if (object['immutable'] !== true) errors.push(forbidden('immutable', frozen));
-  if (!isDeepStrictEqual({ ...(object['data'] ?? {}) }, { ...(old['data'] ?? {}) }))
-    errors.push(forbidden('data', frozen));
-  return errors;
-}
-
 /** A pair that does not fit is stored all the same, with a warning. */
 function keyPairProblem(data: Data): string | undefined {
   try {
@@ -128,7 +124,7 @@ export const secret = (dialect: Dialect): Kind => {
     strategy: {
       default: mergeStringData,
       validateCreate: validate,
-      validateUpdate: (object, old) => [...validateUpdate(object, old), ...validate(object)],
+      validateUpdate: validate,
       warnings: (object) => {
         const { type, data = {} } = typed(schema, object);
         const problem = type === tlsType(dialect) ? keyPairProblem(data) : undefined;

@@ -1,4 +1,4 @@
-import { duplicate, errorsOfEach, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import { type Infer, optional, string, struct, time } from '../../schema/schema.ts';
 
@@ -14,21 +14,8 @@ export const taint = struct('api.core.v1.Taint', 'Keeps pods that do not tolerat
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-/** Taints of a node are unique by key and effect. */
 export function validateTaints(taints: readonly Infer<typeof taint>[], field: string): FieldError[] {
-  const seen = new Set<string>();
-  return errorsOfEach(taints, (each, index) => {
-    const errors = validateTaint(each, `${field}[${index}]`);
-    const identity = JSON.stringify([each.effect, each.key]);
-    if (seen.has(identity)) {
-      errors.push({
-        ...duplicate(`${field}[${index}]`, each),
-        detail: 'taints must be unique by key and effect pair',
-      });
-    }
-    seen.add(identity);
-    return errors;
-  });
+  return errorsOfEach(taints, (each, index) => validateTaint(each, `${field}[${index}]`));
 }
 
 function validateTaint({ key = '', value = '', effect = '' }: Infer<typeof taint>, field: string): FieldError[] {

@@ -11,5 +11,6 @@ export const kindSchema = <const F extends Fields>(
   name: string,
   description: string,
   fields: F,
+  options: Pick<StructSchema, 'freeze'> = {},
 ): StructSchema<typeof typeMeta & { readonly metadata: typeof metadata } & F> =>
-  struct(name, description, { ...typeMeta, metadata, ...fields });
+  struct(name, description, { ...typeMeta, metadata, ...fields }, options);

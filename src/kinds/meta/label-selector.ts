@@ -20,8 +20,14 @@ export const labelSelector = struct(
     matchLabels: optional(1, map(string()), 'Labels that must be there with exactly these values.'),
     matchExpressions: optional(2, list(labelSelectorRequirement), 'Conditions that must all hold.'),
   },
-  { structType: 'atomic' },
+  { structType: 'atomic', selects: 'labels' },
 );
+
+/** For fields that add to a selector beside them. */
+export const labelSelectorNeeded = {
+  fields: ['labelSelector'],
+  detail: 'must not be specified when labelSelector is not set',
+} as const;
 
 /** What a condition means; undefined where its operator is none of labels. */
 export function readLabelRequirement({

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import {
@@ -55,10 +54,19 @@ export interface BindingFields {
   roleRef: RoleRef;
 }
 
+/** Otherwise who may change a binding's subjects could bind them to any role. */
+const sameRole = {
+  when: 'always',
+  problem: { type: 'invalid', detail: 'cannot change roleRef', shows: 'value' },
+} as const;
+
 export const bindingSchema = (kind: string, description: string) =>
   kindSchema(`api.rbac.v1.${kind}`, description, {
     subjects: optional(2, list(subject), 'Who gets the permissions; may be nobody.'),
-    roleRef: required(3, roleRef, 'The role that is bound. It can not be changed.', alwaysThere),
+    roleRef: required(3, roleRef, 'The role that is bound. It can not be changed.', {
+      ...alwaysThere,
+      immutable: sameRole,
+    }),
   });
 
 /** A decoded binding of either kind by its static type. */
@@ -82,7 +90,7 @@ export function bindingStrategy(rules: BindingRules): Strategy {
   return {
     default: (object) => addGroups(asBinding(object), rules.group),
     validateCreate: (object) => validate(object),
-    validateUpdate: (object, old) => [...validate(object, old), ...validateSameRole(asBinding(object), asBinding(old))],
+    validateUpdate: validate,
   };
 }
 
@@ -128,10 +136,6 @@ function validateAccount({ name, apiGroup, namespace }: Subject, { scope }: Bind
 
 const validateGroup = (group: string, supported: readonly string[], path: string): FieldError[] =>
   supported.includes(group) ? [] : [notSupported(`${path}.apiGroup`, group, supported)];
-
-/** Otherwise who may change a binding's subjects could bind them to any role. */
-const validateSameRole = (next: BindingFields, old: BindingFields): FieldError[] =>
-  isDeepStrictEqual(next.roleRef, old.roleRef) ? [] : [invalid('roleRef', next.roleRef, 'cannot change roleRef')];
 
 const subjectsOf = (kind: string, text: (each: Subject) => string) => (object: ApiObject) =>
   (asBinding(object).subjects ?? [])

@@ -1,8 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, required as requiredError } from '../../meta/field-error.ts';
+import { type FieldError, required as requiredError } from '../../meta/field-error.ts';
 import { type Infer, list, optional, struct } from '../../schema/schema.ts';
-import { validateLabelSelector } from '../core/pod/validation/affinity-validation.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -44,10 +43,9 @@ function validate(object: ApiObject, old?: ApiObject): FieldError[] {
 }
 
 function validateAggregation({ clusterRoleSelectors = [] }: AggregationRule, path: string): FieldError[] {
-  if (clusterRoleSelectors.length === 0) {
-    return [requiredError(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
-  }
-  return errorsOfEach(clusterRoleSelectors, (selector, index) => validateLabelSelector(selector, `${path}[${index}]`));
+  return clusterRoleSelectors.length > 0
+    ? []
+    : [requiredError(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
 }
 
 /** ClusterRole (spec section 5.8). */

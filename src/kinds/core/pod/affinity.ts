@@ -1,5 +1,5 @@
 import { type Infer, int32, list, optional, required, string, struct } from '../../../schema/schema.ts';
-import { labelSelector } from '../../meta/label-selector.ts';
+import { labelSelector, labelSelectorNeeded } from '../../meta/label-selector.ts';
 import { nodeSelector, nodeSelectorTerm } from '../node-selector.ts';
 
 const preferredSchedulingTerm = struct(
@@ -43,11 +43,14 @@ const podAffinityTerm = struct(
     namespaceSelector: optional(4, labelSelector, 'Selects namespaces to look in, added to those listed.', {
       presence: 'explicit',
     }),
-    matchLabelKeys: optional(5, list(string()), 'Label keys whose values in this pod the selected pods must share.'),
+    matchLabelKeys: optional(5, list(string()), 'Label keys whose values in this pod the selected pods must share.', {
+      onlyWith: labelSelectorNeeded,
+    }),
     mismatchLabelKeys: optional(
       6,
       list(string()),
       'Label keys whose values in this pod the selected pods must not share.',
+      { onlyWith: labelSelectorNeeded },
     ),
   },
 );

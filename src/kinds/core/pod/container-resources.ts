@@ -17,7 +17,11 @@ export const resourceRequirements = struct(
     ),
     claims: optional(
       3,
-      list(resourceClaim, { listType: 'map', mapKeys: ['name'], duplicatesAllowed: true }),
+      list(resourceClaim, {
+        listType: 'map',
+        mapKeys: ['name'],
+        unique: { by: ['name', 'request'], shows: 'firstKey' },
+      }),
       'Resource claims of the pod that are used here.',
     ),
   },

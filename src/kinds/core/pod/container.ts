@@ -32,7 +32,7 @@ export const container = struct('api.core.v1.Container', 'A program from an imag
       patchStrategy: 'merge',
       patchMergeKey: 'containerPort',
       mapKeys: ['containerPort', 'protocol'],
-      duplicatesAllowed: true,
+      unique: { by: ['name'] },
     }),
     'Ports that the container listens on; a port left out here is reachable all the same.',
   ),
@@ -45,7 +45,11 @@ export const container = struct('api.core.v1.Container', 'A program from an imag
   resources: optional(8, resourceRequirements, 'Computing resources that the container needs and may use.', {
     presence: 'always',
   }),
-  resizePolicy: optional(23, list(containerResizePolicy), 'Whether a change of a resource restarts the container.'),
+  resizePolicy: optional(
+    23,
+    list(containerResizePolicy, { unique: { by: ['resourceName'], at: 'element' } }),
+    'Whether a change of a resource restarts the container.',
+  ),
   restartPolicy: optional(
     24,
     string({ enum: ['Always'] }),

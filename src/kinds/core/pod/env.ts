@@ -1,5 +1,8 @@
+import type { Problem } from '../../../schema/markers.ts';
 import { boolean, type Infer, inline, optional, quantity, required, string, struct } from '../../../schema/schema.ts';
 import { localObjectReference } from '../references.ts';
+
+const choice = (detail: string): Problem => ({ type: 'invalid', detail });
 
 export const objectFieldSelector = struct(
   'api.core.v1.ObjectFieldSelector',
@@ -57,6 +60,13 @@ const envVarSource = struct(
     configMapKeyRef: optional(3, configMapKeySelector, 'Entry of a config map.', { presence: 'explicit' }),
     secretKeyRef: optional(4, secretKeySelector, 'Entry of a secret.', { presence: 'explicit' }),
   },
+  {
+    union: {
+      fields: ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef'],
+      none: choice('must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`'),
+      several: choice('may not have more than one field specified at a time'),
+    },
+  },
 );
 
 export const envVar = struct('api.core.v1.EnvVar', 'An environment variable of a container.', {
@@ -92,6 +102,13 @@ export const envFromSource = struct(
     prefix: optional(1, string(), 'Text put before each name.'),
     configMapRef: optional(2, configMapEnvSource, 'Config map to take the entries from.', { presence: 'explicit' }),
     secretRef: optional(3, secretEnvSource, 'Secret to take the entries from.', { presence: 'explicit' }),
+  },
+  {
+    union: {
+      fields: ['configMapRef', 'secretRef'],
+      none: choice('must specify one of: `configMapRef` or `secretRef`'),
+      several: choice('may not have more than one field specified at a time'),
+    },
   },
 );
 

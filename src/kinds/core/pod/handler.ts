@@ -1,3 +1,4 @@
+import type { Union } from '../../../schema/markers.ts';
 import { int32, int64, intOrString, list, optional, required, string, struct } from '../../../schema/schema.ts';
 
 export const execAction = struct('api.core.v1.ExecAction', 'A command to run in the container.', {
@@ -32,4 +33,11 @@ export const grpcAction = struct('api.core.v1.GRPCAction', 'A call of the gRPC h
 
 export const sleepAction = struct('api.core.v1.SleepAction', 'A pause of the container.', {
   seconds: optional(1, int64(), 'Length of the pause.', { presence: 'always' }),
+});
+
+/** Exactly one way to act; of several the first one counts. */
+export const handlerUnion = (...fields: readonly string[]): Union => ({
+  fields,
+  title: 'handler',
+  none: { type: 'required', detail: 'must specify a handler type' },
 });

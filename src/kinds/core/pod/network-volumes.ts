@@ -19,7 +19,10 @@ export const iscsiVolumeSource = struct('api.core.v1.ISCSIVolumeSource', 'An iSC
   portals: optional(7, list(string()), 'Further addresses of the target.'),
   chapAuthDiscovery: optional(8, boolean(), 'Authenticate discovery with CHAP.'),
   chapAuthSession: optional(11, boolean(), 'Authenticate sessions with CHAP.'),
-  secretRef: optional(10, localObjectReference, 'Secret with the CHAP credentials.', { presence: 'explicit' }),
+  secretRef: optional(10, localObjectReference, 'Secret with the CHAP credentials.', {
+    presence: 'explicit',
+    requiredWith: { fields: ['chapAuthDiscovery', 'chapAuthSession'] },
+  }),
   initiatorName: optional(12, string(), 'Name that the initiator goes by.', { presence: 'explicit' }),
 });
 
@@ -55,7 +58,10 @@ export const cephFSVolumeSource = struct('api.core.v1.CephFSVolumeSource', 'A Ce
 
 export const fcVolumeSource = struct('api.core.v1.FCVolumeSource', 'A Fibre Channel disk.', {
   targetWWNs: optional(1, list(string()), 'World-wide names of the targets.'),
-  lun: optional(2, int32({ minimum: 0, maximum: 255 }), 'Number of the logical unit.', { presence: 'explicit' }),
+  lun: optional(2, int32({ minimum: 0, maximum: 255 }), 'Number of the logical unit.', {
+    presence: 'explicit',
+    requiredWith: { fields: ['targetWWNs'], detail: 'lun is required if targetWWNs is specified' },
+  }),
   fsType: optional(3, string(), 'File system of the volume.'),
   readOnly: optional(4, boolean(), 'Mount without permission to write.'),
   wwids: optional(5, list(string()), 'World-wide identifiers of the volume; in place of targets and logical unit.'),

@@ -4,7 +4,7 @@ import type { FieldError } from '../../../meta/field-error.ts';
 import { anonymousUser } from '../../../request/user-info.ts';
 import { decode } from '../../../schema/decode.ts';
 import { applyDefaults } from '../../../schema/defaults.ts';
-import { validate } from '../../../schema/validate.ts';
+import { validate, validateUpdate } from '../../../schema/validate.ts';
 import type { StrategyContext, ViewSubresource } from '../../kind.ts';
 import { pod } from './pod.ts';
 import { asPod, type Pod, podSchema } from './pod-schema.ts';
@@ -60,7 +60,11 @@ export function updated(
   const before = JSON.stringify(old);
   kind.strategy.default?.(object, context);
   door.prepareForUpdate(object, old, context);
-  const errors = [...validate(podSchema, object), ...(door.validateUpdate?.(object, old, context) ?? [])];
+  const errors = [
+    ...validate(podSchema, object),
+    ...validateUpdate(podSchema, object, old),
+    ...(door.validateUpdate?.(object, old, context) ?? []),
+  ];
   if (JSON.stringify(old) !== before) throw new Error('the stored pod was changed');
   return { object, pod: asPod(object), errors };
 }

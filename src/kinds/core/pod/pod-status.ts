@@ -50,19 +50,26 @@ export const podStatus = struct('api.core.v1.PodStatus', 'What was last observed
   hostIP: optional(5, string(), 'Address of the node that the pod is assigned to.'),
   hostIPs: optional(
     16,
-    list(hostIP, { patchStrategy: 'merge', patchMergeKey: 'ip', listType: 'atomic' }),
+    list(hostIP, {
+      patchStrategy: 'merge',
+      patchMergeKey: 'ip',
+      listType: 'atomic',
+      unique: { by: ['ip'], at: 'element' },
+    }),
     'Addresses of the node, of which the first is `hostIP`.',
   ),
   podIP: optional(6, string(), 'Address of the pod.'),
   podIPs: optional(
     12,
-    list(podIP, { patchStrategy: 'merge', patchMergeKey: 'ip', duplicatesAllowed: true }),
+    list(podIP, { patchStrategy: 'merge', patchMergeKey: 'ip', unique: { by: ['ip'], at: 'element' } }),
     'Addresses of the pod, at most one of each family; the first is `podIP`.',
   ),
   startTime: optional(7, time(), 'When the node agent took up the pod.', { presence: 'explicit' }),
   initContainerStatuses: optional(10, list(containerStatus), 'States of the init containers.'),
   containerStatuses: optional(8, list(containerStatus), 'States of the main containers.'),
-  qosClass: optional(9, string(), 'Class of service, which follows from the resources of the containers.'),
+  qosClass: optional(9, string(), 'Class of service, which follows from the resources of the containers.', {
+    immutable: 'always',
+  }),
   ephemeralContainerStatuses: optional(13, list(containerStatus), 'States of the ephemeral containers.'),
   resize: optional(14, string(), 'How far a change of the resources of the containers has got.'),
   resourceClaimStatuses: optional(

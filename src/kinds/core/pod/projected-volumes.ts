@@ -149,6 +149,12 @@ const volumeProjection = struct(
       presence: 'explicit',
     }),
   },
+  {
+    union: {
+      fields: ['secret', 'downwardAPI', 'configMap', 'serviceAccountToken', 'clusterTrustBundle'],
+      several: { type: 'forbidden', detail: 'may not specify more than 1 volume type per source' },
+    },
+  },
 );
 
 export const projectedVolumeSource = struct(

@@ -71,7 +71,7 @@ export const podSecurityContext = struct(
     fsGroup: optional(5, int64({ minimum: 0, maximum: idMax }), 'Group id that owns the volumes which support it.', {
       presence: 'explicit',
     }),
-    sysctls: optional(7, list(sysctl), 'Kernel parameters of the pod.'),
+    sysctls: optional(7, list(sysctl, { unique: { by: ['name'] } }), 'Kernel parameters of the pod.'),
     fsGroupChangePolicy: optional(
       9,
       string({ enum: ['OnRootMismatch', 'Always'] }),

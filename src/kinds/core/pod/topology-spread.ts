@@ -1,5 +1,5 @@
 import { type Infer, int32, list, optional, required, string, struct } from '../../../schema/schema.ts';
-import { labelSelector } from '../../meta/label-selector.ts';
+import { labelSelector, labelSelectorNeeded } from '../../meta/label-selector.ts';
 
 export const topologySpreadConstraint = struct(
   'api.core.v1.TopologySpreadConstraint',
@@ -35,7 +35,9 @@ export const topologySpreadConstraint = struct(
       'Whether nodes with taints that the pod does not tolerate are left out of the count.',
       { presence: 'explicit' },
     ),
-    matchLabelKeys: optional(8, list(string()), 'Label keys whose values in this pod narrow the selector.'),
+    matchLabelKeys: optional(8, list(string()), 'Label keys whose values in this pod narrow the selector.', {
+      onlyWith: labelSelectorNeeded,
+    }),
   },
 );
 

@@ -94,13 +94,6 @@ const volumeSource = struct(
   },
 );
 
-export const volume = struct('api.core.v1.Volume', 'A named storage of a pod that its containers may mount.', {
-  name: required(1, string({ format: 'dnsLabel' }), 'Name of the volume, unique in the pod.'),
-  ...inline(2, volumeSource),
-});
-
-export type Volume = Infer<typeof volume>;
-
 type SourceName = keyof typeof volumeSource.fields;
 
 /** `emptyDir` comes first: of two sources the other one is the mistake. */
@@ -108,6 +101,18 @@ const sourceNames: readonly SourceName[] = [
   'emptyDir',
   ...(Object.keys(volumeSource.fields) as SourceName[]).filter((name) => name !== 'emptyDir'),
 ];
+
+export const volume = struct(
+  'api.core.v1.Volume',
+  'A named storage of a pod that its containers may mount.',
+  {
+    name: required(1, string({ format: 'dnsLabel' }), 'Name of the volume, unique in the pod.'),
+    ...inline(2, volumeSource),
+  },
+  { union: { fields: sourceNames, none: { type: 'required', detail: 'must specify a volume type' } } },
+);
+
+export type Volume = Infer<typeof volume>;
 
 /** The sources that a volume has; a valid volume has one. */
 export const volumeSources = (volume: Volume): readonly SourceName[] =>

@@ -2,7 +2,6 @@ import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../
 import { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from '../../../../schema/formats.ts';
 import type { Infer } from '../../../../schema/schema.ts';
 import type { labelSelector } from '../../../meta/label-selector.ts';
-import { validateLabels } from '../../../meta/metadata-validation.ts';
 import type { NodeSelectorTerm } from '../../node-selector.ts';
 import type { Affinity } from '../affinity.ts';
 import type { TopologySpreadConstraint } from '../topology-spread.ts';
@@ -107,11 +106,9 @@ const validatePodTerms = (affinity: PodAffinity, path: string): FieldError[] => 
 ];
 
 function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
-  const { namespaces = [], matchLabelKeys = [], mismatchLabelKeys = [], labelSelector, namespaceSelector } = term;
+  const { namespaces = [], matchLabelKeys = [], mismatchLabelKeys = [], labelSelector } = term;
   const mismatched = new Set(mismatchLabelKeys);
   return [
-    ...(labelSelector ? validateLabelSelector(labelSelector, `${path}.labelSelector`) : []),
-    ...(namespaceSelector ? validateLabelSelector(namespaceSelector, `${path}.namespaceSelector`) : []),
     ...errorsOfEach(namespaces, (name) => failing(isDnsLabel, `${path}.namespace`, name)),
     ...validateLabelKeys(matchLabelKeys, `${path}.matchLabelKeys`, labelSelector),
     ...validateLabelKeys(mismatchLabelKeys, `${path}.mismatchLabelKeys`, labelSelector),
@@ -123,46 +120,16 @@ function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
   ];
 }
 
-function validateLabelKeys(keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] {
-  if (keys.length === 0) return [];
-  if (!selector) return [forbidden(path, 'must not be specified when labelSelector is not set')];
-  return errorsOfEach(keys, (key, index) => failing(isQualifiedName, `${path}[${index}]`, key));
-}
-
-/** Conditions on labels, as published for all kinds. */
-export function validateLabelSelector(selector: LabelSelector, path: string): FieldError[] {
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  return [
-    ...validateLabels(matchLabels, `${path}.matchLabels`),
-    ...errorsOfEach(matchExpressions, ({ key = '', operator = '', values = [] }, index) => {
-      const at = `${path}.matchExpressions[${index}]`;
-      return [
-        ...validateLabelOperator(operator, values, at),
-        ...failing(isQualifiedName, `${at}.key`, key),
-        ...errorsOfEach(values, (value, i) => failing(isLabelValue, `${at}.values[${i}]`, value)),
-      ];
-    }),
-  ];
-}
-
-function validateLabelOperator(operator: string, values: readonly string[], path: string): FieldError[] {
-  switch (operator) {
-    case 'In':
-    case 'NotIn':
-    case 'Exists':
-    case 'DoesNotExist':
-      return validateCount({ key: '', operator, values: [...values] }, path);
-    default:
-      return [invalid(`${path}.operator`, operator, 'not a valid selector operator')];
-  }
-}
+/** Without a selector they are forbidden, which is the schema's to see. */
+const validateLabelKeys = (keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] =>
+  selector ? errorsOfEach(keys, (key, index) => failing(isQualifiedName, `${path}[${index}]`, key)) : [];
 
 /** Skews, keys and policies are the schema's. */
 export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[], path: string): FieldError[] {
   return errorsOfEach(constraints, (constraint, index) => {
     const at = `${path}[${index}]`;
     const { whenUnsatisfiable, labelSelector, matchLabelKeys = [], minDomains } = constraint;
-    const errors = labelSelector ? validateLabelSelector(labelSelector, `${at}.labelSelector`) : [];
+    const errors: FieldError[] = [];
     if (minDomains !== undefined && whenUnsatisfiable !== 'DoNotSchedule') {
       const rule = 'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway';
       errors.push(invalid(`${at}.minDomains`, minDomains, rule));

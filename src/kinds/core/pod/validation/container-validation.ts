@@ -147,13 +147,9 @@ const validateName = ({ name }: Container, path: string, taken: ReadonlySet<stri
   taken.has(name) ? [duplicate(`${path}.name`, name)] : [];
 
 function validateResizePolicy({ resizePolicy = [] }: Container, path: string, { spec }: ContainerScope): FieldError[] {
-  const seen = new Set<string>();
-  return errorsOfEach(resizePolicy, ({ resourceName, restartPolicy }, index) => {
-    const errors = seen.has(resourceName) ? [duplicate(`${path}[${index}]`, resourceName)] : [];
-    seen.add(resourceName);
-    if (spec.restartPolicy === 'Never' && restartPolicy === 'RestartContainer') {
-      errors.push(invalid(path, restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"));
-    }
-    return errors;
-  });
+  return errorsOfEach(resizePolicy, ({ restartPolicy }) =>
+    spec.restartPolicy === 'Never' && restartPolicy === 'RestartContainer'
+      ? [invalid(path, restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'")]
+      : [],
+  );
 }

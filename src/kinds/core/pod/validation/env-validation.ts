@@ -27,12 +27,7 @@ function validateValueFrom({ value, valueFrom }: EnvVar, path: string): FieldErr
     errors.push(...validateResourceSelector(resourceFieldRef, `${path}.resourceFieldRef`, 'implied'));
   if (configMapKeyRef) errors.push(...validateKeySelector(configMapKeyRef, `${path}.configMapKeyRef`));
   if (secretKeyRef) errors.push(...validateKeySelector(secretKeyRef, `${path}.secretKeyRef`));
-  const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef].filter((source) => source !== undefined);
-  if (sources.length === 0) {
-    const choice = 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`';
-    errors.push(invalid(path, '', choice));
-  } else if (value !== undefined) errors.push(invalid(path, '', 'may not be specified when `value` is not empty'));
-  else if (sources.length > 1) errors.push(invalid(path, '', 'may not have more than one field specified at a time'));
+  if (value !== undefined) errors.push(invalid(path, '', 'may not be specified when `value` is not empty'));
   return errors;
 }
 
@@ -51,8 +46,6 @@ function validateEnvSource({ prefix, configMapRef, secretRef }: EnvFromSource, p
   const errors = prefix === undefined ? [] : failing(isVariableName, `${path}.prefix`, prefix);
   if (configMapRef) errors.push(...validateReference(configMapRef, `${path}.configMapRef`));
   if (secretRef) errors.push(...validateReference(secretRef, `${path}.secretRef`));
-  if (!configMapRef && !secretRef) errors.push(invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'));
-  if (configMapRef && secretRef) errors.push(invalid(path, '', 'may not have more than one field specified at a time'));
   return errors;
 }
 

@@ -4,16 +4,9 @@ import { failing, isPortName } from './field-checks.ts';
 
 /** Names of the ports of one container; their numbers are the schema's. */
 export function validatePorts(ports: readonly ContainerPort[], path: string): FieldError[] {
-  const seen = new Set<string>();
-  return errorsOfEach(ports, ({ name }, index) => {
-    if (name === undefined) return [];
-    const field = `${path}[${index}].name`;
-    const problems = failing(isPortName, field, name);
-    if (problems.length > 0) return problems;
-    if (seen.has(name)) return [duplicate(field, name)];
-    seen.add(name);
-    return [];
-  });
+  return errorsOfEach(ports, ({ name }, index) =>
+    name === undefined ? [] : failing(isPortName, `${path}[${index}].name`, name),
+  );
 }
 
 /** Two containers that run at the same time cannot both have a port of the node. */

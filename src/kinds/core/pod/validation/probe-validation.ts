@@ -1,4 +1,4 @@
-import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid, required } from '../../../../meta/field-error.ts';
 import type { FormatCheck } from '../../../../schema/formats.ts';
 import type { Container } from '../container.ts';
 import type { Lifecycle } from '../lifecycle.ts';
@@ -55,18 +55,13 @@ function validateAction(action: Action, path: string, graceSeconds: number): Fie
   return errors;
 }
 
-type Handler = Pick<Action & Probe, 'exec' | 'httpGet' | 'tcpSocket' | 'grpc' | 'sleep'>;
+type Handler = Pick<Action & Probe, 'exec' | 'httpGet' | 'tcpSocket'>;
 
-/** Exactly one way; of several the first one counts. */
-function validateHandler({ exec, httpGet, tcpSocket, grpc, sleep }: Handler, path: string): FieldError[] {
-  const set = Object.entries({ exec, httpGet, tcpSocket, grpc, sleep }).filter(([, handler]) => handler !== undefined);
-  const [first, ...others] = set.map(([name]) => name);
-  if (first === undefined) return [required(path, 'must specify a handler type')];
-  const errors = others.map((name) => forbidden(`${path}.${name}`, 'may not specify more than 1 handler type'));
-  if (first === 'exec' && !exec?.command) errors.push(required(`${path}.exec.command`));
-  if (first === 'httpGet' && httpGet) errors.push(...validateHttpGet(httpGet, `${path}.httpGet`));
-  if (first === 'tcpSocket' && tcpSocket) errors.push(...validateKnownPort(tcpSocket.port, `${path}.tcpSocket.port`));
-  return errors;
+/** Of several ways the first one counts. That there is one is the schema's to see. */
+function validateHandler({ exec, httpGet, tcpSocket }: Handler, path: string): FieldError[] {
+  if (exec) return exec.command ? [] : [required(`${path}.exec.command`)];
+  if (httpGet) return validateHttpGet(httpGet, `${path}.httpGet`);
+  return tcpSocket ? validateKnownPort(tcpSocket.port, `${path}.tcpSocket.port`) : [];
 }
 
 function validateHttpGet({ port, httpHeaders = [] }: NonNullable<Handler['httpGet']>, path: string): FieldError[] {

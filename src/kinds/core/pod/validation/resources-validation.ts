@@ -1,11 +1,4 @@
-import {
-  duplicate,
-  errorsOfEach,
-  type FieldError,
-  forbidden,
-  invalid,
-  required,
-} from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
 import { isQualifiedName } from '../../../../schema/formats.ts';
 import { compareQuantity, parseQuantity, type Quantity } from '../../../../schema/quantity.ts';
 import type { ResourceRequirements } from '../container-resources.ts';
@@ -103,12 +96,7 @@ function validateClaims(
   path: string,
   known: ReadonlySet<string>,
 ): FieldError[] {
-  const seen = new Set<string>();
-  return errorsOfEach(claims, ({ name = '', request = '' }, index) => {
-    const at = `${path}[${index}]`;
-    const errors = name === '' || known.has(name) ? [] : [notFound(`${at}.name`, name)];
-    if (seen.has(`${name}/${request}`)) errors.push(duplicate(at, name));
-    seen.add(`${name}/${request}`);
-    return errors;
-  });
+  return errorsOfEach(claims, ({ name = '' }, index) =>
+    name === '' || known.has(name) ? [] : [notFound(`${path}[${index}].name`, name)],
+  );
 }

@@ -1,12 +1,4 @@
-import {
-  duplicate,
-  errorsOfEach,
-  type FieldError,
-  forbidden,
-  invalid,
-  required,
-  tooLong,
-} from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, required, tooLong } from '../../../../meta/field-error.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import type { PodSecurityContext, SecurityContext } from '../security-context.ts';
 import { failing, isDescendingPath } from './field-checks.ts';
@@ -31,7 +23,6 @@ export function validatePodSecurity(spec: PodSpec, path: string): FieldError[] {
 }
 
 function validateSysctls(sysctls: NonNullable<PodSecurityContext['sysctls']>, path: string): FieldError[] {
-  const seen = new Set<string>();
   return errorsOfEach(sysctls, ({ name = '' }, index) => {
     const field = `${path}[${index}].name`;
     if (name === '') return [];
@@ -39,8 +30,6 @@ function validateSysctls(sysctls: NonNullable<PodSecurityContext['sysctls']>, pa
       const rule = `must have at most ${sysctlLengthMax} characters and be lower case words joined by '.' or '/'`;
       return [invalid(field, name, rule)];
     }
-    if (seen.has(name)) return [duplicate(field, name)];
-    seen.add(name);
     return [];
   });
 }

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../../meta/api-object.ts';
-import { duplicate, errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
 import { isIpAddress, isQualifiedName } from '../../../../schema/formats.ts';
 import type { ContainerStatus } from '../container-status.ts';
 import { asPod } from '../pod-schema.ts';
@@ -13,9 +13,6 @@ export function validateStatusUpdate(object: ApiObject, old: ApiObject): readonl
   const oldStatus = asPod(old).status ?? {};
   return [
     ...validateConditions(status),
-    ...(status.qosClass === oldStatus.qosClass
-      ? []
-      : [invalid('status.qosClass', status.qosClass ?? '', 'field is immutable')]),
     ...validateTransitions(spec, status, oldStatus),
     ...validateClaimStatuses(spec, status),
     ...validateAddresses(status.podIPs ?? [], 'status.podIPs'),
@@ -88,15 +85,7 @@ function validateHostAddresses({ hostIP, hostIPs = [] }: PodStatus): FieldError[
 /** At most one address of each family. */
 function validateAddresses(addresses: Addresses, path: string): FieldError[] {
   const ips = addresses.map(({ ip = '' }) => ip);
-  const seen = new Set<string>();
-  const errors = errorsOfEach(ips, (ip, index) => {
-    const repeated = seen.has(ip);
-    seen.add(ip);
-    return [
-      ...failing(isIpAddress, `${path}[${index}]`, ip),
-      ...(repeated ? [duplicate(`${path}[${index}]`, ip)] : []),
-    ];
-  });
+  const errors = errorsOfEach(ips, (ip, index) => failing(isIpAddress, `${path}[${index}]`, ip));
   const six = ips.filter((ip) => ip.includes(':')).length;
   if (six > 1 || ips.length - six > 1) {
     errors.push(invalid(path, addresses, 'may specify no more than one IP for each IP family'));

@@ -3,7 +3,6 @@ import { isDnsSubdomain } from '../../../../schema/formats.ts';
 import { parseQuantity } from '../../../../schema/quantity.ts';
 import type { ProjectedVolumeSource } from '../projected-volumes.ts';
 import { type Volume, volumeSources } from '../volume.ts';
-import { validateLabelSelector } from './affinity-validation.ts';
 import { failing, hasNoBacksteps, isDescendingPath, isFilePath } from './field-checks.ts';
 import { fileFields, validateFieldSelector, validateResourceSelector } from './selector-validation.ts';
 
@@ -16,12 +15,10 @@ export const validateVolumes = (volumes: readonly Volume[], path: string, podNam
     return [...validateSource(volume, at), ...(named ? validateClaimName(podName, name, at) : [])];
   });
 
-/** Exactly one source; of several the first one counts. Required fields and ranges are the schema's. */
+/** Of several sources the first one counts. That there is one, required fields and ranges are the schema's. */
 function validateSource(volume: Volume, path: string): FieldError[] {
-  const [first, ...others] = volumeSources(volume);
-  if (first === undefined) return [required(path, 'must specify a volume type')];
-  const errors = others.map((name) => forbidden(`${path}.${name}`, 'may not specify more than 1 volume type'));
-  return [...errors, ...(checks[first]?.(volume, `${path}.${first}`) ?? [])];
+  const [first] = volumeSources(volume);
+  return (first && checks[first]?.(volume, `${path}.${first}`)) ?? [];
 }
 
 type SourceName = ReturnType<typeof volumeSources>[number];
@@ -122,9 +119,6 @@ function validateProjection(source: Projection, path: string): FieldError[] {
   if (downwardAPI) errors.push(...validateFiles(downwardAPI.items, `${path}.downwardAPI`));
   if (serviceAccountToken) errors.push(...validateToken(serviceAccountToken, `${path}.serviceAccountToken`));
   if (clusterTrustBundle) errors.push(...validateTrustBundle(clusterTrustBundle, `${path}.clusterTrustBundle`));
-  if (Object.values(source).filter((each) => each !== undefined).length > 1) {
-    errors.push(forbidden(path, 'may not specify more than 1 volume type per source'));
-  }
   return errors;
 }
 
@@ -158,35 +152,31 @@ function validateTrustBundle(bundle: NonNullable<Projection['clusterTrustBundle'
   }
   if (signerName === undefined) return [...errors, required(path, 'either name or signerName must be specified')];
   if (signerName === '') errors.push(required(`${path}.signerName`, 'must be a valid signer name'));
-  return [...errors, ...(labelSelector ? validateLabelSelector(labelSelector, `${path}.labelSelector`) : [])];
+  return errors;
 }
 
 const qualifiedTarget = /^(?:iqn|eui|naa)/;
 
 function validateIscsi(iscsi: NonNullable<Volume['iscsi']>, path: string): FieldError[] {
-  const { iqn, chapAuthDiscovery, chapAuthSession, secretRef, initiatorName } = iscsi;
+  const { iqn, initiatorName } = iscsi;
   const errors: FieldError[] = [];
   for (const [field, name] of Object.entries({ iqn, initiatorName })) {
     if (!name || qualifiedTarget.test(name)) continue;
     errors.push(invalid(`${path}.${field}`, name, 'must be valid format starting with iqn, eui, or naa'));
   }
-  if ((chapAuthDiscovery || chapAuthSession) && !secretRef) errors.push(required(`${path}.secretRef`));
   return errors;
 }
 
 function validateFibreChannel(fc: NonNullable<Volume['fc']>, path: string): FieldError[] {
-  const { targetWWNs = [], wwids = [], lun } = fc;
+  const { targetWWNs = [], wwids = [] } = fc;
   const field = `${path}.targetWWNs`;
   if (targetWWNs.length === 0 && wwids.length === 0) {
     return [required(field, 'must specify either targetWWNs or wwids, but not both')];
   }
   if (targetWWNs.length === 0) return [];
-  return [
-    ...(wwids.length > 0
-      ? [invalid(field, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously')]
-      : []),
-    ...(lun === undefined ? [required(`${path}.lun`, 'lun is required if targetWWNs is specified')] : []),
-  ];
+  return wwids.length > 0
+    ? [invalid(field, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously')]
+    : [];
 }
 
 function validateFlocker({ datasetName, datasetUUID }: NonNullable<Volume['flocker']>, path: string): FieldError[] {

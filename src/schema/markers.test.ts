@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { describeFieldError, type FieldError } from '../meta/field-error.ts';
+import { boolean, list, map, optional, type StructSchema, string, struct } from './schema.ts';
+import { validate } from './validate.ts';
+import { validateUpdate } from './validate-update.ts';
+
+const texts = (errors: readonly FieldError[]): string[] =>
+  errors.map((error) => `${error.field}: ${describeFieldError(error)}`);
+
+const text = (): ReturnType<typeof optional> => optional(1, string(), 'A text.', { presence: 'explicit' });
+const members = { a: text(), b: text(), c: text() };
+const holder = (it: StructSchema): StructSchema =>
+  struct('test.Holder', 'Holds it.', { it: optional(1, it, 'It.', { presence: 'explicit' }) });
+
+const pair = struct('test.Pair', 'A pair.', { a: text(), b: text() });
+const items = (unique: Parameters<typeof list>[1]): StructSchema =>
+  struct('test.Items', 'Items.', { list: optional(1, list(pair, unique), 'Pairs.') });
+const selector = struct(
+  'test.Selector',
+  'Selects.',
+  {
+    matchLabels: optional(1, map(string()), 'Labels.'),
+    matchExpressions: optional(
+      2,
+      list(
+        struct('test.Expression', 'One.', {
+          key: optional(1, string(), 'Key.', { presence: 'always' }),
+          operator: optional(2, string(), 'Operator.', { presence: 'always' }),
+          values: optional(3, list(string()), 'Values.'),
+        }),
+      ),
+      'Conditions.',
+    ),
+  },
+  { selects: 'labels' },
+);
+const dependent = struct('test.Dependent', 'Depends.', {
+  a: optional(1, string(), 'Needed with b or d.', { requiredWith: { fields: ['b', 'd'], detail: 'with b' } }),
+  b: text(),
+  c: optional(3, list(string()), 'Only with b.', { onlyWith: { fields: ['b'], detail: 'b is not set' } }),
+  d: optional(4, boolean(), 'A flag.'),
+});
+
+const rows: Readonly<
+  Record<string, { schema: StructSchema; rows: readonly (readonly [value: unknown, ...errors: string[]])[] }>
+> = {
+  'at most one of': {
+    schema: struct('test.VolumeSource', 'One of several.', members, { union: { fields: ['b', 'a', 'c'] } }),
+    rows: [
+      [{}],
+      [{ a: 'x' }],
+      [
+        { a: 'x', b: '', c: 'z' },
+        'it.a: Forbidden: may not specify more than 1 volume type',
+        'it.c: Forbidden: may not specify more than 1 volume type',
+      ],
+    ],
+  },
+  'exactly one of': {
+    schema: struct('test.Choice', 'One of several.', members, {
+      union: {
+        fields: ['a', 'b'],
+        none: { type: 'required', detail: 'choose' },
+        several: { type: 'invalid', detail: 'too much', shows: 'value' },
+      },
+    }),
+    rows: [
+      [{ a: 'x' }],
+      [{ c: 'x' }, 'it: Required value: choose'],
+      [{ a: 'x', b: 'y' }, 'it: Invalid value: {"a":"x","b":"y"}: too much'],
+    ],
+  },
+  'unique by one key': {
+    schema: items({ unique: { by: ['a'] } }),
+    rows: [
+      [{ list: [{ a: 'x' }, { a: 'y' }, {}, {}] }],
+      [{ list: [{ a: 'x' }, { a: 'x' }] }, 'it.list[1].a: Duplicate value: "x"'],
+    ],
+  },
+  'unique by one key, at the element': {
+    schema: items({ unique: { by: ['a'], at: 'element' } }),
+    rows: [[{ list: [{ a: 'x' }, { a: 'x' }] }, 'it.list[1]: Duplicate value: "x"']],
+  },
+  'unique by keys': {
+    schema: items({ unique: { by: ['a', 'b'], shows: 'element', detail: 'as pairs' } }),
+    rows: [
+      [{ list: [{ a: 'x' }, { b: 'x' }, { a: 'x', b: 'x' }] }],
+      [
+        {
+          list: [
+            { a: 'x', b: 'y' },
+            { b: 'y', a: 'x' },
+          ],
+        },
+        'it.list[1]: Duplicate value: {"b":"y","a":"x"}: as pairs',
+      ],
+    ],
+  },
+  'unique in place of the keys of a list': {
+    schema: items({ listType: 'map', mapKeys: ['a'], unique: { by: ['b'] } }),
+    rows: [
+      [{ list: [{ a: 'x' }, { a: 'x' }] }],
+      [{ list: [{ b: 'x' }, { b: 'x' }] }, 'it.list[1].b: Duplicate value: "x"'],
+    ],
+  },
+  'required with': {
+    schema: dependent,
+    rows: [
+      [{ b: '' }],
+      [{ a: 'x', b: 'y' }],
+      [{ b: 'y' }, 'it.a: Required value: with b'],
+      [{ d: true }, 'it.a: Required value: with b'],
+      [{ d: false }],
+    ],
+  },
+  'only with': {
+    schema: dependent,
+    rows: [
+      [{ c: [] }],
+      [{ a: 'x', b: 'y', c: ['z'] }],
+      [{ c: ['z'] }, 'it.c: Forbidden: b is not set'],
+      [{ c: ['z'], b: '' }, 'it.c: Forbidden: b is not set'],
+    ],
+  },
+  'a label selector': {
+    schema: selector,
+    rows: [
+      [
+        {
+          matchLabels: { a: 'b' },
+          matchExpressions: [
+            { key: 'a', operator: 'In', values: ['b'] },
+            { key: 'a', operator: 'Exists' },
+          ],
+        },
+      ],
+      [
+        {
+          matchExpressions: [
+            { key: 'a', operator: 'In' },
+            { key: 'a', operator: 'DoesNotExist', values: ['b'] },
+            { key: 'a', operator: 'Gt', values: ['b'] },
+          ],
+        },
+        "it.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        "it.matchExpressions[1].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+        'it.matchExpressions[2].operator: Invalid value: "Gt": not a valid selector operator',
+      ],
+    ],
+  },
+};
+
+for (const [name, { schema, rows: cases }] of Object.entries(rows)) {
+  test(name, () => {
+    for (const [it, ...errors] of cases) assert.deepEqual(texts(validate(holder(schema), { it })), errors);
+  });
+}
+
+const changing = struct(
+  'test.Changing',
+  'Changes.',
+  {
+    once: optional(1, string(), 'Once set.', { immutable: true }),
+    never: optional(2, string(), 'Never.', { immutable: 'always' }),
+    worded: optional(3, pair, 'With its own text.', {
+      presence: 'explicit',
+      immutable: { when: 'always', problem: { type: 'forbidden', detail: 'stays' } },
+    }),
+    frozen: optional(4, boolean(), 'Freezes.', { presence: 'explicit' }),
+    data: optional(5, map(string()), 'Data.'),
+  },
+  { freeze: { by: 'frozen', fields: ['data'] } },
+);
+
+const changes: readonly (readonly [name: string, old: unknown, value: unknown, ...errors: string[]])[] = [
+  ['nothing', { never: 'x', data: {} }, { never: 'x' }],
+  ['once set: set', {}, { once: 'x' }],
+  ['once set: changed', { once: 'x' }, {}, 'it.once: Invalid value: null: field is immutable'],
+  ['always: set', {}, { never: 'x' }, 'it.never: Invalid value: "x": field is immutable'],
+  ['always: taken away', { never: 'x' }, {}, 'it.never: Invalid value: "": field is immutable'],
+  ['with a text of its own', { worded: { a: 'x' } }, { worded: { a: 'y' } }, 'it.worded: Forbidden: stays'],
+  ['frozen: nothing changes', { frozen: true, data: { a: 'b' } }, { frozen: true, data: { a: 'b' } }],
+  ['frozen: not yet', { frozen: false, data: { a: 'b' } }, { frozen: true }],
+  [
+    'frozen: changed',
+    { frozen: true, data: { a: 'b' } },
+    { data: {} },
+    'it.frozen: Forbidden: field is immutable when `frozen` is set',
+    'it.data: Forbidden: field is immutable when `frozen` is set',
+  ],
+];
+
+for (const [name, old, it, ...errors] of changes) {
+  test(`a change, ${name}`, () => {
+    assert.deepEqual(texts(validateUpdate(holder(changing), { it }, { it: old })), errors);
+  });
+}
