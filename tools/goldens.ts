@@ -32,6 +32,7 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
   const cache = createWatchCache({ store, clock: systemClock, logger: silentLogger, resources });
   const documents = new ApiDocuments(dialect, new ResourceRegistry(all, cache), () => '127.0.0.1:6443');
   const lease = dialect.group('coordination');
+  const events = dialect.group('events');
   const rbac = dialect.group('rbac.authorization');
   const authentication = dialect.group('authentication');
   const authorization = dialect.group('authorization');
@@ -41,6 +42,7 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
     'api-v1': documents.resourceList('', 'v1'),
     'apis-coordination': documents.group(lease),
     'apis-coordination-v1': documents.resourceList(lease, 'v1'),
+    'apis-events-v1': documents.resourceList(events, 'v1'),
     'apis-rbac-v1': documents.resourceList(rbac, 'v1'),
     'apis-authentication-v1': documents.resourceList(authentication, 'v1'),
     'apis-authorization-v1': documents.resourceList(authorization, 'v1'),
@@ -49,6 +51,7 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
     'aggregated-apis-v2beta1': documents.aggregated('apis', 'v2beta1'),
     'openapi-v3-api-v1': documents.openapi('', 'v1'),
     'openapi-v3-apis-coordination-v1': documents.openapi(lease, 'v1'),
+    'openapi-v3-apis-events-v1': documents.openapi(events, 'v1'),
     'openapi-v3-apis-rbac-v1': documents.openapi(rbac, 'v1'),
     'openapi-v3-apis-authentication-v1': documents.openapi(authentication, 'v1'),
     'openapi-v3-apis-authorization-v1': documents.openapi(authorization, 'v1'),

@@ -192,6 +192,8 @@ export const limits = {
   cacheHistoriesBytesMax: 128 * 1024 * 1024,
   /** What those events were encoded to for watchers, all together. */
   cacheEncodingsBytesMax: 32 * 1024 * 1024,
+  /** What stored objects were converted to for clients of other versions, all together. */
+  versionFormsBytesMax: 32 * 1024 * 1024,
   /** How often history and snapshots that nobody adds to are looked through for what is too old. */
   cacheSweepMs: 60_000,
   /** Entries of a resource that may stand apart from their neighbours in memory before they are looked at. */

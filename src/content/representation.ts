@@ -125,7 +125,7 @@ export class Representation {
 
   /** How the events of a watch are written: one after the other, or as messages of a WebSocket. */
   watchEncoding(
-    { kind, apiVersion }: ServedResource,
+    { kind, apiVersion, forms }: ServedResource,
     presentation: Presentation,
     webSocket?: WatchEncoding['webSocket'],
   ): WatchEncoding {
@@ -135,7 +135,7 @@ export class Representation {
     return {
       contentType: inProtobuf ? `${mediaType};stream=watch` : mediaType,
       webSocket,
-      name: `${webSocket ? 'messages ' : ''}${format} ${as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`}`,
+      name: `${forms ? `${apiVersion} ` : ''}${webSocket ? 'messages ' : ''}${format} ${as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`}`,
       differsFirst: as === 'Table',
       framing: framings[webSocket ? 'messages' : 'stream'][inProtobuf ? 'protobuf' : 'json'],
       object: ({ bytes }, first) => this.#eventObject(bytes, presentation, first ? 'shown' : 'omitted'),

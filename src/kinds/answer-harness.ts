@@ -43,6 +43,7 @@ export function answerContext(services: Partial<KindServices> = {}): AnswerConte
     dialect: orch,
     user: jane,
     now,
+    requested: { group: '', version: 'v1' },
     services: servicesOf(services),
     warnings,
     warn: (text) => warnings.push(text),

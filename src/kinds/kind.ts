@@ -23,6 +23,8 @@ export interface StrategyContext {
   readonly user: UserInfo;
   /** Wall-clock milliseconds. */
   readonly now: number;
+  /** The version in which the client writes. The objects are in the stored form. */
+  readonly requested: Pick<GroupVersionKind, 'group' | 'version'>;
 }
 
 /**
@@ -121,6 +123,22 @@ export interface Column {
   readonly value: (object: ApiObject, now: number) => Cell;
 }
 
+/**
+ * How objects of a kind are kept in the form of another one: several kinds, of one group or of several, may be versions of the
+ * same resource. What both forms can say is converted exactly, both ways.
+ */
+export interface StoredAs {
+  /** The kind whose form is stored. Its strategy and prefix of keys are those of the resource. */
+  readonly kind: Kind;
+  /** Converts the fields that are there, and adds none: also objects of which only a part is left. */
+  readonly toStored: (object: ApiObject) => ApiObject;
+  readonly fromStored: (object: ApiObject) => ApiObject;
+  /** What the stored kind calls a selectable field of this version. */
+  readonly storedLabel: (label: string) => string;
+  /** What this version calls a field of the stored form, by its path in an error. */
+  readonly versionPath: (path: string) => string;
+}
+
 /** All that the server knows of one kind of object. Registry, codecs and merges work on this and never name a kind. */
 export interface Kind extends GroupVersionKind {
   readonly listKind: string;
@@ -131,6 +149,8 @@ export interface Kind extends GroupVersionKind {
   readonly categories: readonly string[];
   readonly scope: 'Namespaced' | 'Cluster';
   readonly schema: StructSchema;
+  /** Absent where objects are stored as they are. */
+  readonly storedAs?: StoredAs;
   /** Rule for `metadata.name`. */
   readonly nameFormat: 'dnsLabel' | 'dnsSubdomain' | 'pathSegment';
   /** Beside `metadata.name` and `metadata.namespace`. */

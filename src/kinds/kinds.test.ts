@@ -50,6 +50,7 @@ test('kinds: what registries and clients go by', () => {
     ['Secret', 'secrets', '', 'Namespaced', '', '0100'],
     ['ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', 'token', '1110'],
     ['Event', 'events', 'ev', 'Namespaced', '', '1100'],
+    ['Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['Binding', 'bindings', '', 'Namespaced', '', '0000'],
     ['Lease', 'leases', '', 'Namespaced', '', '1000'],
     ['Role', 'roles', '', 'Namespaced', '', '1100'],

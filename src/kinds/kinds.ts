@@ -15,6 +15,7 @@ import { node } from './core/node.ts';
 import { pod } from './core/pod/pod.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
+import { eventsEvent } from './events/event.ts';
 import type { Kind } from './kind.ts';
 import { clusterRole } from './rbac/cluster-role.ts';
 import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
@@ -22,17 +23,21 @@ import { role } from './rbac/role.ts';
 import { roleBinding } from './rbac/role-binding.ts';
 
 /** All kinds that are built in, under the names of a dialect. */
-export const kinds = (dialect: Dialect): readonly Kind[] => [
-  ...[configMap, namespace, node, pod, secret].map((make) => withFinalizerRule(make(dialect))),
-  withFinalizerRule(serviceAccount(dialect)),
-  event(dialect),
-  binding,
-  lease(dialect),
-  ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
-  tokenReview(dialect),
-  selfSubjectReview(dialect),
-  selfSubjectAccessReview(dialect),
-  selfSubjectRulesReview(dialect),
-  subjectAccessReview(dialect),
-  localSubjectAccessReview(dialect),
-];
+export function kinds(dialect: Dialect): readonly Kind[] {
+  const coreEvent = event(dialect);
+  return [
+    ...[configMap, namespace, node, pod, secret].map((make) => withFinalizerRule(make(dialect))),
+    withFinalizerRule(serviceAccount(dialect)),
+    coreEvent,
+    eventsEvent(dialect, coreEvent),
+    binding,
+    lease(dialect),
+    ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
+    tokenReview(dialect),
+    selfSubjectReview(dialect),
+    selfSubjectAccessReview(dialect),
+    selfSubjectRulesReview(dialect),
+    subjectAccessReview(dialect),
+    localSubjectAccessReview(dialect),
+  ];
+}

@@ -10,7 +10,7 @@ import type { Kind, StrategyContext, ViewSubresource } from './kind.ts';
 
 export const now = Date.UTC(2026, 0, 10);
 
-const context: StrategyContext = { dialect: orch, user: anonymousUser, now };
+const contextOf = (requested: Kind): StrategyContext => ({ dialect: orch, user: anonymousUser, now, requested });
 
 export interface Outcome {
   readonly object: ApiObject;
@@ -35,6 +35,7 @@ export function read(kind: Kind, sent: Sent): ApiObject {
 }
 
 export function create(kind: Kind, sent: Sent): Outcome {
+  const context = contextOf(kind);
   const object = read(kind, sent);
   kind.strategy.default?.(object, context);
   kind.strategy.prepareForCreate?.(object, context);
@@ -46,6 +47,7 @@ export function create(kind: Kind, sent: Sent): Outcome {
 
 /** `old` is put through `create` first. With a subresource, through its door. */
 export function update(kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: string): Outcome {
+  const context = contextOf(kind);
   const stored = Object.hasOwn(old, 'kind') ? (old as ApiObject) : create(kind, old).object;
   const before = JSON.stringify(stored);
   const object = read(kind, sent);

@@ -3,7 +3,7 @@ import type { Status } from '../meta/status-error.ts';
 import type { ServedResource } from '../resources/resource.ts';
 import type { Revision } from '../store/store.ts';
 
-/** What a verb answers. Objects are JSON bytes; other formats are made of them where the answer is encoded. */
+/** What a verb answers. Objects are JSON bytes in the version of the request; other formats are made of them where the answer is encoded. */
 export type Reply = ObjectReply | ListReply | WatchReply | StatusReply;
 
 export interface ObjectReply {
@@ -52,3 +52,6 @@ export interface StatusReply {
   readonly body: Status;
   readonly status: 200 | 201 | 202;
 }
+
+/** An object in the version of the request, of one that was written in the stored form. */
+export const shownBytes = ({ forms }: ServedResource, stored: Buffer): Buffer => forms?.bytes(stored) ?? stored;

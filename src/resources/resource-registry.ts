@@ -1,6 +1,7 @@
 import type { Closable } from '../base/disposable.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
+import { apiVersionOf } from '../kinds/stored-as.ts';
 import { cachedResource, keyPrefix, makeResource, type Resource, type ServedResource } from './resource.ts';
 import { ResourceTable } from './resource-table.ts';
 
@@ -23,7 +24,9 @@ export class ResourceRegistry {
   /** The cache holds these kinds' objects. */
   constructor(kinds: readonly Kind[], cache: WatchCache) {
     this.#cache = cache;
-    const added = kinds.flatMap((kind) => makeResource(kind, cache).versions);
+    const added = kinds
+      .filter((kind) => !kind.storedAs)
+      .flatMap((stored) => makeResource(stored, otherVersions(stored, kinds), cache).versions);
     this.#table = ResourceTable.empty.with({ removed: [], added });
   }
 
@@ -55,16 +58,30 @@ export class ResourceRegistry {
   }
 
   /**
-   * Serves one more kind, once the cache has loaded its objects. Costs what these cost, whatever the number of other
-   * resources. Throws where something is served at its place.
+   * Serves one more kind, once the cache has loaded its objects: as a resource of its own, or as one more version of the
+   * resource that it is stored as. Costs what these cost, whatever the number of other resources. Throws where something is
+   * served at its place.
    */
   async add(kind: Kind): Promise<ServedResource> {
-    const { group, version, resource } = kind;
-    if (this.find(group, version, resource)) throw new Error(`${keyPrefix(kind)} is served in ${version}`);
-    if (storesObjects(kind)) await this.#cache.addResource(cachedResource(kind));
-    const made = makeResource(kind, this.#cache);
-    this.#swap({ removed: [], added: made.versions });
-    return made.versions[0] as ServedResource;
+    const { group, version, resource, storedAs } = kind;
+    if (this.find(group, version, resource)) throw new Error(`${resource} are served in ${apiVersionOf(kind)}`);
+    if (storedAs) this.#addVersion(kind, storedAs.kind);
+    else {
+      if (storesObjects(kind)) await this.#cache.addResource(cachedResource(kind));
+      this.#swap({ removed: [], added: makeResource(kind, [], this.#cache).versions });
+    }
+    const added = this.find(group, version, resource);
+    if (!added) throw new Error(`${resource} were removed again`);
+    return added;
+  }
+
+  #addVersion(kind: Kind, { group, version, resource: name }: Kind): void {
+    const stored = this.find(group, version, name);
+    if (!stored) throw new Error(`${name}, as which ${kind.resource} are stored, are not served`);
+    const { resource } = stored;
+    const others = resource.versions.map((each) => each.kind).filter((each) => each !== resource.kind);
+    const { versions } = makeResource(resource.kind, [...others, kind], this.#cache);
+    this.#swap({ removed: resource.versions, added: versions });
   }
 
   /**
@@ -81,3 +98,6 @@ export class ResourceRegistry {
     for (const listener of [...this.#listeners]) listener({ table: this.#table, ...edit });
   }
 }
+
+const otherVersions = (stored: Kind, kinds: readonly Kind[]): readonly Kind[] =>
+  kinds.filter(({ storedAs }) => storedAs && keyPrefix(storedAs.kind) === keyPrefix(stored));

@@ -1,6 +1,10 @@
+import type { ConvertObject } from '../apply/versions.ts';
 import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
+import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
+import type { ApiObject } from '../meta/api-object.ts';
 import type { ResourceName } from '../meta/status-error.ts';
+import { VersionForms } from './version-forms.ts';
 
 /**
  * What is stored: one collection of objects in the form of one kind, whose strategy rules every write of them. It is
@@ -27,6 +31,12 @@ export interface ServedResource {
   readonly name: ResourceName;
   /** The resource's, in the stored form. */
   readonly collection: Collection;
+  /** Its objects in this version; absent where that is the stored form. */
+  readonly forms: VersionForms | undefined;
+  /** An object in this version, of one in the stored form: that itself where they are the same. */
+  shown(stored: ApiObject): ApiObject;
+  /** Gives an object, which is in this version or says its own, in another; absent where there is only one. */
+  readonly convert: ConvertObject | undefined;
   /** Store key of a collection: of one namespace, or of all where `namespace` is ''. Ends with '/'. */
   collectionKey(namespace: string): string;
   /** Store key of one object. */
@@ -43,7 +53,7 @@ export const keyPrefix = (kind: Pick<Kind, 'group' | 'resource'>): string =>
 
 /** What the cache must hold for these kinds. */
 export const cachedResources = (kinds: readonly Kind[]): readonly CachedResource[] =>
-  kinds.filter(storesObjects).map(cachedResource);
+  kinds.filter((kind) => storesObjects(kind) && !kind.storedAs).map(cachedResource);
 
 /** What the cache must hold for a kind that is stored. */
 export const cachedResource = (kind: Kind): CachedResource => ({
@@ -52,27 +62,46 @@ export const cachedResource = (kind: Kind): CachedResource => ({
   selectableFields: kind.selectableFields,
 });
 
-/** The resource that is kept in the form of `stored`. Where it is stored at all, the cache holds its collection. */
-export function makeResource(stored: Kind, cache: Pick<WatchCache, 'collection'>): Resource {
+/** The resource that is kept in the form of `stored`, and served in `others` as well. The cache holds what is stored of it. */
+export function makeResource(stored: Kind, others: readonly Kind[], cache: Pick<WatchCache, 'collection'>): Resource {
   const versions: ServedResource[] = [];
   const collection = storesObjects(stored) ? cache.collection(keyPrefix(stored)) : neverStored(stored);
   const resource: Resource = { kind: stored, collection, versions };
-  versions.push(makeVersion(resource, stored));
+  const kinds = [stored, ...others];
+  const convert = others.length > 0 ? converter(kinds) : undefined;
+  for (const kind of kinds) versions.push(makeVersion(resource, kind, convert));
   return resource;
 }
 
-function makeVersion(resource: Resource, kind: Kind): ServedResource {
+function makeVersion(resource: Resource, kind: Kind, convert: ConvertObject | undefined): ServedResource {
   const prefix = keyPrefix(resource.kind);
   const inNamespace = kind.scope === 'Namespaced';
+  const { storedAs } = kind;
+  const apiVersion = apiVersionOf(kind);
+  const shown = storedAs && ((stored: ApiObject) => canonical(kind, storedAs.fromStored(stored)));
   return {
     key: servedKey(kind.group, kind.version, kind.resource),
     resource,
     kind,
-    apiVersion: kind.group === '' ? kind.version : `${kind.group}/${kind.version}`,
+    apiVersion,
     name: { group: kind.group, resource: kind.resource },
     collection: resource.collection,
+    forms: shown && new VersionForms(shown, apiVersion),
+    shown: shown ?? ((stored) => stored),
+    convert,
     collectionKey: (namespace) => (inNamespace && namespace !== '' ? `${prefix}${namespace}/` : prefix),
     objectKey: (namespace, name) => (inNamespace ? `${prefix}${namespace}/${name}` : `${prefix}${name}`),
+  };
+}
+
+/** By way of the stored form. */
+function converter(kinds: readonly Kind[]): ConvertObject {
+  const byVersion = new Map(kinds.map((kind) => [apiVersionOf(kind), kind]));
+  return (object, apiVersion) => {
+    const [from, to] = [byVersion.get(String(object['apiVersion'])), byVersion.get(apiVersion)];
+    if (!from || !to) return undefined;
+    const stored = from.storedAs ? from.storedAs.toStored(object as ApiObject) : (object as ApiObject);
+    return { schema: to.schema, object: to.storedAs ? to.storedAs.fromStored(stored) : stored };
   };
 }
 

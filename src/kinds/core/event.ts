@@ -1,8 +1,9 @@
+import { equalValues } from '../../apply/equal-values.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, required } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
-import { isQualifiedName } from '../../schema/formats.ts';
+import { isDnsSubdomain, isQualifiedName } from '../../schema/formats.ts';
 import { type Infer, int32, microTime, optional, string, struct, time } from '../../schema/schema.ts';
 import { age, column, wide } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
@@ -11,7 +12,7 @@ import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 import { objectReference } from './references.ts';
 
-const eventSource = struct('api.core.v1.EventSource', 'Who reported an event, in its older form.', {
+export const eventSource = struct('api.core.v1.EventSource', 'Who reported an event, in its older form.', {
   component: optional(1, string(), 'Component that reported it.'),
   host: optional(2, string(), 'Node on which it was reported.'),
 });
@@ -54,9 +55,66 @@ const shortTextBytesMax = 128;
 const messageBytesMax = 1024;
 
 /** Events are about objects of their own namespace; those about cluster-scoped objects are in `default`. */
-function validate(object: ApiObject, { dialect }: StrategyContext): FieldError[] {
+const validate = (event: Event, dialect: Dialect): FieldError[] =>
+  event.eventTime ? validateNewForm(event, dialect) : validateOldForm(event);
+
+/** As published, only clients of the events group are held to its rules; both must keep to those of the core group. */
+const isStrict = ({ dialect, requested }: StrategyContext): boolean => requested.group === dialect.group('events');
+
+function validateCreate(object: ApiObject, context: StrategyContext): FieldError[] {
   const event = typed(schema, object);
-  return event.eventTime ? validateNewForm(event, dialect) : validateOldForm(event);
+  const errors = validate(event, context.dialect);
+  return isStrict(context) ? [...errors, ...validateStrictly(event)] : errors;
+}
+
+function validateStrictly(event: Event): FieldError[] {
+  const name = event.metadata?.name ?? '';
+  const errors = isDnsSubdomain(name).map((problem) => invalid('metadata.name', name, problem));
+  errors.push(...validateSeries(event));
+  if (!event.eventTime) errors.push(required('eventTime'));
+  if (event.type !== 'Normal' && event.type !== 'Warning') {
+    errors.push(invalid('type', '', `has invalid value: ${event.type ?? ''}`));
+  }
+  const { firstTimestamp, lastTimestamp, count, source = {} } = event;
+  const older = { firstTimestamp, lastTimestamp, count, source: source.component || source.host };
+  for (const [field, value] of Object.entries(older)) if (value) errors.push(invalid(field, '', 'needs to be unset'));
+  return errors;
+}
+
+function validateSeries({ series }: Event): FieldError[] {
+  if (!series) return [];
+  const errors: FieldError[] = [];
+  if ((series.count ?? 0) < 2) errors.push(invalid('series.count', '', 'should be at least 2'));
+  if (!series.lastObservedTime) errors.push(required('series.lastObservedTime'));
+  return errors;
+}
+
+/** What clients of the events group may change of an event is its series. */
+const immutableFields = [
+  'involvedObject',
+  'reason',
+  'message',
+  'source',
+  'firstTimestamp',
+  'lastTimestamp',
+  'count',
+  'type',
+  'eventTime',
+  'action',
+  'related',
+  'reportingComponent',
+  'reportingInstance',
+] as const;
+
+function validateUpdate(object: ApiObject, old: ApiObject, context: StrategyContext): FieldError[] {
+  const [event, before] = [typed(schema, object), typed(schema, old)];
+  const errors = validate(event, context.dialect);
+  if (!isStrict(context)) return errors;
+  if (!equalValues(event.series, before.series)) errors.push(...validateSeries(event));
+  for (const field of immutableFields) {
+    if (!equalValues(event[field], before[field])) errors.push(invalid(field, event[field], 'field is immutable'));
+  }
+  return errors;
 }
 
 const wrongNamespace = (event: Event): FieldError =>
@@ -169,10 +227,7 @@ export const event = (_dialect: Dialect): Kind =>
       selectable('type'),
     ],
     columns,
-    strategy: {
-      validateCreate: validate,
-      validateUpdate: (object, _old, context) => validate(object, context),
-    },
+    strategy: { validateCreate, validateUpdate },
     createOnUpdate: true,
     timeToLive: 'event',
   });

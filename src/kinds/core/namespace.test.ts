@@ -78,6 +78,7 @@ test('Namespace: a deletion makes it terminating, and waits for its finalizers',
     dialect: orch,
     user: { username: '', uid: '', groups: [], extra: {} },
     now: 0,
+    requested: kind,
   });
   assert.deepEqual(object['status'], { phase: 'Terminating' });
 });

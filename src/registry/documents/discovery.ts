@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { type GroupVersionKind, type Subresource, storesObjects } from '../../kinds/kind.ts';
+import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ResourceVerb } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { compareVersions } from '../../resources/version-priority.ts';
@@ -95,7 +96,7 @@ function resourceEntry(served: ServedResource) {
     ...(kind.categories.length > 0 && { categories: kind.categories }),
     ...(storesObjects(kind) && {
       storageVersionHash: createHash('sha256')
-        .update(`${served.apiVersion}/${kind.kind}`)
+        .update(`${apiVersionOf(served.resource.kind)}/${served.resource.kind.kind}`)
         .digest('base64')
         .slice(0, 12),
     }),

@@ -200,11 +200,13 @@ function parseSelection(
   const labels = parseLabelSelector(labelSelector, isQualifiedName, isLabelValue);
   const selected = parseFieldSelector(fieldSelector);
   for (const { key } of selected) checkField(key, kind);
-  const fields = only === undefined ? selected : withName(selected, only);
+  const { storedAs } = kind;
+  const stored = storedAs ? selected.map((each) => ({ ...each, key: storedAs.storedLabel(each.key) })) : selected;
+  const fields = only === undefined ? stored : withName(stored, only);
   return {
     name: requiredValue(fields, 'metadata.name'),
     namespace: requiredValue(fields, 'metadata.namespace'),
-    requires: requiredField(fields, kind),
+    requires: requiredField(fields, storedAs?.kind ?? kind),
     matches: matcher(labels, fields),
   };
 }

@@ -251,8 +251,8 @@ describe('what is told of a kind that is answered', () => {
     assert.deepEqual(
       served.flatMap(operations).map(({ method, path: at, id }) => [method, at, id]),
       [
-        ['post', path, 'createQuestionsV1Question'],
         ['post', `/apis/${group}/v1/namespaces/{namespace}/localquestions`, 'createQuestionsV1NamespacedQuestion'],
+        ['post', path, 'createQuestionsV1Question'],
       ],
     );
     const { components } = openapiV3(served, orch) as { components: { schemas: Record<string, unknown> } };

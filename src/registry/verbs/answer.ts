@@ -40,7 +40,7 @@ export const answerContext = (
   writer: ObjectWriter,
   request: VerbRequest,
 ): AnswerContext => ({
-  ...writer.strategyContext(request.user),
+  ...writer.strategyContext(request),
   services,
   warn: (text) => request.warn(text),
 });

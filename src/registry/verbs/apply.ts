@@ -2,7 +2,7 @@ import { applyConfiguration, keepTimesOfNothing } from '../../apply/apply.ts';
 import { applyConflict } from '../../apply/conflict.ts';
 import { badRequest, conflict, staleObject } from '../../meta/status-error.ts';
 import { isRecord } from '../../schema/own-property.ts';
-import type { Reply } from '../reply.ts';
+import { type Reply, shownBytes } from '../reply.ts';
 import type { RequestBody, VerbRequest } from '../verb.ts';
 import { checkUnknown, decodeObject, duplicateFields, withKind } from '../write/decode-body.ts';
 import type { ObjectWriter, UpdateView, WriteContext } from '../write/object-writer.ts';
@@ -43,7 +43,12 @@ export async function apply(
           return writer.create(context, applied(writer, request, context, { config, options, stored: undefined }));
         },
   );
-  return { type: 'object', status: written.type === 'created' ? 201 : 200, served, bytes: written.bytes };
+  return {
+    type: 'object',
+    status: written.type === 'created' ? 201 : 200,
+    served,
+    bytes: shownBytes(served, written.bytes),
+  };
 }
 
 type Configuration = Readonly<Record<string, unknown>>;
@@ -96,7 +101,7 @@ function applied(
   const { commandLineClient: manager, lastAppliedAnnotation: annotation } = writer.dialect;
   const result = applyConfiguration({
     ...writeSource(context, writer.now()),
-    live: stored?.object,
+    live: stored && served.shown(stored.object),
     config,
     force: options.force,
     clientSideApply: { manager, annotation },

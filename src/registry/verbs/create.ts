@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../meta/api-object.ts';
 import { badRequest } from '../../meta/status-error.ts';
-import type { Reply } from '../reply.ts';
+import { type Reply, shownBytes } from '../reply.ts';
 import type { VerbRequest } from '../verb.ts';
 import { decodeBody } from '../write/decode-body.ts';
 import { joinEqualOwners } from '../write/join-owners.ts';
@@ -18,7 +18,7 @@ export async function create(writer: ObjectWriter, request: VerbRequest): Promis
   placeInNamespace(object, request);
   joinEqualOwners(object, 'client', request);
   const written = await writer.create(writeContext(request, options), object);
-  return { type: 'object', status: 201, served, bytes: written.bytes };
+  return { type: 'object', status: 201, served, bytes: shownBytes(served, written.bytes) };
 }
 
 /** What the write path needs of a request. */

@@ -4,7 +4,7 @@ import { conflict, type Status } from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { formatTime, parseTime } from '../../schema/time.ts';
-import type { Reply } from '../reply.ts';
+import { type Reply, shownBytes } from '../reply.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { type DeleteOptions, type PropagationPolicy, parseDeleteOptions } from '../write/delete-options.ts';
 import {
@@ -30,7 +30,7 @@ export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, r
   const written = await remove(writer, deletionContext(request, options), info.name, options);
   if (served.kind.deleteReturnsObject || written.type === 'stored') {
     const status = written.type === 'stored' && options.acceptedWhileHeld ? 202 : 200;
-    return { type: 'object', status, served, bytes: written.bytes };
+    return { type: 'object', status, served, bytes: shownBytes(served, written.bytes) };
   }
   return { type: 'status', status: 200, body: removedStatus(served, written.object.metadata) };
 }
@@ -123,7 +123,7 @@ function setFinalizers({ metadata }: ApiObject, finalizers: readonly string[]): 
 /** Sets the deletion timestamp. A second deletion may only bring it nearer. */
 function mark(writer: ObjectWriter, context: WriteContext, object: ApiObject, graceSeconds: number): void {
   const { metadata } = object;
-  const strategyContext = writer.strategyContext(context.user);
+  const strategyContext = writer.strategyContext(context);
   if (metadata.deletionTimestamp !== undefined) {
     bringNearer(metadata, metadata.deletionTimestamp, graceSeconds);
     return;

@@ -22,7 +22,7 @@ export function get(parts: RegistryParts, request: VerbRequest): Reply | Promise
 function read({ served, info }: VerbRequest): Reply {
   const key = served.objectKey(info.namespace, info.name);
   const entry = served.collection.get(key);
-  if (entry) return { type: 'object', status: 200, served, bytes: entry.bytes };
+  if (entry) return { type: 'object', status: 200, served, bytes: served.forms?.bytesOf(entry) ?? entry.bytes };
   refuseUnreadable(served.collection.snapshot(), key);
   throw notFound(served.name, info.name);
 }

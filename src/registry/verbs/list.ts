@@ -121,5 +121,5 @@ function reply(scope: Scope, revision: Revision, items: Iterable<CacheEntry>, cu
       ...(!options.selection.matches && { remainingItemCount: cut.remaining }),
     }),
   };
-  return { type: 'list', served, metadata, items };
+  return { type: 'list', served, metadata, items: served.forms ? served.forms.entries(items) : items };
 }

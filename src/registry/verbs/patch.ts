@@ -1,7 +1,7 @@
 import { badRequest } from '../../meta/status-error.ts';
 import { applyPatch } from '../../patch/apply-patch.ts';
 import { unknownMembers } from '../../patch/json-patch.ts';
-import type { Reply } from '../reply.ts';
+import { type Reply, shownBytes } from '../reply.ts';
 import type { RequestBody, VerbRequest } from '../verb.ts';
 import { checkUnknown, decodeObject, duplicateFields } from '../write/decode-body.ts';
 import type { ObjectWriter, UpdateView } from '../write/object-writer.ts';
@@ -24,7 +24,12 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
   const misread = problemsOf(body);
   const context = writeContext(request, options);
   const written = await writer.change(context, info.name, (stored) => {
-    const patched = applyPatch({ type, schema: served.kind.schema, original: stored.object, patch: value });
+    const patched = applyPatch({
+      type,
+      schema: served.kind.schema,
+      original: served.shown(stored.object),
+      patch: value,
+    });
     const object = decodeObject(patched, served.kind, (fields) =>
       checkUnknown(request, options, [...misread, ...fields]),
     );
@@ -34,7 +39,7 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
     delete object.metadata.resourceVersion;
     return writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
   });
-  return { type: 'object', status: 200, served, bytes: written.bytes };
+  return { type: 'object', status: 200, served, bytes: shownBytes(served, written.bytes) };
 }
 
 /** What field validation says of the patch itself, beside the fields of the patched object. */

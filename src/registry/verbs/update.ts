@@ -3,7 +3,7 @@ import { invalid } from '../../meta/field-error.ts';
 import { badRequest, conflict, invalidObject, staleObject } from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { parseResourceVersion } from '../read/list-options.ts';
-import type { Reply } from '../reply.ts';
+import { type Reply, shownBytes } from '../reply.ts';
 import type { VerbRequest } from '../verb.ts';
 import { decodeBody } from '../write/decode-body.ts';
 import { joinEqualOwners } from '../write/join-owners.ts';
@@ -33,7 +33,12 @@ export async function update(writer: ObjectWriter, request: VerbRequest, view?: 
         }
       : undefined,
   );
-  return { type: 'object', status: written.type === 'created' ? 201 : 200, served, bytes: written.bytes };
+  return {
+    type: 'object',
+    status: written.type === 'created' ? 201 : 200,
+    served,
+    bytes: shownBytes(served, written.bytes),
+  };
 }
 
 interface Replacement {

@@ -22,7 +22,7 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
   return {
     type: 'watch',
     served,
-    initial: start.initial,
+    initial: served.forms ? served.forms.entries(start.initial) : start.initial,
     revision: start.revision,
     bookmarks: options.bookmarks,
     initialEventsEnd: options.initialEventsEnd,
@@ -39,7 +39,7 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
             ...(selection.requires && { requires: selection.requires }),
             ...(selection.matches && { matches: selection.matches }),
           },
-          sink,
+          served.forms ? served.forms.sink(sink) : sink,
         );
       } catch (error) {
         throw toStatusError(error, served.name, '', start.revision);

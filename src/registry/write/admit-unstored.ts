@@ -1,5 +1,6 @@
 import { updateManagedFields } from '../../apply/apply.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
+import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { invalidObject } from '../../meta/status-error.ts';
@@ -7,7 +8,6 @@ import type { StructSchema } from '../../schema/schema.ts';
 import { validate } from '../../schema/validate.ts';
 import type { RegistryParts } from '../verb.ts';
 import { admissionAttributes } from './admission-attributes.ts';
-import { apiVersionOf } from './decode-body.ts';
 import type { WriteContext } from './object-writer.ts';
 import { clearServerMetadata } from './server-metadata.ts';
 

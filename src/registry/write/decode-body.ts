@@ -1,4 +1,5 @@
-import type { GroupVersionKind } from '../../kinds/kind.ts';
+import type { GroupVersionKind, StoredAs } from '../../kinds/kind.ts';
+import { apiVersionOf, canonical } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { badRequest } from '../../meta/status-error.ts';
 import { decode } from '../../schema/decode.ts';
@@ -7,18 +8,20 @@ import type { StructSchema } from '../../schema/schema.ts';
 import type { VerbRequest } from '../verb.ts';
 import type { WriteOptions } from './write-options.ts';
 
-/** `v1`, `coordination.orch.io/v1`. */
-export const apiVersionOf = ({ group, version }: Pick<GroupVersionKind, 'group' | 'version'>): string =>
-  group === '' ? version : `${group}/${version}`;
+/** The kind of a body. */
+interface ExpectedKind extends GroupVersionKind {
+  readonly schema: StructSchema;
+  readonly storedAs?: StoredAs;
+}
 
 /**
- * The object in a request's body: of the expected kind, with types checked, unknown fields dropped or refused as
+ * The object in a request's body, in the form in which it is stored: of the expected kind, with types checked, unknown fields dropped or refused as
  * `fieldValidation` says (spec section 4.6), and the schema's defaults in place. A body without `kind` or `apiVersion`
  * is taken for what the path expects.
  */
 export function decodeBody(
   request: VerbRequest,
-  expected: GroupVersionKind & { readonly schema: StructSchema },
+  expected: ExpectedKind,
   options: Pick<WriteOptions, 'fieldValidation'>,
 ): ApiObject {
   const { body } = request;
@@ -32,10 +35,13 @@ export function decodeBody(
   );
 }
 
-/** Decodes and defaults a value of that kind; `onUnknown` is given a text for each field that the kind does not have. */
+/**
+ * Decodes and defaults a value of that kind, then converts it to the form in which it is stored; `onUnknown` is given a text for
+ * each field that the kind does not have.
+ */
 export function decodeObject(
   value: unknown,
-  expected: GroupVersionKind & { readonly schema: StructSchema },
+  expected: ExpectedKind,
   onUnknown: (fields: readonly string[]) => void,
 ): ApiObject {
   const decoded = decode(expected.schema, withKind(value, expected));
@@ -48,7 +54,9 @@ export function decodeObject(
   }
   onUnknown([...unknownFields(decoded.unknown), ...furtherFields(decoded.omitted)]);
   applyDefaults(expected.schema, decoded.value);
-  return decoded.value as unknown as ApiObject;
+  const object = decoded.value as unknown as ApiObject;
+  const { storedAs } = expected;
+  return storedAs ? canonical(storedAs.kind, storedAs.toStored(object)) : object;
 }
 
 /** What field validation says of fields that the kind does not have. */

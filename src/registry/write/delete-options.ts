@@ -1,5 +1,6 @@
 import { deleteOptions, preconditions } from '../../kinds/meta/delete-options.ts';
 import { listOptions } from '../../kinds/meta/request-options.ts';
+import { apiVersionOf } from '../../kinds/stored-as.ts';
 import { type FieldError, invalid, notSupported } from '../../meta/field-error.ts';
 import { badRequest } from '../../meta/status-error.ts';
 import { decode } from '../../schema/decode.ts';
@@ -7,7 +8,6 @@ import { isRecord } from '../../schema/own-property.ts';
 import type { Infer } from '../../schema/schema.ts';
 import { queryOptions, refuseMisspelled, refuseMistaken } from '../query-options.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
-import { apiVersionOf } from './decode-body.ts';
 import { dryRunOfQuery, invalidOptions, validateDryRun } from './write-options.ts';
 
 export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';

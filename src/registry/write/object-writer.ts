@@ -85,8 +85,8 @@ export class ObjectWriter {
   }
 
   /** What strategies may look at. */
-  strategyContext(user: UserInfo): StrategyContext {
-    return { dialect: this.#parts.dialect, user, now: this.#parts.clock.now() };
+  strategyContext({ user, served }: Pick<WriteContext, 'user' | 'served'>): StrategyContext {
+    return { dialect: this.#parts.dialect, user, now: this.#parts.clock.now(), requested: served.kind };
   }
 
   /**
@@ -108,8 +108,8 @@ export class ObjectWriter {
   }
 
   async #createOnce(context: WriteContext, object: ApiObject): Promise<Written> {
-    const { kind } = context.served;
-    const strategyContext = this.strategyContext(context.user);
+    const { kind } = context.served.resource;
+    const strategyContext = this.strategyContext(context);
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
     kind.strategy.default?.(object, strategyContext);
     if (context.ownership === 'tracked') trackOwners(context, object, undefined, strategyContext.now);
@@ -242,9 +242,9 @@ export class ObjectWriter {
    * what one door to the object may change.
    */
   async prepareUpdate(context: WriteContext, object: ApiObject, stored: Stored, view: UpdateView): Promise<Step> {
-    const { kind } = context.served;
+    const { kind } = context.served.resource;
     const old = stored.object;
-    const strategyContext = this.strategyContext(context.user);
+    const strategyContext = this.strategyContext(context);
     kind.strategy.default?.(object, strategyContext);
     keepServerMetadata(object, old);
     const isMain = view === kind.strategy;
@@ -333,6 +333,10 @@ export const pendingFinalizers = ({ kind }: ServedResource, object: ApiObject): 
   ...(kind.strategy.finalizers?.(object) ?? []),
 ];
 
+/** Fields are named as the client's version names them. */
 function rejectInvalid({ served: { kind } }: WriteContext, object: ApiObject, errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw invalidObject(kind, object.metadata.name ?? '', errors);
+  if (errors.length === 0) return;
+  const { storedAs } = kind;
+  const named = storedAs ? errors.map((error) => ({ ...error, field: storedAs.versionPath(error.field) })) : errors;
+  throw invalidObject(kind, object.metadata.name ?? '', named);
 }

@@ -23,15 +23,22 @@ export function clientName(userAgent: string): string {
 export const writeSource = ({ served, info, manager }: WriteContext, nowMs: number): WriteSource => ({
   schema: served.kind.schema,
   apiVersion: served.apiVersion,
+  ...(served.convert && { convert: served.convert }),
   manager,
   subresource: info.subresource,
   nowMs,
   resetFields: resetFieldsOf(served.kind, info.subresource),
 });
 
-/** Records in the object who owns what, before anything but the client and the defaults has touched it. */
+/** Records in the object who owns what, as the client's version names fields, before anything but the client and the defaults has touched it. */
 export function trackOwners(context: WriteContext, object: ApiObject, old: ApiObject | undefined, nowMs: number): void {
-  updateManagedFields({ ...writeSource(context, nowMs), object, old });
+  const { served } = context;
+  const written = served.shown(object);
+  updateManagedFields({ ...writeSource(context, nowMs), object: written, old: old && served.shown(old) });
+  if (written === object) return;
+  const { managedFields } = written.metadata;
+  if (managedFields) object.metadata.managedFields = managedFields;
+  else delete object.metadata.managedFields;
 }
 
 const resetFields = new WeakMap<Kind, Map<string, FieldSet>>();

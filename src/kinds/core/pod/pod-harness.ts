@@ -13,7 +13,7 @@ import { asPod, type Pod, podSchema } from './pod-schema.ts';
 
 export const now = Date.UTC(2026, 0, 10);
 export const kind = pod(orch);
-export const context: StrategyContext = { dialect: orch, user: anonymousUser, now };
+export const context: StrategyContext = { dialect: orch, user: anonymousUser, now, requested: kind };
 
 /** Part of a pod, as a client sends it. */
 export type Sent = Readonly<Record<string, unknown>>;

@@ -1,0 +1,43 @@
+import type { ApiObject } from '../meta/api-object.ts';
+import { decode } from '../schema/decode.ts';
+import type { StructSchema } from '../schema/schema.ts';
+import type { GroupVersionKind, Kind, StoredAs } from './kind.ts';
+
+/** `v1`, `coordination.orch.io/v1`. */
+export const apiVersionOf = ({ group, version }: Pick<GroupVersionKind, 'group' | 'version'>): string =>
+  group === '' ? version : `${group}/${version}`;
+
+/**
+ * Conversion of a version that differs from the stored form in the names of top-level fields only: `names` has this
+ * version's name of each, and the stored one. Exact both ways: no value is lost or made up.
+ */
+export function renamedFields(
+  stored: Kind,
+  version: GroupVersionKind,
+  names: Readonly<Record<string, string>>,
+): StoredAs {
+  const back = Object.fromEntries(Object.entries(names).map(([here, there]) => [there, here]));
+  return {
+    kind: stored,
+    toStored: (object) => renamed(object, names, stored),
+    fromStored: (object) => renamed(object, back, version),
+    storedLabel: (label) => renamedPath(label, names),
+    versionPath: (path) => renamedPath(path, back),
+  };
+}
+
+/**
+ * An object that was converted, as its form writes it: fields in the order of the schema, empty ones dropped or shown as
+ * that says.
+ */
+export const canonical = ({ schema }: { readonly schema: StructSchema }, converted: ApiObject): ApiObject =>
+  decode(schema, converted).value as unknown as ApiObject;
+
+function renamed(object: ApiObject, names: Readonly<Record<string, string>>, form: GroupVersionKind): ApiObject {
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(object)) result[names[name] ?? name] = value;
+  return { ...(result as unknown as ApiObject), kind: form.kind, apiVersion: apiVersionOf(form) };
+}
+
+const renamedPath = (path: string, names: Readonly<Record<string, string>>): string =>
+  path.replace(/^[^.[]+/, (name) => (Object.hasOwn(names, name) ? (names[name] ?? name) : name));

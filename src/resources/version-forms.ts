@@ -1,0 +1,113 @@
+import { limits } from '../base/limits.ts';
+import type { CacheEntry, WatchSink } from '../cache/cache.ts';
+import { EncodingMemo, type Encodings } from '../cache/encoding-memo.ts';
+import { insertResourceVersion } from '../codec/encoded.ts';
+import { encodeObject, parseStored } from '../codec/json.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+
+/** What objects were converted to, beside their entries in the cache, under one budget for all versions. */
+const memo = new EncodingMemo(limits.versionFormsBytesMax);
+const byEntry = new WeakMap<CacheEntry, Encodings>();
+
+/** The forms of a resource's objects in a version that is not the stored one: made when they are asked for. */
+export class VersionForms {
+  readonly #convert: (stored: ApiObject) => ApiObject;
+  /** By which the memo tells versions apart. */
+  readonly #name: string;
+
+  constructor(convert: (stored: ApiObject) => ApiObject, name: string) {
+    this.#convert = convert;
+    this.#name = name;
+  }
+
+  /** The bytes that a client of this version receives, of the stored form's. */
+  bytes(stored: Buffer): Buffer {
+    const object = parseStored(stored) as ApiObject;
+    const encoded = encodeObject(this.#convert(object));
+    // What was never stored has no version: the object of a dry run.
+    const { resourceVersion } = object.metadata;
+    return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
+  }
+
+  /** The same entry in this version. Converted when its bytes are looked at; what selectors see is that of the stored form. */
+  entry(stored: CacheEntry): CacheEntry {
+    return new ConvertedEntry(stored, this);
+  }
+
+  *entries(stored: Iterable<CacheEntry>): IterableIterator<CacheEntry> {
+    for (const entry of stored) yield this.entry(entry);
+  }
+
+  /** Tells `sink` of events in this version. */
+  sink(sink: WatchSink): WatchSink {
+    return {
+      event: (event) => sink.event({ ...event, entry: this.entry(event.entry) }),
+      closed: (reason) => sink.closed(reason),
+    };
+  }
+
+  /** The bytes of an entry, made once while the budget lasts. */
+  bytesOf(stored: CacheEntry): Buffer {
+    let forms = byEntry.get(stored);
+    if (!forms) {
+      forms = memo.ofEvent();
+      byEntry.set(stored, forms);
+    }
+    let bytes = forms.get(this.#name);
+    if (!bytes) {
+      bytes = this.bytes(stored.bytes);
+      forms.set(this.#name, bytes);
+    }
+    return bytes;
+  }
+}
+
+class ConvertedEntry implements CacheEntry {
+  readonly #stored: CacheEntry;
+  readonly #forms: VersionForms;
+
+  constructor(stored: CacheEntry, forms: VersionForms) {
+    this.#stored = stored;
+    this.#forms = forms;
+  }
+
+  get key(): string {
+    return this.#stored.key;
+  }
+
+  get namespace(): string {
+    return this.#stored.namespace;
+  }
+
+  get name(): string {
+    return this.#stored.name;
+  }
+
+  get revision(): number {
+    return this.#stored.revision;
+  }
+
+  get bytes(): Buffer {
+    return this.#forms.bytesOf(this.#stored);
+  }
+
+  get memory(): Buffer {
+    return this.bytes;
+  }
+
+  get start(): number {
+    return 0;
+  }
+
+  get end(): number {
+    return this.bytes.length;
+  }
+
+  label(key: string): string | undefined {
+    return this.#stored.label(key);
+  }
+
+  field(path: string): string | undefined {
+    return this.#stored.field(path);
+  }
+}
