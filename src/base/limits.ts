@@ -182,8 +182,8 @@ export const limits = {
   sqliteReserveRetryMs: 60_000,
   /** How often a full store looks whether there is room again. */
   sqliteFullRetryMs: 1_000,
-  /** Added to the revision of a restored store, which then is above any that a client has seen. */
-  restoreRevisionStep: 1_000_000_000,
+  /** Added to the revision of a copied store, which then is above any that a client of the original has seen. */
+  copyRevisionStep: 1_000_000_000,
   /** Change events that the cache keeps per resource to start watches from. */
   cacheHistoryEventsMax: 10_000,
   /** Bytes of objects that those events keep alive, per resource. */

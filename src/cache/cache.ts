@@ -73,10 +73,11 @@ export interface WatchSink {
   event(event: CacheEvent): boolean;
   /**
    * `slow`: the buffer was full. `compacted`: history does not reach back to where the watch stands, or an object became
-   * unreadable; the client must re-list. `closed`: the cache ends, or holds the
-   * resource no more. Not called after the watcher was closed from outside.
+   * unreadable; the client must re-list. `beyond`: it must as well, since the store never gave out the revision that the
+   * watch is to start after. `closed`: the cache ends, or holds the resource no more. Not called after the watcher was
+   * closed from outside.
    */
-  closed(reason: 'slow' | 'compacted' | 'closed'): void;
+  closed(reason: 'slow' | 'compacted' | 'beyond' | 'closed'): void;
 }
 
 export interface Watcher extends Closable {
@@ -116,7 +117,8 @@ export interface Collection {
   /**
    * Events after `after`, first of the cache's own history, where that is too short of the store's, then as they happen:
    * none missing, none twice. Where the store's is too short as well, the sink is closed with `compacted`. An `after`
-   * that is later than now waits for it.
+   * that is later than now is waited for, as long as `limits.futureRevisionWaitMs`: other servers of the store may know more.
+   * What the store itself has not reached by then is of another one, and the sink is closed with `beyond`.
    */
   watch(options: WatchOptions, sink: WatchSink): Watcher;
 }

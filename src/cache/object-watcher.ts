@@ -25,7 +25,7 @@ export interface WatcherHost {
   ended(watcher: ObjectWatcher, reason: WatchEnd): void;
 }
 
-export type WatchEnd = 'slow' | 'compacted' | 'closed' | 'left';
+export type WatchEnd = 'slow' | 'compacted' | 'beyond' | 'closed' | 'left';
 
 /** What a watcher needs of the collection it watches. */
 export interface WatchedCollection {
@@ -136,7 +136,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
   }
 
   /** Ends the watch and tells the sink why. */
-  end(reason: 'slow' | 'compacted' | 'closed'): void {
+  end(reason: Exclude<WatchEnd, 'left'>): void {
     if (!this.#detach(reason)) return;
     try {
       this.#sink.closed(reason);

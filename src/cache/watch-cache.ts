@@ -70,6 +70,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   /** What prefixes of resources start with, and of how many each: no resource may have one of these as its prefix. */
   readonly #folders = new Map<string, number>();
   readonly #watchers = new Set<ObjectWatcher>();
+  /** Those that start after a revision which was not there when they came, with what looks for it. */
+  readonly #expected = new Map<ObjectWatcher, Closable>();
   readonly #fanOut: FanOut;
   readonly #waiters: RevisionWaiters;
   readonly #heads: HeadReader;
@@ -171,6 +173,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     const watcher = new ObjectWatcher(this, collection, options, sink);
     this.#watchers.add(watcher);
     collection.watchers.add(watcher);
+    if (options.after > this.#revision) this.#expect(watcher, options.after);
     // The sink hears nothing before its owner has the watcher.
     queueMicrotask(() => {
       if (this.#abort.signal.aborted || collection.removed) watcher.end('closed');
@@ -182,11 +185,29 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   ended(watcher: ObjectWatcher, reason: WatchEnd): void {
     this.#watchers.delete(watcher);
     watcher.collection.watchers.delete(watcher);
+    this.#expected.get(watcher)?.close();
+    this.#expected.delete(watcher);
     if (reason === 'slow') this.#options.metrics?.slowWatches.inc();
   }
 
   foundUnreadable(): void {
     this.#options.metrics?.unreadableValues.inc();
+  }
+
+  /** Gives the store a while to reach the revision after which the watch starts. */
+  #expect(watcher: ObjectWatcher, after: Revision): void {
+    const timer = this.#clock.after(limits.futureRevisionWaitMs, async () => {
+      this.#expected.delete(watcher);
+      if (after <= this.#revision) return;
+      try {
+        // What the store has reached will come here.
+        if ((await this.#heads.read()) < after) watcher.end('beyond');
+      } catch {
+        // Asked again: nothing is known as long as the store does not answer.
+        if (this.#watchers.has(watcher)) this.#expect(watcher, after);
+      }
+    });
+    this.#expected.set(watcher, timer);
   }
 
   #stop(): void {

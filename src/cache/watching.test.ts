@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
-import type { Change, Revision, Store } from '../store/store.ts';
+import { type Change, type Revision, type Store, StoreError } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
 import {
   configMap,
@@ -165,6 +165,67 @@ test('a watch of the future waits for it', async (context) => {
     revisionsOf(watch),
     writes.filter((revision) => revision > after),
   );
+});
+
+describe('a watch of a revision that the store does not reach in time', () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  test('ends, so that nobody waits for what another store gave out', async (context) => {
+    const { cache, store, clock, configMaps } = await openCache(context);
+    const watch = new KeptWatch(configMaps, { after: cache.revision + 3 });
+    const near = new KeptWatch(configMaps, { after: cache.revision + 1 });
+    await put(store, 'a');
+    const { length } = await putMany(store, 1);
+    await cache.fresh();
+    clock.advance(limits.futureRevisionWaitMs - 1);
+    await turn();
+    assert.deepEqual([watch.closedFor, near.closedFor], [undefined, undefined]);
+    clock.advance(1);
+    await turn();
+    assert.deepEqual([watch.closedFor, near.closedFor], ['beyond', undefined]);
+    assert.equal(near.events.length, length);
+  });
+
+  test('goes on where the store has it and the cache does not yet', async (context) => {
+    const store = new FaultyStore();
+    const { cache, clock, configMaps } = await openCache(context, { store });
+    const watch = new KeptWatch(configMaps, { after: cache.revision + 5 });
+    let head = cache.revision + 5;
+    store.head = async () => head;
+    clock.advance(limits.futureRevisionWaitMs);
+    await turn();
+    assert.equal(watch.closedFor, undefined);
+    head = cache.revision;
+    const late = new KeptWatch(configMaps, { after: cache.revision + 6 });
+    clock.advance(limits.futureRevisionWaitMs);
+    await turn();
+    assert.deepEqual([watch.closedFor, late.closedFor], [undefined, 'beyond']);
+  });
+
+  test('is asked about again where the store does not answer', async (context) => {
+    const store = new FaultyStore();
+    const { cache, clock, configMaps } = await openCache(context, { store });
+    const watch = new KeptWatch(configMaps, { after: cache.revision + 5 });
+    store.before = (call) => {
+      if (call === 'head') throw new StoreError('unavailable', 'away');
+    };
+    clock.advance(limits.futureRevisionWaitMs);
+    await turn();
+    assert.equal(watch.closedFor, undefined);
+    store.before = () => {};
+    clock.advance(limits.futureRevisionWaitMs);
+    await turn();
+    assert.equal(watch.closedFor, 'beyond');
+  });
+
+  test('leaves no timer when it is closed', async (context) => {
+    const { cache, clock, configMaps } = await openCache(context);
+    const before = clock.pending;
+    const watch = new KeptWatch(configMaps, { after: cache.revision + 5 });
+    assert.equal(clock.pending, before + 1);
+    watch.watcher.close();
+    assert.equal(clock.pending, before);
+  });
 });
 
 test('a paused watch is told the rest when it is resumed', async (context) => {

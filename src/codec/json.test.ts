@@ -236,6 +236,12 @@ test('stored objects begin with kind, apiVersion and metadata, and have no resou
   assert.throws(() => encodeObject({ apiVersion: 'v1', kind: 'Thing', metadata: { resourceVersion: '5' } }), TypeError);
 });
 
+test('long digits are exact in numbers, and text in text', () => {
+  const text =
+    '{"version":"1767225600000000","at":1767225600000000,"1234567890123456":[12345678901234567,-9007199254740993]}';
+  assert.equal(stringifyJson(parseStored(Buffer.from(text))), text);
+});
+
 test('pretty text has a line for each field', () => {
   assert.equal(stringifyJson({ a: [1n] }, { pretty: true }), '{\n  "a": [\n    1\n  ]\n}');
   assert.equal(stringifyJson({ a: [1] }), '{"a":[1]}');

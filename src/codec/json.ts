@@ -46,7 +46,8 @@ export function parseStored(bytes: Uint8Array): unknown {
   return readJson(text, Number.POSITIVE_INFINITY).value;
 }
 
-const longDigits = /\d{16}/;
+/** Not right behind a quote: versions of a copied store have 16 digits, and are text. */
+const longDigits = /(?<!["\d])\d{16}/;
 
 /** Undefined where the text is not JSON. */
 function tryParse(text: string): unknown {

@@ -201,10 +201,12 @@ class WatchStream implements WatchSink {
     return !this.#full;
   }
 
-  closed(reason: 'slow' | 'compacted' | 'closed'): void {
+  closed(reason: Parameters<WatchSink['closed']>[0]): void {
     if (this.#ended) return;
     if (reason === 'compacted') {
       this.#sendError(expired('The resourceVersion for the provided watch is too old.'));
+    } else if (reason === 'beyond') {
+      this.#sendError(expired('The resourceVersion for the provided watch is none of this data: list again.'));
     }
     this.end();
   }

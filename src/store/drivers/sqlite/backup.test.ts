@@ -6,10 +6,11 @@ import { ManualClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { readFeed } from '../../conformance/feed.ts';
 import { bytes, rejected, text } from '../../conformance/subject.ts';
-import { assertOrdered, assertSameRecords, replay } from '../../conformance/validators.ts';
+import { assertSameRecords } from '../../conformance/validators.ts';
 import type { Store } from '../../store.ts';
 import { backupSqlite } from './backup.ts';
-import { restoreSqlite, revisionAfterRestore } from './restore.ts';
+import { revisionAfterCopy } from './copied-file.ts';
+import { restoreSqlite } from './restore.ts';
 import { inChild, type Place, placeFor } from './testing.ts';
 
 const fill = (store: Store, prefix: string, count: number): Promise<unknown> =>
@@ -37,11 +38,8 @@ test('another process copies the file while its owner writes', async (context) =
   assert.ok(revision >= acknowledged);
   assert.equal(statSync(to).mode & 0o777, 0o600);
   const copy = await openCopy(place, to);
-  assert.equal(await copy.head(), revision);
+  assert.ok((await copy.head()) > revision);
   assertSameRecords((await copy.list('')).records, (await store.list('', { at: revision })).records);
-  const history = await readFeed(copy, 0, revision);
-  assertOrdered(history, 0);
-  assert.equal(replay(history).size, (await copy.list('')).records.length);
 });
 
 test('a backup needs no running owner, and leaves the file as it was', async (context) => {
@@ -101,7 +99,7 @@ test('a backup of a file with damaged pages fails', async (context) => {
   const to = join(place.folder, 'copy.db');
   const error = await rejected(backupSqlite({ file: place.file, to }), 'corrupt');
   assert.ok(error.message.includes(place.file), error.message);
-  assert.deepEqual(Object.keys(place.contents()), ['data.db']);
+  assert.deepEqual(Object.keys(place.contents()), ['data.db', 'data.db-identity']);
 });
 
 test('a restored store goes on above what clients have seen, and sends them to list again', async (context) => {
@@ -118,7 +116,7 @@ test('a restored store goes on above what clients have seen, and sends them to l
 
   const to = join(place.folder, 'restored.db');
   const { revision } = await restoreSqlite({ from: backup, to });
-  assert.ok(revision > seen + limits.restoreRevisionStep - 100);
+  assert.ok(revision > seen + limits.copyRevisionStep - 100);
   assert.equal(statSync(to).mode & 0o777, 0o600);
   const restored = await openCopy(place, to);
   assert.equal(await restored.head(), revision);
@@ -159,12 +157,12 @@ test('restoring overwrites nothing, and needs a target that nobody owns', async 
   assert.deepEqual(place.contents(), before);
 });
 
-test('revisions grow from restore to restore of one backup', () => {
+test('revisions grow from copy to copy of one file', () => {
   const clock = new ManualClock();
-  const first = revisionAfterRestore(1_000, clock.now());
+  const first = revisionAfterCopy(1_000, clock.now());
   clock.advance(1);
-  const second = revisionAfterRestore(1_000, clock.now());
+  const second = revisionAfterCopy(1_000, clock.now());
   assert.equal(second - first, 1_000);
-  assert.equal(revisionAfterRestore(second, 0), second + limits.restoreRevisionStep);
-  assert.throws(() => revisionAfterRestore(Number.MAX_SAFE_INTEGER - 5, clock.now()), { code: 'corrupt' });
+  assert.equal(revisionAfterCopy(second, 0), second + limits.copyRevisionStep);
+  assert.throws(() => revisionAfterCopy(Number.MAX_SAFE_INTEGER - 5, clock.now()), { code: 'corrupt' });
 });

@@ -1,5 +1,6 @@
 import { backup, type DatabaseSync } from 'node:sqlite';
 import { type Revision, StoreError } from '../../store.ts';
+import { unmarkCopy } from './copied-file.ts';
 import { headOf, openDataFileBeside, readNumber } from './data-file.ts';
 
 /** How far long work is. Called now and then, at the end of each phase with `done` equal to `total`. */
@@ -41,7 +42,7 @@ export const copyDataFile = async (
     });
     const bytes = pages * pageBytes;
     progress({ phase: 'copy', done: bytes, total: bytes });
-    checkCopy(from, to);
+    finishCopy(from, to);
     progress({ phase: 'check', done: bytes, total: bytes });
     return { revision, bytes };
   } finally {
@@ -49,10 +50,12 @@ export const copyDataFile = async (
   }
 };
 
-const checkCopy = (from: string, to: string): void => {
+/** Checks the copy, and takes what makes it the same file as the original out of it. */
+const finishCopy = (from: string, to: string): void => {
   const copy = openDataFileBeside(to);
   try {
     assertSound(copy, from);
+    unmarkCopy(copy);
   } finally {
     copy.close();
   }

@@ -171,6 +171,13 @@ export const readNumber = (database: DatabaseSync, sql: string): number => {
   return typeof value === 'number' ? value : 0;
 };
 
+/** The first column of the first row; '' where it is no text. */
+export const readText = (database: DatabaseSync, sql: string): string => {
+  const row = database.prepare(sql).get();
+  const value = row && Object.values(row)[0];
+  return typeof value === 'string' ? value : '';
+};
+
 /** Throws where the folder of a file is absent: making it is for whoever decides where data lives. */
 export const assertFolder = (file: string): void => {
   const folder = dirname(file);

@@ -3,6 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import { historyRecordBytes, isStoreError, type Revision, StoreError } from '../../store.ts';
+import { claimDataFile } from './copied-file.ts';
 import { assertFolder, headOf, openDataFile, readNumber } from './data-file.ts';
 import { DiskReserve, type ReserveState } from './disk-reserve.ts';
 import { type PackedWrite, packChange, packOutcomes, packRecord, unpackWrites, type WriteOutcome } from './messages.ts';
@@ -56,6 +57,8 @@ export interface LogFileOptions {
   readonly file: string;
   /** The size that the file may grow to, deletions apart; writes past it fail with `full`. Absent: as the disk allows. */
   readonly fileBytesMax?: number;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
   /** What is kept free for deletions. Absent: `limits.sqliteReserveBytes`. */
   readonly reserveBytes?: number;
 }
@@ -63,6 +66,8 @@ export interface LogFileOptions {
 export interface OpenedLog {
   readonly head: Revision;
   readonly compacted: Revision;
+  /** The file turned out to be a copy; where its revisions go on from. */
+  readonly copiedTo: Revision | undefined;
   /** The disk was full, and the reserve is in use. */
   readonly isFull: boolean;
 }
@@ -121,17 +126,18 @@ export class SqliteLogFile implements LogFile {
     }
   }
 
-  #open({ file, fileBytesMax }: LogFileOptions): OpenedLog {
+  #open({ file, fileBytesMax, nowMs }: LogFileOptions): OpenedLog {
     const lock = lockDataFile(file);
     let database: DatabaseSync | undefined;
     try {
       database = openDataFile(file);
+      const copiedTo = claimDataFile(database, file, nowMs);
       const pagesMax = fileBytesMax === undefined ? undefined : pagesOf(database, fileBytesMax);
       const compacted = readNumber(database, 'SELECT compacted FROM meta');
       const head = headOf(database);
       this.#log = { file, lock, database, statements: prepareStatements(database), pagesMax, head };
       this.#limitPages();
-      return { head, compacted, isFull: this.#isFull };
+      return { head, compacted, copiedTo, isFull: this.#isFull };
     } catch (error) {
       database?.close();
       lock.close();

@@ -1,8 +1,7 @@
 import { type Clock, systemClock } from '../../../base/clock.ts';
-import { limits } from '../../../base/limits.ts';
-import { type Revision, StoreError } from '../../store.ts';
+import { moveCopyAhead, vouchFor } from './copied-file.ts';
 import { type CopyProgress, type CopyResult, copyDataFile } from './copy-data-file.ts';
-import { headOf, openDataFileBeside } from './data-file.ts';
+import { openDataFileBeside } from './data-file.ts';
 import { lockDataFile } from './owner-lock.ts';
 import { placeFile } from './placed-file.ts';
 
@@ -31,33 +30,23 @@ export const restoreSqlite = async ({
 }: RestoreOptions): Promise<CopyResult> => {
   const lock = lockDataFile(to);
   try {
-    return await placeFile(to, async (unfinished) => {
+    const { mark, ...result } = await placeFile(to, async (unfinished) => {
       const { bytes } = await copyDataFile(from, unfinished, progress);
-      return { bytes, revision: moveAhead(unfinished, clock.now()) };
+      return { bytes, ...moveAhead(unfinished, clock.now()) };
     });
+    // So that it is not taken for another copy when it is served.
+    vouchFor(to, mark);
+    return result;
   } finally {
     lock.close();
   }
 };
 
-const moveAhead = (file: string, nowMs: number): Revision => {
+const moveAhead = (file: string, nowMs: number) => {
   const database = openDataFileBeside(file);
   try {
-    const revision = revisionAfterRestore(headOf(database), nowMs);
-    database.exec('PRAGMA synchronous = FULL');
-    database.prepare('UPDATE meta SET compacted = ?').run(revision);
-    return revision;
+    return moveCopyAhead(database, nowMs);
   } finally {
     database.close();
   }
-};
-
-/**
- * Two bounds, of which the larger holds. No server commits a million writes in each second of its life, so the microseconds
- * since 1970 are above what any reached, also when one backup is restored twice; the step helps where a clock is wrong.
- */
-export const revisionAfterRestore = (head: Revision, nowMs: number): Revision => {
-  const revision = Math.max(head + limits.restoreRevisionStep, Math.floor(nowMs * 1_000));
-  if (Number.isSafeInteger(revision)) return revision;
-  throw new StoreError('corrupt', `no revision is left after ${head}`);
 };

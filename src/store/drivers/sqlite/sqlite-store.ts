@@ -21,7 +21,7 @@ import { RecentChanges } from './recent-changes.ts';
 import { WorkerCalls } from './worker-calls.ts';
 import { WriteGroups } from './write-groups.ts';
 
-export interface SqliteStoreOptions extends LogFileOptions {
+export interface SqliteStoreOptions extends Omit<LogFileOptions, 'nowMs'> {
   readonly logger?: Logger;
   readonly clock?: Clock;
   /** Starts the thread that owns the file; replaced by tests that end it. */
@@ -40,7 +40,14 @@ export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Stor
   let store: SqliteStore | undefined;
   const calls = new WorkerCalls(startWorker(), (error) => store?.fail(error));
   try {
-    const opened = await calls.call('open', fileOptions);
+    const opened = await calls.call('open', { ...fileOptions, nowMs: clock.now() });
+    const { copiedTo } = opened;
+    if (copiedTo !== undefined) {
+      logger.warn('the data file is a copy: revisions go on from here, and clients of the original list again', {
+        file: options.file,
+        revision: copiedTo,
+      });
+    }
     store = new SqliteStore(calls, opened, { logger, clock });
     return store;
   } catch (error) {
