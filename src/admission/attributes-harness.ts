@@ -1,6 +1,9 @@
 import type { ApiObject } from '../meta/api-object.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
 import { groupMasters } from '../request/user-info.ts';
+import { struct } from '../schema/schema.ts';
+
+const anything = struct('Any', 'Any object.', {});
 
 interface Write {
   readonly operation?: AdmissionAttributes['operation'];
@@ -29,6 +32,15 @@ export function attributesOf(write: Write = {}): AdmissionAttributes {
     old: objectOf(write.old),
     user: { username: 'jane', uid: '', groups: [groupMasters], extra: {} },
     dryRun: write.dryRun ?? false,
+    schema: anything,
+    equivalents: [],
+    options: undefined,
+    signal: new AbortController().signal,
+    replacements: 0,
+    replace() {
+      throw new Error('no plugin here replaces objects');
+    },
+    annotate: () => undefined,
     warn() {},
   };
 }

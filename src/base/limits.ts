@@ -406,4 +406,7 @@ export const limits = {
   expiryParallel: 32,
   /** Documents of discovery and OpenAPI in forms other than JSON. */
   documentFormBytesMax: 16 * 1024 * 1024,
+  /** Annotations that a request's audit event may have, and bytes of their keys and values. */
+  auditAnnotationsMax: 100,
+  auditAnnotationsBytesMax: 256 * 1024,
 } as const;

@@ -12,6 +12,7 @@ import type { KindServices } from '../kinds/services.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { StatusError } from '../meta/status-error.ts';
 import type { Admission } from '../request/admission.ts';
+import { AuditAnnotations } from '../request/audit-annotations.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
 import { groupMasters, type UserInfo } from '../request/user-info.ts';
 import { cachedResources, type ServedResource } from '../resources/resource.ts';
@@ -49,6 +50,7 @@ export class RegistryFixture implements AsyncDisposable {
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
   readonly warnings: string[] = [];
+  readonly annotations = new AuditAnnotations();
   userAgent = 'test/v1 (fixture)';
   /** What PATCH requests mean. */
   patchType: PatchFormat = 'merge';
@@ -121,6 +123,7 @@ export class RegistryFixture implements AsyncDisposable {
       userAgent: this.userAgent,
       body: body === undefined ? undefined : { ...parsed(body), ...(method === 'PATCH' && { patch: this.patchType }) },
       signal,
+      annotate: (key, value) => this.annotations.annotate(key, value),
       warn: (text) => this.warnings.push(text),
       beforeWrite() {},
     });

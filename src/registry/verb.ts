@@ -56,6 +56,8 @@ export interface VerbRequest {
   readonly body: RequestBody | undefined;
   /** Aborts when the client is gone or the deadline has passed. */
   readonly signal: AbortSignal;
+  /** See Annotator. */
+  annotate(key: string, value: string): string | undefined;
   /** Adds a `Warning` header (spec section 4.6). */
   warn(text: string): void;
   /**

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../base/until-aborted.ts';
 import { stringifyJson } from '../../codec/json.ts';
 import type { ActionSubresource, ActionTarget } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -52,7 +53,8 @@ export async function act(
     prepare: () => action.prepare?.(body, target, context),
     validate: () => action.validate?.(body) ?? [],
   });
-  const answer = await action.create(body, target, context);
+  // Writes that are on their way are not waited for either: whoever was answered was told so.
+  const answer = await untilAborted(action.create(body, target, context), request.signal);
   return { type: 'object', status: 201, served: undefined, bytes: Buffer.from(stringifyJson(answer)) };
 }
 

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../base/until-aborted.ts';
 import { stringifyJson } from '../../codec/json.ts';
 import type { AnswerContext, Kind } from '../../kinds/kind.ts';
 import type { Reply } from '../reply.ts';
@@ -26,11 +27,12 @@ export async function answer(
     object,
     name: object.metadata.name ?? '',
     keepsServerMetadata: false,
-    fill: () => kind.strategy.default?.(object, context),
+    fill: (made) => kind.strategy.default?.(made, context),
     validate: () => kind.strategy.validateCreate?.(object, context) ?? [],
     warnings: () => kind.strategy.warnings?.(object, undefined) ?? [],
   });
-  const answered = await make(object, context);
+  const answering = make(object, context);
+  const answered = answering instanceof Promise ? await untilAborted(answering, request.signal) : answering;
   return { type: 'object', status: 201, served, bytes: Buffer.from(stringifyJson(answered)) };
 }
 

@@ -24,7 +24,7 @@ export async function create(writer: ObjectWriter, request: VerbRequest): Promis
 /** What the write path needs of a request. */
 export const writeContext = (
   request: VerbRequest,
-  { manager, dryRun }: Pick<WriteOptions, 'manager' | 'dryRun'>,
+  { manager, dryRun, sent }: Pick<WriteOptions, 'manager' | 'dryRun' | 'sent'>,
 ): WriteContext => ({
   served: request.served,
   info: request.info,
@@ -33,6 +33,9 @@ export const writeContext = (
   ownership: 'tracked',
   dryRun,
   admission: 'asked',
+  options: sent,
+  signal: request.signal,
+  annotate: (key, value) => request.annotate(key, value),
   warn: (text) => request.warn(text),
   beforeWrite: () => request.beforeWrite(),
 });

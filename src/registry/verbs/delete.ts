@@ -1,3 +1,4 @@
+import { untilAborted } from '../../base/until-aborted.ts';
 import type { Strategy } from '../../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { conflict, type Status } from '../../meta/status-error.ts';
@@ -23,7 +24,10 @@ import { removeUnreadable } from './unsafe-delete.ts';
 export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
   const { served, info } = request;
   const options = parseDeleteOptions(request, parts);
-  if (options.ignoreReadErrors) await parts.requireUnsafeDelete(info, request.user);
+  if (options.ignoreReadErrors) {
+    const asked = parts.requireUnsafeDelete(info, request.user);
+    if (asked) await untilAborted(asked, request.signal);
+  }
   if (options.ignoreReadErrors && (await removeUnreadable(parts, request))) {
     return { type: 'status', status: 200, body: removedStatus(served, { name: info.name }) };
   }
@@ -36,8 +40,8 @@ export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, r
 }
 
 /** A deletion writes in the name of the client, since DeleteOptions name no manager. */
-export const deletionContext = (request: VerbRequest, { dryRun }: DeleteOptions): WriteContext =>
-  writeContext(request, { manager: clientName(request.userAgent), dryRun });
+export const deletionContext = (request: VerbRequest, { dryRun, sent }: DeleteOptions): WriteContext =>
+  writeContext(request, { manager: clientName(request.userAgent), dryRun, sent });
 
 /** Deletes an object by its name, as far as finalizers and its grace period allow. */
 export async function remove(

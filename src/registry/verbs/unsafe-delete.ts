@@ -8,7 +8,7 @@ import type { RegistryParts, VerbRequest } from '../verb.ts';
 export async function removeUnreadable(parts: RegistryParts, request: VerbRequest): Promise<boolean> {
   const { served, info, user } = request;
   const key = served.objectKey(info.namespace, info.name);
-  await parts.cache.fresh();
+  await parts.cache.fresh(request.signal);
   const revision = served.collection.snapshot().unreadable.get(key);
   if (revision === undefined) return false;
   parts.logger.warn('an unreadable object is removed', { key, revision, user: user.username });

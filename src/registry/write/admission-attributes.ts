@@ -1,27 +1,133 @@
+import { equalValues } from '../../apply/equal-values.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
-import type { AdmissionAttributes } from '../../request/admission.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { StatusError } from '../../meta/status-error.ts';
+import type { AdmissionAttributes, AdmissionOperation, OperationOptions, ServedKind } from '../../request/admission.ts';
+import { setOwn } from '../../schema/own-property.ts';
+import type { StructSchema } from '../../schema/schema.ts';
+import type { RegistryParts } from '../verb.ts';
+import { apiVersionOf, decodeObject } from './decode-body.ts';
 import type { WriteContext } from './object-writer.ts';
 
 interface Admitted extends Pick<AdmissionAttributes, 'operation' | 'object' | 'old'> {
   /** Of the object; absent where it is of the kind that is stored. */
-  readonly kind?: GroupVersionKind;
+  readonly kind?: GroupVersionKind & { readonly schema: StructSchema };
   /** Of the object; absent where its metadata says it. */
   readonly name?: string;
+  /** Defaults that the schema cannot say. */
+  readonly fill?: ((object: ApiObject) => void) | undefined;
 }
 
-/** A write as admission plugins see it. */
-export function admissionAttributes(context: WriteContext, admitted: Admitted): AdmissionAttributes {
-  const { operation, object, old } = admitted;
-  const { group, version, kind } = admitted.kind ?? context.served.resource.kind;
-  return {
-    operation,
-    info: context.info,
-    name: admitted.name ?? (object ?? old)?.metadata.name ?? '',
-    kind: { group, version, kind },
-    object,
-    old,
-    user: context.user,
-    dryRun: context.dryRun,
-    warn: (text) => context.warn(text),
-  };
+type Parts = Pick<RegistryParts, 'dialect' | 'resources'>;
+
+/** A write as admission plugins see it. What few of them look at is made when they do. */
+export const admissionAttributes = (parts: Parts, context: WriteContext, admitted: Admitted): AdmissionAttributes =>
+  new WriteAttributes(parts, context, admitted);
+
+class WriteAttributes implements AdmissionAttributes {
+  readonly #parts: Parts;
+  readonly #context: WriteContext;
+  readonly #admitted: Admitted;
+  readonly name: string;
+  replacements = 0;
+
+  constructor(parts: Parts, context: WriteContext, admitted: Admitted) {
+    this.#parts = parts;
+    this.#context = context;
+    this.#admitted = admitted;
+    this.name = admitted.name ?? (admitted.object ?? admitted.old)?.metadata.name ?? '';
+  }
+
+  get operation(): AdmissionOperation {
+    return this.#admitted.operation;
+  }
+
+  get info(): AdmissionAttributes['info'] {
+    return this.#context.info;
+  }
+
+  get kind(): GroupVersionKind & { readonly schema: StructSchema } {
+    return this.#admitted.kind ?? this.#context.served.resource.kind;
+  }
+
+  get schema(): StructSchema {
+    return this.kind.schema;
+  }
+
+  get equivalents(): readonly ServedKind[] {
+    const { served } = this.#context;
+    // The body of an action is of a kind of its own, and is the same object nowhere else.
+    if (this.#admitted.kind && this.#admitted.kind !== served.kind) return [];
+    return [...this.#parts.resources.all()]
+      .filter((other) => other !== served && other.objectKey('n', 'o') === served.objectKey('n', 'o'))
+      .map(({ kind: { group, version, kind, resource } }) => ({ group, version, kind, resource }));
+  }
+
+  get options(): OperationOptions | undefined {
+    const kind = optionsKinds[this.operation];
+    if (kind === undefined) return undefined;
+    const apiVersion = apiVersionOf({ group: this.#parts.dialect.group('meta'), version: 'v1' });
+    return { kind, apiVersion, ...this.#context.options };
+  }
+
+  get object(): ApiObject | undefined {
+    return this.#admitted.object;
+  }
+
+  get old(): ApiObject | undefined {
+    return this.#admitted.old;
+  }
+
+  get user(): AdmissionAttributes['user'] {
+    return this.#context.user;
+  }
+
+  get dryRun(): boolean {
+    return this.#context.dryRun;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  replace(value: unknown): void {
+    const { object, fill } = this.#admitted;
+    if (!object) throw unusable('there is no object to change');
+    const made = decoded(value, this.kind);
+    fill?.(made);
+    if (equalValues(made, object)) return;
+    for (const field of Object.keys(object)) delete object[field];
+    for (const [field, content] of Object.entries(made)) setOwn(object, field, content);
+    this.replacements++;
+  }
+
+  annotate(key: string, value: string): string | undefined {
+    return this.#context.annotate(key, value);
+  }
+
+  warn(text: string): void {
+    this.#context.warn(text);
+  }
 }
+
+const optionsKinds: Readonly<Record<AdmissionOperation, OperationOptions['kind'] | undefined>> = {
+  create: 'CreateOptions',
+  update: 'UpdateOptions',
+  delete: 'DeleteOptions',
+  connect: undefined,
+};
+
+/** What a plugin makes of an object is not the client's fault. */
+function decoded(value: unknown, kind: GroupVersionKind & { readonly schema: StructSchema }): ApiObject {
+  try {
+    return decodeObject(value, kind, () => {});
+  } catch (error) {
+    throw error instanceof StatusError ? unusable(error.message) : error;
+  }
+}
+
+const unusable = (why: string): StatusError =>
+  new StatusError(
+    'InternalError',
+    `Internal error occurred: admission changed the object to what cannot be used: ${why}`,
+  );

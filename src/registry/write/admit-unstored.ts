@@ -1,4 +1,5 @@
 import { updateManagedFields } from '../../apply/apply.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -8,6 +9,7 @@ import type { StructSchema } from '../../schema/schema.ts';
 import { validate } from '../../schema/validate.ts';
 import type { RegistryParts } from '../verb.ts';
 import { admissionAttributes } from './admission-attributes.ts';
+import { identityOf, keepIdentity } from './kept-identity.ts';
 import type { WriteContext } from './object-writer.ts';
 import { clearServerMetadata } from './server-metadata.ts';
 
@@ -20,8 +22,8 @@ export interface UnstoredObject {
   readonly name: string;
   /** What it says in fields that are the server's to set means something. */
   readonly keepsServerMetadata: boolean;
-  /** Before anything has looked at the object. */
-  readonly fill?: () => void;
+  /** Before anything has looked at the object, and again where admission replaced it. */
+  readonly fill?: (object: ApiObject) => void;
   /** Between mutating admission and validation. */
   readonly prepare?: () => Promise<void> | void;
   readonly validate?: () => readonly FieldError[];
@@ -36,7 +38,7 @@ export interface UnstoredObject {
 export async function admitUnstored(parts: RegistryParts, context: WriteContext, body: UnstoredObject): Promise<void> {
   const { kind, object, name } = body;
   if (!body.keepsServerMetadata) clearServerMetadata(object);
-  body.fill?.();
+  body.fill?.(object);
   updateManagedFields({
     schema: kind.schema,
     apiVersion: apiVersionOf(kind),
@@ -46,9 +48,23 @@ export async function admitUnstored(parts: RegistryParts, context: WriteContext,
     object,
     old: undefined,
   });
-  const attributes = admissionAttributes(context, { operation: 'create', kind, name, object, old: undefined });
+  const fill = body.fill && ((made: ApiObject) => body.fill?.(made));
+  const attributes = admissionAttributes(parts, context, {
+    operation: 'create',
+    kind,
+    name,
+    object,
+    old: undefined,
+    fill,
+  });
+  const identity = identityOf(object);
   await parts.admission.mutate(attributes);
-  await body.prepare?.();
+  if (attributes.replacements > 0) {
+    keepIdentity(object, identity, { of: 'new', warn: (text) => context.warn(text) });
+    if (!body.keepsServerMetadata) clearServerMetadata(object);
+  }
+  const preparing = body.prepare?.();
+  if (preparing) await untilAborted(preparing, context.signal);
   const errors = [...validate(kind.schema, object), ...(body.validate?.() ?? [])];
   if (errors.length > 0) throw invalidObject(kind, '', errors);
   for (const warning of body.warnings?.() ?? []) context.warn(warning);

@@ -24,6 +24,8 @@ export interface DeleteOptions {
   readonly dryRun: boolean;
   /** Remove the object even where it cannot be read (spec section 3.2). Never set without the gate. */
   readonly ignoreReadErrors: boolean;
+  /** What the client gave, in the body or the query. */
+  readonly sent: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -137,6 +139,7 @@ function validated(sent: SentOptions, metaGroup: string): DeleteOptions {
     acceptedWhileHeld: propagationPolicy === 'Foreground' || orphanDependents === false,
     dryRun: dryRun.length > 0,
     ignoreReadErrors: sent[ignoreReadErrorsName] === true,
+    sent,
   };
 }
 

@@ -1,4 +1,5 @@
 import { limits } from '../../base/limits.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import { insertResourceVersion } from '../../codec/encoded.ts';
 import { encodeObject } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
@@ -15,9 +16,10 @@ import type { ServedResource } from '../../resources/resource.ts';
 import { validate, validateUpdate } from '../../schema/validate.ts';
 import { isStoreError, StoreError } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
-import type { RegistryParts } from '../verb.ts';
+import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { admissionAttributes } from './admission-attributes.ts';
 import { joinEqualOwners } from './join-owners.ts';
+import { identityOf, keepIdentity } from './kept-identity.ts';
 import { requireObjectSize } from './object-size.ts';
 import { trackOwners } from './ownership.ts';
 import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata } from './server-metadata.ts';
@@ -38,6 +40,12 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** `done`: the request has been through admission as something else, such as the body of an action. */
   readonly admission: 'asked' | 'done';
+  /** What the client sent of the options of its request; shown to admission plugins. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** See VerbRequest. */
+  readonly signal: AbortSignal;
+  /** See Annotator. */
+  annotate(key: string, value: string): string | undefined;
   warn(text: string): void;
   /** See VerbRequest. */
   beforeWrite(): void;
@@ -80,8 +88,9 @@ export class ObjectWriter {
   }
 
   /** Refuses a request that would create an object although its user may not. */
-  async requireCreate({ info, user }: { readonly info: ResourceRequest; readonly user: UserInfo }): Promise<void> {
-    await this.#parts.requireCreate(info, user);
+  async requireCreate({ info, user, signal }: Pick<VerbRequest, 'info' | 'user' | 'signal'>): Promise<void> {
+    const asked = this.#parts.requireCreate(info, user);
+    if (asked) await untilAborted(asked, signal);
   }
 
   /** What strategies may look at. */
@@ -115,8 +124,17 @@ export class ObjectWriter {
     if (context.ownership === 'tracked') trackOwners(context, object, undefined, strategyContext.now);
     kind.strategy.prepareForCreate?.(object, strategyContext);
     const admission = this.#admission(context);
-    const attributes = admissionAttributes(context, { operation: 'create', object, old: undefined });
+    const fill = (made: ApiObject): void => kind.strategy.default?.(made, strategyContext);
+    const attributes = admissionAttributes(this.#parts, context, { operation: 'create', object, old: undefined, fill });
+    const identity = identityOf(object);
     await admission.mutate(attributes);
+    if (attributes.replacements > 0) {
+      keepIdentity(object, identity, { of: 'new', warn: (text) => context.warn(text) });
+      delete object.metadata.deletionTimestamp;
+      delete object.metadata.deletionGracePeriodSeconds;
+      delete object.metadata.generation;
+      kind.strategy.prepareForCreate?.(object, strategyContext);
+    }
     joinEqualOwners(object, 'admission', context);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object),
@@ -152,7 +170,11 @@ export class ObjectWriter {
     absent?: () => Promise<Written>,
   ): Promise<Written> {
     const key = context.served.objectKey(context.info.namespace, name);
-    return this.#lanes.run(key, () => this.#changeInTurn(context, { name, key, step, absent }));
+    return this.#lanes.run(key, () => {
+      // Those before it may have taken all of its time.
+      context.signal.throwIfAborted();
+      return this.#changeInTurn(context, { name, key, step, absent });
+    });
   }
 
   /** Runs a change of one object that is made elsewhere when those before it are done. */
@@ -162,8 +184,9 @@ export class ObjectWriter {
 
   async #changeInTurn(context: WriteContext, { name, key, step, absent }: ObjectChange): Promise<Written> {
     const { served } = context;
+    const { signal } = context;
     const cached = this.#cached(served, key);
-    let stored = cached ?? (await this.#read(served, key));
+    let stored = cached ?? (await this.#read(served, key, signal));
     let fresh = cached === undefined;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -175,7 +198,8 @@ export class ObjectWriter {
         const raced = isLostRace(error, stored);
         if (raced && attempt >= limits.writeAttemptsMax) throw conflict(served.name, name, staleObject);
         if (!raced && fresh) throw toStatusError(error, served.name, name);
-        const latest = await this.#read(served, key);
+        signal.throwIfAborted();
+        const latest = await this.#read(served, key, signal);
         if (!raced && latest?.revision === stored?.revision) throw toStatusError(error, served.name, name);
         stored = latest;
         fresh = true;
@@ -188,8 +212,9 @@ export class ObjectWriter {
     return entry && storedOfEntry(entry);
   }
 
-  async #read(served: ServedResource, key: string): Promise<Stored | undefined> {
-    const record = await this.#parts.store.get(key).catch((error) => {
+  async #read(served: ServedResource, key: string, signal: AbortSignal): Promise<Stored | undefined> {
+    const record = await untilAborted(this.#parts.store.get(key), signal).catch((error) => {
+      signal.throwIfAborted();
       throw toStatusError(error, served.name, '');
     });
     return record && storedOfRecord(record);
@@ -229,8 +254,8 @@ export class ObjectWriter {
    * What writes nothing is not checked by the store: that nothing is to be done must be said of the newest state, or a
    * write would be acknowledged that another one, acknowledged before, contradicts.
    */
-  async #requireCurrent({ served }: WriteContext, key: string, stored: Stored): Promise<void> {
-    await this.#parts.cache.fresh();
+  async #requireCurrent({ served, signal }: WriteContext, key: string, stored: Stored): Promise<void> {
+    await this.#parts.cache.fresh(signal);
     const newest = served.collection.get(key)?.revision;
     if (newest !== undefined && newest > stored.revision)
       throw new StoreError('conflict', 'a newer state is there', { key });
@@ -251,14 +276,25 @@ export class ObjectWriter {
     // What a subresource does not change is put back first, so that its writer does not come to own it.
     if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
     if (context.ownership === 'tracked') trackOwners(context, object, old, strategyContext.now);
-    if (isMain) {
-      keepStatus(kind, object, old);
-      kind.strategy.prepareForUpdate?.(object, old, strategyContext);
-    }
-    countGeneration(kind, object, old);
+    const keepWhatIsKept = (): void => {
+      if (isMain) {
+        keepStatus(kind, object, old);
+        kind.strategy.prepareForUpdate?.(object, old, strategyContext);
+      }
+      countGeneration(kind, object, old);
+    };
+    keepWhatIsKept();
     const admission = this.#admission(context);
-    const attributes = admissionAttributes(context, { operation: 'update', object, old });
+    const fill = (made: ApiObject): void => kind.strategy.default?.(made, strategyContext);
+    const attributes = admissionAttributes(this.#parts, context, { operation: 'update', object, old, fill });
+    const identity = identityOf(object);
     await admission.mutate(attributes);
+    if (attributes.replacements > 0) {
+      keepIdentity(object, identity, { of: 'stored', warn: (text) => context.warn(text) });
+      keepServerMetadata(object, old);
+      if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
+      keepWhatIsKept();
+    }
     joinEqualOwners(object, 'admission', context);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object, old),
@@ -286,7 +322,7 @@ export class ObjectWriter {
   /** Runs the admission chain of a deletion. */
   async admitDelete(context: WriteContext, old: ApiObject): Promise<void> {
     const admission = this.#admission(context);
-    const attributes = admissionAttributes(context, { operation: 'delete', object: undefined, old });
+    const attributes = admissionAttributes(this.#parts, context, { operation: 'delete', object: undefined, old });
     await admission.mutate(attributes);
     await admission.validate(attributes);
   }

@@ -21,6 +21,8 @@ export interface WriteOptions {
   readonly fieldValidation: FieldValidation;
   /** Take fields over from other managers. */
   readonly force: boolean;
+  /** What the client gave of the options that creates and updates have in common. */
+  readonly sent: Readonly<Record<string, unknown>>;
 }
 
 /** The options of POST, PUT and PATCH. Throws BadRequest for what cannot be read, Invalid for values they do not take. */
@@ -45,8 +47,12 @@ export function parseWriteOptions(request: VerbRequest, metaGroup: string): Writ
     manager: fieldManager === '' ? clientName(request.userAgent) : fieldManager,
     fieldValidation: isFieldValidation(fieldValidation) && fieldValidation !== '' ? fieldValidation : 'Warn',
     force: sent.force ?? false,
+    sent: sentOf(sent, dryRun),
   };
 }
+
+const sentOf = ({ force: _, ...sent }: SentOptions, dryRun: readonly string[]): Readonly<Record<string, unknown>> =>
+  dryRun.length > 0 ? { ...sent, dryRun } : sent;
 
 /** What the three option kinds have in common, and `force`. */
 interface SentOptions {

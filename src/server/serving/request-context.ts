@@ -1,5 +1,6 @@
 import type { Exchange } from '../../http/exchange.ts';
 import { StatusError } from '../../meta/status-error.ts';
+import { AuditAnnotations } from '../../request/audit-annotations.ts';
 import type { RequestInfo } from '../../request/request-info.ts';
 import { anonymousUser, type UserInfo } from '../../request/user-info.ts';
 import type { Ticket } from './flow-control/ticket.ts';
@@ -22,6 +23,8 @@ export interface RequestContext {
   ticket: Ticket | undefined;
   /** The sub-protocol of a WebSocket that the request may become. Set by the stage `authenticate`. */
   webSocketProtocol?: string;
+  /** What is noted for its audit event; absent while there is nothing. */
+  annotations?: AuditAnnotations;
   /** How it is answered. Set by the stage `prepare`. */
   operation: Operation | undefined;
   /** See `assignAuditId`. Set by the stage `observe`. */
@@ -60,6 +63,12 @@ export function noteWrite(context: RequestContext): void {
   if (context.exchange.responded)
     throw new StatusError('Timeout', 'the request was answered before its write was sent');
   context.writeSent = true;
+}
+
+/** See Annotator. */
+export function annotate(context: RequestContext, key: string, value: string): string | undefined {
+  context.annotations ??= new AuditAnnotations();
+  return context.annotations.annotate(key, value);
 }
 
 /**

@@ -24,7 +24,7 @@ import type { ServerConfig } from '../wiring/config.ts';
 import type { HeavyWork, ReceivedRequest } from './heavy/heavy-work.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
 import { type Operation, placeOf } from './operation.ts';
-import { noteWrite, type RequestContext } from './request-context.ts';
+import { annotate, noteWrite, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 import { WatchStreams } from './watch-stream.ts';
 
@@ -149,6 +149,7 @@ export class Responder {
       get signal() {
         return exchange.signal;
       },
+      annotate: (key, value) => annotate(context, key, value),
       warn: (text) => exchange.warn(text),
       beforeWrite: () => noteWrite(context),
     };
@@ -174,6 +175,7 @@ export class Responder {
       get signal() {
         return exchange.signal;
       },
+      annotate: (key, value) => annotate(context, key, value),
       warn: (text) => exchange.warn(text),
       beforeWrite: () => noteWrite(context),
     });

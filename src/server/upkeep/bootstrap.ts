@@ -67,6 +67,7 @@ async function createNamespace(registry: Registry, served: ServedResource, name:
       body: { value: { metadata: { name } }, duplicates: [] },
       signal: new AbortController().signal,
       warn() {},
+      annotate: () => undefined,
       beforeWrite() {},
     });
   } catch (error) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { attributesOf } from '../../admission/attributes-harness.ts';
 import { RbacIndex } from '../../authz/rbac/rbac-index.ts';
 import { makeRole, makeUser, rbacGroup } from '../../authz/rbac/rbac-objects.ts';
 import { orch } from '../../dialect/orch.ts';
@@ -10,15 +11,13 @@ const group = rbacGroup;
 
 /** A write of the role `own` by somebody who holds nothing. */
 const writeOf = (fields: Partial<AdmissionAttributes>, requestName: string): AdmissionAttributes => ({
-  operation: 'create',
+  ...attributesOf(),
   info: { group, version: 'v1', resource: 'roles', subresource: '', namespace: 'team', name: requestName },
   name: 'own',
   kind: { group, version: 'v1', kind: 'Role' },
   object: makeRole('team', 'own', { verbs: ['get'], apiGroups: [''], resources: ['secrets'] }),
   old: undefined,
   user: makeUser('jane'),
-  dryRun: false,
-  warn() {},
   ...fields,
 });
 

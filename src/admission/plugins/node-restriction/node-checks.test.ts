@@ -4,7 +4,7 @@ import { check, owner, type Write } from './harness.ts';
 
 const { orch, kubernetes } = dialects;
 
-const node = (operation: 'create' | 'update' | 'patch', object: object, old?: object): Write => ({
+const node = (operation: 'create' | 'update', object: object, old?: object): Write => ({
   operation,
   resource: 'nodes',
   name: 'n1',
@@ -46,7 +46,7 @@ describe('writes of nodes', () => {
     ],
     ['update of nothing', node('update', {}), 'the object is missing'],
     ['update', node('update', { status: { phase: 'x' } }, {}), ''],
-    ['patch another', { ...node('patch', {}, {}), name: 'n2' }, 'node "n1" is not allowed to modify node "n2"'],
+    ['patch another', { ...node('update', {}, {}), name: 'n2' }, 'node "n1" is not allowed to modify node "n2"'],
     ['status of its own', { ...node('update', {}, {}), resource: 'nodes/status' }, ''],
     [
       'status of another',
@@ -79,12 +79,12 @@ describe('writes of nodes', () => {
       '',
     ],
     ['another taint', node('update', tainted({ ...taint, effect: 'NoExecute' }), tainted(taint)), noTaints],
-    ['one taint more', node('patch', tainted(taint, { ...taint, key: 'l' }), tainted(taint)), noTaints],
-    ['no taint any more', node('patch', {}, tainted(taint)), noTaints],
-    ['taints through the status', { ...node('patch', {}, tainted(taint)), resource: 'nodes/status' }, noTaints],
+    ['one taint more', node('update', tainted(taint, { ...taint, key: 'l' }), tainted(taint)), noTaints],
+    ['no taint any more', node('update', {}, tainted(taint)), noTaints],
+    ['taints through the status', { ...node('update', {}, tainted(taint)), resource: 'nodes/status' }, noTaints],
     ['keep owners', node('update', ownedBy(owner), ownedBy({ ...owner })), ''],
     ['a first owner', node('update', ownedBy(owner), ownedBy()), noOwners],
-    ['a first owner through the status', { ...node('patch', ownedBy(owner), {}), resource: 'nodes/status' }, noOwners],
+    ['a first owner through the status', { ...node('update', ownedBy(owner), {}), resource: 'nodes/status' }, noOwners],
     ['an owner of another uid', node('update', ownedBy({ ...owner, uid: 'x' }), ownedBy(owner)), noOwners],
     ['no owner any more', node('update', ownedBy(), ownedBy(owner)), noOwners],
     ['no longer controlled', node('update', ownedBy({ ...owner, controller: false }), ownedBy(owner)), noOwners],
@@ -105,10 +105,10 @@ describe('writes of nodes', () => {
     ],
     [
       'drop labels of the product',
-      node('patch', labelled({}), labelled({ 'orch.io/z': '', 'orch.io/role': 'x', any: 'x' })),
+      node('update', labelled({}), labelled({ 'orch.io/z': '', 'orch.io/role': 'x', any: 'x' })),
       'is not allowed to modify labels: orch.io/role, orch.io/z',
     ],
-    ['keep them', node('patch', labelled({ 'orch.io/role': 'x', new: 'y' }), labelled({ 'orch.io/role': 'x' })), ''],
+    ['keep them', node('update', labelled({ 'orch.io/role': 'x', new: 'y' }), labelled({ 'orch.io/role': 'x' })), ''],
     [
       'a name that all objects have',
       node('update', labelled({ 'orch.io/constructor': 'x' }), labelled({})),

@@ -78,7 +78,7 @@ describe("objects that carry the node's name", () => {
     ['delete its lease', lease({ operation: 'delete', old: {} }), ''],
     ["create another's lease", lease({ name: 'n2' }), ownLease],
     ['create a lease of a generated name', lease({ name: '', object: { metadata: { generateName: 'n1' } } }), ownLease],
-    ["renew another's lease", lease({ operation: 'patch', name: 'n2', old: {} }), ownLease],
+    ["renew another's lease", lease({ operation: 'update', name: 'n2', old: {} }), ownLease],
     ["delete another's lease", lease({ operation: 'delete', name: 'n2', old: {} }), ownLease],
     [
       'a lease elsewhere',

@@ -1,12 +1,11 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
-import type { AdmissionAttributes } from '../../../request/admission.ts';
 import { nodeNameOf } from '../../../request/node-user.ts';
 import type { AdmissionPlugin } from '../../chain.ts';
 import { admissionForbidden } from '../../forbidden.ts';
 import { checkCertificateRequest } from './certificate-request-check.ts';
 import { checkClaim } from './claim-check.ts';
 import { checkNode } from './node-checks.ts';
-import type { Check, NodeRestrictionOptions, NodeWrite } from './node-write.ts';
+import type { Check, NodeRestrictionOptions } from './node-write.ts';
 import { checkDriverNode, checkLease, checkSlice } from './own-object-checks.ts';
 import { checkPod } from './pod-checks.ts';
 import { checkToken } from './token-check.ts';
@@ -33,23 +32,12 @@ export function nodeRestriction(options: NodeRestrictionOptions): AdmissionPlugi
         const { username } = attributes.user;
         throw admissionForbidden(attributes, `could not determine node from user ${JSON.stringify(username)}`);
       }
-      const { group, resource } = attributes.info;
-      const operation = operationOf(attributes);
-      if (operation) await checks.get(checkKey(group, resource))?.({ node, operation, attributes, options });
+      const { operation, info } = attributes;
+      const { group, resource } = info;
+      if (operation !== 'connect')
+        await checks.get(checkKey(group, resource))?.({ node, operation, attributes, options });
     },
   };
-}
-
-/** Patches are updates, as the object before and after is what counts. */
-function operationOf({ operation }: AdmissionAttributes): NodeWrite['operation'] | undefined {
-  switch (operation) {
-    case 'connect':
-      return undefined;
-    case 'patch':
-      return 'update';
-    default:
-      return operation;
-  }
 }
 
 const checkKey = (group: string, resource: string): string => `${group}/${resource}`;

@@ -161,11 +161,11 @@ describe('other writes of pods', () => {
     ],
     [
       'patch',
-      podWrite({ operation: 'patch', object: mine, old: mine }),
+      podWrite({ operation: 'update', object: mine, old: mine }),
       'unexpected operation "UPDATE", node "n1" can only create and delete mirror pods',
     ],
     ['status of its own', status({ ...mine, status: { phase: 'Running' } }), ''],
-    ['status by a patch', { ...status({ ...mine, status: { phase: 'Running' } }), operation: 'patch' }, ''],
+    ['status by a patch', { ...status({ ...mine, status: { phase: 'Running' } }), operation: 'update' }, ''],
     [
       "status of another node's",
       status(mine, { ...mine, spec: { nodeName: 'n2' } }),

@@ -93,7 +93,7 @@ class Side implements AsyncDisposable {
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
     const { signal } = new AbortController();
     const sent = { method, target, user, userAgent: 'test/v1', form, body: Buffer.from(text), owner: user };
-    return { info, served, ...sent, signal, warn, beforeWrite() {} };
+    return { info, served, ...sent, signal, annotate: () => undefined, warn, beforeWrite() {} };
   }
 
   /** What a client sees: the answer or the refusal, with its warnings. */

@@ -76,6 +76,7 @@ export class HeavyWork {
         calls: this.#calls(request, key),
         commits,
         signal: request.signal,
+        annotate: (key, value) => void request.annotate(key, value),
         warn: (text) => request.warn(text),
       });
       return output as WriteOutput;

@@ -41,7 +41,7 @@ function silentThread() {
     for (let step = 0; step < 4; step++) clock.advance(limits.heavySilenceMsMax / 4);
   };
   const done = (job: number, value: unknown): void =>
-    workers.at(-1)?.answer({ type: 'done', job, outcome: { value }, warnings: [] });
+    workers.at(-1)?.answer({ type: 'done', job, outcome: { value }, warnings: [], annotations: [] });
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   return { clock, workers, thread, outcomes, run, silence, done, settled };
 }

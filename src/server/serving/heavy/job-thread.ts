@@ -27,8 +27,9 @@ export interface JobRequest {
   readonly calls: Readonly<Record<string, (input: never) => unknown>>;
   /** Names of calls after which the outcome of a job that is lost is not known. */
   readonly commits?: ReadonlySet<string>;
-  /** A job that nobody waits for any more is not begun. */
+  /** A job that nobody waits for any more is not begun, and one that runs is told. */
   readonly signal?: AbortSignal;
+  annotate?(key: string, value: string): void;
   warn(text: string): void;
 }
 
@@ -42,6 +43,8 @@ interface RunningJob {
   /** Calls that this side works on; 0: it is the thread's turn. */
   callsHere: number;
   committing: boolean;
+  /** Takes the job's listener from its signal. */
+  unlisten: () => void;
 }
 
 /**
@@ -80,7 +83,7 @@ export class JobThread implements Closable {
     if (this.#waiting.sizeOf(request.owner) >= room) return Promise.reject(tooMany());
     return new Promise((resolve, reject) => {
       const id = ++this.#lastJob;
-      const job = { request, id, resolve, reject, alone: false, callsHere: 0, committing: false };
+      const job = { request, id, resolve, reject, alone: false, callsHere: 0, committing: false, unlisten() {} };
       this.#waiting.add(request.owner, job);
       this.#next();
     });
@@ -127,6 +130,13 @@ export class JobThread implements Closable {
     this.#worker ??= this.#open();
     this.#post({ type: 'job', job: job.id, name: job.request.name, input }, input);
     this.#watch();
+    job.unlisten = this.#listen(job);
+  }
+
+  #listen({ id, request: { signal } }: RunningJob): () => void {
+    const abort = (): void => this.#post({ type: 'abort', job: id }, undefined);
+    signal?.addEventListener('abort', abort, { once: true });
+    return () => signal?.removeEventListener('abort', abort);
   }
 
   #open(): Worker {
@@ -155,7 +165,7 @@ export class JobThread implements Closable {
     const job = this.#running.get(message.job);
     if (!job) return;
     if (message.type === 'call') void this.#answer(job, message.call, message.name, message.input);
-    else this.#finish(job, message.outcome, message.warnings);
+    else this.#finish(job, message);
   }
 
   async #answer(job: RunningJob, call: number, name: string, input: unknown): Promise<void> {
@@ -175,16 +185,20 @@ export class JobThread implements Closable {
     job.callsHere--;
   }
 
-  #finish(job: RunningJob, outcome: Outcome, warnings: readonly string[]): void {
+  #finish(job: RunningJob, { outcome, warnings, annotations }: Extract<FromThread, { type: 'done' }>): void {
     this.#leave(job);
-    for (const text of warnings) job.request.warn(text);
-    if ('failure' in outcome) job.reject(fromFailure(outcome.failure));
+    const { request } = job;
+    for (const text of warnings) request.warn(text);
+    for (const [key, value] of annotations) request.annotate?.(key, value);
+    if ('failure' in outcome)
+      job.reject(request.signal?.aborted ? request.signal.reason : fromFailure(outcome.failure));
     else job.resolve(outcome.value);
     this.#next();
     this.#watch();
   }
 
   #leave(job: RunningJob): void {
+    job.unlisten();
     this.#running.delete(job.id);
     this.#bytes -= job.request.bytes;
   }
@@ -234,6 +248,7 @@ export class JobThread implements Closable {
   /** Refuses what waits or runs. */
   close(): void {
     this.#closed = true;
+    for (const job of this.#running.values()) job.unlisten();
     this.#timer?.close();
     this.#end();
     for (const job of [...this.#running.values(), ...this.#again, ...this.#waiting]) {

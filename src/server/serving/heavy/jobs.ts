@@ -81,7 +81,8 @@ async function write(input: WriteInput, context: JobContext): Promise<WriteOutpu
     user,
     userAgent,
     body: parseBody(input.body, form, { info, served }),
-    signal: never,
+    signal: context.signal,
+    annotate: (key, value) => context.annotate(key, value),
     warn: (text) => context.warn(text),
     // Said where the write is sent: on the main thread.
     beforeWrite() {},
@@ -95,9 +96,6 @@ async function write(input: WriteInput, context: JobContext): Promise<WriteOutpu
       throw new Error(`a write is answered by a ${reply.type}`);
   }
 }
-
-/** What is under way here ends by itself. */
-const never = new AbortController().signal;
 
 function yaml({ bytes }: YamlInput): YamlOutput {
   const { value, duplicates } = parseYaml(bytes);

@@ -6,7 +6,9 @@ import type { Failure } from './failure.ts';
  */
 export type ToThread =
   | { readonly type: 'job'; readonly job: number; readonly name: string; readonly input: unknown }
-  | { readonly type: 'answer'; readonly job: number; readonly call: number; readonly outcome: Outcome };
+  | { readonly type: 'answer'; readonly job: number; readonly call: number; readonly outcome: Outcome }
+  /** Nobody waits for the job any more. */
+  | { readonly type: 'abort'; readonly job: number };
 
 export type FromThread =
   | {
@@ -22,6 +24,7 @@ export type FromThread =
       readonly outcome: Outcome;
       /** Texts of `Warning` headers, of a job that failed too. */
       readonly warnings: readonly string[];
+      readonly annotations: readonly (readonly [key: string, value: string])[];
     };
 
 export type Outcome = { readonly value: unknown } | { readonly failure: Failure };

@@ -4,6 +4,7 @@ import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { systemRandom } from '../../../base/random.ts';
+import { untilAborted } from '../../../base/until-aborted.ts';
 import type { CacheEntry, Collection, WatchCache } from '../../../cache/cache.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { Kind } from '../../../kinds/kind.ts';
@@ -56,8 +57,8 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
       lookups: remoteLookups(context),
     }),
     services: noServices,
-    requireCreate: async () => void (await context.call('requireCreate', undefined)),
-    requireUnsafeDelete: async () => void (await context.call('requireUnsafeDelete', undefined)),
+    requireCreate: async () => void (await ask(context, 'requireCreate', undefined)),
+    requireUnsafeDelete: async () => void (await ask(context, 'requireUnsafeDelete', undefined)),
     // Only reads ask for these.
     isSameNamespace: notHere,
     watchMsMin: 0,
@@ -86,9 +87,13 @@ const noServices: KindServices = {
   object: notHere,
 };
 
+/** Asks for what is waited for only until the request ends. Writes are not asked so: they are on their way. */
+const ask = (context: JobContext, name: string, input: unknown): Promise<unknown> =>
+  untilAborted(context.call(name, input), context.signal);
+
 const remoteStore = (context: JobContext): Store => ({
   get: async (key) => {
-    const record = (await context.call('get', { key })) as StoreRecord | undefined;
+    const record = (await ask(context, 'get', { key })) as StoreRecord | undefined;
     return record && { ...record, value: asBuffer(record.value) };
   },
   create: async (key, value) => (await context.call('create', { key, value: movableBytes(value) })) as Committed,
@@ -129,7 +134,7 @@ class RemoteCache implements WatchCache {
 
   async fresh(): Promise<number> {
     const known = this.#entry?.revision;
-    const { revision, state, entry } = (await this.#context.call('fresh', { known })) as Freshness;
+    const { revision, state, entry } = (await ask(this.#context, 'fresh', { known })) as Freshness;
     if (state !== 'same') this.#entry = entry;
     return revision;
   }
@@ -176,9 +181,9 @@ function entryOf({ key, revision, bytes }: KnownEntry): CacheEntry {
 
 /** By the names that the main thread has for them. */
 const remoteLookups = (context: JobContext): AdmissionLookups => ({
-  namespacePhase: async (name) => (await context.call('namespacePhase', [name])) as NamespacePhase,
-  object: async (...place) => (await context.call('object', place)) as ApiObject | undefined,
-  authorize: async (...question) => (await context.call('authorize', question)) as Decision,
-  heldRules: async (...question) => (await context.call('heldRules', question)) as HeldRules,
-  roleRules: async (...question) => (await context.call('roleRules', question)) as readonly PolicyRule[] | undefined,
+  namespacePhase: async (name) => (await ask(context, 'namespacePhase', [name])) as NamespacePhase,
+  object: async (...place) => (await ask(context, 'object', place)) as ApiObject | undefined,
+  authorize: async (...question) => (await ask(context, 'authorize', question)) as Decision,
+  heldRules: async (...question) => (await ask(context, 'heldRules', question)) as HeldRules,
+  roleRules: async (...question) => (await ask(context, 'roleRules', question)) as readonly PolicyRule[] | undefined,
 });

@@ -1,9 +1,13 @@
 import type { MessagePort } from 'node:worker_threads';
+import { StatusError } from '../../../meta/status-error.ts';
+import { type Annotator, AuditAnnotations } from '../../../request/audit-annotations.ts';
 import { fromFailure, toFailure } from './failure.ts';
 import { type FromThread, movable, type Outcome, type ToThread } from './messages.ts';
 
 /** What a job may ask of the main thread. */
-export interface JobContext {
+export interface JobContext extends Annotator {
+  /** Aborts when nobody waits for the job any more. */
+  readonly signal: AbortSignal;
   /** Rejects with the error of the main thread. */
   call(name: string, input: unknown): Promise<unknown>;
   /** Adds a `Warning` header to the answer. */
@@ -12,42 +16,62 @@ export interface JobContext {
 
 export type Job = (input: unknown, context: JobContext) => Promise<unknown> | unknown;
 
+interface RunningJob {
+  readonly abort: AbortController;
+  /** By call: what takes the main thread's answer. */
+  readonly waiting: Map<number, (outcome: Outcome) => void>;
+}
+
 /** The thread's side: runs what it is given. Jobs that wait for the main thread let others run. */
 export function serveJobs(port: MessagePort, jobs: Readonly<Record<string, Job>>): void {
-  const waiting = new Map<string, (outcome: Outcome) => void>();
+  const running = new Map<number, RunningJob>();
   let calls = 0;
   const send = (message: FromThread, value: unknown): void => port.postMessage(message, movable(value));
-  const context = (job: number, warnings: string[]): JobContext => ({
-    call: (name, input) => {
-      const call = ++calls;
-      send({ type: 'call', job, call, name, input }, input);
-      return new Promise((resolve, reject) => {
-        waiting.set(`${job} ${call}`, (outcome) =>
-          'failure' in outcome ? reject(fromFailure(outcome.failure)) : resolve(outcome.value),
-        );
-      });
-    },
-    warn: (text) => warnings.push(text),
-  });
   const run = async (job: number, name: string, input: unknown): Promise<void> => {
+    const { abort, waiting }: RunningJob = { abort: new AbortController(), waiting: new Map() };
+    running.set(job, { abort, waiting });
     const warnings: string[] = [];
+    const annotations = new AuditAnnotations();
+    const context: JobContext = {
+      signal: abort.signal,
+      call: (called, sent) => {
+        const call = ++calls;
+        send({ type: 'call', job, call, name: called, input: sent }, sent);
+        return new Promise((resolve, reject) => {
+          waiting.set(call, (outcome) =>
+            'failure' in outcome ? reject(fromFailure(outcome.failure)) : resolve(outcome.value),
+          );
+        });
+      },
+      annotate: (key, value) => annotations.annotate(key, value),
+      warn: (text) => warnings.push(text),
+    };
     let outcome: Outcome;
     try {
       const work = jobs[name];
       if (!work) throw new Error(`there is no job ${name}`);
-      outcome = { value: await work(input, context(job, warnings)) };
+      outcome = { value: await work(input, context) };
     } catch (error) {
       outcome = { failure: toFailure(error) };
     }
-    send({ type: 'done', job, outcome, warnings }, 'value' in outcome ? outcome.value : undefined);
+    running.delete(job);
+    const value = 'value' in outcome ? outcome.value : undefined;
+    send({ type: 'done', job, outcome, warnings, annotations: [...annotations] }, value);
   };
   port.on('message', (message: ToThread) => {
-    if (message.type === 'job') {
-      void run(message.job, message.name, message.input);
-      return;
+    switch (message.type) {
+      case 'job':
+        void run(message.job, message.name, message.input);
+        return;
+      case 'abort':
+        running.get(message.job)?.abort.abort(new StatusError('Timeout', 'the request has ended'));
+        return;
+      case 'answer': {
+        const { waiting } = running.get(message.job) ?? {};
+        const take = waiting?.get(message.call);
+        waiting?.delete(message.call);
+        take?.(message.outcome);
+      }
     }
-    const key = `${message.job} ${message.call}`;
-    waiting.get(key)?.(message.outcome);
-    waiting.delete(key);
   });
 }

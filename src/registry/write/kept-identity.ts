@@ -1,0 +1,54 @@
+import { decodeOwners } from '../../apply/managed-fields.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
+import { badRequest } from '../../meta/status-error.ts';
+
+/** What admission finds and may not make another: which object it is, and who owns its fields. */
+type Identity = Readonly<Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'creationTimestamp' | 'managedFields'>>;
+
+export const identityOf = ({ metadata }: ApiObject): Identity => {
+  const { name, namespace, uid, creationTimestamp, managedFields } = metadata;
+  return {
+    ...(name !== undefined && { name }),
+    ...(namespace !== undefined && { namespace }),
+    ...(uid !== undefined && { uid }),
+    ...(creationTimestamp !== undefined && { creationTimestamp }),
+    ...(managedFields !== undefined && { managedFields }),
+  };
+};
+
+/**
+ * Makes an object that admission replaced the one that it was. What was left out is put back; another name or namespace is
+ * refused. Owners of fields that nobody can read give way to those from before, with the published warning. Whether an
+ * update may change the rest is said by its validation.
+ */
+export function keepIdentity(
+  { metadata }: ApiObject,
+  identity: Identity,
+  { of, warn }: { readonly of: 'new' | 'stored'; readonly warn: (text: string) => void },
+): void {
+  const { name, namespace, uid, creationTimestamp, managedFields } = identity;
+  if (of === 'new') {
+    // A new object's are the server's to give.
+    Object.assign(metadata, {
+      ...(uid !== undefined && { uid }),
+      ...(creationTimestamp !== undefined && { creationTimestamp }),
+    });
+    refuseOther('name', name, metadata.name ?? name);
+    refuseOther('namespace', namespace, metadata.namespace ?? namespace);
+  }
+  if (name !== undefined) metadata.name ??= name;
+  if (namespace !== undefined) metadata.namespace ??= namespace;
+  delete metadata.resourceVersion;
+  if (decodeOwners(metadata.managedFields ?? [], 'sent')) return;
+  warn(
+    '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests',
+  );
+  if (managedFields) metadata.managedFields = managedFields;
+  else delete metadata.managedFields;
+}
+
+function refuseOther(field: 'name' | 'namespace', before: string | undefined, after: string | undefined): void {
+  if (before === after) return;
+  const texts = [after, before].map((text) => JSON.stringify(text ?? '')).join(', ');
+  throw badRequest(`the ${field} of the provided object does not match the ${field} sent on the request (${texts})`);
+}
