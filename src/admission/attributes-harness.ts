@@ -15,6 +15,7 @@ interface Write {
   readonly object?: object;
   readonly old?: object;
   readonly dryRun?: boolean;
+  readonly signal?: AbortSignal;
 }
 
 /** For tests: a write as plugins see it. */
@@ -23,22 +24,27 @@ export function attributesOf(write: Write = {}): AdmissionAttributes {
   const [resource = '', subresource = ''] = path.split('/');
   const objectOf = (fields: object | undefined): ApiObject | undefined =>
     fields && ({ apiVersion: 'v1', kind: 'Any', metadata: { name }, ...fields } as ApiObject);
+  const object = operation === 'delete' ? undefined : objectOf(write.object ?? {});
+  let replacements = 0;
   return {
     operation,
     info: { group, version: 'v1', resource, subresource, namespace, name: operation === 'create' ? '' : name },
     name,
     kind: { group, version: 'v1', kind: 'Any' },
-    object: operation === 'delete' ? undefined : objectOf(write.object ?? {}),
-    old: objectOf(write.old),
-    user: { username: 'jane', uid: '', groups: [groupMasters], extra: {} },
-    dryRun: write.dryRun ?? false,
     schema: anything,
     equivalents: [],
     options: undefined,
-    signal: new AbortController().signal,
-    replacements: 0,
-    replace() {
-      throw new Error('no plugin here replaces objects');
+    object,
+    old: objectOf(write.old),
+    user: { username: 'jane', uid: '', groups: [groupMasters], extra: {} },
+    dryRun: write.dryRun ?? false,
+    signal: write.signal ?? new AbortController().signal,
+    get replacements() {
+      return replacements;
+    },
+    replace(value) {
+      Object.assign(object ?? {}, value);
+      replacements++;
     },
     annotate: () => undefined,
     warn() {},

@@ -78,6 +78,21 @@ const open = (options: Parameters<typeof RegistryFixture.open>[0] = {}): Promise
   RegistryFixture.open({ kinds: made, clock: new ManualClock(Date.UTC(2026, 0, 1)), ...options });
 
 describe('a kind that is answered', () => {
+  it('is not waited for when its request has ended', async () => {
+    const ended = new Error('the deadline has passed');
+    const reached = Promise.withResolvers<void>();
+    const answer = () => {
+      reached.resolve();
+      return new Promise<never>(() => {});
+    };
+    await using fixture = await open({ kinds: [question('questions', 'Cluster', { answer })] });
+    const abort = new AbortController();
+    const refused = assert.rejects(fixture.call('POST', path, { text: 'x' }, abort.signal), ended);
+    await reached.promise;
+    abort.abort(ended);
+    await refused;
+  });
+
   it('is decoded, defaulted, changed by admission, validated and answered with 201', async () => {
     const { admission, seen } = watching();
     await using fixture = await open({ admission });
@@ -368,6 +383,25 @@ describe('an action', () => {
     await using fixture = await opened();
     assert.equal((await fixture.refusal('POST', `${things}/a/ask`, { metadata: { namespace: 'm' } })).code, 400);
   });
+
+  for (const hanging of ['prepare', 'create'] as const) {
+    it(`ends with its request while it is to ${hanging}`, async () => {
+      const ended = new Error('the deadline has passed');
+      const reached = Promise.withResolvers<void>();
+      const hang = () => {
+        reached.resolve();
+        return new Promise<never>(() => {});
+      };
+      const slow = { ...thing, subresources: thing.subresources.map((each) => ({ ...each, [hanging]: hang })) };
+      await using fixture = await open({ kinds: [slow as Kind] });
+      await fixture.call('POST', things, { metadata: { name: 'a' }, data: { known: '1' } });
+      const abort = new AbortController();
+      const refused = assert.rejects(fixture.call('POST', `${things}/a/ask`, { text: 'x' }, abort.signal), ended);
+      await reached.promise;
+      abort.abort(ended);
+      await refused;
+    });
+  }
 
   it('runs dry', async () => {
     await using fixture = await opened();

@@ -57,7 +57,7 @@ class Side implements AsyncDisposable {
   readonly thread: JobThread;
   readonly heavy: HeavyWork;
 
-  constructor(way: 'here' | 'thread') {
+  constructor(way: 'here' | 'thread', asked: AdmissionLookups = lookups) {
     this.#way = way;
     const all = kinds(orch);
     const resources = cachedResources(all);
@@ -67,7 +67,12 @@ class Side implements AsyncDisposable {
       resources: this.resources,
       store: this.store,
       cache: this.cache,
-      admission: composeAdmission(plugins, { dialect: orch, clock: systemClock, resources: this.resources, lookups }),
+      admission: composeAdmission(plugins, {
+        dialect: orch,
+        clock: systemClock,
+        resources: this.resources,
+        lookups: asked,
+      }),
       services: {} as KindServices,
       requireCreate: () => {},
       requireUnsafeDelete: () => {},
@@ -82,7 +87,7 @@ class Side implements AsyncDisposable {
     this.registry = new Registry(parts);
     this.thread = new JobThread({ clock: new ManualClock(), logger: silentLogger, startWorker: sameThread(jobs) });
     const { thread, registry } = this;
-    this.heavy = new HeavyWork({ ...parts, thread, registry, lookups, admissionPlugins: plugins });
+    this.heavy = new HeavyWork({ ...parts, thread, registry, lookups: asked, admissionPlugins: plugins });
   }
 
   received({ method, target, form = json, body, user = jane }: Sent, warn: (text: string) => void): ReceivedRequest {
@@ -245,6 +250,35 @@ describe('a write is answered the same on the thread as here', async () => {
     assert.ok(expected.length > 5);
     assert.deepEqual(await stored(thread), expected);
   });
+});
+
+describe('a write on the thread whose request ends', () => {
+  const ended = new Error('the deadline has passed');
+  for (const silent of ['namespacePhase', 'object'] as const) {
+    it(`ends while a plugin waits for ${silent}; nothing is written`, async () => {
+      const asked = Promise.withResolvers<void>();
+      const never = () => {
+        asked.resolve();
+        return new Promise<never>(() => {});
+      };
+      await using side = new Side('thread', { ...lookups, [silent]: never });
+      await side.cache.ready();
+      const body = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'p', namespace: 'n' },
+        spec: { containers: [{ name: 'c', image: 'i' }] },
+      };
+      const abort = new AbortController();
+      const request = side.received({ method: 'POST', target: '/api/v1/namespaces/n/pods', body }, () => {});
+      const refused = assert.rejects(side.heavy.write({ ...request, signal: abort.signal }), ended);
+      await asked.promise;
+      abort.abort(ended);
+      await refused;
+      assert.equal(side.thread.size, 0);
+      assert.equal((await side.store.list('')).records.length, 0);
+    });
+  }
 });
 
 describe('what goes to the thread', async () => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { ManualClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
+import { untilAborted } from '../../../base/until-aborted.ts';
 import { badRequest, StatusError } from '../../../meta/status-error.ts';
 import { type JobRequest, JobThread } from './job-thread.ts';
 import { SilentWorker, sameThread } from './thread-fixture.ts';
@@ -78,6 +80,45 @@ describe('jobs on the thread', () => {
     };
     await assert.rejects(thread.run(request('ask', { calls: { fails } })), { message: 'not here', code: 400 });
     await assert.rejects(thread.run(request('nothing')), { reason: 'InternalError' });
+    thread.close();
+  });
+
+  it('say what is to be noted of their request', async () => {
+    const notes: string[] = [];
+    const thread = new JobThread({
+      clock: new ManualClock(),
+      logger: silentLogger,
+      startWorker: sameThread({ note: (_input, context) => context.annotate('example.com/a', 'b') }),
+    });
+    await thread.run(request('note', { annotate: (key, value) => void notes.push(`${key}=${value}`) }));
+    assert.deepEqual(notes, ['example.com/a=b']);
+    thread.close();
+  });
+
+  it('that nobody waits for any more are told so; what they ask for then is not waited for', async () => {
+    const ended = new Error('the deadline has passed');
+    const abort = new AbortController();
+    const asked = Promise.withResolvers<void>();
+    const told: unknown[] = [];
+    const thread = new JobThread({
+      clock: new ManualClock(),
+      logger: silentLogger,
+      startWorker: sameThread({
+        ask: async (_input, context) => {
+          context.signal.addEventListener('abort', () => told.push(context.signal.reason.reason));
+          return untilAborted(context.call('never', 1), context.signal);
+        },
+      }),
+    });
+    const never = () => {
+      asked.resolve();
+      return new Promise(() => {});
+    };
+    const refused = assert.rejects(thread.run(request('ask', { calls: { never }, signal: abort.signal })), ended);
+    await asked.promise;
+    abort.abort(ended);
+    await refused;
+    assert.deepEqual([told, thread.size, getEventListeners(abort.signal, 'abort').length], [['Timeout'], 0, 0]);
     thread.close();
   });
 
