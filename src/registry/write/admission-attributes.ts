@@ -18,7 +18,7 @@ interface Admitted extends Pick<AdmissionAttributes, 'operation' | 'object' | 'o
   readonly fill?: ((object: ApiObject) => void) | undefined;
 }
 
-type Parts = Pick<RegistryParts, 'dialect' | 'resources'>;
+type Parts = Pick<RegistryParts, 'dialect'>;
 
 /** A write as admission plugins see it. What few of them look at is made when they do. */
 export const admissionAttributes = (parts: Parts, context: WriteContext, admitted: Admitted): AdmissionAttributes =>
@@ -58,8 +58,8 @@ class WriteAttributes implements AdmissionAttributes {
     const { served } = this.#context;
     // The body of an action is of a kind of its own, and is the same object nowhere else.
     if (this.#admitted.kind && this.#admitted.kind !== served.kind) return [];
-    return [...this.#parts.resources.all()]
-      .filter((other) => other !== served && other.objectKey('n', 'o') === served.objectKey('n', 'o'))
+    return served.resource.versions
+      .filter((other) => other !== served)
       .map(({ kind: { group, version, kind, resource } }) => ({ group, version, kind, resource }));
   }
 
