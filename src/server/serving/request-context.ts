@@ -23,8 +23,6 @@ export interface RequestContext {
   ticket: Ticket | undefined;
   /** The sub-protocol of a WebSocket that the request may become. Set by the stage `authenticate`. */
   webSocketProtocol?: string;
-  /** What is noted for its audit event; absent while there is nothing. */
-  annotations?: AuditAnnotations;
   /** How it is answered. Set by the stage `prepare`. */
   operation: Operation | undefined;
   /** See `assignAuditId`. Set by the stage `observe`. */
@@ -34,7 +32,7 @@ export interface RequestContext {
   /** How long it waited for a place. */
   waitedMs: number;
   /** What the audit is to be told beside the request itself, by published keys; see `annotate`. */
-  annotations: Readonly<Record<string, string>> | undefined;
+  annotations: AuditAnnotations | undefined;
 }
 
 /** Until the first stage has read the request. */
@@ -53,11 +51,6 @@ export const newContext = <E extends Exchange>(exchange: E): RequestContext & { 
   annotations: undefined,
 });
 
-/** Adds an audit annotation. The first value of a key stays, as published. */
-export function annotate(context: RequestContext, key: string, value: string): void {
-  context.annotations = { [key]: value, ...context.annotations };
-}
-
 /** See `VerbRequest.beforeWrite`. */
 export function noteWrite(context: RequestContext): void {
   if (context.exchange.responded)
@@ -65,7 +58,7 @@ export function noteWrite(context: RequestContext): void {
   context.writeSent = true;
 }
 
-/** See Annotator. */
+/** Adds an audit annotation; see Annotator. */
 export function annotate(context: RequestContext, key: string, value: string): string | undefined {
   context.annotations ??= new AuditAnnotations();
   return context.annotations.annotate(key, value);

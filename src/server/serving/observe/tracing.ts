@@ -61,8 +61,9 @@ export function tracing(): RequestObserver {
       if (answered.hasSubscribers) publish(answered, context, known(context));
     },
     ended: (context, outcome) => {
-      const { annotations } = context;
-      if (ended.hasSubscribers) publish(ended, context, { ...known(context), outcome, annotations });
+      if (!ended.hasSubscribers) return;
+      const annotations = context.annotations && Object.fromEntries(context.annotations);
+      publish(ended, context, { ...known(context), outcome, annotations });
     },
   };
 }
