@@ -126,6 +126,32 @@ describe('a write that waits for others', () => {
   });
 });
 
+describe('the other kinds of an object', () => {
+  const events = orch.group('events');
+  const core = { group: '', version: 'v1', kind: 'Event', resource: 'events' };
+  for (const [path, expected] of [
+    ['/api/v1/namespaces/n/events', { ...core, group: events }],
+    [`/apis/${events}/v1/namespaces/n/events`, core],
+  ] as const) {
+    test(`${path} is served as ${expected.group || 'core'} as well`, async () => {
+      const seen: AdmissionAttributes[] = [];
+      const admission = { mutate: (attributes: AdmissionAttributes) => void seen.push(attributes), validate() {} };
+      await using fixture = await RegistryFixture.open({ admission });
+      await fixture.call('DELETE', path);
+      await fixture.call('POST', path, {
+        metadata: { name: 'e' },
+        ...(expected.group === '' ? { regarding: { namespace: 'n' } } : { involvedObject: { namespace: 'n' } }),
+        ...{ eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'a.example/b', reportingInstance: 'i' },
+        ...{ reportingComponent: 'a.example/b', action: 'a', reason: 'r', type: 'Normal' },
+      });
+      assert.deepEqual(
+        seen.map(({ equivalents }) => equivalents),
+        [[expected]],
+      );
+    });
+  }
+});
+
 describe('what admission is shown of a request', () => {
   const path = '/api/v1/namespaces/n/configmaps';
   const meta = { apiVersion: `${orch.group('meta')}/v1` };

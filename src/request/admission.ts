@@ -33,11 +33,12 @@ export interface AdmissionAttributes extends Annotator {
   readonly info: Pick<ResourceRequest, 'group' | 'version' | 'resource' | 'subresource' | 'namespace' | 'name'>;
   /** Of the object; '' where it is yet to be generated. */
   readonly name: string;
+  /** Of the object as it is shown here: in the form that is stored, whichever version the request names. */
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
-  /** Of the object, by which `replace` reads it. */
+  /** Of that kind; `replace` reads by it. */
   readonly schema: StructSchema;
   /**
-   * The other kinds by which the same object is served. Whoever asks for one of them with `matchPolicy: Equivalent` is
+   * The other kinds, than the one that the request names, by which the same object is served. Whoever asks for one of them with `matchPolicy: Equivalent` is
    * asked about this request as well.
    */
   readonly equivalents: readonly ServedKind[];
