@@ -159,6 +159,37 @@ describe('a page of another origin', () => {
   });
 });
 
+describe('caches', () => {
+  const paths = ['/version', '/api/v1/secrets', '/nowhere', '/openapi/v3', '/api', '/readyz'];
+  /** The names in all lines of Vary. */
+  const varies = ({ vary }: Received): readonly string[] =>
+    [vary ?? []]
+      .flat()
+      .join()
+      .split(/\s*,\s*/);
+
+  for (const origin of ['https://example.com', 'https://attacker.net', undefined]) {
+    for (const encoding of ['identity', 'gzip']) {
+      test(`keep what is for ${origin ?? 'no page'} apart (${encoding})`, async () => {
+        const sent = { 'accept-encoding': encoding, ...(origin !== undefined && { origin }) };
+        for (const path of paths) {
+          for (const { headers } of await both(server, 'GET', path, sent)) {
+            assert.ok(varies(headers).includes('origin'), `${path}: ${headers['vary']}`);
+          }
+          for (const { headers } of await both(plain, 'GET', path, sent)) {
+            assert.ok(!varies(headers).includes('origin'), `${path}: ${headers['vary']}`);
+          }
+        }
+      });
+    }
+  }
+
+  test('still tell apart what varies by other fields', async () => {
+    const { headers } = await server.get('/api', { headers: { origin: 'https://example.com' } });
+    for (const name of ['origin', 'accept', 'accept-encoding']) assert.ok(varies(headers).includes(name), name);
+  });
+});
+
 describe('Strict-Transport-Security', () => {
   const requests = [
     ['GET', '/version'],

@@ -220,7 +220,8 @@ async function forBrowsers({ allowedOrigins, strictTransportSecurity }: ServerCo
     allowsOrigin,
     listenOptions: (handle) => ({
       handle: allowOrigins(allowsOrigin, { handle, random: systemRandom }),
-      headers,
+      // What one origin was answered must not be taken from a cache for another (Fetch standard, section 3.2.5).
+      headers: { ...headers, vary: 'origin' },
       upgrades,
     }),
   };
