@@ -7,7 +7,7 @@ import { insertResourceVersion } from './encoded.ts';
 import { encodeObject, parseStored } from './json.ts';
 import { compactJson, encodeList, prettyJson, yaml } from './list-text.ts';
 import { type ListMetadata, partialObjectMetadata, partialObjectMetadataBytes } from './partial-object-metadata.ts';
-import { parseIncludeObject, type TableOptions, tableHead, tableOf, tableRow } from './table.ts';
+import { type CellPath, cellOf, parseIncludeObject, type TableOptions, tableHead, tableOf, tableRow } from './table.ts';
 
 const object = (name: string): ApiObject => ({
   apiVersion: 'v1',
@@ -155,4 +155,26 @@ test('PartialObjectMetadata: of an object, and of its bytes', () => {
       partialObjectMetadata(parseStored(bytes) as ApiObject, 'meta.orch.io/v1'),
     );
   }
+});
+
+test('cells at paths', () => {
+  const now = Date.UTC(2026, 0, 10);
+  const it = {
+    ...object('a'),
+    spec: { n: 3, flag: false, empty: '', list: [1, 2], map: { a: 1 }, time: '2026-01-05T00:00:00Z', bad: 'never' },
+  };
+  const rows: readonly (readonly [source: CellPath, cell: unknown])[] = [
+    [{ path: '.metadata.name', absent: '' }, 'a'],
+    [{ path: '.spec.n', absent: null }, 3],
+    [{ path: '.spec.flag', absent: null }, false],
+    [{ path: '.spec.empty', absent: '<none>' }, '<none>'],
+    [{ path: '.spec.absent', absent: null }, null],
+    [{ path: '.spec.list', absent: '' }, '[1,2]'],
+    [{ path: '.spec.list', as: 'count', absent: 0 }, 2],
+    [{ path: '.spec.map', as: 'count', absent: 0 }, 1],
+    [{ path: '.spec.absent', as: 'count', absent: 0 }, 0],
+    [{ path: '.spec.time', as: 'age', absent: '<unknown>' }, '5d'],
+    [{ path: '.spec.bad', as: 'age', absent: '<unknown>' }, '<unknown>'],
+  ];
+  for (const [source, cell] of rows) assert.deepEqual(cellOf(source, it, now), cell, source.path);
 });

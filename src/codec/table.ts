@@ -1,6 +1,9 @@
+import { jsonText } from '../base/json-text.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { describeFieldError, invalid } from '../meta/field-error.ts';
+import { type JsonPath, parseJsonPath } from '../meta/json-path.ts';
 import { badRequest } from '../meta/status-error.ts';
+import { humanDuration } from '../schema/time.ts';
 import { type ListMetadata, type PartialObjectMetadata, partialObjectMetadata } from './partial-object-metadata.ts';
 
 /**
@@ -16,11 +19,22 @@ export interface TableColumn {
   readonly description: string;
   /** 0 is always shown, more only in wide output; the client chooses. */
   readonly priority: number;
-  /** `now` in milliseconds. */
-  readonly value: (object: ApiObject, now: number) => Cell;
+  readonly value: CellSource;
 }
 
-type Cell = string | number | boolean | null;
+export type Cell = string | number | boolean | null;
+
+/** Where a cell comes from: a path, or a function where no path can say it. `now` in milliseconds. */
+export type CellSource = CellPath | ((object: ApiObject, now: number) => Cell);
+
+export interface CellPath {
+  /** The first value that a JSON path finds. */
+  readonly path: string;
+  /** `age` shows a time as `5d`, `count` how many elements or members there are. */
+  readonly as?: 'age' | 'count';
+  /** Shown where there is no value, or ''. */
+  readonly absent: Cell;
+}
 
 /** What stands in a row beside its cells. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -66,7 +80,7 @@ const defaultColumns: readonly TableColumn[] = [
     format: 'name',
     description: 'Name of the object.',
     priority: 0,
-    value: ({ metadata }) => metadata.name ?? '',
+    value: { path: '.metadata.name', absent: '' },
   },
   {
     name: 'Created At',
@@ -74,7 +88,7 @@ const defaultColumns: readonly TableColumn[] = [
     format: '',
     description: 'When the object was created.',
     priority: 0,
-    value: ({ metadata }) => metadata.creationTimestamp ?? null,
+    value: { path: '.metadata.creationTimestamp', absent: null },
   },
 ];
 
@@ -90,9 +104,30 @@ const columnDefinitions = (options: TableOptions): ColumnDefinition[] =>
     priority,
   }));
 
+const paths = new WeakMap<CellPath, JsonPath>();
+
+/** What a column shows of an object. */
+export function cellOf(source: CellSource, object: ApiObject, now: number): Cell {
+  if (typeof source === 'function') return source(object, now);
+  let path = paths.get(source);
+  if (!path) {
+    path = parseJsonPath(source.path);
+    paths.set(source, path);
+  }
+  const [found] = path.find(object);
+  return found === undefined || found === '' ? source.absent : shown(found, source, now);
+}
+
+function shown(found: unknown, { as, absent }: CellPath, now: number): Cell {
+  if (as === 'count') return Object.keys(Object(found)).length;
+  if (as === 'age')
+    return Number.isNaN(Date.parse(String(found))) ? absent : humanDuration(now - Date.parse(String(found)));
+  return typeof found === 'number' || typeof found === 'boolean' || typeof found === 'string' ? found : jsonText(found);
+}
+
 /** The row of an object. */
 export function tableRow(object: ApiObject, options: TableOptions): TableRow {
-  const cells = columnsOf(options).map(({ value }) => value(object, options.now));
+  const cells = columnsOf(options).map(({ value }) => cellOf(value, object, options.now));
   return { cells, object: included(object, options) };
 }
 

@@ -1,3 +1,4 @@
+import type { CellSource } from '../codec/table.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
@@ -109,8 +110,6 @@ export interface ActionSubresource {
 
 export type Subresource = ViewSubresource | ActionSubresource;
 
-export type Cell = string | number | boolean | null;
-
 /** A column of the table form (spec section 4.3). */
 export interface Column {
   readonly name: string;
@@ -119,8 +118,8 @@ export interface Column {
   readonly description: string;
   /** 0 is always shown, more only in wide output. */
   readonly priority: number;
-  /** The cell of an object; ages are texts like `5d`, made with `now` in milliseconds. */
-  readonly value: (object: ApiObject, now: number) => Cell;
+  /** A path wherever one can say it, as in custom resources. */
+  readonly value: CellSource;
 }
 
 /**

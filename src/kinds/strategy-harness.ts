@@ -1,3 +1,4 @@
+import { cellOf } from '../codec/table.ts';
 import { orch } from '../dialect/orch.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { describeFieldError, type FieldError } from '../meta/field-error.ts';
@@ -80,6 +81,6 @@ export const row = (kind: Kind, sent: Sent): Record<string, unknown> =>
   Object.fromEntries(
     kind.columns.map(({ name, priority, value }) => [
       `${priority > 0 ? '*' : ''}${name}`,
-      value(read(kind, sent), now),
+      cellOf(value, read(kind, sent), now),
     ]),
   );

@@ -61,11 +61,7 @@ export const lease = (dialect: Dialect): Kind =>
     group: dialect.group('coordination'),
     kind: 'Lease',
     schema,
-    columns: [
-      nameColumn,
-      column('Holder', 'Identity of the holder.', (object) => typed(schema, object).spec?.holderIdentity ?? ''),
-      ageColumn,
-    ],
+    columns: [nameColumn, column('Holder', 'Identity of the holder.', '.spec.holderIdentity'), ageColumn],
     strategy: { validateCreate: validate, validateUpdate: validate },
     createOnUpdate: true,
     unconditionalUpdate: false,

@@ -175,23 +175,10 @@ const cell = (value: (event: Event, now: number) => string | number) => (object:
 
 const columns = [
   column('Last Seen', 'Time since it was last seen.', cell(lastSeen)),
-  column(
-    'Type',
-    'Normal or Warning.',
-    cell(({ type = '' }) => type),
-  ),
-  column(
-    'Reason',
-    'Machine-readable reason.',
-    cell(({ reason = '' }) => reason),
-  ),
+  column('Type', 'Normal or Warning.', '.type'),
+  column('Reason', 'Machine-readable reason.', '.reason'),
   column('Object', 'The object that it is about.', cell(target)),
-  column(
-    'Subobject',
-    'The part of the object that it is about.',
-    cell((event) => event.involvedObject?.fieldPath ?? ''),
-    wide,
-  ),
+  column('Subobject', 'The part of the object that it is about.', '.involvedObject.fieldPath', wide),
   column('Source', 'Who reported it.', cell(sourceOf), wide),
   column(
     'Message',
@@ -200,7 +187,7 @@ const columns = [
   ),
   column('First Seen', 'Time since it was first seen.', cell(firstSeen), wide),
   column('Count', 'How often it was seen.', cell(countOf), wide),
-  column('Name', 'Name of the event.', (object) => object.metadata.name ?? '', { ...wide, format: 'name' }),
+  column('Name', 'Name of the event.', '.metadata.name', { ...wide, format: 'name' }),
 ];
 
 /**

@@ -79,8 +79,6 @@ function validateStatus(object: ApiObject): FieldError[] {
   return [invalid('status.phase', phase, detail)];
 }
 
-const phaseOf = (object: ApiObject): string => typed(schema, object).status?.phase ?? '';
-
 export const namespace = (_dialect: Dialect): Kind =>
   defineKind({
     kind: 'Namespace',
@@ -89,7 +87,11 @@ export const namespace = (_dialect: Dialect): Kind =>
     schema,
     nameFormat: 'dnsLabel',
     selectableFields: [selectable('status.phase')],
-    columns: [nameColumn, column('Status', 'Whether the namespace is active or being deleted.', phaseOf), ageColumn],
+    columns: [
+      nameColumn,
+      column('Status', 'Whether the namespace is active or being deleted.', '.status.phase'),
+      ageColumn,
+    ],
     strategy: {
       default: labelWithName,
       prepareForCreate,

@@ -57,27 +57,23 @@ function roles({ metadata }: ApiObject, { domain }: Dialect): string {
   return found.size === 0 ? none : [...found].sort().join(',');
 }
 
-const addressOf = (object: ApiObject, wanted: string): string =>
-  statusOf(object).addresses?.find(({ type }) => type === wanted)?.address ?? none;
-
-const infoOf = (object: ApiObject): NonNullable<NonNullable<Node['status']>['nodeInfo']> =>
-  statusOf(object).nodeInfo ?? {};
+const addressAt = (type: string): string => `.status.addresses[?(@.type=="${type}")].address`;
 
 const columns = (dialect: Dialect): Column[] => [
   nameColumn,
   column('Status', 'Whether the node is ready, and takes new pods.', readiness),
   column('Roles', 'Roles of the node.', (object) => roles(object, dialect)),
   ageColumn,
-  column('Version', 'Version of the node agent.', (object) => infoOf(object)[nodeFields.agentVersion] ?? ''),
-  column('Internal-IP', 'Address of the node in its own network.', (object) => addressOf(object, 'InternalIP'), wide),
-  column('External-IP', 'Address of the node outside its network.', (object) => addressOf(object, 'ExternalIP'), wide),
-  column('OS-Image', 'Operating system image.', (object) => infoOf(object).osImage || unknown, wide),
-  column('Kernel-Version', 'Version of the kernel.', (object) => infoOf(object).kernelVersion || unknown, wide),
+  column('Version', 'Version of the node agent.', `.status.nodeInfo.${nodeFields.agentVersion}`),
+  column('Internal-IP', 'Address of the node in its own network.', addressAt('InternalIP'), { ...wide, absent: none }),
+  column('External-IP', 'Address of the node outside its network.', addressAt('ExternalIP'), { ...wide, absent: none }),
+  column('OS-Image', 'Operating system image.', '.status.nodeInfo.osImage', { ...wide, absent: unknown }),
+  column('Kernel-Version', 'Version of the kernel.', '.status.nodeInfo.kernelVersion', { ...wide, absent: unknown }),
   column(
     'Container-Runtime',
     'Name and version of the container runtime.',
-    (object) => infoOf(object).containerRuntimeVersion || unknown,
-    wide,
+    '.status.nodeInfo.containerRuntimeVersion',
+    { ...wide, absent: unknown },
   ),
 ];
 

@@ -6,7 +6,7 @@ import { type FieldError, invalid, required, tooLong } from '../../meta/field-er
 import { selectable } from '../../meta/selectable-field.ts';
 import { setOwn } from '../../schema/own-property.ts';
 import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
-import { ageColumn, column, nameColumn } from '../columns.ts';
+import { ageColumn, column, countAt, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -117,8 +117,8 @@ export const secret = (dialect: Dialect): Kind => {
     selectableFields: [selectable('type')],
     columns: [
       nameColumn,
-      column('Type', 'What the data is for.', (object) => typed(schema, object).type ?? ''),
-      column('Data', 'Number of values.', (object) => Object.keys(typed(schema, object).data ?? {}).length),
+      column('Type', 'What the data is for.', '.type'),
+      column('Data', 'Number of values.', countAt('.data')),
       ageColumn,
     ],
     strategy: {

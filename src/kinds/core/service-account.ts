@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { boolean, type Infer, list, optional } from '../../schema/schema.ts';
-import { ageColumn, column, nameColumn } from '../columns.ts';
+import { ageColumn, column, countAt, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -48,11 +48,7 @@ export const serviceAccount = (dialect: Dialect): Kind => {
     kind: 'ServiceAccount',
     shortNames: ['sa'],
     schema,
-    columns: [
-      nameColumn,
-      column('Secrets', 'Number of secrets.', (object) => typed(schema, object).secrets?.length ?? 0),
-      ageColumn,
-    ],
+    columns: [nameColumn, column('Secrets', 'Number of secrets.', countAt('.secrets')), ageColumn],
     strategy: {
       prepareForCreate: keepNames,
       prepareForUpdate: keepNames,

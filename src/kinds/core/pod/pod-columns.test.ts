@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cellOf } from '../../../codec/table.ts';
 import { decoded, kind, now, podWith, type Sent } from './pod-harness.ts';
 
 const at = (secondsAgo: number): string => `${new Date(now - secondsAgo * 1000).toISOString().slice(0, 19)}Z`;
@@ -157,7 +158,7 @@ const cases: readonly Case[] = [
 
 const cells = (sent: Sent): Record<string, unknown> => {
   const object = decoded(sent);
-  return Object.fromEntries(kind.columns.map(({ name, value }) => [name, value(object, now)]));
+  return Object.fromEntries(kind.columns.map(({ name, value }) => [name, cellOf(value, object, now)]));
 };
 
 for (const { what, spec = one, status, metadata = {}, shows } of cases) {

@@ -18,14 +18,12 @@ export const podColumns: readonly Column[] = [
   ),
   column('Restarts', 'How often the containers were restarted, and how long ago that last was.', restarts),
   ageColumn,
-  column('IP', 'Address of the pod.', (object) => asPod(object).status?.podIPs?.[0]?.ip || none, wide),
-  column('Node', 'Node that the pod is assigned to.', (object) => asPod(object).spec?.nodeName || none, wide),
-  column(
-    'Nominated Node',
-    'Node on which room is being made for the pod.',
-    (object) => asPod(object).status?.nominatedNodeName || none,
-    wide,
-  ),
+  column('IP', 'Address of the pod.', '.status.podIPs[0].ip', { ...wide, absent: none }),
+  column('Node', 'Node that the pod is assigned to.', '.spec.nodeName', { ...wide, absent: none }),
+  column('Nominated Node', 'Node on which room is being made for the pod.', '.status.nominatedNodeName', {
+    ...wide,
+    absent: none,
+  }),
   column(
     'Readiness Gates',
     'Conditions of the readiness gates that are true, of all of them.',

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseJsonPath } from './json-path.ts';
+
+const object = {
+  a: { b: 'x', 'c.d/e': 'y', none: null, list: [1, 2, 3] },
+  conditions: [
+    { type: 'Ready', status: 'True', at: { n: 1 } },
+    { type: 'Other', status: 'False', at: { n: 2 } },
+  ],
+};
+
+const rows: readonly (readonly [path: string, found: readonly unknown[]])[] = [
+  ['.a.b', ['x']],
+  ['{.a.b}', ['x']],
+  ['$.a.b', ['x']],
+  [".a['c.d/e']", ['y']],
+  ['.a["c.d/e"]', ['y']],
+  ['.a.none', []],
+  ['.a.absent.b', []],
+  ['.a.b.length', []],
+  ['.a.constructor', []],
+  ['.a.list[0]', [1]],
+  ['.a.list[-1]', [3]],
+  ['.a.list[-2]', [2]],
+  ['.a.list[9]', []],
+  ['.a.list[*]', [1, 2, 3]],
+  ['.conditions[*].status', ['True', 'False']],
+  ['.conditions[?(@.type=="Ready")].status', ['True']],
+  [".conditions[?(@.type != 'Ready')].status", ['False']],
+  ['.conditions[?(@.at.n==2)].type', ['Other']],
+  ['.conditions[?(@.absent!="x")].type', []],
+];
+
+for (const [path, found] of rows) test(path, () => assert.deepEqual(parseJsonPath(path).find(object), found));
+
+test('a name with escaped dots', () => {
+  assert.deepEqual(parseJsonPath('.a.c\\.d\\/e').find(object), ['y']);
+});
+
+for (const text of ['', '.', 'a', '.a..b', '.a[', '.a[1:2]', '.a[?(@.b)]', '$', '{}', '.a b']) {
+  test(`${text} is no path`, () => assert.throws(() => parseJsonPath(text), TypeError));
+}
