@@ -1,3 +1,4 @@
+import { cellOf } from '../../codec/table.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { int32, microTime, optional, string, struct, time } from '../../schema/schema.ts';
@@ -67,7 +68,7 @@ export function eventsEvent(dialect: Dialect, core: Kind): Kind {
     ],
     columns: core.columns.map((column) => ({
       ...column,
-      value: (object, now) => column.value(storedAs.toStored(object), now),
+      value: (object, now) => cellOf(column.value, storedAs.toStored(object), now),
     })),
   };
 }
