@@ -1,4 +1,4 @@
-import type { ApiClient } from './api-client.ts';
+import { type ApiClient, hasReason } from './api-client.ts';
 
 /** A resource as discovery names it. */
 export interface DiscoveredResource {
@@ -43,7 +43,48 @@ export interface Discovered {
  */
 export async function discoverResources(client: ApiClient, signal: AbortSignal): Promise<Discovered> {
   const { groups } = await client.get<GroupListDocument>('/apis', signal);
-  const versions = ['v1', ...groups.map(({ preferredVersion }) => preferredVersion.groupVersion)];
+  return discoverVersions(
+    client,
+    ['v1', ...groups.map(({ preferredVersion }) => preferredVersion.groupVersion)],
+    signal,
+  );
+}
+
+/** The same of some groups only; '' is core. A group that is not served has no resources. */
+export async function discoverGroups(
+  client: ApiClient,
+  groups: Iterable<string>,
+  signal: AbortSignal,
+): Promise<Discovered> {
+  const versions: string[] = [];
+  const failures: DiscoveryFailure[] = [];
+  for (const group of groups) {
+    try {
+      versions.push(group === '' ? 'v1' : await preferredVersionOf(client, group, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (hasReason(error, 'NotFound')) continue;
+      const message = error instanceof Error ? error.message : String(error);
+      failures.push({ groupVersion: group, type: 'unavailable', message });
+    }
+  }
+  const found = await discoverVersions(client, versions, signal);
+  return { resources: found.resources, failures: [...failures, ...found.failures] };
+}
+
+async function preferredVersionOf(client: ApiClient, group: string, signal: AbortSignal): Promise<string> {
+  const { preferredVersion } = await client.get<GroupListDocument['groups'][number]>(
+    `/apis/${encodeURIComponent(group)}`,
+    signal,
+  );
+  return preferredVersion.groupVersion;
+}
+
+async function discoverVersions(
+  client: ApiClient,
+  versions: readonly string[],
+  signal: AbortSignal,
+): Promise<Discovered> {
   const resources: DiscoveredResource[] = [];
   const failures: DiscoveryFailure[] = [];
   for (const groupVersion of versions) {

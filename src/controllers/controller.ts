@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import type { Dialect } from '../dialect/dialect.ts';
@@ -12,6 +13,11 @@ export interface ControllerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly dialect: Dialect;
+  /**
+   * Calls the listener with the groups of which something came to be served or went, until it is closed. Absent where the
+   * server is another process: discovery is then asked from time to time.
+   */
+  readonly onGroupsChanged?: (listener: (groups: ReadonlySet<string>) => void) => Closable;
   /** PEM of what programs in the cluster verify the API server against. */
   readonly rootAuthority: string;
   /** Absent where there is no key to sign tokens of service accounts with. */

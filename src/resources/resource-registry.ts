@@ -26,7 +26,9 @@ export class ResourceRegistry {
     this.#cache = cache;
     const added = kinds
       .filter((kind) => !kind.storedAs)
-      .flatMap((stored) => makeResource(stored, otherVersions(stored, kinds), cache).versions);
+      .flatMap(
+        (stored) => makeResource({ kind: stored, others: otherVersions(stored, kinds), builtIn: true }, cache).versions,
+      );
     this.#table = ResourceTable.empty.with({ removed: [], added });
   }
 
@@ -68,7 +70,7 @@ export class ResourceRegistry {
     if (storedAs) this.#addVersion(kind, storedAs.kind);
     else {
       if (storesObjects(kind)) await this.#cache.addResource(cachedResource(kind));
-      this.#swap({ removed: [], added: makeResource(kind, [], this.#cache).versions });
+      this.#swap({ removed: [], added: makeResource({ kind, others: [], builtIn: false }, this.#cache).versions });
     }
     const added = this.find(group, version, resource);
     if (!added) throw new Error(`${resource} were removed again`);
@@ -80,7 +82,7 @@ export class ResourceRegistry {
     if (!stored) throw new Error(`${name}, as which ${kind.resource} are stored, are not served`);
     const { resource } = stored;
     const others = resource.versions.map((each) => each.kind).filter((each) => each !== resource.kind);
-    const { versions } = makeResource(resource.kind, [...others, kind], this.#cache);
+    const { versions } = makeResource({ ...resource, others: [...others, kind], builtIn: false }, this.#cache);
     this.#swap({ removed: resource.versions, added: versions });
   }
 

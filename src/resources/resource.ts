@@ -16,6 +16,8 @@ export interface Resource {
   /** Objects as they are stored. Of kinds that are answered and never stored: one of which nothing may be asked. */
   readonly collection: Collection;
   readonly versions: readonly ServedResource[];
+  /** It is there from the start, on every thread of the server. */
+  readonly builtIn: boolean;
 }
 
 /** A resource in one of the versions in which it is served: what a request for objects names. Never changes. */
@@ -62,11 +64,21 @@ export const cachedResource = (kind: Kind): CachedResource => ({
   selectableFields: kind.selectableFields,
 });
 
-/** The resource that is kept in the form of `stored`, and served in `others` as well. The cache holds what is stored of it. */
-export function makeResource(stored: Kind, others: readonly Kind[], cache: Pick<WatchCache, 'collection'>): Resource {
+export interface ResourceKinds {
+  readonly kind: Kind;
+  /** Kinds that are stored as this one. */
+  readonly others: readonly Kind[];
+  readonly builtIn: boolean;
+}
+
+/** The resource that is kept in the form of its `kind`, and served in `others` as well. The cache holds what is stored of it. */
+export function makeResource(
+  { kind: stored, others, builtIn }: ResourceKinds,
+  cache: Pick<WatchCache, 'collection'>,
+): Resource {
   const versions: ServedResource[] = [];
   const collection = storesObjects(stored) ? cache.collection(keyPrefix(stored)) : neverStored(stored);
-  const resource: Resource = { kind: stored, collection, versions };
+  const resource: Resource = { kind: stored, collection, versions, builtIn };
   const kinds = [stored, ...others];
   const convert = others.length > 0 ? converter(kinds) : undefined;
   for (const kind of kinds) versions.push(makeVersion(resource, kind, convert));

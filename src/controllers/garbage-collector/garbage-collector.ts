@@ -5,6 +5,7 @@ import { type ApiClient, hasReason, type ObjectEvent } from '../../client/api-cl
 import {
   type DiscoveredResource,
   type DiscoveryFailure,
+  discoverGroups,
   discoverResources,
   pathOf,
 } from '../../client/discovery-client.ts';
@@ -22,7 +23,7 @@ import {
   orphanFinalizer,
 } from './ownership-graph.ts';
 
-export type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock' | 'logger'>;
+export type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock' | 'logger' | 'onGroupsChanged'>;
 
 /** How often discovery is asked for resources that have come or gone. */
 const discoveryMs = 30_000;
@@ -60,6 +61,7 @@ class GarbageCollector implements Closable {
   readonly #stop = new AbortController();
   /** By root and resource: what is watched, and how to stop watching it. */
   readonly #monitors = new Map<string, { readonly resource: DiscoveredResource; readonly stop: AbortController }>();
+  readonly #pathsByGroup = new Map<string, Set<string>>();
   /** Resources that have not been listed yet: until they have, an owner may only seem to be absent. */
   readonly #unlisted = new Set<string>();
   /** Groups and versions whose resources could not be discovered and never were: they may have dependents of anything. */
@@ -67,6 +69,11 @@ class GarbageCollector implements Closable {
   /** Attempts at discovery that have failed since the last that did not. */
   #failedDiscoveries = 0;
   #timer: Closable | undefined;
+  readonly #following: Closable | undefined;
+  /** Groups that changed since discovery was asked for them. */
+  #changedGroups = new Set<string>();
+  /** The end of the last discovery that was asked for: they run one after the other. */
+  #discovering: Promise<unknown> = Promise.resolve();
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
@@ -74,11 +81,12 @@ class GarbageCollector implements Closable {
     const { clock, logger } = options;
     this.#toDelete = new WorkQueue({ clock, logger, parallel, work: (uid) => this.#attemptToDelete(uid) });
     this.#toOrphan = new WorkQueue({ clock, logger, parallel, work: (uid) => this.#attemptToOrphan(uid) });
+    this.#following = options.onGroupsChanged?.((groups) => this.#groupsChanged(groups));
   }
 
   /** Follows what discovery names, until closed. */
   async run(): Promise<void> {
-    const failures = await this.#discover().catch((error: unknown) => [error]);
+    const failures = await this.#inTurn(() => this.#discover()).catch((error: unknown) => [error]);
     if (this.#stop.signal.aborted) return;
     const afterMs = failures.length === 0 ? discoveryMs : discoveryRetryMs * 2 ** this.#failedDiscoveries;
     if (failures.length > 0) {
@@ -90,15 +98,56 @@ class GarbageCollector implements Closable {
     this.#timer = this.#options.clock.after(Math.min(afterMs, discoveryMs), () => void this.run());
   }
 
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#discovering.then(work);
+    this.#discovering = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Asks discovery at once, and for these groups only. What fails is asked for again with all others. */
+  #groupsChanged(groups: ReadonlySet<string>): void {
+    const isFirst = this.#changedGroups.size === 0;
+    for (const group of groups) this.#changedGroups.add(group);
+    if (!isFirst) return;
+    this.#inTurn(async () => {
+      if (this.#stop.signal.aborted) return;
+      const changed = this.#changedGroups;
+      this.#changedGroups = new Set();
+      const { resources, failures } = await discoverGroups(this.#client, changed, this.#stop.signal);
+      if (failures.length > 0) return;
+      await this.#follow(
+        resources,
+        [...changed].flatMap((group) => [...(this.#pathsByGroup.get(group) ?? [])]),
+      );
+    }).catch((error: unknown) => this.#options.logger.debug('resources could not be discovered', { error }));
+  }
+
   /** Gives what could not be discovered. Rejects where nothing could. */
   async #discover(): Promise<readonly DiscoveryFailure[]> {
     const { resources, failures } = await discoverResources(this.#client, this.#stop.signal);
+    const unknown = new Set(failures.map(({ groupVersion }) => groupVersion));
+    // What could not be discovered may still be there.
+    const looked = [...this.#monitors].filter(([, { resource }]) => !unknown.has(resource.apiVersion));
+    await this.#follow(
+      resources,
+      looked.map(([path]) => path),
+    );
+    const known = new Set([...this.#monitors.values()].map(({ resource }) => resource.apiVersion));
+    // What is no group and version has no resources that could come.
+    const away = failures.filter(({ type, groupVersion }) => type === 'unavailable' && !known.has(groupVersion));
+    this.#undiscovered = away.map(({ groupVersion }) => groupVersion);
+    return failures;
+  }
+
+  /** Watches the resources, and of those that were watched before at these paths no others. */
+  async #follow(resources: readonly DiscoveredResource[], before: readonly string[]): Promise<void> {
     const found = new Map<string, DiscoveredResource>();
     for (const resource of resources) if (isCollected(resource)) found.set(pathOf(resource, ''), resource);
-    const unknown = new Set(failures.map(({ groupVersion }) => groupVersion));
-    for (const [path, { resource, stop }] of this.#monitors) {
-      // What could not be discovered may still be there.
-      if (found.has(path) || unknown.has(resource.apiVersion)) continue;
+    for (const path of before) {
+      const monitor = found.has(path) ? undefined : this.#monitors.get(path);
+      if (!monitor) continue;
+      const { resource, stop } = monitor;
+      this.#pathsByGroup.get(groupOf(resource.apiVersion))?.delete(path);
       stop.abort(new Error('the resource is no longer served'));
       this.#monitors.delete(path);
       this.#unlisted.delete(path);
@@ -108,16 +157,13 @@ class GarbageCollector implements Closable {
       }
     }
     for (const [path, resource] of found) if (!this.#monitors.has(path)) this.#monitor(path, resource);
-    const known = new Set([...this.#monitors.values()].map(({ resource }) => resource.apiVersion));
-    // What is no group and version has no resources that could come.
-    const away = failures.filter(({ type, groupVersion }) => type === 'unavailable' && !known.has(groupVersion));
-    this.#undiscovered = away.map(({ groupVersion }) => groupVersion);
-    return failures;
   }
 
   #monitor(path: string, resource: DiscoveredResource): void {
     const stop = new AbortController();
     this.#monitors.set(path, { resource, stop });
+    const group = groupOf(resource.apiVersion);
+    this.#pathsByGroup.set(group, (this.#pathsByGroup.get(group) ?? new Set()).add(path));
     this.#unlisted.add(path);
     void reflect<Listed>({
       ...this.#options,
@@ -407,6 +453,7 @@ class GarbageCollector implements Closable {
   close(): void {
     this.#stop.abort(new Error('the controller was stopped'));
     this.#timer?.close();
+    this.#following?.close();
     this.#toDelete.close();
     this.#toOrphan.close();
   }

@@ -184,8 +184,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     held.add(startConsistencyChecker(cache, { store, clock, logger, metrics }));
     await config.beforeReady?.(listener);
     health.started();
-    controllers.add(startOwnControllers(config, clients, authentication, base));
-    return { address: listener.address, port: listener.port, stop: () => shutdown.stop(), done: shutdown.done };
+    controllers.add(startOwnControllers(config, clients, authentication, { ...base, resources }));
+    const { address, port } = listener;
+    return { address, port, resources, stop: () => shutdown.stop(), done: shutdown.done };
   } catch (error) {
     await shutdown.stop();
     throw error;
@@ -236,19 +237,25 @@ function isWatch(target: string): boolean {
   }
 }
 
-type Base = Pick<OwnControllersOptions, 'clock' | 'random' | 'logger' | 'dialect'>;
+interface Base extends Pick<OwnControllersOptions, 'clock' | 'random' | 'logger' | 'dialect'> {
+  readonly resources: ResourceRegistry;
+}
 
 function startOwnControllers(
   { controllers, storage }: ServerConfig,
   clients: OwnClients,
   { serviceAccounts }: Authentication,
-  { clock, random, logger, dialect }: Base,
+  { clock, random, logger, dialect, resources }: Base,
 ): Closable {
   const { controllerManager: name } = dialect;
   const issuer = serviceAccounts?.issuer;
   return runOwnControllers({
     ...{ clock, random, logger, dialect },
     ...controllers,
+    onGroupsChanged: (listener) =>
+      resources.onChange(({ added, removed }) =>
+        listener(new Set([...added, ...removed].map(({ kind }) => kind.group))),
+      ),
     shared: storage.backend === 'etcd3',
     client: clients.clientAs(managerUser(dialect), name),
     clientOf: (account) => clients.clientAs(systemAccount(dialect, account), name),

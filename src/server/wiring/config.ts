@@ -12,6 +12,7 @@ import type { FileContent } from '../../base/watched-file.ts';
 import type { ControllerName } from '../../controllers/controllers.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Features } from './features.ts';
 
 /**
@@ -196,6 +197,8 @@ export type StorageConfig =
     };
 
 export interface RunningServer extends ListenAddress {
+  /** What is served: for whatever makes resources come and go while the server runs. */
+  readonly resources: ResourceRegistry;
   /**
    * Stops as design section 2 says: not ready, delay, no new connections, requests finish, watches end, store closes.
    * Resolves when all of it is done. Calling it again gives the same promise.

@@ -21,7 +21,7 @@ import { countParts, isHeavy } from './weight.ts';
 export interface HeavyWorkParts
   extends Pick<
     RegistryParts,
-    'dialect' | 'store' | 'cache' | 'requireCreate' | 'requireUnsafeDelete' | 'unsafeDeletion'
+    'dialect' | 'store' | 'cache' | 'resources' | 'requireCreate' | 'requireUnsafeDelete' | 'unsafeDeletion'
   > {
   readonly thread: JobThread;
   readonly registry: Registry;
@@ -54,7 +54,7 @@ export class HeavyWork {
 
   /** Whether this is a write of a stored object that is heavy by its body, or by the object as it is stored. */
   takesWrite({ info, served, form, body }: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'body'>): boolean {
-    if (!isStoredWrite(info, served)) return false;
+    if (!isStoredWrite(info, served) || !served.resource.builtIn) return false;
     if (isHeavyBody(form, body)) return true;
     if (info.name === '') return false;
     const entry = served.collection.get(served.objectKey(info.namespace, info.name));
@@ -163,8 +163,10 @@ export class HeavyWork {
   }
 
   /** Whether to make this form of an object would hold the event loop too long. */
-  takesRepresentation(bytes: Buffer, { negotiated: { as, format, pretty } }: Presentation): boolean {
-    return (as !== 'object' || format !== 'json' || pretty) && isHeavy(bytes, 'text');
+  takesRepresentation(bytes: Buffer, { negotiated: { as, format, pretty }, kind }: Presentation): boolean {
+    const served = kind && this.#parts.resources.find(kind.group, kind.version, kind.resource);
+    const known = (as === 'object' && format !== 'protobuf') || served?.resource.builtIn !== false;
+    return known && (as !== 'object' || format !== 'json' || pretty) && isHeavy(bytes, 'text');
   }
 
   async represent(
