@@ -5,6 +5,7 @@ import { systemRandom } from '../base/random.ts';
 import { ensureSelfSigned } from '../pki/ca.ts';
 import type { ServerConfig } from '../server/wiring/config.ts';
 import { httpsUrl, servedHosts } from './addresses.ts';
+import { ignoredPluginFlags } from './admission-flags.ts';
 import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
 import { readBrowserOptions } from './browser-flags.ts';
 import { defineCommand } from './command.ts';
@@ -26,7 +27,7 @@ export const apiserver = defineCommand({
   published: apiserverPublishedFlags,
   async run(values, terminal, ignored) {
     const logger = commandLogger(values, 'json', { clock: systemClock, terminal });
-    warnOfIgnored(logger, ignored);
+    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values)]);
     const context = { clock: systemClock, logger };
     const tls = readTls(values, context);
     const config: ServerConfig = {

@@ -1,14 +1,13 @@
-import { defaultPlugins, type PluginName, pluginNames } from '../admission/plugins.ts';
 import { dialectNames } from '../dialect/dialects.ts';
 import type { ExternalAddress } from '../server/wiring/config.ts';
 import { defaultFeatures, type Features, featureGates } from '../server/wiring/features.ts';
 import { parseExternalAddress } from './addresses.ts';
+import { admissionFlags } from './admission-flags.ts';
 import { authenticationFlags } from './authentication-flags.ts';
 import { authorizationFlags } from './authorization-flags.ts';
 import { browserFlags } from './browser-flags.ts';
 import {
   choice,
-  choices,
   duration,
   type Flag,
   type FlagValues,
@@ -41,6 +40,7 @@ const externalHostname: Flag<ExternalAddress | undefined> = {
 
 /** The flags of every command that starts a server. Names that the spec does not give are those of published 1.32 servers. */
 export const serverFlags = {
+  ...admissionFlags,
   ...authenticationFlags,
   ...authorizationFlags,
   ...browserFlags,
@@ -63,16 +63,6 @@ export const serverFlags = {
     help: 'where the server keeps what no other flag places',
   }),
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
-  'disable-admission-plugins': choices<PluginName>({
-    of: pluginNames,
-    default: [],
-    help: `admission plugins that do not run; these run otherwise: ${defaultPlugins.join(', ')}`,
-  }),
-  'enable-admission-plugins': choices<PluginName>({
-    of: pluginNames,
-    default: [],
-    help: `admission plugins that run too, of ${pluginNames.join(', ')}; their order here means nothing`,
-  }),
   'etcd-cafile': file({ help: "authorities (PEM) for etcd's certificates; otherwise those of the system" }),
   'etcd-certfile': file({ help: 'client certificate (PEM) for etcd' }),
   'etcd-keyfile': file({ help: 'key (PEM) of --etcd-certfile' }),

@@ -163,9 +163,13 @@ describe('flags that do not go together, or name files that do not do', () => {
     [['--data-dir=@empty'], /^--data-dir: the directory .* cannot be made: there is a file in its place$/],
     [
       ['--enable-admission-plugins=Nonsense'],
-      /^--enable-admission-plugins: "Nonsense" is not one of NamespaceLifecycle, ServiceAccount, NodeRestriction, OwnerRef\w+$/,
+      /^--enable-admission-plugins: "Nonsense" is not one of NamespaceLifecycle, ServiceAccount, NodeRestriction, OwnerRef\w+, nor published$/,
     ],
     [['--disable-admission-plugins=ServiceAccount,None'], /^--disable-admission-plugins: "None" is not one of /],
+    [
+      ['--enable-admission-plugins=LimitRanger', '--disable-admission-plugins=LimitRanger'],
+      /^--enable-admission-plugins and --disable-admission-plugins both name LimitRanger$/,
+    ],
     [
       ['--enable-admission-plugins=ServiceAccount', '--disable-admission-plugins=NamespaceLifecycle,ServiceAccount'],
       /^--enable-admission-plugins and --disable-admission-plugins both name ServiceAccount$/,

@@ -1,10 +1,10 @@
 import { dirname, join } from 'node:path';
-import { enabledPlugins, type PluginName } from '../admission/plugins.ts';
 import { makePrivateDirectory } from '../base/atomic-file.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { readKeyPair } from '../pki/key-pair-files.ts';
 import type { KeyPairPem, ServerConfig, StorageConfig } from '../server/wiring/config.ts';
 import { externalAddress } from './addresses.ts';
+import { readAdmissionPlugins } from './admission-flags.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
@@ -38,15 +38,6 @@ export function readServerOptions(
     authentication: readAuthentication(values, readTokenKey),
     storage: readStorage(values),
   };
-}
-
-function readAdmissionPlugins(values: ServerFlagValues): readonly PluginName[] {
-  const [enable, disable] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
-  const both = enable.filter((name) => disable.includes(name));
-  if (both.length > 0) {
-    throw new UsageError(`--enable-admission-plugins and --disable-admission-plugins both name ${both.join(', ')}`);
-  }
-  return enabledPlugins({ enable, disable });
 }
 
 /** Where the server keeps keys and certificates of its own. */

@@ -5,6 +5,7 @@ import { dialects } from '../dialect/dialects.ts';
 import { ensureKey } from '../pki/key-pair-files.ts';
 import type { ListenAddress, ServerConfig } from '../server/wiring/config.ts';
 import { httpsUrl, localAddress } from './addresses.ts';
+import { ignoredPluginFlags } from './admission-flags.ts';
 import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
 import { readBrowserOptions } from './browser-flags.ts';
 import { defineCommand } from './command.ts';
@@ -29,7 +30,7 @@ export const up = defineCommand({
   published: apiserverPublishedFlags,
   async run(given, terminal, ignored) {
     const logger = commandLogger(given, 'text', { clock: systemClock, terminal });
-    warnOfIgnored(logger, ignored);
+    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given)]);
     const values = { ...given, ...ownSettings(given) };
     const run = chooseControllers(values.controllers);
     const browsers = await readBrowserOptions(values);

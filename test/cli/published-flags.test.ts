@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import { pluginNames } from '../../src/admission/plugins.ts';
+import { type AbsentPlugins, ignoredPlugins, refusedPlugins } from '../../src/cli/admission-flags.ts';
 import { apiserver } from '../../src/cli/apiserver.ts';
 import type { Command } from '../../src/cli/command.ts';
 import { controllerManager } from '../../src/cli/controller-manager.ts';
@@ -9,7 +11,12 @@ import type { PublishedFlags } from '../../src/cli/published-flags.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { up } from '../../src/cli/up.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { apiserverFlags, controllerManagerFlags, type PublishedType } from '../support/published-flags.ts';
+import {
+  apiserverFlags,
+  controllerManagerFlags,
+  type PublishedType,
+  publishedPlugins,
+} from '../support/published-flags.ts';
 
 /**
  * Command lines that were written for the published programs of version 1.32: each of their flags works, or is taken with
@@ -215,6 +222,54 @@ for (const [name, { command, published, ending }] of Object.entries(programs)) {
   });
 }
 
+describe('admission plugins of published servers', () => {
+  const named = (groups: readonly AbsentPlugins[]) => groups.flatMap(({ plugins }) => plugins);
+  const ignored = named(ignoredPlugins);
+  const refused = named(refusedPlugins);
+
+  test('have one class each', () => {
+    assert.deepEqual([...pluginNames, ...ignored, ...refused].sort(), publishedPlugins);
+  });
+
+  for (const [name, { ending }] of Object.entries(programs).filter(([each]) => each !== 'controller-manager')) {
+    for (const plugin of publishedPlugins) {
+      test(`orch ${name}: ${plugin} may be disabled`, async () => {
+        const { code, lines } = await run(name, `--disable-admission-plugins=${plugin}`, ending.flag);
+        assert.deepEqual([code, lines.length], [1, 1], lines.join('\n'));
+        assert.match(lines[0] ?? '', ending.message);
+      });
+    }
+
+    for (const plugin of ignored) {
+      test(`orch ${name}: ${plugin} is enabled with one warning`, async () => {
+        const flag = `--enable-admission-plugins=${plugin}`;
+        const { code, lines } = await run(
+          name,
+          `${flag},NodeRestriction,${plugin}`,
+          '--logging-format=json',
+          ending.flag,
+        );
+        assert.deepEqual([code, lines.length], [1, 2], lines.join('\n'));
+        const warning = JSON.parse(lines[0] ?? '');
+        assert.deepEqual([warning.level, warning.flag], ['warn', flag]);
+        assert.ok(warning.because.length > 10);
+        assert.match(lines[1] ?? '', ending.message);
+      });
+    }
+
+    for (const plugin of refused) {
+      test(`orch ${name}: to enable ${plugin} is refused, and the line says why`, async () => {
+        const { code, lines } = await run(name, `--enable-admission-plugins=NodeRestriction,${plugin}`, ending.flag);
+        assert.deepEqual([code, lines.length], [1, 1]);
+        assert.match(
+          lines[0] ?? '',
+          new RegExp(`^orch ${name}: --enable-admission-plugins: ${plugin} is refused: .{20,}$`),
+        );
+      });
+    }
+  }
+});
+
 describe('the documents', () => {
   const text = readFileSync(new URL('../../docs/OPERATIONS.md', import.meta.url), 'utf8');
   const section = text.slice(text.indexOf('### Flags of published servers'), text.indexOf('\n## Files'));
@@ -248,6 +303,12 @@ describe('the documents', () => {
         );
       });
     }
+  }
+
+  for (const { because, plugins } of [...ignoredPlugins, ...refusedPlugins]) {
+    test(`plugins: ${because}`, () => {
+      assert.ok(section.includes(`| ${plugins.map((each) => `\`${each}\``).join(', ')} | ${because} |`));
+    });
   }
 
   test('have no row that the tables lack', () => {

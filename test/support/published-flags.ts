@@ -175,3 +175,15 @@ export const controllerManagerFlags: Readonly<Record<string, PublishedType>> = {
   ),
   ...flags('strings', 'authorization-always-allow-paths controllers'),
 };
+
+/** Every admission plugin of version 1.32. */
+export const publishedPlugins: readonly string[] = `
+  AlwaysAdmit AlwaysDeny AlwaysPullImages CertificateApproval CertificateSigning CertificateSubjectRestriction
+  ClusterTrustBundleAttest DefaultIngressClass DefaultStorageClass DefaultTolerationSeconds DenyServiceExternalIPs
+  EventRateLimit ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger
+  MutatingAdmissionPolicy MutatingAdmissionWebhook NamespaceAutoProvision NamespaceExists NamespaceLifecycle
+  NodeRestriction OwnerReferencesPermissionEnforcement PersistentVolumeClaimResize PodNodeSelector PodSecurity
+  PodTolerationRestriction Priority ResourceQuota RuntimeClass ServiceAccount StorageObjectInUseProtection
+  TaintNodesByCondition ValidatingAdmissionPolicy ValidatingAdmissionWebhook`
+  .trim()
+  .split(/\s+/);
