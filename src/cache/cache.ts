@@ -15,6 +15,8 @@ export interface CacheEntry extends ByteSpan {
   readonly namespace: string;
   readonly name: string;
   readonly revision: Revision;
+  /** See StoreRecord. */
+  readonly stale: boolean;
   /** A view of the object's bytes. Made when it is asked for: `end - start` is their number. */
   readonly bytes: Buffer;
   label(key: string): string | undefined;

@@ -1,5 +1,7 @@
 import { conformance } from '../store/conformance/conformance.ts';
+import { versionedXor, xorAddedBytes } from '../store/conformance/versioned-xor.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import { transformedStore } from '../store/transformed-store.ts';
 import { cachedStore } from './testing/cached-store.ts';
 
 conformance({
@@ -7,6 +9,15 @@ conformance({
   capabilities: { durable: false },
   async open() {
     const store = await cachedStore(openMemoryStore());
+    return { store, dispose: () => store.close() };
+  },
+});
+
+conformance({
+  name: 'cache of transformed values',
+  capabilities: { durable: false, addedBytes: xorAddedBytes },
+  async open() {
+    const store = await cachedStore(transformedStore(openMemoryStore(), versionedXor(7)));
     return { store, dispose: () => store.close() };
   },
 });

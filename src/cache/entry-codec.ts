@@ -7,7 +7,7 @@ import type { FieldPath, SelectableField } from '../meta/selectable-field.ts';
 import { type Revision, StoreError, type StoreRecord } from '../store/store.ts';
 import type { CachedResource, CacheEntry } from './cache.ts';
 import { Intern } from './intern.ts';
-import { type EntryShape, type FlatLabels, noLabels, ObjectEntry } from './object-entry.ts';
+import { type EntryShape, type FlatLabels, noLabels, ObjectEntry, StaleEntry } from './object-entry.ts';
 import { ObjectScanner } from './object-scanner.ts';
 import { alone } from './slab.ts';
 
@@ -45,13 +45,14 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
 
   return {
     locate,
-    decode({ key, value, revision }, place = alone) {
+    decode({ key, value, revision, stale, unreadable }, place = alone) {
+      if (unreadable) throw unreadable;
       const location = locate(key);
       if (!location) throw corrupt(key, 'the key is not one of the resource');
       if (!selected.read(value) || !isUtf8(value)) throw corrupt(key, 'the value is not a stored object');
       try {
         const labels = selected.labels === '' ? noLabels : labelSets.of(selected.labels);
-        return new ObjectEntry(shape, {
+        return new (stale ? StaleEntry : ObjectEntry)(shape, {
           key,
           namespace: namespaces.of(location.namespace),
           revision,

@@ -45,6 +45,10 @@ export class ObjectEntry implements CacheEntry {
     this.#fields = parts.fields;
   }
 
+  get stale(): boolean {
+    return false;
+  }
+
   get bytes(): Buffer {
     return this.start === 0 && this.end === this.memory.length
       ? this.memory
@@ -70,7 +74,7 @@ export class ObjectEntry implements CacheEntry {
 
   /** The same object, whose bytes stand at `at` and carry the resourceVersion `revision`. */
   moved(at: ByteSpan, revision: Revision = this.revision): ObjectEntry {
-    return new ObjectEntry(this.#shape, {
+    return new (this.stale ? StaleEntry : ObjectEntry)(this.#shape, {
       key: this.key,
       namespace: this.namespace,
       revision,
@@ -78,5 +82,12 @@ export class ObjectEntry implements CacheEntry {
       labels: this.#labels,
       fields: this.#fields,
     });
+  }
+}
+
+/** One whose stored form is out of date. A class of its own, so that all others need no room to say that they are not. */
+export class StaleEntry extends ObjectEntry {
+  override get stale(): boolean {
+    return true;
   }
 }

@@ -87,6 +87,10 @@ class ConvertedEntry implements CacheEntry {
     return this.#stored.revision;
   }
 
+  get stale(): boolean {
+    return this.#stored.stale;
+  }
+
   get bytes(): Buffer {
     return this.#forms.bytesOf(this.#stored);
   }

@@ -2,6 +2,8 @@ import type { EtcdStoreOptions } from './drivers/etcd/etcd-store.ts';
 import type { MemoryStoreOptions } from './drivers/memory/memory-store.ts';
 import type { SqliteStoreOptions } from './drivers/sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
+import { transformedStore } from './transformed-store.ts';
+import type { ValueTransformer } from './value-transformer.ts';
 
 /** Which store, by the values of `--storage-backend`, and what its driver needs to open it. */
 export type StoreOptions =
@@ -9,8 +11,16 @@ export type StoreOptions =
   | ({ readonly backend: 'etcd3' } & EtcdStoreOptions)
   | ({ readonly backend: 'memory' } & MemoryStoreOptions);
 
-/** Opens a store, and loads only the driver that it needs. Rejects with a StoreError where it cannot be opened. */
-export const openStore = async (options: StoreOptions): Promise<Store> => {
+/**
+ * Opens a store, and loads only the driver that it needs; without a transformer values are kept as they are. Rejects with
+ * a StoreError where it cannot be opened.
+ */
+export const openStore = async (options: StoreOptions, transformer?: ValueTransformer): Promise<Store> => {
+  const store = await openDriver(options);
+  return transformer ? transformedStore(store, transformer) : store;
+};
+
+const openDriver = async (options: StoreOptions): Promise<Store> => {
   switch (options.backend) {
     case 'sqlite': {
       const { openSqliteStore } = await import('./drivers/sqlite/sqlite-store.ts');

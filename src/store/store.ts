@@ -24,6 +24,10 @@ export interface StoreRecord {
   readonly value: Uint8Array;
   /** Of the write that made this value. */
   readonly revision: Revision;
+  /** The value is kept in a form that is out of date: writing it anew, unchanged, brings it up to date. */
+  readonly stale?: boolean;
+  /** Why the value cannot be read; it is empty then. The key can be deleted and written as any other. */
+  readonly unreadable?: StoreError;
 }
 
 export interface ListOptions {
@@ -60,14 +64,8 @@ export interface UpdateOptions {
 }
 
 export type Change =
-  | { readonly type: 'create'; readonly key: string; readonly revision: Revision; readonly value: Uint8Array }
-  | {
-      readonly type: 'update';
-      readonly key: string;
-      readonly revision: Revision;
-      readonly value: Uint8Array;
-      readonly previous: StoreRecord;
-    }
+  | ({ readonly type: 'create' } & StoreRecord)
+  | ({ readonly type: 'update'; readonly previous: StoreRecord } & StoreRecord)
   | { readonly type: 'delete'; readonly key: string; readonly revision: Revision; readonly previous: StoreRecord };
 
 export interface ChangeBatch {

@@ -21,12 +21,13 @@ const prefix = '/cached/';
 /** A codec of any bytes: what the cache holds is what the store holds. */
 export const plainCodec: EntryCodec = {
   locate: (key) => ({ namespace: '', name: key.slice(prefix.length) }),
-  decode: ({ key, value, revision }) => plainEntry(key, revision, Buffer.from(value)),
+  decode: ({ key, value, revision, stale }) => plainEntry(key, revision, Buffer.from(value), stale),
   restamp: (entry, revision) => plainEntry(entry.key, revision, entry.bytes),
   move: (entry) => entry,
 };
 
-const plainEntry = (key: string, revision: Revision, bytes: Buffer): CacheEntry => ({
+const plainEntry = (key: string, revision: Revision, bytes: Buffer, stale = false): CacheEntry => ({
+  stale,
   key,
   namespace: '',
   name: key.slice(prefix.length),

@@ -202,6 +202,7 @@ describe('a selection', () => {
   const entry = (namespace: string, name: string, labels: Record<string, string>, phase = ''): CacheEntry => ({
     key: `/core/pods/${namespace}/${name}`,
     namespace,
+    stale: false,
     name,
     revision: 1,
     bytes: Buffer.alloc(0),

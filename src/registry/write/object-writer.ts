@@ -236,8 +236,8 @@ export class ObjectWriter {
       case 'put': {
         const { object } = step;
         const encoded = encodeObject(object);
-        // A write that changes nothing makes no new revision.
-        const unchanged = isStored(object, encoded, stored);
+        // A write that changes nothing makes no new revision, unless it brings the stored form up to date.
+        const unchanged = !stored.stale && isStored(object, encoded, stored);
         if (!step.deletion) requireObjectSize(encoded, stored);
         if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };

@@ -12,20 +12,24 @@ export interface Stored {
   /** JSON with the resourceVersion in place. */
   readonly bytes: Buffer;
   readonly revision: Revision;
+  /** See StoreRecord. */
+  readonly stale: boolean;
 }
 
 /** What the cache holds was readable when it came there. */
-export const storedOfEntry = ({ bytes, revision }: CacheEntry): Stored => ({
+export const storedOfEntry = ({ bytes, revision, stale }: CacheEntry): Stored => ({
   object: readStored(bytes),
   bytes,
   revision,
+  stale,
 });
 
 /** Of a value that came straight from the store: it may have been damaged, or written with a key that is lost. */
-export function storedOfRecord({ key, value, revision }: StoreRecord): Stored {
+export function storedOfRecord({ key, value, revision, stale = false, unreadable }: StoreRecord): Stored {
   try {
+    if (unreadable) throw unreadable;
     const bytes = insertResourceVersion(value, revision);
-    return { object: readStored(bytes), bytes, revision };
+    return { object: readStored(bytes), bytes, revision, stale };
   } catch (error) {
     throw internalError(new Error(`the stored value of ${key} at ${revision} cannot be read`, { cause: error }));
   }

@@ -25,6 +25,8 @@ export interface StoreCapabilities {
   readonly durable: boolean;
   /** The largest value that the store takes, under any key. Absent: any that fits into memory. */
   readonly valueBytesMax?: number;
+  /** What the store adds to each value that it keeps. Absent: nothing. */
+  readonly addedBytes?: number;
 }
 
 /** A test of one guarantee, with a store of its own. */

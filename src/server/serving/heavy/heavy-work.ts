@@ -204,7 +204,7 @@ const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 
 function knownEntry(served: ServedResource, key: string): KnownEntry | undefined {
   const entry = served.collection.get(key);
-  return entry && { key, revision: entry.revision, bytes: entry.bytes };
+  return entry && { key, revision: entry.revision, bytes: entry.bytes, stale: entry.stale };
 }
 
 /** Writes of objects that are stored: no answered kinds, no actions, no collections. */

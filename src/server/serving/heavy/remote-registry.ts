@@ -23,6 +23,7 @@ export interface KnownEntry {
   readonly key: string;
   readonly revision: number;
   readonly bytes: Uint8Array;
+  readonly stale: boolean;
 }
 
 export interface RemoteRegistryOptions {
@@ -173,10 +174,10 @@ export interface Freshness {
   readonly entry?: KnownEntry;
 }
 
-function entryOf({ key, revision, bytes }: KnownEntry): CacheEntry {
+function entryOf({ key, revision, bytes, stale }: KnownEntry): CacheEntry {
   const memory = asBuffer(bytes);
   const span = { memory, start: 0, end: memory.length };
-  return { key, namespace: '', name: '', revision, bytes: memory, ...span, label: notHere, field: notHere };
+  return { key, namespace: '', name: '', revision, stale, bytes: memory, ...span, label: notHere, field: notHere };
 }
 
 /** By the names that the main thread has for them. */

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { conformance } from './conformance/conformance.ts';
+import { bytes, text } from './conformance/subject.ts';
+import { versionedXor, xorAddedBytes } from './conformance/versioned-xor.ts';
+import { type EtcdProcess, etcdMissing, startEtcd } from './drivers/etcd/etcd-process.ts';
+import { openMemoryStore } from './drivers/memory/memory-store.ts';
+import { backupSqlite } from './drivers/sqlite/backup.ts';
+import { openStore } from './open.ts';
+import type { ChangeBatch, Store } from './store.ts';
+import { transformedStore } from './transformed-store.ts';
+
+const transformer = versionedXor(7);
+const addedBytes = xorAddedBytes;
+
+conformance({
+  name: 'transformed memory',
+  capabilities: { durable: false, addedBytes },
+  async open() {
+    const store = await openStore({ backend: 'memory' }, transformer);
+    return { store, dispose: () => store.close() };
+  },
+});
+
+conformance({
+  name: 'transformed sqlite',
+  capabilities: { durable: true, addedBytes },
+  async open() {
+    const folder = mkdtempSync(join(tmpdir(), 'transformed-store-'));
+    const opened: Store[] = [];
+    const open = async () => {
+      const store = await openStore({ backend: 'sqlite', file: join(folder, 'data.db') }, transformer);
+      opened.push(store);
+      return store;
+    };
+    return {
+      store: await open(),
+      reopen: open,
+      async dispose() {
+        await Promise.all(opened.map((store) => store.close()));
+        rmSync(folder, { recursive: true });
+      },
+    };
+  },
+});
+
+describe('etcd', { skip: etcdMissing }, () => {
+  let etcd: EtcdProcess;
+  before(async () => {
+    etcd = await startEtcd();
+  });
+  after(() => etcd.stop());
+
+  let stores = 0;
+  conformance({
+    name: 'transformed etcd',
+    capabilities: { durable: true, addedBytes, valueBytesMax: 1_536 * 1024 - 16 * 1024 },
+    open: async () => {
+      const options = { backend: 'etcd3', endpoints: [etcd.endpoint], prefix: `/transformed-${stores++}` } as const;
+      const opened: Store[] = [];
+      const open = async () => {
+        const store = await openStore(options, transformer);
+        opened.push(store);
+        return store;
+      };
+      const dispose = async () => {
+        for (const each of opened) await each.close();
+      };
+      return { store: await open(), reopen: open, dispose };
+    },
+  });
+});
+
+/** The next batch of a feed that has changes. */
+async function nextChanges(store: Store, from: number): Promise<ChangeBatch['changes']> {
+  const abort = new AbortController();
+  for await (const { changes } of store.changes(from, abort.signal)) if (changes.length > 0) return changes;
+  throw new Error('the feed ended');
+}
+
+describe('values of an old form', () => {
+  test('are told in every way of reading, until they are written anew', async () => {
+    const driver = openMemoryStore();
+    const old = transformedStore(driver, versionedXor(1));
+    const { revision } = await old.create('/a', bytes('one'));
+    const store = transformedStore(driver, versionedXor(2, [1, 2]));
+
+    const record = { key: '/a', value: bytes('one'), revision, stale: true };
+    assert.deepEqual(await store.get('/a'), record);
+    assert.deepEqual((await store.list('/')).records, [record]);
+    assert.deepEqual(await nextChanges(store, revision - 1), [{ type: 'create', ...record }]);
+
+    const updated = await store.update('/a', record.value, revision);
+    const fresh = { key: '/a', value: bytes('one'), revision: updated.revision };
+    assert.deepEqual(await store.get('/a'), fresh);
+    assert.deepEqual(await store.get('/a', revision), record, 'history stays as it is');
+    assert.deepEqual(await nextChanges(store, revision), [{ type: 'update', ...fresh, previous: record }]);
+    const deleted = await store.delete('/a', updated.revision);
+    const changes = await nextChanges(store, updated.revision);
+    assert.deepEqual(changes, [{ type: 'delete', key: '/a', revision: deleted.revision, previous: fresh }]);
+    await driver.close();
+  });
+
+  test('that cannot be read are corrupt, each by itself, and can be replaced and deleted', async () => {
+    const driver = openMemoryStore();
+    const lost = transformedStore(driver, versionedXor(1));
+    const [a, b] = [await lost.create('/a', bytes('one')), await lost.create('/b', bytes('two'))];
+    const store = transformedStore(driver, versionedXor(2));
+    await store.create('/c', bytes('three'));
+    const { records } = await store.list('/');
+    assert.deepEqual(
+      records.map(({ key, value, unreadable }) => [key, text(value), unreadable?.code, unreadable?.key]),
+      [
+        ['/a', '', 'corrupt', '/a'],
+        ['/b', '', 'corrupt', '/b'],
+        ['/c', 'three', undefined, undefined],
+      ],
+    );
+    assert.match(String(records[0]?.unreadable?.cause), /key 1 is not known/);
+    assert.equal((await store.get('/a'))?.unreadable?.code, 'corrupt');
+    await store.update('/a', bytes('new'), a.revision);
+    assert.equal(text((await store.get('/a'))?.value), 'new');
+    await store.delete('/b', b.revision);
+    assert.equal(await store.get('/b'), undefined);
+    await driver.close();
+  });
+});
+
+describe('the form in which a driver keeps values', () => {
+  test('is nothing else without a transformer, and what a backup holds with one', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'transformed-store-'));
+    const [file, to] = [join(folder, 'data.db'), join(folder, 'copy.db')];
+    const store = await openStore({ backend: 'sqlite', file }, transformer);
+    await store.create('/a', bytes('plain words'));
+    await backupSqlite({ file, to });
+    await store.close();
+    for (const copy of [file, to]) {
+      const raw = await openStore({ backend: 'sqlite', file: copy });
+      assert.deepEqual((await raw.get('/a'))?.value, transformer.toStored(bytes('plain words'), '/a'));
+      await raw.close();
+      const read = await openStore({ backend: 'sqlite', file: copy }, transformer);
+      assert.equal(text((await read.get('/a'))?.value), 'plain words');
+      await read.close();
+    }
+    rmSync(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,111 @@
+import {
+  type Change,
+  type ChangeBatch,
+  type Committed,
+  type ListOptions,
+  type Page,
+  type Revision,
+  type Store,
+  StoreError,
+  type StoreRecord,
+  type UpdateOptions,
+} from './store.ts';
+import type { ValueTransformer } from './value-transformer.ts';
+
+/**
+ * A store whose driver keeps the values in another form: reads of any revision, lists, feeds and what was before a change go
+ * through the transformer. Copies of the driver's data, such as backups, hold that other form.
+ */
+export const transformedStore = (store: Store, transformer: ValueTransformer): Store =>
+  store.historySize ? new SizedStore(store, transformer) : new TransformedStore(store, transformer);
+
+class TransformedStore implements Store {
+  protected readonly store: Store;
+  readonly #transformer: ValueTransformer;
+
+  constructor(store: Store, transformer: ValueTransformer) {
+    this.store = store;
+    this.#transformer = transformer;
+  }
+
+  head(): Promise<Revision> {
+    return this.store.head();
+  }
+
+  get knownHead(): Revision | undefined {
+    return this.store.knownHead;
+  }
+
+  async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
+    const record = await this.store.get(key, at);
+    return record && this.#read(record);
+  }
+
+  async list(prefix: string, options?: ListOptions): Promise<Page> {
+    const page = await this.store.list(prefix, options);
+    return { ...page, records: page.records.map((record) => this.#read(record)) };
+  }
+
+  async create(key: string, value: Uint8Array): Promise<Committed> {
+    return this.store.create(key, this.#transformer.toStored(value, key));
+  }
+
+  async update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed> {
+    return this.store.update(key, this.#transformer.toStored(value, key), expected, options);
+  }
+
+  delete(key: string, expected: Revision): Promise<Committed> {
+    return this.store.delete(key, expected);
+  }
+
+  async *changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch> {
+    for await (const { changes, revision } of this.store.changes(from, signal)) {
+      yield { changes: changes.map((change) => this.#readChange(change)), revision };
+    }
+  }
+
+  compact(upTo: Revision): Promise<void> {
+    return this.store.compact(upTo);
+  }
+
+  size(): Promise<number> {
+    return this.store.size();
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  #readChange(change: Change): Change {
+    switch (change.type) {
+      case 'create':
+        return { type: 'create', ...this.#read(change) };
+      case 'update':
+        return { type: 'update', ...this.#read(change), previous: this.#read(change.previous) };
+      case 'delete': {
+        const { type, key, revision } = change;
+        return { type, key, revision, previous: this.#read(change.previous) };
+      }
+    }
+  }
+
+  /** One value that cannot be read does not keep others from being read. */
+  #read({ key, value, revision }: StoreRecord): StoreRecord {
+    try {
+      const { bytes, stale } = this.#transformer.fromStored(value, key);
+      return stale ? { key, value: bytes, revision, stale } : { key, value: bytes, revision };
+    } catch (cause) {
+      const unreadable = new StoreError('corrupt', `the value of ${key} cannot be read`, { key, revision, cause });
+      return { key, value: nothing, revision, unreadable };
+    }
+  }
+}
+
+const nothing = new Uint8Array();
+
+/** Of values as the driver keeps them. */
+class SizedStore extends TransformedStore {
+  async historySize(): Promise<number> {
+    return (await this.store.historySize?.()) ?? 0;
+  }
+}
