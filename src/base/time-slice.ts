@@ -1,6 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
 import { limits } from './limits.ts';
+import { inOwnTurn } from './turns.ts';
 
 /**
  * Cuts long work on the event loop, so that others get their turn. Work asks `over` now and then, which costs a reading of
@@ -21,9 +21,9 @@ export class TimeSlice {
     return this.#clock.monotonic() >= this.#end;
   }
 
-  /** Lets others run, and starts the next slice. */
+  /** Lets others run, and starts the next slice, in a turn of the event loop that no other slice has. */
   async next(): Promise<void> {
-    await turn();
+    await new Promise<void>(inOwnTurn);
     this.#end = this.#clock.monotonic() + this.#sliceMs;
   }
 }

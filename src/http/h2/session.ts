@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
+import { inOwnTurn } from '../../base/turns.ts';
 import { Budget } from './budget.ts';
 import { FinishedStreams } from './finished-streams.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -212,13 +213,13 @@ export class Http2Session implements StreamSession {
     if (this.#paused === 'no' && pause !== 'no') this.#socket.pause();
     if (this.#paused !== 'no' && pause === 'no') this.#socket.resume();
     this.#paused = pause;
-    if (pause === 'later') setImmediate(() => this.#goOn());
+    if (pause === 'later') inOwnTurn(() => this.#goOn());
   }
 
   #onWritten(): void {
     if (this.#paused === 'whenWritten' && !this.outbound.isFull) {
       this.#paused = 'later';
-      setImmediate(() => this.#goOn());
+      inOwnTurn(() => this.#goOn());
     }
   }
 
