@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { orch } from '../dialect/orch.ts';
+import { configMap } from '../kinds/core/config-map.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { kinds } from '../kinds/kinds.ts';
+import { ApiDocuments } from '../registry/documents/documents.ts';
+import { RegistryFixture } from '../registry/registry-fixture.ts';
+import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import { type ServedResource, servedKey } from './resource.ts';
+import type { TableChange } from './resource-registry.ts';
+import { ResourceTable } from './resource-table.ts';
+
+const small = (index: number): Kind => ({
+  ...configMap(orch),
+  group: `g${index}.example`,
+  kind: 'Small',
+  listKind: 'SmallList',
+  resource: 'smalls',
+});
+
+test('a change of the table is told with what came and what went, and with nothing else', async () => {
+  await using fixture = await RegistryFixture.open();
+  const { resources } = fixture;
+  const changes: TableChange[] = [];
+  const listening = resources.onChange((change) => changes.push(change));
+  const before = resources.table;
+  const added = await resources.add(small(1));
+  assert.equal(before.find('g1.example', 'v1', 'smalls'), undefined, 'a table never changes');
+  assert.equal(before.size + 1, resources.table.size);
+  await assert.rejects(resources.add(small(1)), /smalls are served in g1\.example\/v1/);
+  resources.remove(added.resource);
+  listening.close();
+  await resources.add(small(2));
+  assert.deepEqual(
+    changes.map(({ added: came, removed, table }) => [came, removed, table.size - before.size]),
+    [
+      [[added], [], 1],
+      [[], [added], 0],
+    ],
+  );
+  assert.equal([...resources.all()].length, kinds(orch).length + 1);
+});
+
+test('to add a small resource costs the same, whatever the number of others', async () => {
+  const store = openMemoryStore();
+  let reads = 0;
+  const counted = new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]) => {
+        if (name === 'list' || name === 'get') reads++;
+        return member.apply(target, args);
+      };
+    },
+  });
+  await using fixture = await RegistryFixture.open({ store: counted });
+  const { resources } = fixture;
+  const documents = new ApiDocuments(orch, resources, () => '');
+  const pods = [documents.openapi('', 'v1'), documents.resourceList('', 'v1')];
+  const told: number[] = [];
+  resources.onChange(({ added, removed }) => told.push(added.length + removed.length));
+  const steps: number[] = [];
+  for (let index = 0; index < 500; index++) {
+    const before = reads;
+    await resources.add(small(index));
+    assert.ok(documents.resourceList(`g${index}.example`, 'v1'));
+    steps.push(reads - before);
+  }
+  assert.deepEqual(new Set(steps), new Set([steps[0]]), 'reads of the store');
+  assert.deepEqual(new Set(told), new Set([1]), 'what everybody is told of');
+  assert.deepEqual([documents.openapi('', 'v1'), documents.resourceList('', 'v1')], pods, 'other documents stay');
+  for (const served of [...resources.all()]) if (!served.resource.builtIn) resources.remove(served.resource);
+  assert.equal([...resources.all()].length, kinds(orch).length);
+  assert.equal(fixture.cache.collections().length, [...resources.stored()].length);
+});
+
+test('a table with one more shares the rest: a change looks at O(log n) keys', () => {
+  let looks = 0;
+  const entry = (index: number): ServedResource => {
+    const key = servedKey(`g${String(index).padStart(5, '0')}`, 'v1', 'smalls');
+    return Object.defineProperty({} as ServedResource, 'key', {
+      get() {
+        looks++;
+        return key;
+      },
+    });
+  };
+  let table = ResourceTable.empty;
+  const looksOf = (count: number): number => {
+    const before = looks;
+    for (let index = 0; index < count; index++) table = table.with({ removed: [], added: [entry(table.size)] });
+    return (looks - before) / count;
+  };
+  const early = looksOf(1_000);
+  looksOf(8_000);
+  const late = looksOf(1_000);
+  assert.ok(late < early + 8, `${late} looks for each of the last, ${early} for each of the first`);
+});
