@@ -1,6 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 import type { Closable } from './disposable.ts';
+import { type Files, systemFiles } from './files.ts';
 import { limits } from './limits.ts';
 
 /** A file as it was read at the start. */
@@ -11,6 +11,8 @@ export interface FileContent {
 
 interface WatchOptions<Content> {
   readonly clock: Clock;
+  /** Absent: those of the machine. */
+  readonly files?: Files;
   /** Called with each new content, never with the same twice in a row. What it throws goes to `failed`. */
   readonly apply: (content: Content) => void;
   /** A content that cannot be read or applied; what was applied before stays. Called once for each such content. */
@@ -44,7 +46,7 @@ export class WatchedFiles implements Closable {
 
   /** `contents` is what the caller has read and applied already. */
   constructor(options: WatchedFilesOptions, contents: readonly Buffer[] | undefined) {
-    this.#options = { intervalMs: limits.fileLookMs, rereadMs: limits.fileRereadMs, ...options };
+    this.#options = { intervalMs: limits.fileLookMs, rereadMs: limits.fileRereadMs, files: systemFiles, ...options };
     this.#contents = contents;
     this.#readAt = options.clock.monotonic();
     this.#timer = this.#schedule();
@@ -52,12 +54,12 @@ export class WatchedFiles implements Closable {
 
   /** Looks now. */
   check(): void {
-    const { paths, clock, apply, failed, rereadMs } = this.#options;
+    const { paths, clock, files, apply, failed, rereadMs } = this.#options;
     try {
-      const stamp = paths.map(stampOf).join();
+      const stamp = paths.map((path) => files.stamp(path)).join();
       const now = clock.monotonic();
       if (stamp === this.#stamp && now - this.#readAt < rereadMs) return;
-      const contents = paths.map((path) => readFileSync(path));
+      const contents = paths.map((path) => files.read(path));
       this.#stamp = stamp;
       this.#readAt = now;
       if (isSame(this.#contents, contents)) {
@@ -109,10 +111,4 @@ export class WatchedFile implements Closable {
   close(): void {
     this.#files.close();
   }
-}
-
-/** What changes when a file is written, replaced, or linked elsewhere. */
-function stampOf(path: string): string {
-  const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
-  return `${dev}.${ino}.${size}.${mtimeNs}.${ctimeNs}`;
 }

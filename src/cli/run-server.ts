@@ -4,7 +4,7 @@ import { UsageError } from './usage-error.ts';
 
 /** Starts a server and keeps it until a signal ends it, in order. Resolves to the exit code. */
 export async function runServer(config: ServerConfig, started: (server: RunningServer) => void): Promise<number> {
-  const { startServer } = await import('../server/wiring/compose.ts');
+  const { startServer } = await import('../server/wiring/start-server.ts');
   return untilStopped(config.logger, async (stopped) => {
     const server = await startServer(config).catch((error: unknown) => {
       throw explainListenError(error, config);

@@ -10,9 +10,9 @@ import { configMap } from '../../src/kinds/core/config-map.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import { issueSelfSigned } from '../../src/pki/certificate.ts';
 import { generateKey, keyToPem } from '../../src/pki/keys.ts';
-import { startServer } from '../../src/server/wiring/compose.ts';
 import type { RunningServer } from '../../src/server/wiring/config.ts';
 import { defaultFeatures } from '../../src/server/wiring/features.ts';
+import { startServer } from '../../src/server/wiring/start-server.ts';
 import { until } from '../support/until.ts';
 
 /* Resources come and go while a server runs: by its table, as custom resources will. */

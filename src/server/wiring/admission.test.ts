@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { attributesOf } from '../../admission/attributes-harness.ts';
 import { pluginNames } from '../../admission/plugins.ts';
 import { systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
 import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import { withoutObjects } from '../../registry/registry-fixture.ts';
@@ -23,7 +24,13 @@ const unasked: AdmissionLookups = {
 for (const resource of ['pods/exec', 'services/proxy', 'nodes/proxy', 'namespaces']) {
   test(`connecting to ${resource} concerns no plugin: it writes nothing`, async () => {
     const resources = withoutObjects(kinds(orch));
-    const admission = composeAdmission(pluginNames, { dialect: orch, clock: systemClock, resources, lookups: unasked });
+    const admission = composeAdmission(pluginNames, {
+      dialect: orch,
+      clock: systemClock,
+      random: systemRandom,
+      resources,
+      lookups: unasked,
+    });
     const user = { username: nodeUserName('n1'), uid: '', groups: [groupNodes], extra: {} };
     const attributes = { ...attributesOf({ operation: 'connect', resource, namespace: 'n' }), user };
     const before = structuredClone(attributes.object);

@@ -8,7 +8,7 @@ import type { Authorizer } from '../../authz/authorizer.ts';
 import type { EscalationPowers } from '../../authz/rbac/escalation.ts';
 import type { RbacIndex } from '../../authz/rbac/rbac-index.ts';
 import type { Clock } from '../../base/clock.ts';
-import { systemRandom } from '../../base/random.ts';
+import type { Random } from '../../base/random.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
@@ -68,6 +68,7 @@ export function admissionLookups({ cache, resources, authorizer, rbac }: LookupP
 interface AdmissionParts {
   readonly dialect: Dialect;
   readonly clock: Clock;
+  readonly random: Random;
   readonly resources: ResourceRegistry;
   readonly lookups: AdmissionLookups;
 }
@@ -90,11 +91,11 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       immortal: new Set(['default', dialect.namespaces.system, dialect.namespaces.public]),
       exempt: new Set([`localsubjectaccessreviews.${dialect.group('authorization')}`]),
     }),
-  ServiceAccount: ({ dialect, clock, lookups }) =>
+  ServiceAccount: ({ dialect, clock, random, lookups }) =>
     serviceAccount({
       dialect,
       clock,
-      random: systemRandom,
+      random,
       account: (namespace, name) => lookups.object('serviceaccounts', namespace, name),
     }),
   NodeRestriction: ({ dialect, lookups }) =>

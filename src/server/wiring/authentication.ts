@@ -33,6 +33,7 @@ import { webhookTokenMetrics } from '../../authn/webhook/webhook-metrics.ts';
 import { webhookTokenAuthenticator } from '../../authn/webhook/webhook-token.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ClosableStack } from '../../base/disposable.ts';
+import type { Files } from '../../base/files.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
@@ -67,6 +68,7 @@ export interface AuthenticationParts {
   /** Called when `Authentication.authorities` have become others. */
   readonly authoritiesChanged: () => void;
   /** What is opened is closed with the server. */
+  readonly files: Files;
   readonly held: ClosableStack;
 }
 
@@ -149,7 +151,7 @@ function openServiceAccounts(parts: AuthenticationParts): ServiceAccountTokens |
 /** A pool of authorities, and what of it comes from a file that is looked at again. */
 function openPool(
   authorities: AuthoritiesConfig | undefined,
-  { clock, logger, held, authoritiesChanged }: AuthenticationParts,
+  { clock, files, logger, held, authoritiesChanged }: AuthenticationParts,
 ): TrustPool | undefined {
   if (!authorities) return undefined;
   const { fixed, file } = authorities;
@@ -166,7 +168,7 @@ function openPool(
     };
     const failed = (error: unknown): void =>
       logger.error('authorities of clients stay as they are', { file: path, error });
-    held.add(new WatchedFile({ path, clock, apply, failed }, content));
+    held.add(new WatchedFile({ path, clock, files, apply, failed }, content));
   }
   return pool;
 }
@@ -218,7 +220,7 @@ async function openProviderFile(
   { path, content }: FileContent,
   open: (authenticators: readonly JwtAuthenticator[]) => OidcAuthenticators,
 ): Promise<Providers> {
-  const { config, clock, held } = parts;
+  const { config, clock, files, held } = parts;
   const first = await readProviderFile(parts, content).catch((error) => {
     throw inFile(`--authentication-config: ${path}`, error);
   });
@@ -237,7 +239,7 @@ async function openProviderFile(
     work = work.then(() => replace(changed)).catch((error) => authenticators.reloadFailed(inFile(path, error)));
   };
   const failed = (error: unknown): void => authenticators.reloadFailed(error);
-  held.add(new WatchedFile({ path, clock, apply, failed }, content));
+  held.add(new WatchedFile({ path, clock, files, apply, failed }, content));
   return { authenticators, anonymous: first.anonymous ? anonymousPolicy(first.anonymous) : byFlag(config) };
 }
 

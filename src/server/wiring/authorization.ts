@@ -14,6 +14,7 @@ import type { RuleResolver } from '../../authz/rule-resolver.ts';
 import { reviewPath } from '../../authz/webhook/review.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ClosableStack } from '../../base/disposable.ts';
+import type { Files } from '../../base/files.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
@@ -38,6 +39,7 @@ export interface AuthorizationParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** What is opened is closed with the server. */
+  readonly files: Files;
   readonly held: ClosableStack;
 }
 
@@ -142,7 +144,7 @@ function chainPartsOf(parts: AuthorizationParts, index: RbacIndex, types: Readon
 
 /** The chain of a file, which is looked at again from time to time. */
 async function openFile(
-  { dialect, clock, logger, metrics, held }: AuthorizationParts,
+  { dialect, clock, files, logger, metrics, held }: AuthorizationParts,
   { path, content }: FileContent,
   build: (specs: readonly AuthorizerSpec[]) => Promise<AuthorizerChain>,
 ): Promise<ReloadableAuthorizer> {
@@ -155,6 +157,7 @@ async function openFile(
       {
         path,
         clock,
+        files,
         apply: (changed) => void authorizer.reload(changed),
         failed: (error) => authorizer.failed(error),
       },

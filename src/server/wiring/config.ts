@@ -16,30 +16,17 @@ import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Features } from './features.ts';
 
 /**
- * All that a server needs to start, as plain data: flags and files have been read, checked and put into it by the
- * command line. PEM texts are whole, never paths.
+ * All that a server needs that does not listen, as plain data: flags and files have been read, checked and put into it by
+ * the command line. PEM texts are whole, never paths.
  */
-export interface ServerConfig {
+export interface ApiServerConfig {
   readonly dialect: Dialect;
   readonly storage: StorageConfig;
-  readonly listen: {
-    /** An IP address of this machine, `0.0.0.0` or `::` for all. */
-    readonly address: string;
-    /** 0 picks a free one. */
-    readonly port: number;
-  };
   /** Origins whose pages may use this server: regular expressions of RE2, each checked. None: answers say nothing of them. */
   readonly allowedOrigins?: readonly string[];
-  /** The value of that header in every answer; absent: there is none. */
-  readonly strictTransportSecurity?: string;
   /** Where others are told that this server is: in discovery documents. Absent: where it listens. */
   readonly external?: ExternalAddress;
   readonly requests: RequestsConfig;
-  readonly tls: TlsConfig;
-  /** What the listener shows: the certificate with its intermediates behind it, and its key. */
-  readonly serving: KeyPairPem;
-  /** Calls back with each pair that takes its place, until it is closed. What the callback throws leaves the one before. */
-  readonly followServing?: (changed: (pair: KeyPairPem) => void) => Closable;
   readonly authentication: AuthenticationConfig;
   readonly authorization: AuthorizationConfig;
   /** `/livez` stays healthy for this long although start hooks have not finished. Milliseconds. */
@@ -55,6 +42,23 @@ export interface ServerConfig {
   readonly logger: Logger;
   /** Write a line for each request. */
   readonly accessLog: boolean;
+}
+
+/** A server that listens. */
+export interface ServerConfig extends ApiServerConfig {
+  readonly listen: {
+    /** An IP address of this machine, `0.0.0.0` or `::` for all. */
+    readonly address: string;
+    /** 0 picks a free one. */
+    readonly port: number;
+  };
+  /** The value of that header in every answer; absent: there is none. */
+  readonly strictTransportSecurity?: string;
+  readonly tls: TlsConfig;
+  /** What the listener shows: the certificate with its intermediates behind it, and its key. */
+  readonly serving: KeyPairPem;
+  /** Calls back with each pair that takes its place, until it is closed. What the callback throws leaves the one before. */
+  readonly followServing?: (changed: (pair: KeyPairPem) => void) => Closable;
   /**
    * Called once, when the store is open and the listener has its port, and waited for before `/readyz` first answers
    * 200: who sees a ready server finds what this leaves behind. When it fails, so does the start.

@@ -3,16 +3,50 @@ import type { Random } from '../../base/random.ts';
 import { defaultTiming } from '../../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, startControllers } from '../../controllers/controllers.ts';
 import { runWhileLeading } from '../../controllers/leading.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
+import { managerUser, systemAccount } from '../upkeep/bootstrap.ts';
+import type { Access } from './access.ts';
+import type { Basis } from './basis.ts';
+import type { ApiServerConfig } from './config.ts';
+import type { OwnClients } from './own-clients.ts';
 
-export interface OwnControllersOptions extends ControllersContext {
+interface OwnControllersOptions extends ControllersContext {
   readonly run: readonly ControllerName[];
   /** Others may run controllers on the same store: those that hold the lease work. */
   readonly shared: boolean;
   readonly random: Random;
 }
 
+interface OwnControllersParts
+  extends Pick<Basis, 'clock' | 'random' | 'logger' | 'dialect'>,
+    Pick<Access, 'authentication'> {
+  readonly clients: OwnClients;
+  readonly resources: ResourceRegistry;
+}
+
+/** Starts those of the configuration, each as a client of this server. */
+export function startOwnControllers(
+  { controllers, storage }: Pick<ApiServerConfig, 'controllers' | 'storage'>,
+  { clock, random, logger, dialect, clients, authentication, resources }: OwnControllersParts,
+): Closable {
+  const { controllerManager: name } = dialect;
+  const issuer = authentication.serviceAccounts?.issuer;
+  return runOwnControllers({
+    ...{ clock, random, logger, dialect },
+    ...controllers,
+    onGroupsChanged: (listener) =>
+      resources.onChange(({ added, removed }) =>
+        listener(new Set([...added, ...removed].map(({ kind }) => kind.group))),
+      ),
+    shared: storage.backend === 'etcd3',
+    client: clients.clientAs(managerUser(dialect), name),
+    clientOf: (account) => clients.clientAs(systemAccount(dialect, account), name),
+    ...(issuer && { signSecretToken: issuer.issueLegacy }),
+  });
+}
+
 /** The controllers of this process, until they are closed. */
-export function runOwnControllers({ run, shared, random, ...context }: OwnControllersOptions): Closable {
+function runOwnControllers({ run, shared, random, ...context }: OwnControllersOptions): Closable {
   if (run.length === 0) return { close() {} };
   if (!shared) return startControllers(run, context);
   const stop = new AbortController();

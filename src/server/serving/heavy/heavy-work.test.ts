@@ -70,6 +70,7 @@ class Side implements AsyncDisposable {
       admission: composeAdmission(plugins, {
         dialect: orch,
         clock: systemClock,
+        random: systemRandom,
         resources: this.resources,
         lookups: asked,
       }),

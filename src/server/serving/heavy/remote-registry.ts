@@ -54,6 +54,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     admission: composeAdmission(admissionPlugins, {
       dialect,
       clock: systemClock,
+      random: systemRandom,
       resources,
       lookups: remoteLookups(context),
     }),

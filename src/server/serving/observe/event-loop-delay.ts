@@ -1,6 +1,14 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Closable } from '../../../base/disposable.ts';
 import type { Metrics } from '../../../base/metrics.ts';
+
+/** Times between two looks of the runtime at its event loop, in nanoseconds, since the last `reset`. */
+export interface EventLoopDelays {
+  readonly count: number;
+  readonly max: number;
+  percentile(percentile: number): number;
+  reset(): void;
+  disable(): unknown;
+}
 
 /** How often the runtime looks. What it reports is the time between two looks, so this is taken off. */
 const resolutionMs = 20;
@@ -8,8 +16,8 @@ const resolutionMs = 20;
 const quantiles = [0.5, 0.99, 1] as const;
 
 /** How late the event loop came to its work since the metrics were last read. Measured by the runtime, off JavaScript. */
-export function observeEventLoopDelay(metrics: Metrics): Closable {
-  const delays = monitorEventLoopDelay({ resolution: resolutionMs });
+export function observeEventLoopDelay(metrics: Metrics, measure: (resolutionMs: number) => EventLoopDelays): Closable {
+  const delays = measure(resolutionMs);
   const gauge = metrics.gauge({
     name: 'orch_event_loop_delay_seconds',
     help: 'How late the event loop was since this was last looked at; quantile 1 is the longest delay.',
@@ -23,6 +31,5 @@ export function observeEventLoopDelay(metrics: Metrics): Closable {
     }
     delays.reset();
   });
-  delays.enable();
   return { close: () => void delays.disable() };
 }

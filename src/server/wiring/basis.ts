@@ -1,0 +1,33 @@
+import type { Clock } from '../../base/clock.ts';
+import { ClosableStack } from '../../base/disposable.ts';
+import type { Files } from '../../base/files.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Metrics } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { Shutdown } from '../upkeep/shutdown.ts';
+import type { ApiServerConfig } from './config.ts';
+import type { Environment } from './environment.ts';
+
+/** What every part of a server works with. */
+export interface Basis {
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly files: Files;
+  readonly dialect: Dialect;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly shutdown: Shutdown;
+  /** Timers and the like; closed before the cache. */
+  readonly held: ClosableStack;
+}
+
+export function makeBasis(config: ApiServerConfig, environment: Environment): Basis {
+  const { clock, random, files } = environment;
+  const { dialect, logger, shutdownDelayMs: delayMs } = config;
+  const shutdown = new Shutdown({ clock, logger, delayMs, drainMs: limits.drainMsMax });
+  const [metrics, held] = [new Metrics(), new ClosableStack()];
+  return { environment, clock, random, files, dialect, logger, metrics, shutdown, held };
+}

@@ -1,0 +1,43 @@
+import { requirePermission, requireUnsafeDelete } from '../../authz/authorizer.ts';
+import type { KindServices } from '../../kinds/services.ts';
+import type { RegistryParts } from '../../registry/verb.ts';
+import type { ResourceRequest } from '../../request/request-info.ts';
+import type { UserInfo } from '../../request/user-info.ts';
+import type { Access } from './access.ts';
+import { type AdmissionLookups, admissionLookups, composeAdmission } from './admission.ts';
+import type { Basis } from './basis.ts';
+import type { ApiServerConfig } from './config.ts';
+import { kindServices } from './kind-services.ts';
+import { namespaceIdentity } from './namespace-identity.ts';
+import { servedNamespaces } from './served-namespaces.ts';
+import type { Storage } from './storage.ts';
+
+/** What the verbs of the registry work with. */
+export function registryParts(
+  config: ApiServerConfig,
+  { dialect, clock, random, logger, store, cache, resources, ...access }: Basis & Storage & Access,
+): RegistryParts & { readonly lookups: AdmissionLookups } {
+  const { authorizer, index: rbac } = access.authorization;
+  const lookups = admissionLookups({ cache, resources, authorizer, rbac });
+  return {
+    ...{ resources, store, cache, lookups, dialect, clock, random, logger },
+    admission: composeAdmission(config.admissionPlugins, { dialect, clock, random, resources, lookups }),
+    services: servicesOfKinds(config, { cache, resources, ...access }),
+    requireCreate: (info: ResourceRequest, user: UserInfo) =>
+      requirePermission(authorizer, { ...info, verb: 'create' }, user),
+    isSameNamespace: namespaceIdentity(servedNamespaces(resources), store),
+    requireUnsafeDelete: (info, user) => requireUnsafeDelete(authorizer, info, user),
+    unsafeDeletion: config.features.AllowUnsafeMalformedObjectDeletion,
+    watchMsMin: config.requests.watchMsMin,
+  };
+}
+
+function servicesOfKinds(
+  { authentication: { apiAudiences } }: Pick<ApiServerConfig, 'authentication'>,
+  { authentication, authorization, cache, resources }: Access & Pick<Storage, 'cache' | 'resources'>,
+): KindServices {
+  const { tokens, serviceAccounts } = authentication;
+  const issuer = serviceAccounts?.issuer;
+  const issuing = issuer && { tokenLifetime: serviceAccounts.lifetime, issueToken: issuer.issue };
+  return kindServices({ ...authorization, tokens, apiAudiences, cache, resources, ...(issuing && { issuing }) });
+}

@@ -1,0 +1,54 @@
+import { sendStatus } from '../../content/status.ts';
+import { type Listener, listen } from '../../http/listener.ts';
+import { assignAuditId } from '../serving/observe/audit-id.ts';
+import { isWatch } from './browsers.ts';
+import type { RunningServer, ServerConfig } from './config.ts';
+import { type ApiServer, createApiServer } from './create-api-server.ts';
+import { type Environment, systemEnvironment } from './environment.ts';
+import { ServedCertificates } from './served-certificates.ts';
+
+/** Starts a server that listens. Fails with an error that says what to do about it. */
+export async function startServer(
+  config: ServerConfig,
+  environment: Environment = systemEnvironment,
+): Promise<RunningServer> {
+  const server = await createApiServer(config, environment);
+  try {
+    const certificates = new ServedCertificates(config, () => server.authorities());
+    const listener = await openListener(config, server, certificates, environment);
+    const followed = certificates.follow(listener);
+    const authoritiesChanged = () => listener.setTls(certificates.material);
+    server.attach({ listener, authoritiesChanged, close: () => followed.close() });
+    await server.start(() => config.beforeReady?.(listener));
+    const { address, port } = listener;
+    const { resources, done } = server;
+    return { address, port, resources, stop: () => server.stop(), done };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+function openListener(
+  { listen: at, allowedOrigins, strictTransportSecurity, tls, requests, logger }: ServerConfig,
+  { handle }: ApiServer,
+  { material }: ServedCertificates,
+  { clock, random }: Environment,
+): Promise<Listener> {
+  return listen({
+    ...at,
+    ...{ tls: material, clock, logger, handle },
+    goaway: { chance: tls.goawayChance, random },
+    headers: {
+      ...(strictTransportSecurity !== undefined && { 'strict-transport-security': strictTransportSecurity }),
+      // What one origin was answered must not be taken from a cache for another (Fetch standard, section 3.2.5).
+      ...(allowedOrigins && allowedOrigins.length > 0 && { vary: 'origin' }),
+    },
+    upgrades: isWatch,
+    refuse(exchange, error) {
+      assignAuditId(exchange, random);
+      sendStatus(exchange, error, { clock, logger });
+    },
+    limits: { requestMsMax: requests.timeoutMs, streamsPerConnectionMax: tls.streamsPerConnectionMax },
+  });
+}

@@ -1,0 +1,47 @@
+import { limits } from '../../base/limits.ts';
+import type { WatchCache } from '../../cache/cache.ts';
+import { kinds } from '../../kinds/kinds.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
+import type { Store } from '../../store/store.ts';
+import { claimStore } from '../upkeep/claim-store.ts';
+import { Compactor } from '../upkeep/compactor.ts';
+import { expireObjects } from '../upkeep/object-expiry.ts';
+import { earlyCompactions, storageMetrics } from '../upkeep/storage-metrics.ts';
+import type { Basis } from './basis.ts';
+import type { ApiServerConfig } from './config.ts';
+import { openCache } from './open-cache.ts';
+
+/** Where objects are kept, and what goes on there beside requests. */
+export interface Storage {
+  readonly store: Store;
+  readonly cache: WatchCache;
+  readonly resources: ResourceRegistry;
+}
+
+/** What published metrics call the program that objects are kept in. */
+const storageNames = { sqlite: 'sqlite', etcd3: 'etcd', memory: 'memory' } as const;
+
+export async function openStorage(
+  { storage, timesToLiveMs }: Pick<ApiServerConfig, 'storage' | 'timesToLiveMs'>,
+  { environment, clock, random, dialect, logger, metrics, shutdown, held }: Basis,
+): Promise<Storage> {
+  const store = await environment.openStore(storage, { clock, random, logger });
+  shutdown.add('store', () => store.close());
+  await claimStore(store, dialect.name);
+  const compactor = new Compactor({
+    ...{ store, clock, logger },
+    windowMs: limits.historyMs,
+    bytesMax: limits.historyBytesMax,
+    earlyCompactions: earlyCompactions(metrics),
+  });
+  shutdown.add('compactor', () => compactor.close());
+  const { cache, resources } = await openCache(kinds(dialect), {
+    ...{ store, clock, logger, metrics },
+    historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
+  });
+  shutdown.add('cache', () => cache.close());
+  shutdown.add('timers', () => held.close());
+  storageMetrics({ metrics, clock, store, compactor, resources, clusterId: `${storageNames[storage.backend]}-0` });
+  held.add(expireObjects({ timesToLiveMs, resources, cache, store, clock, logger }));
+  return { store, cache, resources };
+}
