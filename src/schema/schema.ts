@@ -204,6 +204,29 @@ export const required = <const S extends Schema>(
   options: FieldOptions = {},
 ): Field<S, true> => ({ number, schema, description, required: true, presence: 'explicit', ...options });
 
+type Shorthand = <const S extends Schema>(
+  number: number,
+  schema: S | (() => S),
+  description: string,
+  options?: Omit<FieldOptions, 'presence'>,
+) => Field<S, false>;
+
+/*
+ * One field a line: its number, its type, its description, and what else there is to say. The names follow the Go types
+ * that clients have: a field with `omitempty`, a pointer with it, one without it, and a required one.
+ */
+
+/** Dropped when it has the zero value of its type. */
+export const opt: Shorthand = (number, schema, description, options) => optional(number, schema, description, options);
+/** Kept with the zero value: a pointer. */
+export const ptr: Shorthand = (number, schema, description, options) =>
+  optional(number, schema, description, { ...options, presence: 'explicit' });
+/** Written even when the client left it out. */
+export const always: Shorthand = (number, schema, description, options) =>
+  optional(number, schema, description, { ...options, presence: 'always' });
+/** An object without it is invalid. */
+export const req = required;
+
 /**
  * The fields of a struct, to be spread into another: inline in JSON, a message of its own with number `number` in
  * protobuf.
@@ -218,6 +241,11 @@ export function inline<F extends Fields>(number: number, struct: StructSchema<F>
 
 export const string = <const O extends Omit<StringSchema, 'type'>>(options?: O): StringSchema & O =>
   ({ type: 'string', ...options }) as StringSchema & O;
+/** A string of a closed list. */
+export const enumOf = <const E extends readonly string[]>(...values: E): StringSchema & { readonly enum: E } => ({
+  type: 'string',
+  enum: values,
+});
 export const int32 = (options: Pick<IntegerSchema, 'minimum' | 'maximum'> = {}): IntegerSchema => ({
   type: 'integer',
   format: 'int32',
@@ -230,6 +258,7 @@ export const int64 = (options: Pick<IntegerSchema, 'minimum' | 'maximum'> = {}):
 });
 export const number = (): NumberSchema => ({ type: 'number' });
 export const boolean = (): BooleanSchema => ({ type: 'boolean' });
+export const bool = boolean;
 export const bytes = (): BytesSchema => ({ type: 'bytes' });
 export const time = (): TimeSchema => ({ type: 'time', precision: 'second' });
 export const microTime = (): TimeSchema => ({ type: 'time', precision: 'micro' });
@@ -254,6 +283,13 @@ export const list = <I extends Schema>(
   ...(options.patchMergeKey && !options.mapKeys && { mapKeys: [options.patchMergeKey] }),
   ...options,
 });
+
+/** A list whose elements are told apart by a field, in strategic merge patches and in apply. */
+export const mergeList = <I extends Schema>(
+  patchMergeKey: string,
+  items: I,
+  options: Partial<Omit<ListSchema, 'type' | 'items' | 'patchMergeKey'>> = {},
+): ListSchema<I> => list(items, { patchStrategy: 'merge', patchMergeKey, ...options });
 
 export const struct = <const F extends Fields>(
   name: string,

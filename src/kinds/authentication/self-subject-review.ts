@@ -1,5 +1,5 @@
 import type { Dialect } from '../../dialect/dialect.ts';
-import { optional, struct } from '../../schema/schema.ts';
+import { always, struct } from '../../schema/schema.ts';
 import { formatTime } from '../../schema/time.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
@@ -7,11 +7,11 @@ import { kindSchema } from '../meta/kind-schema.ts';
 import { userInfo, userInfoOf } from './user-info.ts';
 
 const status = struct('api.authentication.v1.SelfSubjectReviewStatus', 'Who the caller is.', {
-  userInfo: optional(1, userInfo, 'The caller, or whom the caller impersonates.', { presence: 'always' }),
+  userInfo: always(1, userInfo, 'The caller, or whom the caller impersonates.'),
 });
 
 const schema = kindSchema('api.authentication.v1.SelfSubjectReview', 'Asks who the caller is.', {
-  status: optional(2, status, 'The answer; filled in by the server.', { presence: 'always' }),
+  status: always(2, status, 'The answer; filled in by the server.'),
 });
 
 /** SelfSubjectReview (spec section 2.6). Nothing of what was sent is in the answer. */

@@ -1,35 +1,30 @@
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type Infer, int64, list, optional, required, string, struct, time } from '../../schema/schema.ts';
+import { always, type Infer, int64, list, opt, ptr, req, string, struct, time } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 
 const boundObject = struct('api.authentication.v1.BoundObjectReference', 'The object that a token is bound to.', {
-  kind: optional(1, string(), 'Kind of the object: `Pod`, `Secret` or `Node`.'),
-  apiVersion: optional(2, string(), 'API version of the object.'),
-  name: optional(3, string(), 'Name of the object.'),
-  uid: optional(4, string(), 'Identity of the object; when given, it must be that of the object found.'),
+  kind: opt(1, string(), 'Kind of the object: `Pod`, `Secret` or `Node`.'),
+  apiVersion: opt(2, string(), 'API version of the object.'),
+  name: opt(3, string(), 'Name of the object.'),
+  uid: opt(4, string(), 'Identity of the object; when given, it must be that of the object found.'),
 });
 
 const spec = struct('api.authentication.v1.TokenRequestSpec', 'The token that is asked for.', {
-  audiences: required(1, list(string()), 'Whom the token is for; empty stands for the API server.'),
-  expirationSeconds: optional(4, int64(), 'How long the token shall be valid; the answer says how long it will be.', {
-    presence: 'explicit',
-    default: 3600,
-  }),
-  boundObjectRef: optional(3, boundObject, 'The token is valid for as long as this object is there.', {
-    presence: 'explicit',
-  }),
+  audiences: req(1, list(string()), 'Whom the token is for; empty stands for the API server.'),
+  expirationSeconds: ptr(4, int64(), 'How long the token shall be valid; the answer says how long it will be.', { default: 3600 }),
+  boundObjectRef: ptr(3, boundObject, 'The token is valid for as long as this object is there.'),
 });
 
 const status = struct('api.authentication.v1.TokenRequestStatus', 'The token.', {
-  token: required(1, string(), 'The bearer token.', { presence: 'always' }),
-  expirationTimestamp: required(2, time(), 'When the token expires.', { presence: 'always' }),
+  token: req(1, string(), 'The bearer token.', { presence: 'always' }),
+  expirationTimestamp: req(2, time(), 'When the token expires.', { presence: 'always' }),
 });
 
 /** Spec section 2.3. */
 export const tokenRequestSchema = kindSchema('api.authentication.v1.TokenRequest', 'Asks for a token of an account.', {
-  spec: required(2, spec, 'What is asked for.', { presence: 'always' }),
-  status: optional(3, status, 'The answer; filled in by the server.', { presence: 'always' }),
+  spec: req(2, spec, 'What is asked for.', { presence: 'always' }),
+  status: always(3, status, 'The answer; filled in by the server.'),
 });
 
 export type TokenRequest = Infer<typeof tokenRequestSchema>;

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import { badRequest, internalError } from '../../meta/status-error.ts';
-import { boolean, type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
+import { always, bool, type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -9,28 +9,20 @@ import { typed } from '../typed.ts';
 import { userInfo, userInfoOf } from './user-info.ts';
 
 const spec = struct('api.authentication.v1.TokenReviewSpec', 'The token that is asked about.', {
-  token: optional(1, string(), 'The bearer token.'),
-  audiences: optional(
-    2,
-    list(string()),
-    'Whom the one that asks takes itself for; the token must be meant for at least one. Empty: the API server.',
-  ),
+  token: opt(1, string(), 'The bearer token.'),
+  audiences: opt(2, list(string()), 'Whom the one that asks takes itself for; the token must be meant for at least one. Empty: the API server.'),
 });
 
 const status = struct('api.authentication.v1.TokenReviewStatus', 'Whose the token is.', {
-  authenticated: optional(1, boolean(), 'The token is that of a known user.'),
-  user: optional(2, userInfo, 'That user.', { presence: 'always' }),
-  error: optional(3, string(), 'Why the token could not be checked.'),
-  audiences: optional(
-    4,
-    list(string()),
-    'Those of the audiences asked for that the token is meant for. Empty on success: it is meant for the API server.',
-  ),
+  authenticated: opt(1, bool(), 'The token is that of a known user.'),
+  user: always(2, userInfo, 'That user.'),
+  error: opt(3, string(), 'Why the token could not be checked.'),
+  audiences: opt(4, list(string()), 'Those of the audiences asked for that the token is meant for. Empty on success: it is meant for the API server.'),
 });
 
 const schema = kindSchema('api.authentication.v1.TokenReview', 'Asks whose a token is.', {
-  spec: required(2, spec, 'What is asked.', { presence: 'always' }),
-  status: optional(3, status, 'The answer; filled in by the server.', { presence: 'always' }),
+  spec: req(2, spec, 'What is asked.', { presence: 'always' }),
+  status: always(3, status, 'The answer; filled in by the server.'),
 });
 
 type Status = Infer<typeof status>;
@@ -70,11 +62,7 @@ async function review(services: KindServices, token: string, named: readonly str
   return { authenticated: true, user: userInfoOf(found.user), ...(audiences.length > 0 && { audiences }) };
 }
 
-function compatible(
-  asked: readonly string[],
-  { audiences }: AuthenticatedToken,
-  apiAudiences: readonly string[],
-): string[] {
+function compatible(asked: readonly string[], { audiences }: AuthenticatedToken, apiAudiences: readonly string[]): string[] {
   const meant = new Set(audiences ?? apiAudiences);
   return asked.filter((audience) => meant.has(audience));
 }

@@ -1,12 +1,12 @@
 import type { UserInfo } from '../../request/user-info.ts';
-import { type Infer, list, map, optional, string, struct } from '../../schema/schema.ts';
+import { type Infer, list, map, opt, string, struct } from '../../schema/schema.ts';
 
 /** Spec section 2.5. */
 export const userInfo = struct('api.authentication.v1.UserInfo', 'Who a caller is.', {
-  username: optional(1, string(), 'Names the user, uniquely among those that are active.'),
-  uid: optional(2, string(), 'Tells users of the same name apart, over all time.'),
-  groups: optional(3, list(string()), 'Groups that the user belongs to.'),
-  extra: optional(4, map(list(string())), 'What else the authenticator knows of the user.'),
+  username: opt(1, string(), 'Names the user, uniquely among those that are active.'),
+  uid: opt(2, string(), 'Tells users of the same name apart, over all time.'),
+  groups: opt(3, list(string()), 'Groups that the user belongs to.'),
+  extra: opt(4, map(list(string())), 'What else the authenticator knows of the user.'),
 });
 
 /** A user as the schema has it: what is empty is left out. */
@@ -18,5 +18,4 @@ export const userInfoOf = ({ username, uid, groups, extra }: UserInfo): Infer<ty
 });
 
 /** Quicker than a clone of anything: this answers every review. */
-const copyOf = (extra: UserInfo['extra']): Record<string, string[]> =>
-  Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]]));
+const copyOf = (extra: UserInfo['extra']): Record<string, string[]> => Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]]));

@@ -1,42 +1,30 @@
 import type { FieldError } from '../../meta/field-error.ts';
 import { invalid } from '../../meta/field-error.ts';
 import type { Attributes, ResourceAttributes } from '../../request/attributes.ts';
-import { type Infer, optional, string, struct } from '../../schema/schema.ts';
-import {
-  fieldSelectorAttributes,
-  labelSelectorAttributes,
-  type ReadSelector,
-  readFieldSelector,
-  readLabelSelector,
-  validateFieldSelector,
-  validateLabelSelector,
-} from './selector-attributes.ts';
+import { type Infer, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { fieldSelectorAttributes, labelSelectorAttributes, type ReadSelector, readFieldSelector, readLabelSelector, validateFieldSelector, validateLabelSelector } from './selector-attributes.ts';
 
 const resourceAttributes = struct('api.authorization.v1.ResourceAttributes', 'A request for objects.', {
-  namespace: optional(1, string(), 'Namespace of the objects; empty for all, and for those that are in none.'),
-  verb: optional(2, string(), 'What is done: `get`, `list`, `create` and so on; `*` is everything.'),
-  group: optional(3, string(), 'API group; empty is the core group, `*` all.'),
-  version: optional(4, string(), 'API version; empty and `*` are all.'),
-  resource: optional(5, string(), 'Resource; `*` is all.'),
-  subresource: optional(6, string(), 'Subresource; empty is none.'),
-  name: optional(7, string(), 'Name of the object; empty is all.'),
-  fieldSelector: optional(8, fieldSelectorAttributes, 'Limits the request by fields; it never broadens it.', {
-    presence: 'explicit',
-  }),
-  labelSelector: optional(9, labelSelectorAttributes, 'Limits the request by labels; it never broadens it.', {
-    presence: 'explicit',
-  }),
+  namespace: opt(1, string(), 'Namespace of the objects; empty for all, and for those that are in none.'),
+  verb: opt(2, string(), 'What is done: `get`, `list`, `create` and so on; `*` is everything.'),
+  group: opt(3, string(), 'API group; empty is the core group, `*` all.'),
+  version: opt(4, string(), 'API version; empty and `*` are all.'),
+  resource: opt(5, string(), 'Resource; `*` is all.'),
+  subresource: opt(6, string(), 'Subresource; empty is none.'),
+  name: opt(7, string(), 'Name of the object; empty is all.'),
+  fieldSelector: ptr(8, fieldSelectorAttributes, 'Limits the request by fields; it never broadens it.'),
+  labelSelector: ptr(9, labelSelectorAttributes, 'Limits the request by labels; it never broadens it.'),
 });
 
 const nonResourceAttributes = struct('api.authorization.v1.NonResourceAttributes', 'A request for a path.', {
-  path: optional(1, string(), 'The path.'),
-  verb: optional(2, string(), 'The HTTP method in lower case.'),
+  path: opt(1, string(), 'The path.'),
+  verb: opt(2, string(), 'The HTTP method in lower case.'),
 });
 
 /** The fields by which every access review says what it asks about: one of them. */
 export const attributeFields = {
-  resourceAttributes: optional(1, resourceAttributes, 'A request for objects.', { presence: 'explicit' }),
-  nonResourceAttributes: optional(2, nonResourceAttributes, 'A request for a path.', { presence: 'explicit' }),
+  resourceAttributes: ptr(1, resourceAttributes, 'A request for objects.'),
+  nonResourceAttributes: ptr(2, nonResourceAttributes, 'A request for a path.'),
 } as const;
 
 type SentResource = Infer<typeof resourceAttributes>;
@@ -55,9 +43,7 @@ export function validateAttributes(sent: SentAttributes): FieldError[] {
   }
   const at = 'spec.resourceAttributes';
   return [
-    ...(resource && path
-      ? [invalid('spec.nonResourceAttributes', path, 'cannot be specified in combination with resourceAttributes')]
-      : []),
+    ...(resource && path ? [invalid('spec.nonResourceAttributes', path, 'cannot be specified in combination with resourceAttributes')] : []),
     ...validateFieldSelector(resource?.fieldSelector, `${at}.fieldSelector`),
     ...validateLabelSelector(resource?.labelSelector, `${at}.labelSelector`),
   ];
@@ -70,10 +56,7 @@ export interface ReadAttributes {
 }
 
 /** The question of a review that was validated. */
-export function readAttributes({
-  resourceAttributes: resource,
-  nonResourceAttributes: path,
-}: SentAttributes): ReadAttributes {
+export function readAttributes({ resourceAttributes: resource, nonResourceAttributes: path }: SentAttributes): ReadAttributes {
   if (resource) return readResource(resource);
   return { attributes: { type: 'path', verb: path?.verb ?? '', path: path?.path ?? '' }, problems: [] };
 }

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import { boolean, type Infer, list, map, optional, required, string, struct } from '../../schema/schema.ts';
+import { always, bool, type Infer, list, map, opt, req, string, struct } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import type { KindServices } from '../services.ts';
 import { attributeFields, readAttributes, type SentAttributes, validateAttributes } from './access-attributes.ts';
@@ -9,60 +9,47 @@ import { attributeFields, readAttributes, type SentAttributes, validateAttribute
 /** What the kinds of access reviews have in common (spec section 5.7). */
 
 const status = struct('api.authorization.v1.SubjectAccessReviewStatus', 'What the authorizers say.', {
-  allowed: required(1, boolean(), 'The request would be allowed.', { presence: 'always' }),
-  denied: optional(4, boolean(), 'The request would be denied, whatever other authorizers say. False: none says so.'),
-  reason: optional(2, string(), 'Why.'),
-  evaluationError: optional(3, string(), 'What went wrong on the way to the answer, which holds all the same.'),
+  allowed: req(1, bool(), 'The request would be allowed.', { presence: 'always' }),
+  denied: opt(4, bool(), 'The request would be denied, whatever other authorizers say. False: none says so.'),
+  reason: opt(2, string(), 'Why.'),
+  evaluationError: opt(3, string(), 'What went wrong on the way to the answer, which holds all the same.'),
 });
 
-const answer = optional(3, status, 'The answer; filled in by the server.', { presence: 'always' });
+const answer = always(3, status, 'The answer; filled in by the server.');
 
 const subjectSpec = struct('api.authorization.v1.SubjectAccessReviewSpec', 'A request, and whose it is.', {
   ...attributeFields,
-  user: optional(3, string(), 'Name of the user. Without groups, a user that is in none.'),
-  groups: optional(4, list(string()), 'Groups of the user.'),
-  extra: optional(5, map(list(string())), 'What else is known of the user.'),
-  uid: optional(6, string(), 'Identity of the user.'),
+  user: opt(3, string(), 'Name of the user. Without groups, a user that is in none.'),
+  groups: opt(4, list(string()), 'Groups of the user.'),
+  extra: opt(5, map(list(string())), 'What else is known of the user.'),
+  uid: opt(6, string(), 'Identity of the user.'),
 });
 
-const selfSpec = struct(
-  'api.authorization.v1.SelfSubjectAccessReviewSpec',
-  'A request of the caller.',
-  attributeFields,
-);
+const selfSpec = struct('api.authorization.v1.SelfSubjectAccessReviewSpec', 'A request of the caller.', attributeFields);
 
 /** The schema of a review that asks about any user. */
 export const subjectReviewSchema = (kind: string, description: string) =>
   kindSchema(`api.authorization.v1.${kind}`, description, {
-    spec: required(2, subjectSpec, 'What is asked.', { presence: 'always' }),
+    spec: req(2, subjectSpec, 'What is asked.', { presence: 'always' }),
     status: answer,
   });
 
-export const selfReviewSchema = kindSchema(
-  'api.authorization.v1.SelfSubjectAccessReview',
-  'Asks what the caller may do.',
-  { spec: required(2, selfSpec, 'What is asked.', { presence: 'always' }), status: answer },
-);
+export const selfReviewSchema = kindSchema('api.authorization.v1.SelfSubjectAccessReview', 'Asks what the caller may do.', {
+  spec: req(2, selfSpec, 'What is asked.', { presence: 'always' }),
+  status: answer,
+});
 
 export type SubjectSpec = Infer<typeof subjectSpec>;
 
 /** The request, and whom it is about. */
 export const validateSubjectSpec = (spec: SubjectSpec): FieldError[] => [
   ...validateAttributes(spec),
-  ...(!spec.user && (spec.groups ?? []).length === 0
-    ? [invalid('spec.user', '', 'at least one of user or group must be specified')]
-    : []),
+  ...(!spec.user && (spec.groups ?? []).length === 0 ? [invalid('spec.user', '', 'at least one of user or group must be specified')] : []),
 ];
 
 /** A review is no object: what its metadata says would mean nothing. `allowed` may be there all the same. */
-export function validateNoMetadata(
-  { metadata }: ApiObject,
-  allowed: readonly string[] = [],
-  detail = 'must be empty',
-): FieldError[] {
-  const said = Object.entries(metadata).some(
-    ([field, value]) => value !== null && field !== 'managedFields' && !allowed.includes(field),
-  );
+export function validateNoMetadata({ metadata }: ApiObject, allowed: readonly string[] = [], detail = 'must be empty'): FieldError[] {
+  const said = Object.entries(metadata).some(([field, value]) => value !== null && field !== 'managedFields' && !allowed.includes(field));
   return said ? [invalid('metadata', metadata, detail)] : [];
 }
 
@@ -74,12 +61,7 @@ export const subjectOf = ({ user = '', uid = '', groups = [], extra = {} }: Subj
 });
 
 /** The review with its answer. */
-export async function decided(
-  object: ApiObject,
-  services: KindServices,
-  user: UserInfo,
-  asked: SentAttributes,
-): Promise<ApiObject> {
+export async function decided(object: ApiObject, services: KindServices, user: UserInfo, asked: SentAttributes): Promise<ApiObject> {
   const { attributes, problems } = readAttributes(asked);
   const { verdict, reason, evaluationError } = await services.authorize(user, attributes);
   const errors = [...(evaluationError ? [evaluationError] : []), ...problems];

@@ -29,11 +29,7 @@ export const localSubjectAccessReview = (dialect: Dialect): Kind =>
 
 function validate(object: ApiObject): FieldError[] {
   const { spec } = typed(schema, object);
-  return [
-    ...validateSubjectSpec(spec),
-    ...validateNoMetadata(object, ['namespace'], 'must be empty except for namespace'),
-    ...validateLocal(object),
-  ];
+  return [...validateSubjectSpec(spec), ...validateNoMetadata(object, ['namespace'], 'must be empty except for namespace'), ...validateLocal(object)];
 }
 
 /** Otherwise who may ask in one namespace would learn of others. */
@@ -41,9 +37,7 @@ function validateLocal(object: ApiObject): FieldError[] {
   const { resourceAttributes: resource, nonResourceAttributes: path } = typed(schema, object).spec;
   const { namespace = '' } = resource ?? {};
   return [
-    ...(resource && namespace !== object.metadata.namespace
-      ? [invalid('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')]
-      : []),
+    ...(resource && namespace !== object.metadata.namespace ? [invalid('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')] : []),
     ...(path ? [invalid('spec.nonResourceAttributes', path, 'disallowed on this kind of request')] : []),
   ];
 }

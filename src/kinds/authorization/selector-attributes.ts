@@ -1,40 +1,28 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
 import { parseFieldSelector, parseLabelSelector, type Requirement, type Selector } from '../../meta/selectors.ts';
 import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
-import { type Infer, list, optional, string, struct } from '../../schema/schema.ts';
+import { always, type Infer, list, opt, string, struct } from '../../schema/schema.ts';
 import { labelSelectorRequirement, readLabelRequirement } from '../meta/label-selector.ts';
 
 /** What an access review says of the selectors of a request (KEP-4601). */
 
-const fieldSelectorRequirement = struct(
-  'apimachinery.pkg.apis.meta.v1.FieldSelectorRequirement',
-  'A condition on one field.',
-  {
-    key: optional(1, string(), 'The field, as selectors name it.', { presence: 'always' }),
-    operator: optional(2, string(), 'One of `In`, `NotIn`, `Exists`, `DoesNotExist`; there may be more one day.', {
-      presence: 'always',
-    }),
-    values: optional(3, list(string()), 'Values for `In` and `NotIn`; empty for the other operators.'),
-  },
-);
+const fieldSelectorRequirement = struct('apimachinery.pkg.apis.meta.v1.FieldSelectorRequirement', 'A condition on one field.', {
+  key: always(1, string(), 'The field, as selectors name it.'),
+  operator: always(2, string(), 'One of `In`, `NotIn`, `Exists`, `DoesNotExist`; there may be more one day.'),
+  values: opt(3, list(string()), 'Values for `In` and `NotIn`; empty for the other operators.'),
+});
 
-const rawSelector = optional(
-  1,
-  string(),
-  'The selector as a query parameter has it; read where there are no requirements. Webhooks should not read it.',
-);
+const rawSelector = opt(1, string(), 'The selector as a query parameter has it; read where there are no requirements. Webhooks should not read it.');
 
-export const fieldSelectorAttributes = struct(
-  'api.authorization.v1.FieldSelectorAttributes',
-  'Limits a request to objects by their fields; requirements or text, not both.',
-  { rawSelector, requirements: optional(2, list(fieldSelectorRequirement), 'Conditions that must all hold.') },
-);
+export const fieldSelectorAttributes = struct('api.authorization.v1.FieldSelectorAttributes', 'Limits a request to objects by their fields; requirements or text, not both.', {
+  rawSelector,
+  requirements: opt(2, list(fieldSelectorRequirement), 'Conditions that must all hold.'),
+});
 
-export const labelSelectorAttributes = struct(
-  'api.authorization.v1.LabelSelectorAttributes',
-  'Limits a request to objects by their labels; requirements or text, not both.',
-  { rawSelector, requirements: optional(2, list(labelSelectorRequirement), 'Conditions that must all hold.') },
-);
+export const labelSelectorAttributes = struct('api.authorization.v1.LabelSelectorAttributes', 'Limits a request to objects by their labels; requirements or text, not both.', {
+  rawSelector,
+  requirements: opt(2, list(labelSelectorRequirement), 'Conditions that must all hold.'),
+});
 
 type FieldSelectorAttributes = Infer<typeof fieldSelectorAttributes>;
 type LabelSelectorAttributes = Infer<typeof labelSelectorAttributes>;
@@ -46,25 +34,15 @@ export const validateFieldSelector = (sent: FieldSelectorAttributes | undefined,
 export const validateLabelSelector = (sent: LabelSelectorAttributes | undefined, path: string): FieldError[] =>
   validateSelector(sent, path, ({ key = '', values = [] }, at) => [
     ...isQualifiedName(key).map((problem) => invalid(`${at}.key`, key, problem)),
-    ...errorsOfEach(values, (value, index) =>
-      isLabelValue(value).map((problem) => invalid(`${at}.values[${index}]`, value, problem)),
-    ),
+    ...errorsOfEach(values, (value, index) => isLabelValue(value).map((problem) => invalid(`${at}.values[${index}]`, value, problem))),
   ]);
 
-function validateSelector(
-  sent: LabelSelectorAttributes | undefined,
-  path: string,
-  validateNames: (requirement: SentRequirement, path: string) => readonly FieldError[],
-): FieldError[] {
+function validateSelector(sent: LabelSelectorAttributes | undefined, path: string, validateNames: (requirement: SentRequirement, path: string) => readonly FieldError[]): FieldError[] {
   if (!sent) return [];
   const { rawSelector: raw = '', requirements = [] } = sent;
   return [
-    ...(raw !== '' && requirements.length > 0
-      ? [invalid(`${path}.rawSelector`, raw, 'may not specified at the same time as requirements')]
-      : []),
-    ...(raw === '' && requirements.length === 0
-      ? [required(`${path}.requirements`, `when ${path} is specified, requirements or rawSelector is required`)]
-      : []),
+    ...(raw !== '' && requirements.length > 0 ? [invalid(`${path}.rawSelector`, raw, 'may not specified at the same time as requirements')] : []),
+    ...(raw === '' && requirements.length === 0 ? [required(`${path}.requirements`, `when ${path} is specified, requirements or rawSelector is required`)] : []),
     ...errorsOfEach(requirements, (requirement, index) => {
       const at = `${path}.requirements[${index}]`;
       return [...validateValues(requirement, `${at}.values`), ...validateNames(requirement, at)];
@@ -80,9 +58,7 @@ function validateValues({ operator, values = [] }: SentRequirement, path: string
       return values.length > 0 ? [] : [required(path, "must be specified when `operator` is 'In' or 'NotIn'")];
     case 'Exists':
     case 'DoesNotExist':
-      return values.length === 0
-        ? []
-        : [forbidden(path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")];
+      return values.length === 0 ? [] : [forbidden(path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")];
     default:
       return [];
   }
@@ -106,14 +82,9 @@ export const readFieldSelector = (sent: FieldSelectorAttributes | undefined): Re
     return { operator: operator === 'In' ? 'in' : 'notin', key, values: new Set(values) };
   });
 
-export const readLabelSelector = (sent: LabelSelectorAttributes | undefined): ReadSelector =>
-  read(sent, (text) => parseLabelSelector(text, isQualifiedName, isLabelValue), readLabelRequirement);
+export const readLabelSelector = (sent: LabelSelectorAttributes | undefined): ReadSelector => read(sent, (text) => parseLabelSelector(text, isQualifiedName, isLabelValue), readLabelRequirement);
 
-function read(
-  sent: LabelSelectorAttributes | undefined,
-  parse: (text: string) => Selector,
-  requirementOf: (sent: SentRequirement) => Requirement | undefined,
-): ReadSelector {
+function read(sent: LabelSelectorAttributes | undefined, parse: (text: string) => Selector, requirementOf: (sent: SentRequirement) => Requirement | undefined): ReadSelector {
   if (!sent) return none;
   const { rawSelector: raw = '', requirements = [] } = sent;
   if (raw !== '') return readText(raw, parse);

@@ -16,9 +16,6 @@ export const selfSubjectAccessReview = (dialect: Dialect): Kind =>
       answer: (object, { user, services }) => decided(object, services, user, typed(selfReviewSchema, object).spec),
     },
     {
-      validateCreate: (object) => [
-        ...validateAttributes(typed(selfReviewSchema, object).spec),
-        ...validateNoMetadata(object),
-      ],
+      validateCreate: (object) => [...validateAttributes(typed(selfReviewSchema, object).spec), ...validateNoMetadata(object)],
     },
   );

@@ -1,42 +1,40 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import { badRequest } from '../../meta/status-error.ts';
 import type { UserRules } from '../../request/access.ts';
-import { boolean, type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
+import { always, bool, type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 
-const verbs = required(1, list(string()), 'What is allowed; `*` is everything.');
+const verbs = req(1, list(string()), 'What is allowed; `*` is everything.');
 
 const resourceRule = struct('api.authorization.v1.ResourceRule', 'Something that is allowed with objects.', {
   verbs,
-  apiGroups: optional(2, list(string()), 'API groups of the resources; `*` is all.'),
-  resources: optional(3, list(string()), 'Resources; `*` is all, `*/x` the subresource x of all.'),
-  resourceNames: optional(4, list(string()), 'Names of the objects; empty is all.'),
+  apiGroups: opt(2, list(string()), 'API groups of the resources; `*` is all.'),
+  resources: opt(3, list(string()), 'Resources; `*` is all, `*/x` the subresource x of all.'),
+  resourceNames: opt(4, list(string()), 'Names of the objects; empty is all.'),
 });
 
 const nonResourceRule = struct('api.authorization.v1.NonResourceRule', 'Something that is allowed with paths.', {
   verbs,
-  nonResourceURLs: optional(2, list(string()), 'Paths; a `*` at the end stands for whatever follows.'),
+  nonResourceURLs: opt(2, list(string()), 'Paths; a `*` at the end stands for whatever follows.'),
 });
 
 const spec = struct('api.authorization.v1.SelfSubjectRulesReviewSpec', 'Where the rules shall hold.', {
-  namespace: optional(1, string(), 'The namespace; it must be given.'),
+  namespace: opt(1, string(), 'The namespace; it must be given.'),
 });
 
 const status = struct('api.authorization.v1.SubjectRulesReviewStatus', 'What is allowed.', {
-  resourceRules: required(1, list(resourceRule), 'What is allowed with objects, in no order.'),
-  nonResourceRules: required(2, list(nonResourceRule), 'What is allowed with paths, in no order.'),
-  incomplete: required(3, boolean(), 'There may be more: not every authorizer can tell what it allows.', {
-    presence: 'always',
-  }),
-  evaluationError: optional(4, string(), 'What went wrong; the rules that are listed hold all the same.'),
+  resourceRules: req(1, list(resourceRule), 'What is allowed with objects, in no order.'),
+  nonResourceRules: req(2, list(nonResourceRule), 'What is allowed with paths, in no order.'),
+  incomplete: req(3, bool(), 'There may be more: not every authorizer can tell what it allows.', { presence: 'always' }),
+  evaluationError: opt(4, string(), 'What went wrong; the rules that are listed hold all the same.'),
 });
 
 const schema = kindSchema('api.authorization.v1.SelfSubjectRulesReview', 'Asks what all the caller may do.', {
-  spec: required(2, spec, 'What is asked.', { presence: 'always' }),
-  status: optional(3, status, 'The answer; filled in by the server.', { presence: 'always' }),
+  spec: req(2, spec, 'What is asked.', { presence: 'always' }),
+  status: always(3, status, 'The answer; filled in by the server.'),
 });
 
 /** SelfSubjectRulesReview: for people and their tools, not for decisions. Nothing of what was sent is in the answer. */

@@ -2,35 +2,25 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, notSupported } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../schema/formats.ts';
-import { int32, microTime, optional, string, struct } from '../../schema/schema.ts';
+import { always, int32, microTime, ptr, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 
-const explicit = { presence: 'explicit' } as const;
-
 const leaseSpec = struct('api.coordination.v1.LeaseSpec', 'Who holds the lease, and until when.', {
-  holderIdentity: optional(1, string(), 'Identity of the holder; empty when nobody holds the lease.', explicit),
-  leaseDurationSeconds: optional(
-    2,
-    int32(),
-    'Seconds after the last renewal that others wait before they take the lease.',
-    explicit,
-  ),
-  acquireTime: optional(3, microTime(), 'When the holder took the lease.', explicit),
-  renewTime: optional(4, microTime(), 'When the holder last renewed the lease.', explicit),
-  leaseTransitions: optional(5, int32(), 'How often the lease went from one holder to another.', explicit),
-  strategy: optional(6, string(), 'How a coordinated election picks the holder.', explicit),
-  preferredHolder: optional(7, string(), 'Asks the holder to give way to this one; needs a strategy.', {
-    presence: 'explicit',
-    onlyWith: { fields: ['strategy'], detail: 'may only be specified if `strategy` is defined' },
-  }),
+  holderIdentity: ptr(1, string(), 'Identity of the holder; empty when nobody holds the lease.'),
+  leaseDurationSeconds: ptr(2, int32(), 'Seconds after the last renewal that others wait before they take the lease.'),
+  acquireTime: ptr(3, microTime(), 'When the holder took the lease.'),
+  renewTime: ptr(4, microTime(), 'When the holder last renewed the lease.'),
+  leaseTransitions: ptr(5, int32(), 'How often the lease went from one holder to another.'),
+  strategy: ptr(6, string(), 'How a coordinated election picks the holder.'),
+  preferredHolder: ptr(7, string(), 'Asks the holder to give way to this one; needs a strategy.', { onlyWith: { fields: ['strategy'], detail: 'may only be specified if `strategy` is defined' } }),
 });
 
 const schema = kindSchema('api.coordination.v1.Lease', 'A lock that runs out unless its holder renews it.', {
-  spec: optional(2, leaseSpec, 'The terms of the lease.', { presence: 'always' }),
+  spec: always(2, leaseSpec, 'The terms of the lease.'),
 });
 
 /** Strategies without a domain. */

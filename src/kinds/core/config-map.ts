@@ -2,7 +2,7 @@ import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
-import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
+import { bool, bytes, map, opt, ptr, string } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
@@ -14,11 +14,9 @@ const schema = kindSchema(
   'api.core.v1.ConfigMap',
   'Configuration for others to read, as keys and values.',
   {
-    immutable: optional(4, boolean(), 'True means that the data can never change again; neither can this field.', {
-      presence: 'explicit',
-    }),
-    data: optional(2, map(string()), 'Values that are text, in UTF-8.'),
-    binaryData: optional(3, map(bytes()), 'Values that are any bytes; no key may stand in data as well.'),
+    immutable: ptr(4, bool(), 'True means that the data can never change again; neither can this field.'),
+    data: opt(2, map(string()), 'Values that are text, in UTF-8.'),
+    binaryData: opt(3, map(bytes()), 'Values that are any bytes; no key may stand in data as well.'),
   },
   { freeze: { by: 'immutable', fields: ['data', 'binaryData'] } },
 );
@@ -31,9 +29,7 @@ function validate(object: ApiObject): FieldError[] {
   const errors = [
     ...validateDataKeys(data, 'data'),
     ...validateDataKeys(binaryData, 'binaryData'),
-    ...errorsOfEach(Object.keys(data), (key) =>
-      Object.hasOwn(binaryData, key) ? [invalid(`data[${key}]`, key, 'duplicate of key present in binaryData')] : [],
-    ),
+    ...errorsOfEach(Object.keys(data), (key) => (Object.hasOwn(binaryData, key) ? [invalid(`data[${key}]`, key, 'duplicate of key present in binaryData')] : [])),
   ];
   let size = 0;
   for (const value of Object.values(data)) size += Buffer.byteLength(value);

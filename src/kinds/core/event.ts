@@ -4,7 +4,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, required } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { isDnsSubdomain, isQualifiedName } from '../../schema/formats.ts';
-import { type Infer, int32, microTime, optional, string, struct, time } from '../../schema/schema.ts';
+import { always, type Infer, int32, microTime, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 import { age, column, wide } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
@@ -13,41 +13,31 @@ import { typed } from '../typed.ts';
 import { objectReference } from './references.ts';
 
 export const eventSource = struct('api.core.v1.EventSource', 'Who reported an event, in its older form.', {
-  component: optional(1, string(), 'Component that reported it.'),
-  host: optional(2, string(), 'Node on which it was reported.'),
+  component: opt(1, string(), 'Component that reported it.'),
+  host: opt(2, string(), 'Node on which it was reported.'),
 });
 
 const eventSeries = struct('api.core.v1.EventSeries', 'Events of one sort that came one after the other.', {
-  count: optional(1, int32(), 'How many there were up to the last one seen.'),
-  lastObservedTime: optional(2, microTime(), 'When the last one was seen.', { presence: 'always' }),
+  count: opt(1, int32(), 'How many there were up to the last one seen.'),
+  lastObservedTime: always(2, microTime(), 'When the last one was seen.'),
 });
 
-const schema = kindSchema(
-  'api.core.v1.Event',
-  'Something that happened to an object, kept for a while as a help to people.',
-  {
-    involvedObject: optional(2, objectReference, 'The object that it is about.', { presence: 'always' }),
-    reason: optional(3, string(), 'Machine-readable reason, in CamelCase.'),
-    message: optional(4, string(), 'What happened, in words.'),
-    source: optional(5, eventSource, 'Who reported it.', { presence: 'always' }),
-    firstTimestamp: optional(6, time(), 'When it was first seen.', { presence: 'always' }),
-    lastTimestamp: optional(7, time(), 'When it was last seen.', { presence: 'always' }),
-    count: optional(8, int32(), 'How often it was seen.'),
-    type: optional(9, string(), '`Normal` or `Warning`; others may come.'),
-    eventTime: optional(10, microTime(), 'When it was first seen, for events of the newer form.', {
-      presence: 'always',
-    }),
-    series: optional(11, eventSeries, 'The series that it stands for; absent for a single event.', {
-      presence: 'explicit',
-    }),
-    action: optional(12, string(), 'What was done, or failed, with the object.'),
-    related: optional(13, objectReference, 'A second object that it is about.', { presence: 'explicit' }),
-    reportingComponent: optional(14, string(), 'Controller that reported it, as a qualified name.', {
-      presence: 'always',
-    }),
-    reportingInstance: optional(15, string(), 'Instance of that controller.', { presence: 'always' }),
-  },
-);
+const schema = kindSchema('api.core.v1.Event', 'Something that happened to an object, kept for a while as a help to people.', {
+  involvedObject: always(2, objectReference, 'The object that it is about.'),
+  reason: opt(3, string(), 'Machine-readable reason, in CamelCase.'),
+  message: opt(4, string(), 'What happened, in words.'),
+  source: always(5, eventSource, 'Who reported it.'),
+  firstTimestamp: always(6, time(), 'When it was first seen.'),
+  lastTimestamp: always(7, time(), 'When it was last seen.'),
+  count: opt(8, int32(), 'How often it was seen.'),
+  type: opt(9, string(), '`Normal` or `Warning`; others may come.'),
+  eventTime: always(10, microTime(), 'When it was first seen, for events of the newer form.'),
+  series: ptr(11, eventSeries, 'The series that it stands for; absent for a single event.'),
+  action: opt(12, string(), 'What was done, or failed, with the object.'),
+  related: ptr(13, objectReference, 'A second object that it is about.'),
+  reportingComponent: always(14, string(), 'Controller that reported it, as a qualified name.'),
+  reportingInstance: always(15, string(), 'Instance of that controller.'),
+});
 
 type Event = Infer<typeof schema>;
 
@@ -55,8 +45,7 @@ const shortTextBytesMax = 128;
 const messageBytesMax = 1024;
 
 /** Events are about objects of their own namespace; those about cluster-scoped objects are in `default`. */
-const validate = (event: Event, dialect: Dialect): FieldError[] =>
-  event.eventTime ? validateNewForm(event, dialect) : validateOldForm(event);
+const validate = (event: Event, dialect: Dialect): FieldError[] => (event.eventTime ? validateNewForm(event, dialect) : validateOldForm(event));
 
 /** As published, only clients of the events group are held to its rules; both must keep to those of the core group. */
 const isStrict = ({ dialect, requested }: StrategyContext): boolean => requested.group === dialect.group('events');
@@ -117,8 +106,7 @@ function validateUpdate(object: ApiObject, old: ApiObject, context: StrategyCont
   return errors;
 }
 
-const wrongNamespace = (event: Event): FieldError =>
-  invalid('involvedObject.namespace', event.involvedObject?.namespace ?? '', 'does not match event.namespace');
+const wrongNamespace = (event: Event): FieldError => invalid('involvedObject.namespace', event.involvedObject?.namespace ?? '', 'does not match event.namespace');
 
 function validateOldForm(event: Event): FieldError[] {
   const namespace = event.metadata?.namespace ?? '';
@@ -143,16 +131,10 @@ function validateNewForm(event: Event, dialect: Dialect): FieldError[] {
   return errors;
 }
 
-const validateLength = (field: string, value = '', bytesMax: number): FieldError[] =>
-  Buffer.byteLength(value) > bytesMax ? [invalid(field, '', `can have at most ${bytesMax} characters`)] : [];
+const validateLength = (field: string, value = '', bytesMax: number): FieldError[] => (Buffer.byteLength(value) > bytesMax ? [invalid(field, '', `can have at most ${bytesMax} characters`)] : []);
 
 /** The newest of the times that an event carries, and what stands for it where it has none. */
-const lastSeen = (event: Event, now: number): string =>
-  event.series
-    ? age(event.series.lastObservedTime, now)
-    : event.lastTimestamp
-      ? age(event.lastTimestamp, now)
-      : firstSeen(event, now);
+const lastSeen = (event: Event, now: number): string => (event.series ? age(event.series.lastObservedTime, now) : event.lastTimestamp ? age(event.lastTimestamp, now) : firstSeen(event, now));
 
 const firstSeen = (event: Event, now: number): string => age(event.firstTimestamp || event.eventTime, now);
 
@@ -170,8 +152,7 @@ function sourceOf(event: Event): string {
   return instance === '' ? component : `${component}, ${instance}`;
 }
 
-const cell = (value: (event: Event, now: number) => string | number) => (object: ApiObject, now: number) =>
-  value(typed(schema, object), now);
+const cell = (value: (event: Event, now: number) => string | number) => (object: ApiObject, now: number) => value(typed(schema, object), now);
 
 const columns = [
   column('Last Seen', 'Time since it was last seen.', cell(lastSeen)),

@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
-import { list, optional, string, struct, time } from '../../schema/schema.ts';
+import { always, list, mergeList, opt, string, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
@@ -11,33 +11,25 @@ import { typed } from '../typed.ts';
 import { validateFinalizerNames } from './finalizer-names.ts';
 
 const namespaceSpec = struct('api.core.v1.NamespaceSpec', 'What is asked of a namespace.', {
-  finalizers: optional(
-    1,
-    list(string()),
-    'Who empties the namespace before it may go; changed through the finalize subresource only.',
-  ),
+  finalizers: opt(1, list(string()), 'Who empties the namespace before it may go; changed through the finalize subresource only.'),
 });
 
 const namespaceCondition = struct('api.core.v1.NamespaceCondition', 'One aspect of the state of a namespace.', {
-  type: optional(1, string(), 'Name of the aspect.', { presence: 'always' }),
-  status: optional(2, string(), '`True`, `False` or `Unknown`.', { presence: 'always' }),
-  lastTransitionTime: optional(4, time(), 'When the status last changed.', { presence: 'always' }),
-  reason: optional(5, string(), 'Machine-readable reason of the last change.'),
-  message: optional(6, string(), 'The reason in words.'),
+  type: always(1, string(), 'Name of the aspect.'),
+  status: always(2, string(), '`True`, `False` or `Unknown`.'),
+  lastTransitionTime: always(4, time(), 'When the status last changed.'),
+  reason: opt(5, string(), 'Machine-readable reason of the last change.'),
+  message: opt(6, string(), 'The reason in words.'),
 });
 
 const namespaceStatus = struct('api.core.v1.NamespaceStatus', 'The state of a namespace.', {
-  phase: optional(1, string(), '`Active`, or `Terminating` while it is emptied and deleted.'),
-  conditions: optional(
-    2,
-    list(namespaceCondition, { patchStrategy: 'merge', patchMergeKey: 'type', duplicatesAllowed: true }),
-    'What is known about its deletion.',
-  ),
+  phase: opt(1, string(), '`Active`, or `Terminating` while it is emptied and deleted.'),
+  conditions: opt(2, mergeList('type', namespaceCondition, { duplicatesAllowed: true }), 'What is known about its deletion.'),
 });
 
 const schema = kindSchema('api.core.v1.Namespace', 'A scope for names: namespaced objects are in one each.', {
-  spec: optional(2, namespaceSpec, 'What is asked of the namespace.', { presence: 'always' }),
-  status: optional(3, namespaceStatus, 'The state of the namespace.', { presence: 'always' }),
+  spec: always(2, namespaceSpec, 'What is asked of the namespace.'),
+  status: always(3, namespaceStatus, 'The state of the namespace.'),
 });
 
 /** Every namespace can be selected by its name as a label (KEP-2161). */
@@ -65,17 +57,14 @@ function putBackFinalizers(object: ApiObject, old: ApiObject): void {
   else namespace.spec.finalizers = [...finalizers];
 }
 
-const validateSpecFinalizers = (object: ApiObject, { dialect }: StrategyContext): FieldError[] =>
-  validateFinalizerNames(typed(schema, object).spec?.finalizers ?? [], dialect, 'spec.finalizers');
+const validateSpecFinalizers = (object: ApiObject, { dialect }: StrategyContext): FieldError[] => validateFinalizerNames(typed(schema, object).spec?.finalizers ?? [], dialect, 'spec.finalizers');
 
 /** The phase follows the deletion: it is Terminating from the moment that a deletion was asked for. */
 function validateStatus(object: ApiObject): FieldError[] {
   const phase = typed(schema, object).status?.phase ?? '';
   const deleting = object.metadata.deletionTimestamp !== undefined;
   if (phase === (deleting ? 'Terminating' : 'Active')) return [];
-  const detail = deleting
-    ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
-    : "may only be 'Active' if `deletionTimestamp` is empty";
+  const detail = deleting ? "may only be 'Terminating' if `deletionTimestamp` is not empty" : "may only be 'Active' if `deletionTimestamp` is empty";
   return [invalid('status.phase', phase, detail)];
 }
 
@@ -87,11 +76,7 @@ export const namespace = (_dialect: Dialect): Kind =>
     schema,
     nameFormat: 'dnsLabel',
     selectableFields: [selectable('status.phase')],
-    columns: [
-      nameColumn,
-      column('Status', 'Whether the namespace is active or being deleted.', '.status.phase'),
-      ageColumn,
-    ],
+    columns: [nameColumn, column('Status', 'Whether the namespace is active or being deleted.', '.status.phase'), ageColumn],
     strategy: {
       default: labelWithName,
       prepareForCreate,

@@ -1,36 +1,24 @@
 import { nodeFields } from '../../dialect/node-fields.ts';
 import { type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
 import { isDataKey, isDnsLabel, isDnsSubdomain } from '../../schema/formats.ts';
-import { type Infer, optional, string, struct } from '../../schema/schema.ts';
+import { always, type Infer, opt, ptr, string, struct } from '../../schema/schema.ts';
 
-const configMapNodeConfigSource = struct(
-  'api.core.v1.ConfigMapNodeConfigSource',
-  'A ConfigMap as the source of the configuration of a node agent; no longer used.',
-  {
-    namespace: optional(1, string(), 'Namespace of the ConfigMap.', { presence: 'always' }),
-    name: optional(2, string(), 'Name of the ConfigMap.', { presence: 'always' }),
-    uid: optional(3, string(), 'UID of the ConfigMap; in the status only.'),
-    resourceVersion: optional(4, string(), 'Version of the ConfigMap; in the status only.'),
-    [nodeFields.agentConfigKey]: optional(5, string(), 'Key of the configuration in the ConfigMap.', {
-      presence: 'always',
-    }),
-  },
-);
+const configMapNodeConfigSource = struct('api.core.v1.ConfigMapNodeConfigSource', 'A ConfigMap as the source of the configuration of a node agent; no longer used.', {
+  namespace: always(1, string(), 'Namespace of the ConfigMap.'),
+  name: always(2, string(), 'Name of the ConfigMap.'),
+  uid: opt(3, string(), 'UID of the ConfigMap; in the status only.'),
+  resourceVersion: opt(4, string(), 'Version of the ConfigMap; in the status only.'),
+  [nodeFields.agentConfigKey]: always(5, string(), 'Key of the configuration in the ConfigMap.'),
+});
 
-export const nodeConfigSource = struct(
-  'api.core.v1.NodeConfigSource',
-  'Source of the configuration of a node agent; no longer used.',
-  { configMap: optional(2, configMapNodeConfigSource, 'A ConfigMap as the source.', { presence: 'explicit' }) },
-);
+export const nodeConfigSource = struct('api.core.v1.NodeConfigSource', 'Source of the configuration of a node agent; no longer used.', {
+  configMap: ptr(2, configMapNodeConfigSource, 'A ConfigMap as the source.'),
+});
 
 type ConfigMapSource = Infer<typeof configMapNodeConfigSource>;
 
 /** A source in `spec` names a ConfigMap; one in `status` says which object and version of it was read. */
-export function validateConfigSource(
-  source: Infer<typeof nodeConfigSource>,
-  place: 'spec' | 'status',
-  field: string,
-): FieldError[] {
+export function validateConfigSource(source: Infer<typeof nodeConfigSource>, place: 'spec' | 'status', field: string): FieldError[] {
   if (!source.configMap) return [invalid(field, source, 'exactly one reference subfield must be non-nil')];
   const path = `${field}.configMap`;
   return [...validateVersion(source.configMap, place, path), ...validateReference(source.configMap, path)];
@@ -51,7 +39,5 @@ const referenceChecks = {
 const validateReference = (source: ConfigMapSource, path: string): FieldError[] =>
   (['namespace', 'name', nodeFields.agentConfigKey] as const).flatMap((name) => {
     const value = source[name];
-    return value
-      ? referenceChecks[name](value).map((problem) => invalid(`${path}.${name}`, value, problem))
-      : [required(`${path}.${name}`, `${name} must be set`)];
+    return value ? referenceChecks[name](value).map((problem) => invalid(`${path}.${name}`, value, problem)) : [required(`${path}.${name}`, `${name} must be set`)];
   });

@@ -1,29 +1,17 @@
-import { type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
+import { always, enumOf, type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
 
-const nodeSelectorRequirement = struct(
-  'api.core.v1.NodeSelectorRequirement',
-  'One test of a label or field of a node.',
-  {
-    key: optional(1, string(), 'Label or field that is tested.', { presence: 'always' }),
-    operator: required(
-      2,
-      string({ enum: ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'] }),
-      'How the value relates to the given values.',
-    ),
-    values: optional(
-      3,
-      list(string()),
-      'Values to compare with; none for existence tests, exactly one number for `Gt` and `Lt`.',
-    ),
-  },
-);
+const nodeSelectorRequirement = struct('api.core.v1.NodeSelectorRequirement', 'One test of a label or field of a node.', {
+  key: always(1, string(), 'Label or field that is tested.'),
+  operator: req(2, enumOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'), 'How the value relates to the given values.'),
+  values: opt(3, list(string()), 'Values to compare with; none for existence tests, exactly one number for `Gt` and `Lt`.'),
+});
 
 export const nodeSelectorTerm = struct(
   'api.core.v1.NodeSelectorTerm',
   'Requirements that a node must meet all together; a term without any matches no node.',
   {
-    matchExpressions: optional(1, list(nodeSelectorRequirement), 'Requirements on the labels of the node.'),
-    matchFields: optional(2, list(nodeSelectorRequirement), 'Requirements on fields of the node.'),
+    matchExpressions: opt(1, list(nodeSelectorRequirement), 'Requirements on the labels of the node.'),
+    matchFields: opt(2, list(nodeSelectorRequirement), 'Requirements on fields of the node.'),
   },
   { structType: 'atomic' },
 );
@@ -32,7 +20,7 @@ export const nodeSelector = struct(
   'api.core.v1.NodeSelector',
   'Selects nodes that match at least one of its terms.',
   {
-    nodeSelectorTerms: required(1, list(nodeSelectorTerm, { itemsMin: 1 }), 'Terms, of which one must match.'),
+    nodeSelectorTerms: req(1, list(nodeSelectorTerm, { itemsMin: 1 }), 'Terms, of which one must match.'),
   },
   { structType: 'atomic' },
 );

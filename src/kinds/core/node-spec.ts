@@ -1,5 +1,5 @@
 import type { Immutable } from '../../schema/markers.ts';
-import { boolean, list, optional, string, struct } from '../../schema/schema.ts';
+import { bool, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { nodeConfigSource } from './node-config-source.ts';
 import { taint } from './taint.ts';
 
@@ -10,30 +10,19 @@ const assigned = (name: string): Immutable => ({
 });
 
 export const nodeSpec = struct('api.core.v1.NodeSpec', 'What is asked of a node.', {
-  podCIDR: optional(1, string(), 'Range of the addresses of pods on the node; the first of podCIDRs.'),
-  podCIDRs: optional(
-    7,
-    list(string({ format: 'cidr' }), { patchStrategy: 'merge', duplicatesAllowed: true }),
-    'Ranges of the addresses of pods on the node: at most one for each IP family.',
-    { immutable: assigned('podCIDR') },
-  ),
-  providerID: optional(3, string(), 'Identity of the node at its provider, as `<provider>://<id>`.', {
-    immutable: assigned('providerID'),
+  podCIDR: opt(1, string(), 'Range of the addresses of pods on the node; the first of podCIDRs.'),
+  podCIDRs: opt(7, list(string({ format: 'cidr' }), { patchStrategy: 'merge', duplicatesAllowed: true }), 'Ranges of the addresses of pods on the node: at most one for each IP family.', {
+    immutable: assigned('podCIDR'),
   }),
-  unschedulable: optional(4, boolean(), 'True keeps new pods off the node.'),
-  taints: optional(
+  providerID: opt(3, string(), 'Identity of the node at its provider, as `<provider>://<id>`.', { immutable: assigned('providerID') }),
+  unschedulable: opt(4, bool(), 'True keeps new pods off the node.'),
+  taints: opt(
     5,
     list(taint, {
       unique: { by: ['effect', 'key'], shows: 'element', detail: 'taints must be unique by key and effect pair' },
     }),
     'Taints of the node.',
   ),
-  configSource: optional(6, nodeConfigSource, 'Source of the configuration of the node agent; no longer used.', {
-    presence: 'explicit',
-    deprecated: true,
-  }),
-  externalID: optional(2, string(), 'No longer used.', {
-    deprecated: true,
-    immutable: { when: 'always', problem: { type: 'forbidden', detail: 'may not be updated' } },
-  }),
+  configSource: ptr(6, nodeConfigSource, 'Source of the configuration of the node agent; no longer used.', { deprecated: true }),
+  externalID: opt(2, string(), 'No longer used.', { deprecated: true, immutable: { when: 'always', problem: { type: 'forbidden', detail: 'may not be updated' } } }),
 });

@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { nodeFields } from '../../dialect/node-fields.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { selectable } from '../../meta/selectable-field.ts';
-import { type Infer, optional } from '../../schema/schema.ts';
+import { always, type Infer } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none, unknown, wide } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Column, Kind } from '../kind.ts';
@@ -13,8 +13,8 @@ import { nodeStatus } from './node-status.ts';
 import { validateSpec, validateStatus, validateStatusUpdate } from './node-validation.ts';
 
 const schema = kindSchema('api.core.v1.Node', 'A machine that pods run on.', {
-  spec: optional(2, nodeSpec, 'What is asked of the node.', { presence: 'always' }),
-  status: optional(3, nodeStatus, 'The state of the node.', { presence: 'always' }),
+  spec: always(2, nodeSpec, 'What is asked of the node.'),
+  status: always(3, nodeStatus, 'The state of the node.'),
 });
 
 type Node = Infer<typeof schema>;
@@ -34,10 +34,7 @@ const statusOf = (object: ApiObject): NonNullable<Node['status']> => typed(schem
 
 function warnings(object: ApiObject, { title }: Dialect): string[] {
   const { configSource, externalID } = specOf(object);
-  return [
-    ...(configSource ? ['spec.configSource: the feature is removed'] : []),
-    ...(externalID ? [`spec.externalID: this field is deprecated, and is unused by ${title}`] : []),
-  ];
+  return [...(configSource ? ['spec.configSource: the feature is removed'] : []), ...(externalID ? [`spec.externalID: this field is deprecated, and is unused by ${title}`] : [])];
 }
 
 function readiness(object: ApiObject): string {
@@ -69,12 +66,7 @@ const columns = (dialect: Dialect): Column[] => [
   column('External-IP', 'Address of the node outside its network.', addressAt('ExternalIP'), { ...wide, absent: none }),
   column('OS-Image', 'Operating system image.', '.status.nodeInfo.osImage', { ...wide, absent: unknown }),
   column('Kernel-Version', 'Version of the kernel.', '.status.nodeInfo.kernelVersion', { ...wide, absent: unknown }),
-  column(
-    'Container-Runtime',
-    'Name and version of the container runtime.',
-    '.status.nodeInfo.containerRuntimeVersion',
-    { ...wide, absent: unknown },
-  ),
+  column('Container-Runtime', 'Name and version of the container runtime.', '.status.nodeInfo.containerRuntimeVersion', { ...wide, absent: unknown }),
 ];
 
 /** Node. Its status may be set on create, unlike that of other kinds: nodes register themselves with all they know. */

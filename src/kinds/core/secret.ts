@@ -5,7 +5,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, required, tooLong } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { setOwn } from '../../schema/own-property.ts';
-import { boolean, bytes, map, optional, string } from '../../schema/schema.ts';
+import { bool, bytes, map, opt, ptr, string } from '../../schema/schema.ts';
 import { ageColumn, column, countAt, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
@@ -17,19 +17,10 @@ const schema = kindSchema(
   'api.core.v1.Secret',
   'Secret data for others to use, as keys and values.',
   {
-    immutable: optional(5, boolean(), 'True means that the data can never change again; neither can this field.', {
-      presence: 'explicit',
-    }),
-    data: optional(2, map(bytes()), 'The secret values, in base64.'),
-    stringData: optional(
-      4,
-      map(string()),
-      'Values as plain text, for writing only: they are put into data, over what is there, and never shown.',
-    ),
-    type: optional(3, string(), 'Says what the data is for, and which keys must be there.', {
-      default: 'Opaque',
-      immutable: 'always',
-    }),
+    immutable: ptr(5, bool(), 'True means that the data can never change again; neither can this field.'),
+    data: opt(2, map(bytes()), 'The secret values, in base64.'),
+    stringData: opt(4, map(string()), 'Values as plain text, for writing only: they are put into data, over what is there, and never shown.'),
+    type: opt(3, string(), 'Says what the data is for, and which keys must be there.', { default: 'Opaque', immutable: 'always' }),
   },
   { freeze: { by: 'immutable', fields: ['data'] } },
 );
@@ -38,8 +29,7 @@ type Data = Readonly<Record<string, string>>;
 
 const text = (data: Data, key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
 const dataKey = (key: string): string => `data[${key}]`;
-const missing = (data: Data, ...keys: string[]): FieldError[] =>
-  keys.filter((key) => !Object.hasOwn(data, key)).map((key) => required(dataKey(key)));
+const missing = (data: Data, ...keys: string[]): FieldError[] => keys.filter((key) => !Object.hasOwn(data, key)).map((key) => required(dataKey(key)));
 
 /** The value must be a JSON object. What is wrong with it is not said in detail: that would show parts of the secret. */
 function validateJson(data: Data, key: string): FieldError[] {
@@ -59,8 +49,7 @@ function validateJson(data: Data, key: string): FieldError[] {
 function typeRules({ domain }: Dialect): Readonly<Record<string, (data: Data, object: ApiObject) => FieldError[]>> {
   const accountName = `${domain}/service-account.name`;
   return {
-    [`${domain}/service-account-token`]: (_data, { metadata }) =>
-      metadata.annotations?.[accountName] ? [] : [required(`metadata.annotations[${accountName}]`)],
+    [`${domain}/service-account-token`]: (_data, { metadata }) => (metadata.annotations?.[accountName] ? [] : [required(`metadata.annotations[${accountName}]`)]),
     [`${domain}/dockercfg`]: (data) => validateJson(data, '.dockercfg'),
     [`${domain}/dockerconfigjson`]: (data) => validateJson(data, '.dockerconfigjson'),
     [`${domain}/basic-auth`]: (data) => {
@@ -93,9 +82,7 @@ function keyPairProblem(data: Data): string | undefined {
     if (!certificate.includes('-----BEGIN')) return 'tls: failed to find any PEM data in certificate input';
     const key = text(data, 'tls.key');
     if (!key.includes('-----BEGIN')) return 'tls: failed to find any PEM data in key input';
-    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
-      ? undefined
-      : 'tls: private key does not match public key';
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)) ? undefined : 'tls: private key does not match public key';
   } catch {
     return 'tls: failed to parse the certificate or the private key';
   }
@@ -115,12 +102,7 @@ export const secret = (dialect: Dialect): Kind => {
     kind: 'Secret',
     schema,
     selectableFields: [selectable('type')],
-    columns: [
-      nameColumn,
-      column('Type', 'What the data is for.', '.type'),
-      column('Data', 'Number of values.', countAt('.data')),
-      ageColumn,
-    ],
+    columns: [nameColumn, column('Type', 'What the data is for.', '.type'), column('Data', 'Number of values.', countAt('.data')), ageColumn],
     strategy: {
       default: mergeStringData,
       validateCreate: validate,

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { boolean, type Infer, list, optional } from '../../schema/schema.ts';
+import { bool, type Infer, list, mergeList, opt, ptr } from '../../schema/schema.ts';
 import { ageColumn, column, countAt, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
@@ -10,22 +10,9 @@ import { localObjectReference, objectReference } from './references.ts';
 import { serviceAccountToken } from './service-account-token.ts';
 
 const schema = kindSchema('api.core.v1.ServiceAccount', 'An identity for programs, and the secrets that go with it.', {
-  secrets: optional(
-    2,
-    list(objectReference, { patchStrategy: 'merge', patchMergeKey: 'name', duplicatesAllowed: true }),
-    'Secrets in the same namespace that pods with this account may use.',
-  ),
-  imagePullSecrets: optional(
-    3,
-    list(localObjectReference),
-    'Secrets in the same namespace that pods with this account pull images with.',
-  ),
-  automountServiceAccountToken: optional(
-    4,
-    boolean(),
-    'Whether pods with this account get a token mounted; a pod may say otherwise.',
-    { presence: 'explicit' },
-  ),
+  secrets: opt(2, mergeList('name', objectReference, { duplicatesAllowed: true }), 'Secrets in the same namespace that pods with this account may use.'),
+  imagePullSecrets: opt(3, list(localObjectReference), 'Secrets in the same namespace that pods with this account pull images with.'),
+  automountServiceAccountToken: ptr(4, bool(), 'Whether pods with this account get a token mounted; a pod may say otherwise.'),
 });
 
 export type ServiceAccount = Infer<typeof schema>;
@@ -53,11 +40,7 @@ export const serviceAccount = (dialect: Dialect): Kind => {
       prepareForCreate: keepNames,
       prepareForUpdate: keepNames,
       warnings: (object, old) =>
-        carries(object) && !carries(old)
-          ? [
-              `metadata.annotations[${deprecated}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
-            ]
-          : [],
+        carries(object) && !carries(old) ? [`metadata.annotations[${deprecated}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`] : [],
     },
     subresources: [serviceAccountToken(dialect)],
     createOnUpdate: true,

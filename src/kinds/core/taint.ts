@@ -1,15 +1,13 @@
 import { errorsOfEach, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
-import { type Infer, optional, string, struct, time } from '../../schema/schema.ts';
+import { always, type Infer, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 
 /** A taint of a node. */
 export const taint = struct('api.core.v1.Taint', 'Keeps pods that do not tolerate it off a node.', {
-  key: optional(1, string(), 'Key of the taint.', { presence: 'always' }),
-  value: optional(2, string(), 'Value of the taint.'),
-  effect: optional(3, string(), 'What it does: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.', {
-    presence: 'always',
-  }),
-  timeAdded: optional(4, time(), 'When a taint with effect `NoExecute` was added.', { presence: 'explicit' }),
+  key: always(1, string(), 'Key of the taint.'),
+  value: opt(2, string(), 'Value of the taint.'),
+  effect: always(3, string(), 'What it does: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.'),
+  timeAdded: ptr(4, time(), 'When a taint with effect `NoExecute` was added.'),
 });
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];

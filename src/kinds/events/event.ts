@@ -1,41 +1,34 @@
 import { cellOf } from '../../codec/table.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { selectable } from '../../meta/selectable-field.ts';
-import { int32, microTime, optional, string, struct, time } from '../../schema/schema.ts';
+import { always, int32, microTime, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 import { eventSource } from '../core/event.ts';
 import { objectReference } from '../core/references.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { renamedFields } from '../stored-as.ts';
 
-const always = { presence: 'always' } as const;
-const explicit = { presence: 'explicit' } as const;
-
 const eventSeries = struct('api.events.v1.EventSeries', 'Events of one sort that came one after the other.', {
-  count: optional(1, int32(), 'How many there were up to the last one seen; at least 2.', always),
-  lastObservedTime: optional(2, microTime(), 'When the last one was seen.', always),
+  count: always(1, int32(), 'How many there were up to the last one seen; at least 2.'),
+  lastObservedTime: always(2, microTime(), 'When the last one was seen.'),
 });
 
-const schema = kindSchema(
-  'api.events.v1.Event',
-  'Something that happened to an object, kept for a while as a help to people.',
-  {
-    eventTime: optional(2, microTime(), 'When it was first seen. Required.', always),
-    series: optional(3, eventSeries, 'The series that it stands for; absent for a single event.', explicit),
-    reportingController: optional(4, string(), 'Controller that reported it, as a qualified name.'),
-    reportingInstance: optional(5, string(), 'Instance of that controller; at most 128 bytes.'),
-    action: optional(6, string(), 'What was done, or failed, with the object; at most 128 bytes.'),
-    reason: optional(7, string(), 'Machine-readable reason, in CamelCase; at most 128 bytes.'),
-    regarding: optional(8, objectReference, 'The object that it is about.', always),
-    related: optional(9, objectReference, 'A second object that it is about.', explicit),
-    note: optional(10, string(), 'What happened, in words; at most 1 KiB.'),
-    type: optional(11, string(), '`Normal` or `Warning`.'),
-    deprecatedSource: optional(12, eventSource, 'Who reported an event of the older form.', always),
-    deprecatedFirstTimestamp: optional(13, time(), 'When an event of the older form was first seen.', always),
-    deprecatedLastTimestamp: optional(14, time(), 'When an event of the older form was last seen.', always),
-    deprecatedCount: optional(15, int32(), 'How often an event of the older form was seen.'),
-  },
-);
+const schema = kindSchema('api.events.v1.Event', 'Something that happened to an object, kept for a while as a help to people.', {
+  eventTime: always(2, microTime(), 'When it was first seen. Required.'),
+  series: ptr(3, eventSeries, 'The series that it stands for; absent for a single event.'),
+  reportingController: opt(4, string(), 'Controller that reported it, as a qualified name.'),
+  reportingInstance: opt(5, string(), 'Instance of that controller; at most 128 bytes.'),
+  action: opt(6, string(), 'What was done, or failed, with the object; at most 128 bytes.'),
+  reason: opt(7, string(), 'Machine-readable reason, in CamelCase; at most 128 bytes.'),
+  regarding: always(8, objectReference, 'The object that it is about.'),
+  related: ptr(9, objectReference, 'A second object that it is about.'),
+  note: opt(10, string(), 'What happened, in words; at most 1 KiB.'),
+  type: opt(11, string(), '`Normal` or `Warning`.'),
+  deprecatedSource: always(12, eventSource, 'Who reported an event of the older form.'),
+  deprecatedFirstTimestamp: always(13, time(), 'When an event of the older form was first seen.'),
+  deprecatedLastTimestamp: always(14, time(), 'When an event of the older form was last seen.'),
+  deprecatedCount: opt(15, int32(), 'How often an event of the older form was seen.'),
+});
 
 /** By their names in the core group. */
 const renames = {

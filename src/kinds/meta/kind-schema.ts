@@ -1,10 +1,8 @@
-import { type Field, type Fields, optional, type StructSchema, struct } from '../../schema/schema.ts';
+import { always, type Field, type Fields, type StructSchema, struct } from '../../schema/schema.ts';
 import { objectMeta } from './object-meta.ts';
 import { typeMeta } from './type-meta.ts';
 
-const metadata = optional(1, objectMeta, 'Name, labels and all else that every object carries.', {
-  presence: 'always',
-}) satisfies Field;
+const metadata = always(1, objectMeta, 'Name, labels and all else that every object carries.') satisfies Field;
 
 /** The schema of a kind: `apiVersion`, `kind` and `metadata`, then its own fields. */
 export const kindSchema = <const F extends Fields>(
@@ -12,5 +10,4 @@ export const kindSchema = <const F extends Fields>(
   description: string,
   fields: F,
   options: Pick<StructSchema, 'freeze'> = {},
-): StructSchema<typeof typeMeta & { readonly metadata: typeof metadata } & F> =>
-  struct(name, description, { ...typeMeta, metadata, ...fields }, options);
+): StructSchema<typeof typeMeta & { readonly metadata: typeof metadata } & F> => struct(name, description, { ...typeMeta, metadata, ...fields }, options);

@@ -1,24 +1,20 @@
 import type { Requirement } from '../../meta/selectors.ts';
-import { type Infer, list, map, optional, string, struct } from '../../schema/schema.ts';
+import { always, type Infer, list, map, opt, string, struct } from '../../schema/schema.ts';
 
 /** One condition of a selector. */
-export const labelSelectorRequirement = struct(
-  'apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement',
-  'A condition on one label.',
-  {
-    key: optional(1, string(), 'Key of the label.', { presence: 'always' }),
-    operator: optional(2, string(), 'One of `In`, `NotIn`, `Exists`, `DoesNotExist`.', { presence: 'always' }),
-    values: optional(3, list(string()), 'Values for `In` and `NotIn`; empty for the other operators.'),
-  },
-);
+export const labelSelectorRequirement = struct('apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement', 'A condition on one label.', {
+  key: always(1, string(), 'Key of the label.'),
+  operator: always(2, string(), 'One of `In`, `NotIn`, `Exists`, `DoesNotExist`.'),
+  values: opt(3, list(string()), 'Values for `In` and `NotIn`; empty for the other operators.'),
+});
 
 /** A selector of objects by their labels, as it stands in other kinds. */
 export const labelSelector = struct(
   'apimachinery.pkg.apis.meta.v1.LabelSelector',
   'Selects objects by their labels; all conditions must hold, and no condition selects everything.',
   {
-    matchLabels: optional(1, map(string()), 'Labels that must be there with exactly these values.'),
-    matchExpressions: optional(2, list(labelSelectorRequirement), 'Conditions that must all hold.'),
+    matchLabels: opt(1, map(string()), 'Labels that must be there with exactly these values.'),
+    matchExpressions: opt(2, list(labelSelectorRequirement), 'Conditions that must all hold.'),
   },
   { structType: 'atomic', selects: 'labels' },
 );
@@ -30,11 +26,7 @@ export const labelSelectorNeeded = {
 } as const;
 
 /** What a condition means; undefined where its operator is none of labels. */
-export function readLabelRequirement({
-  key = '',
-  operator = '',
-  values = [],
-}: Infer<typeof labelSelectorRequirement>): Requirement | undefined {
+export function readLabelRequirement({ key = '', operator = '', values = [] }: Infer<typeof labelSelectorRequirement>): Requirement | undefined {
   switch (operator) {
     case 'In':
       return { operator: 'in', key, values: new Set(values) };

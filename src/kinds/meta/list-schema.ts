@@ -1,4 +1,4 @@
-import { list, optional, required, type StructSchema, struct } from '../../schema/schema.ts';
+import { always, list, req, type StructSchema, struct } from '../../schema/schema.ts';
 import { listMeta } from './list-meta.ts';
 import { typeMeta } from './type-meta.ts';
 
@@ -10,8 +10,8 @@ export function listSchema(item: StructSchema): StructSchema {
   if (known) return known;
   const schema: StructSchema = struct(`${item.name}List`, `A collection: ${item.description}`, {
     ...typeMeta,
-    metadata: optional(1, listMeta, 'Version and position of the list.', { presence: 'always' }),
-    items: required(2, list(item), 'The objects of the collection.'),
+    metadata: always(1, listMeta, 'Version and position of the list.'),
+    items: req(2, list(item), 'The objects of the collection.'),
   });
   made.set(item, schema);
   return schema;

@@ -1,22 +1,14 @@
-import { list, optional, required, struct } from '../../schema/schema.ts';
+import { always, list, req, struct } from '../../schema/schema.ts';
 import { kindSchema } from './kind-schema.ts';
 import { listMeta } from './list-meta.ts';
 import { typeMeta } from './type-meta.ts';
 
 /** Any object without its own fields: the form for clients that look at the metadata of any kind (spec section 4.3). */
-export const partialObjectMetadata = kindSchema(
-  'apimachinery.pkg.apis.meta.v1.PartialObjectMetadata',
-  'The metadata of an object of any kind.',
-  {},
-);
+export const partialObjectMetadata = kindSchema('apimachinery.pkg.apis.meta.v1.PartialObjectMetadata', 'The metadata of an object of any kind.', {});
 
 /** Its list in the version before: the same, but for the numbers of its fields in protobuf. */
-export const partialObjectMetadataListV1beta1 = struct(
-  'apimachinery.pkg.apis.meta.v1beta1.PartialObjectMetadataList',
-  'A collection of the metadata of objects of any kind.',
-  {
-    ...typeMeta,
-    metadata: optional(2, listMeta, 'Version and position of the list.', { presence: 'always' }),
-    items: required(1, list(partialObjectMetadata), 'The metadata of the objects of the collection.'),
-  },
-);
+export const partialObjectMetadataListV1beta1 = struct('apimachinery.pkg.apis.meta.v1beta1.PartialObjectMetadataList', 'A collection of the metadata of objects of any kind.', {
+  ...typeMeta,
+  metadata: always(2, listMeta, 'Version and position of the list.'),
+  items: req(1, list(partialObjectMetadata), 'The metadata of the objects of the collection.'),
+});

@@ -1,13 +1,9 @@
-import { required, string, struct } from '../../schema/schema.ts';
+import { req, string, struct } from '../../schema/schema.ts';
 
 const rawExtension = struct('apimachinery.pkg.runtime.RawExtension', 'An object of any kind.', {});
 
 /** What a watch is told (spec section 6), one after the other. */
 export const watchEvent = struct('apimachinery.pkg.apis.meta.v1.WatchEvent', 'One change that a watch is told of.', {
-  type: required(1, string(), '`ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`.'),
-  object: required(
-    2,
-    rawExtension,
-    'The object as it is then, as it was before it was deleted, a bookmark that carries a version alone, or a Status.',
-  ),
+  type: req(1, string(), '`ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`.'),
+  object: req(2, rawExtension, 'The object as it is then, as it was before it was deleted, a bookmark that carries a version alone, or a Status.'),
 });

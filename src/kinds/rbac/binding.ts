@@ -1,35 +1,20 @@
 import { limits } from '../../base/limits.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import {
-  boundedCount,
-  errorsOfEach,
-  type FieldError,
-  invalid,
-  notSupported,
-  required as requiredError,
-} from '../../meta/field-error.ts';
+import { boundedCount, errorsOfEach, type FieldError, invalid, notSupported, required as requiredError } from '../../meta/field-error.ts';
 import { isDnsSubdomain, isPathSegment } from '../../schema/formats.ts';
-import { type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
+import { always, type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import type { Column, Strategy } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
-
-/** What the two kinds of bindings have in common (spec section 5.8). */
-
-const alwaysThere = { presence: 'always' } as const;
 
 const subject = struct(
   'api.rbac.v1.Subject',
   'Who gets the permissions of a role.',
   {
-    kind: optional(1, string(), '`User`, `Group` or `ServiceAccount`.', alwaysThere),
-    apiGroup: optional(2, string(), 'Group of the kind: that of roles for users and groups, the core group otherwise.'),
-    name: optional(3, string(), 'Name of the subject.', alwaysThere),
-    namespace: optional(
-      4,
-      string(),
-      'Namespace of a service account; within a namespace it may be left out, and is that of the binding.',
-    ),
+    kind: always(1, string(), '`User`, `Group` or `ServiceAccount`.'),
+    apiGroup: opt(2, string(), 'Group of the kind: that of roles for users and groups, the core group otherwise.'),
+    name: always(3, string(), 'Name of the subject.'),
+    namespace: opt(4, string(), 'Namespace of a service account; within a namespace it may be left out, and is that of the binding.'),
   },
   { structType: 'atomic' },
 );
@@ -38,9 +23,9 @@ const roleRef = struct(
   'api.rbac.v1.RoleRef',
   'Points at a role.',
   {
-    apiGroup: optional(1, string(), 'Group of the role.', alwaysThere),
-    kind: optional(2, string(), '`Role` or `ClusterRole`.', alwaysThere),
-    name: optional(3, string(), 'Name of the role.', alwaysThere),
+    apiGroup: always(1, string(), 'Group of the role.'),
+    kind: always(2, string(), '`Role` or `ClusterRole`.'),
+    name: always(3, string(), 'Name of the role.'),
   },
   { structType: 'atomic' },
 );
@@ -62,11 +47,8 @@ const sameRole = {
 
 export const bindingSchema = (kind: string, description: string) =>
   kindSchema(`api.rbac.v1.${kind}`, description, {
-    subjects: optional(2, list(subject), 'Who gets the permissions; may be nobody.'),
-    roleRef: required(3, roleRef, 'The role that is bound. It can not be changed.', {
-      ...alwaysThere,
-      immutable: sameRole,
-    }),
+    subjects: opt(2, list(subject), 'Who gets the permissions; may be nobody.'),
+    roleRef: req(3, roleRef, 'The role that is bound. It can not be changed.', { presence: 'always', immutable: sameRole }),
   });
 
 /** A decoded binding of either kind by its static type. */
@@ -134,8 +116,7 @@ function validateAccount({ name, apiGroup, namespace }: Subject, { scope }: Bind
   ];
 }
 
-const validateGroup = (group: string, supported: readonly string[], path: string): FieldError[] =>
-  supported.includes(group) ? [] : [notSupported(`${path}.apiGroup`, group, supported)];
+const validateGroup = (group: string, supported: readonly string[], path: string): FieldError[] => (supported.includes(group) ? [] : [notSupported(`${path}.apiGroup`, group, supported)]);
 
 const subjectsOf = (kind: string, text: (each: Subject) => string) => (object: ApiObject) =>
   (asBinding(object).subjects ?? [])

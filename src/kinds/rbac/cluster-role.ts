@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, required as requiredError } from '../../meta/field-error.ts';
-import { type Infer, list, optional, struct } from '../../schema/schema.ts';
+import { always, type Infer, list, opt, ptr, struct } from '../../schema/schema.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -10,23 +10,13 @@ import { typed } from '../typed.ts';
 import { policyRule, validateRules } from './policy-rule.ts';
 
 const aggregationRule = struct('api.rbac.v1.AggregationRule', 'Which cluster roles a cluster role is the sum of.', {
-  clusterRoleSelectors: optional(
-    1,
-    list(labelSelector),
-    'The rules of every cluster role that one of these selects are added.',
-  ),
+  clusterRoleSelectors: opt(1, list(labelSelector), 'The rules of every cluster role that one of these selects are added.'),
 });
 
-const schema = kindSchema(
-  'api.rbac.v1.ClusterRole',
-  'Rules that can be bound to subjects in the whole cluster or in any namespace.',
-  {
-    rules: optional(2, list(policyRule), 'What the role allows.', { presence: 'always' }),
-    aggregationRule: optional(3, aggregationRule, 'Where it is set, a controller fills in the rules.', {
-      presence: 'explicit',
-    }),
-  },
-);
+const schema = kindSchema('api.rbac.v1.ClusterRole', 'Rules that can be bound to subjects in the whole cluster or in any namespace.', {
+  rules: always(2, list(policyRule), 'What the role allows.'),
+  aggregationRule: ptr(3, aggregationRule, 'Where it is set, a controller fills in the rules.'),
+});
 
 export type ClusterRole = Infer<typeof schema>;
 export type AggregationRule = Infer<typeof aggregationRule>;
@@ -36,16 +26,11 @@ export const asClusterRole = (object: ApiObject): ClusterRole => typed(schema, o
 
 function validate(object: ApiObject, old?: ApiObject): FieldError[] {
   const { rules = [], aggregationRule } = asClusterRole(object);
-  return [
-    ...validateRules(rules, 'Cluster', (old && asClusterRole(old).rules) ?? []),
-    ...(aggregationRule ? validateAggregation(aggregationRule, 'aggregationRule.clusterRoleSelectors') : []),
-  ];
+  return [...validateRules(rules, 'Cluster', (old && asClusterRole(old).rules) ?? []), ...(aggregationRule ? validateAggregation(aggregationRule, 'aggregationRule.clusterRoleSelectors') : [])];
 }
 
 function validateAggregation({ clusterRoleSelectors = [] }: AggregationRule, path: string): FieldError[] {
-  return clusterRoleSelectors.length > 0
-    ? []
-    : [requiredError(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
+  return clusterRoleSelectors.length > 0 ? [] : [requiredError(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
 }
 
 /** ClusterRole (spec section 5.8). */

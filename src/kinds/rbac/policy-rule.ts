@@ -1,46 +1,24 @@
 import { limits } from '../../base/limits.ts';
-import {
-  boundedCount,
-  errorsOfEach,
-  type FieldError,
-  invalid,
-  required as requiredError,
-} from '../../meta/field-error.ts';
-import { type Infer, list, optional, required, string, struct } from '../../schema/schema.ts';
+import { boundedCount, errorsOfEach, type FieldError, invalid, required as requiredError } from '../../meta/field-error.ts';
+import { type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
 
 /** `*` as a verb, group, resource or path stands for all of them (spec section 5.8). */
 export const everything = '*';
 
 export const policyRule = struct('api.rbac.v1.PolicyRule', 'What may be done, to which resources or paths.', {
-  verbs: required(1, list(string()), 'What may be done to all that the rule names; `*` is everything.', {
-    presence: 'always',
-  }),
-  apiGroups: optional(2, list(string()), 'Groups of the resources; an empty name is the core group, `*` every group.'),
-  resources: optional(
-    3,
-    list(string()),
-    'Resources, and subresources as `resource/subresource` or `*/subresource`; `*` is all of both.',
-  ),
-  resourceNames: optional(4, list(string()), 'Names of the objects; none means all objects.'),
-  nonResourceURLs: optional(
-    5,
-    list(string()),
-    'Paths outside of resources; a `*` at the end stands for anything. Only in cluster roles that are bound cluster-wide.',
-  ),
+  verbs: req(1, list(string()), 'What may be done to all that the rule names; `*` is everything.', { presence: 'always' }),
+  apiGroups: opt(2, list(string()), 'Groups of the resources; an empty name is the core group, `*` every group.'),
+  resources: opt(3, list(string()), 'Resources, and subresources as `resource/subresource` or `*/subresource`; `*` is all of both.'),
+  resourceNames: opt(4, list(string()), 'Names of the objects; none means all objects.'),
+  nonResourceURLs: opt(5, list(string()), 'Paths outside of resources; a `*` at the end stands for anything. Only in cluster roles that are bound cluster-wide.'),
 });
 
 export type PolicyRule = Infer<typeof policyRule>;
 
 /** The rules of a role, and those that it had. `Namespaced` roles say nothing about paths, which lie in no namespace. */
-export function validateRules(
-  rules: readonly PolicyRule[],
-  scope: 'Namespaced' | 'Cluster',
-  old: readonly PolicyRule[],
-): FieldError[] {
+export function validateRules(rules: readonly PolicyRule[], scope: 'Namespaced' | 'Cluster', old: readonly PolicyRule[]): FieldError[] {
   const counts = validateCounts(rules, old);
-  return counts.length > 0
-    ? counts
-    : errorsOfEach(rules, (rule, index) => validateRule(rule, scope, `rules[${index}]`));
+  return counts.length > 0 ? counts : errorsOfEach(rules, (rule, index) => validateRule(rule, scope, `rules[${index}]`));
 }
 
 /** The index of roles holds each rule and all that it names. */

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { FieldError } from '../../meta/field-error.ts';
-import { type Infer, list, optional } from '../../schema/schema.ts';
+import { always, type Infer, list } from '../../schema/schema.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -9,7 +9,7 @@ import { typed } from '../typed.ts';
 import { policyRule, validateRules } from './policy-rule.ts';
 
 const schema = kindSchema('api.rbac.v1.Role', 'Rules that can be bound to subjects within the namespace of the role.', {
-  rules: optional(2, list(policyRule), 'What the role allows.', { presence: 'always' }),
+  rules: always(2, list(policyRule), 'What the role allows.'),
 });
 
 export type Role = Infer<typeof schema>;
@@ -17,8 +17,7 @@ export type Role = Infer<typeof schema>;
 /** A decoded role by its static type. */
 export const asRole = (object: ApiObject): Role => typed(schema, object);
 
-const validate = (object: ApiObject, old?: ApiObject): FieldError[] =>
-  validateRules(asRole(object).rules ?? [], 'Namespaced', (old && asRole(old).rules) ?? []);
+const validate = (object: ApiObject, old?: ApiObject): FieldError[] => validateRules(asRole(object).rules ?? [], 'Namespaced', (old && asRole(old).rules) ?? []);
 
 /** Role (spec section 5.8). */
 export const role = (dialect: Dialect): Kind =>

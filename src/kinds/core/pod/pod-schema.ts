@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { type Infer, optional } from '../../../schema/schema.ts';
+import { always, type Infer } from '../../../schema/schema.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
 import { typed } from '../../typed.ts';
 import { podSpec } from './pod-spec.ts';
@@ -7,10 +7,8 @@ import { podStatus } from './pod-status.ts';
 
 /** Pod, complete, as published for 1.32. Constant defaults stand in the schema, the others in `pod-defaults.ts`. */
 export const podSchema = kindSchema('api.core.v1.Pod', 'A group of containers that run together on one node.', {
-  spec: optional(2, podSpec, 'What is asked for.', { presence: 'always' }),
-  status: optional(3, podStatus, 'What was last observed; written through the `status` subresource.', {
-    presence: 'always',
-  }),
+  spec: always(2, podSpec, 'What is asked for.'),
+  status: always(3, podStatus, 'What was last observed; written through the `status` subresource.'),
 });
 
 export type Pod = Infer<typeof podSchema>;

@@ -1,44 +1,15 @@
-import { type Infer, int32, list, optional, required, string, struct } from '../../../schema/schema.ts';
+import { enumOf, type Infer, int32, list, opt, ptr, req, string, struct } from '../../../schema/schema.ts';
 import { labelSelector, labelSelectorNeeded } from '../../meta/label-selector.ts';
 
-export const topologySpreadConstraint = struct(
-  'api.core.v1.TopologySpreadConstraint',
-  'How evenly matching pods are spread over the domains of a topology.',
-  {
-    maxSkew: required(
-      1,
-      int32({ minimum: 1 }),
-      'By how many pods one domain may be ahead of the domain with the fewest.',
-    ),
-    topologyKey: required(2, string({ format: 'qualifiedName' }), 'Label of nodes whose values are the domains.'),
-    whenUnsatisfiable: required(
-      3,
-      string({ enum: ['DoNotSchedule', 'ScheduleAnyway'] }),
-      'What happens to a pod that cannot be placed within the skew.',
-    ),
-    labelSelector: optional(4, labelSelector, 'Selects the pods that are counted.', { presence: 'explicit' }),
-    minDomains: optional(
-      5,
-      int32({ minimum: 1 }),
-      'Number of domains below which the smallest count is taken as zero.',
-      { presence: 'explicit' },
-    ),
-    nodeAffinityPolicy: optional(
-      6,
-      string({ enum: ['Ignore', 'Honor'] }),
-      "Whether nodes that the pod's node affinity and selector exclude are counted.",
-      { presence: 'explicit' },
-    ),
-    nodeTaintsPolicy: optional(
-      7,
-      string({ enum: ['Ignore', 'Honor'] }),
-      'Whether nodes with taints that the pod does not tolerate are left out of the count.',
-      { presence: 'explicit' },
-    ),
-    matchLabelKeys: optional(8, list(string()), 'Label keys whose values in this pod narrow the selector.', {
-      onlyWith: labelSelectorNeeded,
-    }),
-  },
-);
+export const topologySpreadConstraint = struct('api.core.v1.TopologySpreadConstraint', 'How evenly matching pods are spread over the domains of a topology.', {
+  maxSkew: req(1, int32({ minimum: 1 }), 'By how many pods one domain may be ahead of the domain with the fewest.'),
+  topologyKey: req(2, string({ format: 'qualifiedName' }), 'Label of nodes whose values are the domains.'),
+  whenUnsatisfiable: req(3, enumOf('DoNotSchedule', 'ScheduleAnyway'), 'What happens to a pod that cannot be placed within the skew.'),
+  labelSelector: ptr(4, labelSelector, 'Selects the pods that are counted.'),
+  minDomains: ptr(5, int32({ minimum: 1 }), 'Number of domains below which the smallest count is taken as zero.'),
+  nodeAffinityPolicy: ptr(6, enumOf('Ignore', 'Honor'), "Whether nodes that the pod's node affinity and selector exclude are counted."),
+  nodeTaintsPolicy: ptr(7, enumOf('Ignore', 'Honor'), 'Whether nodes with taints that the pod does not tolerate are left out of the count.'),
+  matchLabelKeys: opt(8, list(string()), 'Label keys whose values in this pod narrow the selector.', { onlyWith: labelSelectorNeeded }),
+});
 
 export type TopologySpreadConstraint = Infer<typeof topologySpreadConstraint>;
