@@ -409,4 +409,6 @@ export const limits = {
   /** Annotations that a request's audit event may have, and bytes of their keys and values. */
   auditAnnotationsMax: 100,
   auditAnnotationsBytesMax: 256 * 1024,
+  /** Objects of one raw write. */
+  rawWriteObjectsMax: 1_000,
 } as const;

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { isTest, localImports, readSources } from '../../../tools/source-tree.ts';
+import { orch } from '../../dialect/orch.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { RegistryFixture } from '../registry-fixture.ts';
+import { writeRaw } from './raw-write.ts';
+
+const saved = (name: string, more: object = {}): ApiObject => ({
+  kind: 'ConfigMap',
+  apiVersion: 'v1',
+  metadata: {
+    name,
+    namespace: 'n',
+    uid: `00000000-0000-4000-8000-00000000000${name.length}`,
+    creationTimestamp: '2020-01-02T03:04:05Z',
+    generation: 7,
+    deletionTimestamp: '2021-01-02T03:04:05Z',
+    deletionGracePeriodSeconds: 0,
+    finalizers: ['example.com/hold'],
+    managedFields: [
+      {
+        manager: 'once',
+        operation: 'Apply',
+        apiVersion: 'v1',
+        time: '2020-01-02T03:04:05Z',
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:data': { 'f:k': {} } },
+      },
+    ],
+    ...more,
+  },
+  data: { k: 'v' },
+});
+const path = '/api/v1/namespaces/n/configmaps';
+
+describe('a raw write', () => {
+  test('keeps all that an object says of itself but its version; admission is not asked', async () => {
+    const refuse = () => {
+      throw new Error('admission is asked');
+    };
+    await using fixture = await RegistryFixture.open({ admission: { mutate: refuse, validate: refuse } });
+    const pod = {
+      kind: 'Pod',
+      apiVersion: 'v1',
+      metadata: { name: 'p', namespace: 'n', uid: 'u-1', creationTimestamp: '2020-01-02T03:04:05Z' },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+      status: { phase: 'Running' },
+    };
+    const objects = [saved('a', { resourceVersion: '4711' }), pod];
+    const revisions = await writeRaw(fixture, structuredClone(objects));
+    await fixture.cache.fresh();
+    const a = await fixture.object('GET', `${path}/a`);
+    assert.deepEqual(a, saved('a', { resourceVersion: String(revisions[0]) }));
+    const found = await fixture.object('GET', '/api/v1/namespaces/n/pods/p');
+    assert.deepEqual([found.metadata.uid, found['status']], ['u-1', { phase: 'Running' }]);
+  });
+
+  const role = { kind: 'Role', apiVersion: `${orch.group('rbac.authorization')}/v1` };
+  const rows: readonly (readonly [what: string, object: unknown, message: RegExp])[] = [
+    ['no object', 'x', /must be an object/],
+    ['a kind that nobody serves', { ...saved('b'), kind: 'Thing' }, /no kind "Thing" is stored in "v1"/],
+    ['a kind that is never stored', { ...saved('b'), kind: 'Binding' }, /no kind "Binding" is stored/],
+    ['an unknown field', { ...saved('b'), datum: 1 }, /strict decoding error: unknown field "datum"/],
+    ['a field of another type', { ...saved('b'), data: { k: 1 } }, /data\.k: expected string/],
+    ['no uid', saved('b', { uid: '' }), /metadata\.uid: Required value/],
+    ['no creation time', saved('b', { creationTimestamp: null }), /metadata\.creationTimestamp: Required value/],
+    ['no namespace', saved('b', { namespace: '' }), /metadata\.namespace: Required value/],
+    [
+      'a namespace where there is none',
+      { ...saved('b'), kind: 'Node', data: undefined },
+      /metadata\.namespace: Forbidden/,
+    ],
+    ['labels that are none', saved('b', { labels: { 'a b': '' } }), /metadata\.labels/],
+    [
+      'what the schema refuses',
+      { ...saved('b'), ...role, data: undefined, rules: [{ verbs: 7 }] },
+      /rules\[0\]\.verbs/,
+    ],
+    ['one that is there', saved('there'), /configmaps "there" already exists/],
+    ['one that comes twice', saved('a'), /configmaps "a" already exists/],
+  ];
+  for (const [what, wrong, message] of rows) {
+    test(`with ${what} writes nothing`, async () => {
+      await using fixture = await RegistryFixture.open();
+      await writeRaw(fixture, [saved('there')]);
+      const head = await fixture.store.head();
+      await assert.rejects(writeRaw(fixture, structuredClone([saved('a'), wrong])), { message });
+      assert.equal(await fixture.store.head(), head);
+    });
+  }
+
+  test('that others get in the way of leaves nothing', async () => {
+    await using fixture = await RegistryFixture.open();
+    const { store } = fixture;
+    const key = fixture.served(path).objectKey('n', 'b');
+    const get = store.get.bind(store);
+    store.get = async (asked, at) => {
+      const found = await get(asked, at);
+      if (asked === key && !found) await store.create(key, Buffer.from('{}'));
+      return found;
+    };
+    await assert.rejects(writeRaw(fixture, [saved('a'), saved('b'), saved('c')]), /configmaps "b" already exists/);
+    store.get = get;
+    const { records } = await store.list('/');
+    assert.deepEqual(
+      records.map((record) => [record.key, record.value.length]),
+      [[key, 2]],
+    );
+  });
+
+  test('is out of reach of requests: nothing but commands imports it', () => {
+    const sources = readSources(resolve(import.meta.dirname, '../../..'), ['src']).filter((file) => !isTest(file));
+    const importers = sources.filter((file) =>
+      localImports(file).some(({ target }) => target === 'src/registry/write/raw-write.ts'),
+    );
+    assert.ok(sources.some(({ path: at }) => at === 'src/registry/write/raw-write.ts'));
+    assert.deepEqual(
+      importers.map((file) => file.path).filter((at) => !at.startsWith('src/cli/')),
+      [],
+    );
+  });
+});
