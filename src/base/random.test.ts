@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameSuffix, systemRandom } from './random.ts';
+import { nameSuffix, seededRandom, systemRandom } from './random.ts';
 
 test('UUIDs are of version 4, in lower case, and all different (RFC 9562 section 5.4)', () => {
   const made = Array.from({ length: 100 }, () => systemRandom.uuid());
@@ -19,4 +19,17 @@ test('a suffix of a name is five characters that make no words, one for each byt
   assert.equal(of(0, 1, 2, 3, 4), 'bcdfg');
   assert.equal(of(26, 27, 255, 0, 0), '9bqbb');
   for (let made = 0; made < 100; made++) assert.match(nameSuffix(systemRandom), /^[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+});
+
+test('a seed gives the same values each time, and another seed others', () => {
+  const values = (seed: number): readonly unknown[] => {
+    const random = seededRandom(seed);
+    return [random.uuid(), ...random.bytes(64), random.uuid()];
+  };
+  assert.deepEqual(values(7), values(7));
+  assert.notDeepEqual(values(7), values(8));
+  for (let seed = 0; seed < 100; seed++) {
+    assert.match(seededRandom(seed).uuid(), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  }
+  assert.ok(new Set(seededRandom(1).bytes(4_096)).size > 250, 'all bytes come');
 });
