@@ -180,12 +180,17 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
   /** Forbidden where none of these is set. */
   readonly onlyWith?: Dependency;
   readonly deprecated?: boolean;
+  /** The feature without which the field is not written (`feature-gates.ts`). */
+  readonly gate?: string;
   /** `replace`/`retainKeys` for struct fields in strategic merge patches. */
   readonly patchStrategy?: 'replace' | 'retainKeys';
 }
 
 type FieldOptions = Partial<
-  Pick<Field, 'presence' | 'default' | 'immutable' | 'requiredWith' | 'onlyWith' | 'deprecated' | 'patchStrategy'>
+  Pick<
+    Field,
+    'presence' | 'default' | 'immutable' | 'requiredWith' | 'onlyWith' | 'deprecated' | 'gate' | 'patchStrategy'
+  >
 >;
 
 /** A field that may be left out. Presence is `implicit` unless said otherwise. */

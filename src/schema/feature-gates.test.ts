@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dropDisabledFields } from './feature-gates.ts';
+import { list, map, opt, ptr, type StructSchema, string, struct } from './schema.ts';
+
+const part = struct('test.Part', 'A part.', {
+  name: opt(1, string(), 'Name.'),
+  fresh: ptr(2, string(), 'New.', { gate: 'Fresh' }),
+  steady: ptr(3, string(), 'Not so new.', { gate: 'Steady' }),
+});
+const thing: StructSchema = struct('test.Thing', 'A thing.', {
+  parts: opt(1, list(part), 'Parts.'),
+  byName: opt(2, map(part), 'Parts.'),
+  within: ptr(3, part, 'A part.', { gate: 'Fresh' }),
+  next: ptr(4, () => thing, 'Next.'),
+});
+
+const full = { name: 'a', fresh: 'x', steady: 'y' };
+const left = { name: 'a', steady: 'y' };
+
+const rows: readonly (readonly [name: string, value: object, old: object | undefined, kept: object])[] = [
+  ['in a list', { parts: [full, { name: 'b' }] }, undefined, { parts: [left, { name: 'b' }] }],
+  ['in a map', { byName: { k: full } }, {}, { byName: { k: left } }],
+  ['a whole struct', { within: full }, undefined, {}],
+  ['far below', { next: { next: { parts: [full] } } }, undefined, { next: { next: { parts: [left] } } }],
+  ['in use elsewhere', { parts: [full] }, { byName: { k: { fresh: '' } } }, { parts: [full] }],
+  ['another field in use', { parts: [full] }, { within: { name: 'x' } }, { parts: [left] }],
+  ['nothing there', {}, undefined, {}],
+];
+
+for (const [name, value, old, kept] of rows) {
+  test(`fields of a feature that is off: ${name}`, () => {
+    const [changed, before] = [structuredClone(value), structuredClone(old)];
+    dropDisabledFields(thing, changed, old, (gate) => gate !== 'Fresh');
+    assert.deepEqual(changed, kept);
+    assert.deepEqual(old, before, 'the old value stays');
+    const same = structuredClone(value);
+    dropDisabledFields(thing, same, old, () => true);
+    assert.deepEqual(same, value, 'with the feature on nothing goes');
+  });
+}
