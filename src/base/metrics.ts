@@ -17,6 +17,8 @@ export interface Counter<Name extends string> {
 export interface Gauge<Name extends string> {
   set(labels: Labels<Name>, value: number): void;
   add(labels: Labels<Name>, by: number): void;
+  /** Shows the series no more, and gives its place to others. */
+  remove(labels: Labels<Name>): void;
   /** As of a counter. */
   of(labels: Labels<Name>): { set(value: number): void; add(by: number): void };
 }
@@ -69,6 +71,7 @@ export class Metrics {
       set(labels, value) {
         series.of(labels).value = value;
       },
+      remove: (labels) => series.remove(labels),
       add(labels, by) {
         series.of(labels).value += by;
       },
@@ -200,6 +203,10 @@ class SeriesSet<Name extends string, State> {
     if (this.#states.size < limits.metricSeriesMax) return this.#add(key);
     const overflow = this.#key(() => overflowLabel);
     return this.#states.get(overflow) ?? this.#add(overflow);
+  }
+
+  remove(labels: Labels<Name>): void {
+    this.#states.delete(this.#key((name) => labels[name]));
   }
 
   states(): Iterable<readonly [labels: string, state: State]> {

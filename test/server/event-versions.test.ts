@@ -103,6 +103,23 @@ for (const dialect of Object.values(dialects)) {
       }
     });
 
+    test('large bodies and YAML are converted on the thread that does heavy work', async () => {
+      const name = 'heavy';
+      const annotations = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x.io/a${index}`, 'v']));
+      const created = await server.post(inEvents, { ...sent, metadata: { name, annotations } });
+      assert.deepEqual([created.status, created.json['note']], [201, 'it did'], created.text.slice(0, 300));
+      const yaml = 'apiVersion: v1\nkind: Event\nmessage: applied\n';
+      const applied = await server.request('PATCH', `${inCore}/${name}?fieldManager=t&force=true`, {
+        body: Buffer.from(yaml),
+        headers: { 'content-type': 'application/apply-patch+yaml' },
+      });
+      assert.deepEqual([applied.status, applied.json['message']], [200, 'applied'], applied.text.slice(0, 300));
+      const read = await server.get(`${inEvents}/${name}`);
+      assert.equal(read.json['note'], 'applied');
+      const pretty = await server.get(`${inEvents}/${name}?pretty=true`);
+      assert.deepEqual(pretty.json, read.json);
+    });
+
     test('documents tell of both, and of one stored version', async () => {
       const hashOf = async (path: string): Promise<unknown> => {
         const { resources } = (await server.get(path)).json as unknown as {

@@ -84,6 +84,8 @@ interface Document {
 
 interface Answer {
   readonly status: number;
+  readonly text: string;
+  /** Of what is none, an empty one. */
   readonly json: Document;
 }
 
@@ -113,7 +115,9 @@ describe('resources at run time', { timeout: 120_000 }, () => {
         response.on('data', (chunk) => {
           text += chunk;
         });
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, json: JSON.parse(text || 'null') }));
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, text, json: JSON.parse(text.startsWith('{') ? text : '{}') }),
+        );
       });
       request.on('error', reject);
       request.end(body === undefined ? undefined : JSON.stringify(body));
@@ -146,6 +150,8 @@ describe('resources at run time', { timeout: 120_000 }, () => {
     for (const path of [lates, `/apis/${group}`, `/apis/${group}/v1`, `/openapi/v3/apis/${group}/v1`]) {
       assert.equal((await send('GET', path)).status, 404, `${path} before`);
     }
+    const isCounted = async (): Promise<boolean> =>
+      (await send('GET', '/metrics')).text.includes(`apiserver_storage_objects{resource="lates.${group}"}`);
     const index = (await send('GET', '/openapi/v3')).json.paths;
     const others = await follow(configMaps);
     const { resource } = await server.resources.add(late);
@@ -159,6 +165,7 @@ describe('resources at run time', { timeout: 120_000 }, () => {
     assert.equal((await send('GET', described?.serverRelativeURL ?? '')).status, 200);
     assert.ok(`${lates.replace('default', '{namespace}')}/{name}` in (await send('GET', '/openapi/v2')).json.paths);
 
+    assert.equal(await isCounted(), true);
     const watch = await follow(lates);
     assert.equal((await send('POST', lates, { metadata: { name: 'a' }, data: { b: 'c' } })).status, 201);
     const config = { apiVersion: `${group}/v1`, kind: 'Late', metadata: { name: 'a' }, data: { d: 'e' } };
@@ -191,6 +198,7 @@ describe('resources at run time', { timeout: 120_000 }, () => {
       assert.equal((await send('GET', path)).status, 404, `${path} after`);
     }
     assert.ok(!(await groups()).includes(group));
+    assert.equal(await isCounted(), false);
     assert.deepEqual((await send('GET', '/openapi/v3')).json.paths, index);
     await send('POST', configMaps, { metadata: { name: 'after' } });
     await until(() => others.lines.some(({ object }) => object.metadata.name === 'after'), 'others were disturbed');

@@ -12,7 +12,7 @@ interface StorageMetricsParts {
   readonly clock: Clock;
   readonly store: Pick<Store, 'size'>;
   readonly compactor: Pick<Compactor, 'historyBytes'>;
-  readonly resources: Pick<ResourceRegistry, 'stored'>;
+  readonly resources: Pick<ResourceRegistry, 'stored' | 'onChange'>;
   /** As published servers number the clusters that they keep objects in: `etcd-0`. */
   readonly clusterId: string;
 }
@@ -46,6 +46,9 @@ export function storageMetrics(parts: StorageMetricsParts): void {
     name: 'orch_storage_history_bytes',
     help: 'Bytes in the store that only history holds.',
     labels: [],
+  });
+  resources.onChange(({ removed }) => {
+    for (const { kind } of removed) objects.remove({ resource: qualified(kind) });
   });
   metrics.onRefresh(async () => {
     const bytes = await askSize(parts);
