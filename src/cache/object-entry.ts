@@ -21,6 +21,7 @@ export class ObjectEntry implements CacheEntry {
   readonly memory: Buffer;
   readonly start: number;
   readonly end: number;
+  #view: Buffer | undefined;
   readonly #shape: EntryShape;
   readonly #labels: FlatLabels;
   /** By index of the shape's paths. */
@@ -49,10 +50,11 @@ export class ObjectEntry implements CacheEntry {
     return false;
   }
 
+  /** The same each time: what is made of it is kept by it. */
   get bytes(): Buffer {
-    return this.start === 0 && this.end === this.memory.length
-      ? this.memory
-      : this.memory.subarray(this.start, this.end);
+    this.#view ??=
+      this.start === 0 && this.end === this.memory.length ? this.memory : this.memory.subarray(this.start, this.end);
+    return this.#view;
   }
 
   get name(): string {

@@ -4,6 +4,7 @@ import { kubernetes } from '../dialect/kubernetes.ts';
 import { orch } from '../dialect/orch.ts';
 import { parseAccept } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { status } from '../kinds/meta/status.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { type NegotiateOptions, Negotiator } from './negotiation.ts';
 
@@ -116,7 +117,7 @@ describe('Accept', () => {
   });
 
   it('has protobuf where the endpoint has, under the names of both dialects', () => {
-    const either = { ...everything, protobuf: true };
+    const either = { ...everything, schema: status };
     const own = 'application/vnd.orch.protobuf';
     const other = 'application/vnd.kubernetes.protobuf';
     const partial = `${other};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1`;
@@ -208,8 +209,8 @@ describe('Content-Type', () => {
   }
   for (const header of ['application/vnd.orch.protobuf', 'Application/vnd.Kubernetes.protobuf; a=b']) {
     it(`${JSON.stringify(header)} is protobuf where that is read`, () => {
-      assert.equal(negotiator.contentType(header, { protobuf: true }), 'protobuf');
-      const refused = refusal(() => negotiator.contentType('text/plain', { protobuf: true }));
+      assert.equal(negotiator.contentType(header, { schema: status }), 'protobuf');
+      const refused = refusal(() => negotiator.contentType('text/plain', { schema: status }));
       assert.match(refused.message, /application\/yaml, application\/vnd\.orch\.protobuf$/);
     });
   }

@@ -1,19 +1,20 @@
 import { boundedMemo } from '../base/bounded-memo.ts';
 import type { Dialect } from '../dialect/dialect.ts';
-import { dialects } from '../dialect/dialects.ts';
 import { type MediaRange, parseAccept, parseMediaRange } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { StatusError } from '../meta/status-error.ts';
-
-/** How an object is written. */
-export type Format = 'json' | 'yaml' | 'protobuf';
+import type { StructSchema } from '../schema/schema.ts';
+import type { Format } from './formats/format.ts';
+import { formats } from './formats/formats.ts';
+import { json } from './formats/json.ts';
 
 /** What is made of an object before it is written (spec section 4.3). */
 export type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 
 /** A media type that the server writes and reads. */
 export interface Offer {
-  readonly format: Format;
+  /** The name of a format. */
+  readonly format: string;
   readonly mediaType: string;
   /** What the answer calls it where that is another name. */
   readonly sentAs?: string;
@@ -25,8 +26,10 @@ export interface Offer {
   readonly told: boolean;
 }
 
+/** How to write an answer: plain data. */
 export interface Negotiated {
-  readonly format: Format;
+  /** The name of a format. */
+  readonly format: string;
   readonly as: Representation;
   /** Group and version under which a table or metadata was asked for; the dialect's own for whole objects. */
   readonly metaVersion: string;
@@ -43,42 +46,31 @@ export interface NegotiateOptions {
   readonly watch?: boolean;
   /** What the endpoint can make of its objects, beside showing them whole. */
   readonly representations?: readonly Exclude<Representation, 'object'>[];
-  /** What it answers has a protobuf form. */
-  readonly protobuf?: boolean;
+  /** Of what it answers, or of the body that it takes. Absent: a document of any form. */
+  readonly schema?: StructSchema;
   /** It answers a document in OpenAPI of this version, which has a protobuf form of its own. */
   readonly openapi?: 2 | 3 | undefined;
 }
 
-/** Best first: what a client gets that takes anything. */
-const textOffers: readonly Offer[] = [
-  { format: 'json', mediaType: 'application/json', streams: true, tables: true, told: true },
-  { format: 'yaml', mediaType: 'application/yaml', streams: false, tables: true, told: true },
-];
-
-/** The dialect's own name of protobuf, and those that clients of the other dialects have compiled in. */
-const protobufOffers = ({ protobufMediaType }: Dialect): readonly Offer[] =>
-  [protobufMediaType, ...otherProtobufMediaTypes(protobufMediaType)].map((mediaType) => ({
-    format: 'protobuf',
-    mediaType,
-    streams: true,
-    tables: false,
-    told: mediaType === protobufMediaType,
-  }));
+/** The media types of the formats that cover something. */
+const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer[] =>
+  covering.flatMap(({ name, tables, watch, mediaTypes }) =>
+    mediaTypes(dialect).map((mediaType) => ({
+      format: name,
+      mediaType: mediaType.name,
+      streams: watch !== undefined,
+      tables,
+      told: mediaType.told,
+    })),
+  );
 
 /** OpenAPI in protobuf: its name, and the old one that clients ask for, which is no media type by RFC 9110. */
-const openapiOffers = (version: 2 | 3): readonly Offer[] => {
+const openapiOffers = (version: 2 | 3, documents: readonly Offer[]): readonly Offer[] => {
   const mediaType = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
   const old = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
   const offer = { format: 'protobuf', mediaType, streams: false, tables: false, told: true } as const;
-  return [...textOffers, offer, { ...offer, mediaType: old, sentAs: mediaType, told: false }];
+  return [...documents, offer, { ...offer, mediaType: old, sentAs: mediaType, told: false }];
 };
-
-const openapiOffersOf = { 2: openapiOffers(2), 3: openapiOffers(3) } as const;
-
-const otherProtobufMediaTypes = (own: string): readonly string[] =>
-  Object.values(dialects)
-    .map(({ protobufMediaType }) => protobufMediaType)
-    .filter((mediaType) => mediaType !== own);
 
 /** Versions of tables and metadata; the old one says the same under its name. */
 const metaVersions: readonly string[] = ['v1', 'v1beta1'];
@@ -91,13 +83,22 @@ export class Negotiator {
   readonly #metaGroups: readonly string[];
   readonly #ranges = boundedMemo(parseAccept, remembered);
   readonly #formats = boundedMemo(readMediaType, remembered);
-  readonly #offers: readonly Offer[];
+  readonly #dialect: Dialect;
+  readonly #documents: readonly Offer[];
+  readonly #openapi: Readonly<Record<2 | 3, readonly Offer[]>>;
+  /** By the names of the formats that cover a schema. */
+  readonly #bySchema = new Map<string, readonly Offer[]>();
   /** Choices by header, for each set of options that occurs. */
-  readonly #choices = new Map<string, (accept: string) => Negotiated | null>();
+  readonly #choices = new Map<readonly Offer[], Map<string, (accept: string) => Negotiated | null>>();
 
   constructor(dialect: Dialect) {
     this.#metaGroups = dialect.tableGroups;
-    this.#offers = [...textOffers, ...protobufOffers(dialect)];
+    this.#dialect = dialect;
+    this.#documents = offersOf(
+      formats.filter((format) => format.covers(undefined)),
+      dialect,
+    );
+    this.#openapi = { 2: openapiOffers(2, this.#documents), 3: openapiOffers(3, this.#documents) };
   }
 
   /** How to write the answer. Throws NotAcceptable where the client takes nothing that the server has. */
@@ -109,8 +110,8 @@ export class Negotiator {
   }
 
   /** How the body of a request is written; JSON where nothing is said. Throws UnsupportedMediaType. */
-  contentType(header: string | undefined, options: Pick<NegotiateOptions, 'protobuf'> = {}): Format {
-    if (header === undefined || header === '') return 'json';
+  contentType(header: string | undefined, options: Pick<NegotiateOptions, 'schema'> = {}): string {
+    if (header === undefined || header === '') return json.name;
     const offers = this.#offersFor(options);
     const sent = this.#formats(header);
     const offer = offers.find(({ mediaType }) => mediaType === sent);
@@ -118,18 +119,32 @@ export class Negotiator {
     return offer.format;
   }
 
-  #offersFor({ protobuf = false, openapi }: NegotiateOptions): readonly Offer[] {
-    if (openapi) return openapiOffersOf[openapi];
-    return protobuf ? this.#offers : textOffers;
+  #offersFor({ schema, openapi }: NegotiateOptions): readonly Offer[] {
+    if (openapi) return this.#openapi[openapi];
+    if (!schema) return this.#documents;
+    let names = '';
+    for (const format of formats) if (format.covers(schema)) names += `${format.name} `;
+    const there = this.#bySchema.get(names);
+    if (there) return there;
+    const covering = formats.filter((format) => format.covers(schema));
+    const offers = offersOf(covering, this.#dialect);
+    this.#bySchema.set(names, offers);
+    return offers;
   }
 
   #choose(accept: string, options: NegotiateOptions): Negotiated | null {
-    const { watch = false, representations = [], protobuf = false, openapi } = options;
-    const key = `${watch} ${protobuf} ${openapi} ${representations.join(' ')}`;
-    let choose = this.#choices.get(key);
+    const { watch = false, representations = [] } = options;
+    const offers = this.#offersFor(options);
+    let choices = this.#choices.get(offers);
+    if (!choices) {
+      choices = new Map();
+      this.#choices.set(offers, choices);
+    }
+    const key = `${watch} ${representations.join(' ')}`;
+    let choose = choices.get(key);
     if (!choose) {
       choose = boundedMemo((header) => this.#search(header, options), remembered);
-      this.#choices.set(key, choose);
+      choices.set(key, choose);
     }
     return choose(accept);
   }

@@ -1,25 +1,17 @@
-import { type ByteSpan, spanOf } from '../base/byte-span.ts';
+import { spanOf } from '../base/byte-span.ts';
 import type { Clock } from '../base/clock.ts';
 import type { TimeSlice } from '../base/time-slice.ts';
 import type { CacheEntry } from '../cache/cache.ts';
-import { parseStored, stringifyJson } from '../codec/json.ts';
-import { compactJson, encodeList, prettyJson, type TextLayout, yaml } from '../codec/list-text.ts';
-import {
-  type PartialObjectMetadata,
-  partialObjectMetadata,
-  partialObjectMetadataBytes,
-} from '../codec/partial-object-metadata.ts';
-import { encodeEnvelope } from '../codec/protobuf/envelope.ts';
-import { encodeList as encodeProtobufList } from '../codec/protobuf/list.ts';
-import { parseIncludeObject, type Table, type TableOptions, tableHead, tableOf, tableRow } from '../codec/table.ts';
+import { parseStored } from '../codec/json.ts';
+import { partialObjectMetadata, partialObjectMetadataBytes } from '../codec/partial-object-metadata.ts';
+import { parseIncludeObject, type TableOptions, tableHead, tableOf, tableRow } from '../codec/table.ts';
 import type { Dialect } from '../dialect/dialect.ts';
-import type { ListBody } from '../http/list-stream.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import type { Status } from '../meta/status-error.ts';
 import type { ListReply } from '../registry/reply.ts';
 import type { ServedResource } from '../resources/resource.ts';
-import { jsonLines, jsonMessages, protobufFrames, protobufMessages } from './event-framing.ts';
+import type { EncodeOptions, Format, ListParts, ListRepresentation, Shown } from './formats/format.ts';
+import { formatNamed } from './formats/formats.ts';
 import { messageSchema } from './message-schema.ts';
 import type { Negotiated } from './negotiation.ts';
 import type { WatchEncoding } from './watch-encoding.ts';
@@ -31,11 +23,6 @@ export interface Presentation {
   /** Of the resource that was asked. */
   readonly kind: Kind | undefined;
 }
-
-/** A list as it is sent: items that are joined by commas, or pieces of any kind. Both are made as they are asked for. */
-export type ListRepresentation =
-  | ({ readonly type: 'items' } & ListBody)
-  | { readonly type: 'pieces'; readonly pieces: Iterable<Uint8Array | string> };
 
 /**
  * Makes what the client asked for of JSON bytes: whole objects, tables, metadata; JSON or YAML (spec section 4.3). The
@@ -65,62 +52,22 @@ export class Representation {
     };
   }
 
-  object(bytes: Buffer, { negotiated, table, kind }: Presentation): Buffer {
-    const { as, format, pretty } = negotiated;
-    if (as === 'object' && format === 'json' && !pretty) return bytes;
-    const shown = this.#shown(bytes, negotiated, table);
-    return format === 'protobuf' ? protobuf(shown, kind) : write(shown, negotiated);
+  object(bytes: Buffer, presentation: Presentation): Buffer {
+    const { negotiated, table } = presentation;
+    const format = formatNamed(negotiated.format);
+    if (format.isStored && negotiated.as === 'object' && !negotiated.pretty) return bytes;
+    return format.encode(shownOf(bytes, negotiated.as, table), encodeOptions(presentation));
   }
 
-  #shown(bytes: Buffer, { as }: Negotiated, table: TableOptions, headers: 'shown' | 'omitted' = 'shown'): Shown {
-    const object = parseStored(bytes) as ApiObject;
-    switch (as) {
-      case 'object':
-        return object;
-      case 'Table':
-        return tableOf(object, table, headers);
-      case 'PartialObjectMetadata':
-      case 'PartialObjectMetadataList':
-        return partialObjectMetadata(object, table.metaVersion);
-    }
-  }
-
-  /**
-   * A list, made item by item as it is sent; in protobuf measured first, since its length stands at its beginning. The
-   * signal aborts when nobody waits for it any more.
-   */
+  /** A list, made item by item as it is sent. The signal aborts when nobody waits for it any more. */
   list(
     reply: ListReply,
     presentation: Presentation,
     client: { readonly signal: AbortSignal; readonly slice: TimeSlice },
   ): ListRepresentation | Promise<ListRepresentation> {
-    const { negotiated, table } = presentation;
-    const { as, format } = negotiated;
-    if (format === 'protobuf') return protobufList(reply, presentation, client);
-    const layout = layoutOf(negotiated);
-    const { metadata } = reply;
-    switch (as) {
-      case 'Table':
-        return pieces(
-          encodeList(layout, tableHead(metadata, table), 'rows', objects(reply.items), (object) =>
-            tableRow(object, table),
-          ),
-        );
-      case 'PartialObjectMetadata':
-      case 'PartialObjectMetadataList': {
-        const head = { kind: 'PartialObjectMetadataList', apiVersion: table.metaVersion, metadata };
-        if (layout === compactJson)
-          return { type: 'items', ...listBody(head, partialItems(reply.items, table.metaVersion)) };
-        const partial = (object: ApiObject) => partialObjectMetadata(object, table.metaVersion);
-        return pieces(encodeList(layout, head, 'items', objects(reply.items), partial));
-      }
-      case 'object': {
-        const head = { ...listHead(reply), metadata };
-        // Goes out as it is: the items' bytes are not looked at.
-        if (layout === compactJson) return { type: 'items', ...listBody(head, reply.items) };
-        return pieces(encodeList(layout, head, 'items', objects(reply.items), (object) => object));
-      }
-    }
+    const parts = { ...listParts(reply, presentation), ...encodeOptions(presentation) };
+    const format = formatNamed(presentation.negotiated.format);
+    return format.list({ ...parts, signal: client.signal, slice: client.slice });
   }
 
   /** How the events of a watch are written: one after the other, or as messages of a WebSocket. */
@@ -129,15 +76,17 @@ export class Representation {
     presentation: Presentation,
     webSocket?: WatchEncoding['webSocket'],
   ): WatchEncoding {
-    const { as, format, mediaType } = presentation.negotiated;
+    const { as, format: name, mediaType } = presentation.negotiated;
     const { table } = presentation;
-    const inProtobuf = format === 'protobuf';
+    const format = formatNamed(name);
+    const { watch } = format;
+    if (!watch) throw new TypeError(`no watches are written in ${name}`);
     return {
-      contentType: inProtobuf ? `${mediaType};stream=watch` : mediaType,
+      contentType: watch.contentType(mediaType),
       webSocket,
-      name: `${forms ? `${apiVersion} ` : ''}${webSocket ? 'messages ' : ''}${format} ${as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`}`,
+      name: `${forms ? `${apiVersion} ` : ''}${webSocket ? 'messages ' : ''}${name} ${as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`}`,
       differsFirst: as === 'Table',
-      framing: framings[webSocket ? 'messages' : 'stream'][inProtobuf ? 'protobuf' : 'json'],
+      framing: webSocket ? watch.messages : watch.stream,
       object: ({ bytes }, first) => this.#eventObject(bytes, presentation, first ? 'shown' : 'omitted'),
       bookmark: (revision, initialEventsEnd) => {
         const annotations = initialEventsEnd && { annotations: { [this.#initialEventsEnd]: 'true' } };
@@ -145,71 +94,87 @@ export class Representation {
         const bookmark = Buffer.from(JSON.stringify({ kind: kind.kind, apiVersion, metadata }));
         return this.#eventObject(bookmark, presentation, 'omitted');
       },
-      status: (status) => (inProtobuf ? protobuf(status, kind) : Buffer.from(JSON.stringify(status))),
+      status: (status) => eventBytes(format.encode(status, inOneLine(presentation)), format),
     };
   }
 
-  #eventObject(bytes: Buffer, { negotiated, table, kind }: Presentation, headers: 'shown' | 'omitted'): Buffer {
-    const { as, format } = negotiated;
-    if (format === 'json') {
-      if (as === 'object') return bytes;
-      if (as !== 'Table') return partialObjectMetadataBytes(bytes, table.metaVersion);
-    }
-    const shown = this.#shown(bytes, negotiated, { ...table, now: this.#clock.now() }, headers);
-    return format === 'protobuf' ? protobuf(shown, kind) : Buffer.from(stringifyJson(shown));
+  #eventObject(bytes: Buffer, presentation: Presentation, headers: 'shown' | 'omitted'): Buffer {
+    const { negotiated, table } = presentation;
+    const { as } = negotiated;
+    const format = formatNamed(negotiated.format);
+    if (format.isStored && as === 'object') return bytes;
+    if (format.isStored && as !== 'Table') return partialObjectMetadataBytes(bytes, table.metaVersion);
+    const shown = shownOf(bytes, as, { ...table, now: this.#clock.now() }, headers);
+    return eventBytes(format.encode(shown, inOneLine(presentation)), format);
   }
 }
 
-const framings = {
-  stream: { json: jsonLines, protobuf: protobufFrames },
-  messages: { json: jsonMessages, protobuf: protobufMessages },
-} as const;
-
-/** What is made of an object; each names its kind. */
-type Shown = ApiObject | Table | PartialObjectMetadata;
-
-async function protobufList(
-  reply: ListReply,
-  { negotiated, table, kind }: Presentation,
-  client: { readonly signal: AbortSignal; readonly slice: TimeSlice },
-): Promise<ListRepresentation> {
-  const [item, list] =
-    negotiated.as === 'object'
-      ? [reply.served.kind.kind, listHead(reply)]
-      : ['PartialObjectMetadata', { kind: 'PartialObjectMetadataList', apiVersion: table.metaVersion }];
-  const encoded = await encodeProtobufList({
-    listSchema: messageSchema(list.kind, kind, list.apiVersion),
-    itemSchema: messageSchema(item, kind),
-    head: { ...list, metadata: reply.metadata },
-    items: reply.items,
-    object: ({ bytes }) => parseStored(bytes) as ApiObject,
-    ...client,
-  });
-  return { type: 'pieces', pieces: encoded };
+function shownOf(
+  bytes: Buffer,
+  as: Negotiated['as'],
+  table: TableOptions,
+  headers: 'shown' | 'omitted' = 'shown',
+): Shown {
+  const object = parseStored(bytes) as ApiObject;
+  switch (as) {
+    case 'object':
+      return object;
+    case 'Table':
+      return tableOf(object, table, headers);
+    case 'PartialObjectMetadata':
+    case 'PartialObjectMetadataList':
+      return partialObjectMetadata(object, table.metaVersion);
+  }
 }
 
-const protobuf = (shown: Shown | Status, kind: Kind | undefined): Buffer =>
-  encodeEnvelope(messageSchema(shown.kind, kind), { ...shown });
-
-const listHead = ({ served }: ListReply) => ({ kind: served.kind.listKind, apiVersion: served.apiVersion });
-
-const pieces = (made: Iterable<string>): ListRepresentation => ({ type: 'pieces', pieces: made });
-
-const listBody = (head: object, items: Iterable<ByteSpan>): ListBody => ({
-  head: compactJson.open(head, 'items'),
-  items,
-  tail: compactJson.close,
+const encodeOptions = ({ negotiated: { pretty }, kind }: Presentation): EncodeOptions => ({
+  pretty,
+  schemaOf: (name, apiVersion) => messageSchema(name, kind, apiVersion),
 });
 
-function* partialItems(items: Iterable<CacheEntry>, metaVersion: string): IterableIterator<ByteSpan> {
-  for (const { bytes } of items) yield spanOf(partialObjectMetadataBytes(bytes, metaVersion));
+/** Events stand in a frame, whatever people would like. */
+const inOneLine = (presentation: Presentation): EncodeOptions => ({ ...encodeOptions(presentation), pretty: false });
+
+/** The frame of an event ends lines itself. */
+const eventBytes = (bytes: Buffer, { isStored }: Format): Buffer =>
+  isStored && bytes.at(-1) === lineEnd ? bytes.subarray(0, -1) : bytes;
+
+const lineEnd = 0x0a;
+
+type ListContent = Omit<ListParts, keyof EncodeOptions | 'signal' | 'slice'>;
+
+function listParts({ served, metadata, items }: ListReply, { negotiated, table }: Presentation): ListContent {
+  const { metaVersion } = table;
+  switch (negotiated.as) {
+    case 'Table':
+      return {
+        head: { ...tableHead(metadata, table) },
+        field: 'rows',
+        items,
+        itemKind: '',
+        shown: (entry) => tableRow(objectOf(entry), table),
+      };
+    case 'PartialObjectMetadata':
+    case 'PartialObjectMetadataList':
+      return {
+        head: { kind: 'PartialObjectMetadataList', apiVersion: metaVersion, metadata },
+        field: 'items',
+        items,
+        itemKind: 'PartialObjectMetadata',
+        shown: (entry) => partialObjectMetadata(objectOf(entry), metaVersion),
+        json: ({ bytes }) => spanOf(partialObjectMetadataBytes(bytes, metaVersion)),
+      };
+    case 'object':
+      return {
+        head: { kind: served.kind.listKind, apiVersion: served.apiVersion, metadata },
+        field: 'items',
+        items,
+        itemKind: served.kind.kind,
+        shown: objectOf,
+        // Goes out as it is: the bytes are not looked at.
+        json: (entry) => entry,
+      };
+  }
 }
 
-function* objects(items: Iterable<CacheEntry>): IterableIterator<ApiObject> {
-  for (const { bytes } of items) yield parseStored(bytes) as ApiObject;
-}
-
-const layoutOf = ({ format, pretty }: Negotiated): TextLayout =>
-  format === 'yaml' ? yaml : pretty ? prettyJson : compactJson;
-
-const write = (value: unknown, negotiated: Negotiated): Buffer => Buffer.from(layoutOf(negotiated).whole(value));
+const objectOf = ({ bytes }: CacheEntry): ApiObject => parseStored(bytes) as ApiObject;

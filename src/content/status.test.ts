@@ -68,7 +68,9 @@ describe('sendStatus', () => {
   });
 
   it('speaks YAML, and indents for people', async () => {
-    const yaml = await answer((exchange) => sendStatus(exchange, noSuchPath(), { clock, logger, format: 'yaml' }));
+    const yaml = await answer((exchange) =>
+      sendStatus(exchange, noSuchPath(), { clock, logger, format: 'yaml', mediaType: 'application/yaml' }),
+    );
     assert.equal(yaml.headers['content-type'], 'application/yaml');
     assert.match(yaml.body.toString(), /^reason: NotFound$/m);
     const pretty = await answer((exchange) => sendStatus(exchange, noSuchPath(), { clock, logger, pretty: true }));

@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { encodeEnvelope } from '../codec/protobuf/envelope.ts';
-import { formatYaml } from '../codec/yaml.ts';
 import { ClientGone } from '../http/base-exchange.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { httpDate } from '../http/h2/http-date.ts';
 import { sendBytes } from '../http/respond.ts';
 import { status as statusSchema } from '../kinds/meta/status.ts';
 import { internalError, isUnknownOutcome, type Status, StatusError } from '../meta/status-error.ts';
+import { formatNamed } from './formats/formats.ts';
+import { json } from './formats/json.ts';
 import type { Negotiated } from './negotiation.ts';
 
 export interface StatusOptions {
@@ -17,7 +17,7 @@ export interface StatusOptions {
   readonly clock?: Pick<Clock, 'now'>;
   /** JSON where it was not negotiated, or could not be. */
   readonly format?: Negotiated['format'];
-  /** With protobuf, which has several names. */
+  /** What the client calls the format; formats have several names. */
   readonly mediaType?: string;
   readonly pretty?: boolean;
 }
@@ -60,11 +60,11 @@ const pathOf = ({ target }: Exchange): string => target.split('?', 1)[0] ?? '';
 /** A Status as it goes to a client. */
 export function encodeStatus(
   status: Status,
-  { format, mediaType, pretty }: Pick<StatusOptions, 'format' | 'mediaType' | 'pretty'>,
+  {
+    format = json.name,
+    mediaType = 'application/json',
+    pretty = false,
+  }: Pick<StatusOptions, 'format' | 'mediaType' | 'pretty'>,
 ): { readonly contentType: string; readonly body: Buffer } {
-  if (format === 'protobuf' && mediaType !== undefined) {
-    return { contentType: mediaType, body: encodeEnvelope(statusSchema, { ...status }) };
-  }
-  if (format === 'yaml') return { contentType: 'application/yaml', body: Buffer.from(formatYaml(status)) };
-  return { contentType: 'application/json', body: Buffer.from(`${JSON.stringify(status, null, pretty ? 2 : 0)}\n`) };
+  return { contentType: mediaType, body: formatNamed(format).encode(status, { pretty, schemaOf: () => statusSchema }) };
 }

@@ -2,7 +2,7 @@ import type { CacheEntry } from '../cache/cache.ts';
 import type { WebSocketRequest } from '../http/exchange.ts';
 import type { Status } from '../meta/status-error.ts';
 import type { Revision } from '../store/store.ts';
-import type { EventFraming } from './event-framing.ts';
+import type { EventFraming } from './formats/event-framing.ts';
 
 /** How the objects of events are written. */
 export interface WatchEncoding {

@@ -2,15 +2,16 @@ import type { IssuerDiscovery } from '../../authn/service-account/discovery.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
-import { hasMessage } from '../../codec/protobuf/message.ts';
 import { bodyForm } from '../../content/body.ts';
+import type { ListRepresentation } from '../../content/formats/format.ts';
 import { type Negotiated, type NegotiateOptions, Negotiator } from '../../content/negotiation.ts';
-import { type ListRepresentation, type Presentation, Representation } from '../../content/representation.ts';
+import { type Presentation, Representation } from '../../content/representation.ts';
 import { sendStatus } from '../../content/status.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { sendList, sendPieces } from '../../http/list-stream.ts';
 import { sendBytes } from '../../http/respond.ts';
 import type { PathRouter } from '../../http/router.ts';
+import { status as statusSchema } from '../../kinds/meta/status.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
 import { checkRequest, type Registry } from '../../registry/registry.ts';
@@ -85,7 +86,11 @@ export class Responder {
     pretty: string | null,
   ): Partial<Pick<Negotiated, 'format' | 'mediaType' | 'pretty'>> {
     try {
-      return this.#negotiator.negotiate(exchange, { pretty, representations: everyRepresentation, protobuf: true });
+      return this.#negotiator.negotiate(exchange, {
+        pretty,
+        representations: everyRepresentation,
+        schema: statusSchema,
+      });
     } catch {
       return {};
     }
@@ -101,7 +106,7 @@ export class Responder {
       pretty: info.query.get('pretty'),
       watch: info.verb === 'watch',
       representations: representationsOf(info),
-      protobuf: hasMessage(served.kind.schema),
+      schema: served.kind.schema,
     });
     return {
       type: 'resource',

@@ -7,6 +7,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import { type Metrics, metricsMediaType } from '../../base/metrics.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
+import { type DocumentForm, DocumentForms, entityTag, writeDocument } from '../../content/document-forms.ts';
 import type { Negotiated, Negotiator } from '../../content/negotiation.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { parseAccept } from '../../http/accept.ts';
@@ -15,7 +16,6 @@ import { sendBytes, wantsGzip } from '../../http/respond.ts';
 import { PathRouter } from '../../http/router.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
 import { type AggregatedVersion, aggregatedVersions } from '../../registry/documents/discovery.ts';
-import { type DocumentForm, DocumentForms, entityTag, writeDocument } from '../../registry/documents/document-forms.ts';
 import { type ApiDocument, type ApiDocuments, openapiUrl } from '../../registry/documents/documents.ts';
 import type { Health } from '../upkeep/health.ts';
 

@@ -6,7 +6,7 @@ import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cache.ts';
-import { jsonLines } from '../../content/event-framing.ts';
+import { jsonLines } from '../../content/formats/event-framing.ts';
 import { sendStatus } from '../../content/status.ts';
 import type { WatchEncoding } from '../../content/watch-encoding.ts';
 import type { Exchange } from '../../http/exchange.ts';

@@ -105,10 +105,10 @@ describe('the stage impersonate', () => {
     assert.deepEqual([one.user, 'impersonatedBy' in one, asked.length], [jane, false, 0]);
   });
 
-  it('an empty user is nobody', async () => {
-    const { asked, authorizer } = authorizerOf(() => false);
+  it('refuses an empty user: the sender is not who was meant', async () => {
+    const { asked, authorizer } = authorizerOf(() => true);
     const one = context({ 'impersonate-user': '' });
-    await impersonate({ authorizer, dialect: orch }).run(one);
+    await assert.rejects(async () => impersonate({ authorizer, dialect: orch }).run(one), { code: 400 });
     assert.deepEqual([one.user, 'impersonatedBy' in one, asked.length], [jane, false, 0]);
   });
 

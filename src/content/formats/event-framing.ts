@@ -1,8 +1,8 @@
-import type { ByteSpan } from '../base/byte-span.ts';
-import type { TimeSlice } from '../base/time-slice.ts';
-import { watchFrame } from '../codec/protobuf/watch-frame.ts';
-import { type Chunk, gatherList, gatherPieces } from '../http/gather.ts';
-import { frameOf, opcodes } from '../http/websocket/frames.ts';
+import type { ByteSpan } from '../../base/byte-span.ts';
+import type { TimeSlice } from '../../base/time-slice.ts';
+import { watchFrame } from '../../codec/protobuf/watch-frame.ts';
+import { type Chunk, gatherList, gatherPieces } from '../../http/gather.ts';
+import { frameOf, opcodes } from '../../http/websocket/frames.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { limits } from '../../base/limits.ts';
-import { decodeOpenapi } from '../../codec/protobuf/openapi/decode-fixture.ts';
-import { kubernetes } from '../../dialect/kubernetes.ts';
-import { orch } from '../../dialect/orch.ts';
-import { kinds } from '../../kinds/kinds.ts';
-import { isRecord } from '../../schema/own-property.ts';
-import { withoutObjects } from '../registry-fixture.ts';
+import { limits } from '../base/limits.ts';
+import { decodeOpenapi } from '../codec/protobuf/openapi/decode-fixture.ts';
+import { kubernetes } from '../dialect/kubernetes.ts';
+import { orch } from '../dialect/orch.ts';
+import { kinds } from '../kinds/kinds.ts';
+import { type ApiDocument, ApiDocuments } from '../registry/documents/documents.ts';
+import { withoutObjects } from '../registry/registry-fixture.ts';
+import { isRecord } from '../schema/own-property.ts';
 import { DocumentForms, entityTag, writeDocument } from './document-forms.ts';
-import { type ApiDocument, ApiDocuments } from './documents.ts';
 
 const documentOf = (value: unknown): ApiDocument => {
   const json = Buffer.from(JSON.stringify(value));

@@ -1,11 +1,14 @@
-import { limits } from '../../base/limits.ts';
-import { parseStored, stringifyJson } from '../../codec/json.ts';
-import { encodeOpenapi } from '../../codec/protobuf/openapi/encode.ts';
-import { formatYaml } from '../../codec/yaml.ts';
-import type { ApiDocument } from './documents.ts';
+import { limits } from '../base/limits.ts';
+import { parseStored } from '../codec/json.ts';
+import { encodeOpenapi } from '../codec/protobuf/openapi/encode.ts';
+import type { ApiDocument } from '../registry/documents/documents.ts';
+import type { Shown } from './formats/format.ts';
+import { formatNamed } from './formats/formats.ts';
+import { json as jsonFormat } from './formats/json.ts';
+import { protobuf } from './formats/protobuf.ts';
 
-/** How a document is written; `pretty` is JSON for people. */
-export type DocumentForm = 'json' | 'pretty' | 'yaml' | 'protobuf';
+/** How a document is written: the name of a format, or `pretty`, which is JSON for people. */
+export type DocumentForm = string;
 
 /**
  * The bytes of documents in forms other than the JSON that they are kept in: made when they are first asked for, and kept
@@ -42,15 +45,17 @@ export class DocumentForms {
 export function writeDocument({ json, openapi }: Pick<ApiDocument, 'json' | 'openapi'>, form: DocumentForm): Buffer {
   if (form === 'json') return json;
   const value = parseStored(json);
-  switch (form) {
-    case 'yaml':
-      return Buffer.from(formatYaml(value));
-    case 'pretty':
-      return Buffer.from(`${stringifyJson(value, { pretty: true })}\n`);
-    case 'protobuf':
-      if (!openapi) throw new Error('only OpenAPI documents have a protobuf form');
-      return encodeOpenapi(value, openapi);
+  if (form === protobuf.name) {
+    if (!openapi) throw new Error('only OpenAPI documents have a protobuf form');
+    return encodeOpenapi(value, openapi);
   }
+  const pretty = form === 'pretty';
+  return formatNamed(pretty ? jsonFormat.name : form).encode(value as Shown, { pretty, schemaOf: noSchema });
+}
+
+/** Formats that documents are offered in need none. */
+function noSchema(): never {
+  throw new TypeError('a document has no schema');
 }
 
 /**

@@ -1,0 +1,86 @@
+import type { ByteSpan } from '../../base/byte-span.ts';
+import type { TimeSlice } from '../../base/time-slice.ts';
+import type { CacheEntry } from '../../cache/cache.ts';
+import type { PartialObjectMetadata } from '../../codec/partial-object-metadata.ts';
+import type { Table, TableRow } from '../../codec/table.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ListBody } from '../../http/list-stream.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { Status } from '../../meta/status-error.ts';
+import type { RequestBody } from '../../registry/verb.ts';
+import type { StructSchema } from '../../schema/schema.ts';
+import type { EventFraming } from './event-framing.ts';
+
+/** A name that clients know a format by. */
+export interface MediaType {
+  readonly name: string;
+  /** Whether refusals list it. */
+  readonly told: boolean;
+}
+
+/** What a body should hold. */
+export interface ExpectedBody {
+  readonly kind: string;
+  readonly schema: StructSchema;
+}
+
+/** What an answer shows; each names its kind. */
+export type Shown = ApiObject | Table | PartialObjectMetadata | Status;
+
+export interface EncodeOptions {
+  /** For people to read, where the format knows such a form. */
+  readonly pretty: boolean;
+  /** The schema of what an answer shows, by its kind; asked for by formats that need one. */
+  readonly schemaOf: (kind: string, apiVersion?: string) => StructSchema;
+}
+
+/** A list whose items are made one by one, as they are sent. */
+export interface ListParts extends EncodeOptions {
+  /** All but the items. */
+  readonly head: { readonly kind: string; readonly apiVersion: string } & Readonly<Record<string, unknown>>;
+  /** The list's own field. */
+  readonly field: 'items' | 'rows';
+  readonly items: Iterable<CacheEntry>;
+  /** The kind of each item where `field` is `items`. */
+  readonly itemKind: string;
+  readonly shown: (entry: CacheEntry) => ApiObject | PartialObjectMetadata | TableRow;
+  /** The same in JSON on one line, where that needs no parsing. */
+  readonly json?: ((entry: CacheEntry) => ByteSpan) | undefined;
+  /** Aborts when nobody waits for the list any more. */
+  readonly signal: AbortSignal;
+  readonly slice: TimeSlice;
+}
+
+/** A list as it is sent: items that are joined by commas, or pieces of any kind. Both are made as they are asked for. */
+export type ListRepresentation =
+  | ({ readonly type: 'items' } & ListBody)
+  | { readonly type: 'pieces'; readonly pieces: Iterable<Uint8Array | string> };
+
+/** How the events of watches are written in a format. */
+export interface WatchFormat {
+  /** One after the other. */
+  readonly stream: EventFraming;
+  /** As messages of a WebSocket. */
+  readonly messages: EventFraming;
+  contentType(mediaType: string): string;
+}
+
+/** A format of API objects (spec section 4.3): how bodies are read, and objects, lists, events and errors written. */
+export interface Format {
+  /** Plain data that stands for the format, also between threads. */
+  readonly name: string;
+  /** Its own first. */
+  mediaTypes(dialect: Dialect): readonly MediaType[];
+  /** Whether values of this schema have a form in it; undefined: whether everything has. */
+  covers(schema: StructSchema | undefined): boolean;
+  /** Whether tables do. */
+  readonly tables: boolean;
+  /** Whether the bytes of an object in the cache are already in it. */
+  readonly isStored: boolean;
+  /** Throws BadRequest for what is not in the format. */
+  decode(bytes: Uint8Array, expected: ExpectedBody): RequestBody;
+  encode(shown: Shown, options: EncodeOptions): Buffer;
+  list(parts: ListParts): ListRepresentation | Promise<ListRepresentation>;
+  /** Absent: no watches are written in it. */
+  readonly watch?: WatchFormat;
+}

@@ -1,0 +1,15 @@
+import type { Format } from './format.ts';
+import { json } from './json.ts';
+import { protobuf } from './protobuf.ts';
+import { yaml } from './yaml.ts';
+
+/** All formats, best first: what a client gets that takes anything. A new one is a file beside these and its name here. */
+export const formats: readonly Format[] = [json, yaml, protobuf];
+
+const byName = new Map(formats.map((format) => [format.name, format]));
+
+export function formatNamed(name: string): Format {
+  const format = byName.get(name);
+  if (!format) throw new TypeError(`no format is called ${name}`);
+  return format;
+}

@@ -1,0 +1,29 @@
+import type { ByteSpan } from '../../base/byte-span.ts';
+import type { CacheEntry } from '../../cache/cache.ts';
+import { parseJson } from '../../codec/json.ts';
+import { compactJson, prettyJson } from '../../codec/list-text.ts';
+import { jsonLines, jsonMessages } from './event-framing.ts';
+import type { Format } from './format.ts';
+import { encodeText, listText } from './text.ts';
+
+/** JSON (RFC 8259): what every client takes, and what the cache holds. */
+export const json: Format = {
+  name: 'json',
+  mediaTypes: () => [{ name: 'application/json', told: true }],
+  covers: () => true,
+  tables: true,
+  isStored: true,
+  decode: parseJson,
+  encode: (shown, { pretty }) => encodeText(pretty ? prettyJson : compactJson, shown),
+  list(parts) {
+    if (parts.pretty) return listText(prettyJson, parts);
+    if (!parts.json) return listText(compactJson, parts);
+    const head = compactJson.open(parts.head, parts.field);
+    return { type: 'items', head, items: spans(parts.items, parts.json), tail: compactJson.close };
+  },
+  watch: { stream: jsonLines, messages: jsonMessages, contentType: (mediaType) => mediaType },
+};
+
+function* spans(items: Iterable<CacheEntry>, span: (entry: CacheEntry) => ByteSpan): IterableIterator<ByteSpan> {
+  for (const entry of items) yield span(entry);
+}

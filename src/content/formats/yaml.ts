@@ -1,0 +1,16 @@
+import { yaml as layout } from '../../codec/list-text.ts';
+import { parseYaml } from '../../codec/yaml.ts';
+import type { Format } from './format.ts';
+import { encodeText, listText } from './text.ts';
+
+/** YAML 1.2, as people write it. */
+export const yaml: Format = {
+  name: 'yaml',
+  mediaTypes: () => [{ name: 'application/yaml', told: true }],
+  covers: () => true,
+  tables: true,
+  isStored: false,
+  decode: parseYaml,
+  encode: (shown) => encodeText(layout, shown),
+  list: (parts) => listText(layout, parts),
+};
