@@ -541,23 +541,6 @@ describe('HTTP/1.1 by hand', () => {
     assert.match(await all, /^HTTP\/1.1 413 .*connection: close.*limit is 1000/s);
     assert.ok(written < 1_000, 'the server must stop reading');
   });
-
-  it('answers pipelined requests in order, and not any number of them', async () => {
-    handle = echo;
-    const socket = await started.tls();
-    const get = (path: string, more = '') => lines(`GET ${path} HTTP/1.1`, 'host: a', ...(more ? [more] : []));
-    const answer = await exchangeText(socket, get('/1') + get('/2') + get('/3', 'connection: close'));
-    assert.deepEqual(
-      [...answer.matchAll(/GET \/(\d)/g)].map(([, number]) => number),
-      ['1', '2', '3'],
-    );
-    const held: Exchange[] = [];
-    handle = (exchange) => void held.push(exchange);
-    const flood = await started.tls();
-    await exchangeText(flood, get('/').repeat(limits.streamsPerConnectionMax + 1));
-    assert.equal(held.length, limits.streamsPerConnectionMax);
-    assert.ok(held.every((exchange) => exchange.signal.aborted));
-  });
 });
 
 describe('HTTP/2 by hand', () => {

@@ -8,6 +8,7 @@ import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import { inOwnTurn } from '../base/turns.ts';
 import { badRequest, StatusError } from '../meta/status-error.ts';
 import { refuseAmbiguous } from './ambiguous-fields.ts';
 import { type BaseExchange, bareResponse, constantHeaders } from './base-exchange.ts';
@@ -311,7 +312,17 @@ class TlsListener implements Listener {
     const closing = () => connection.retired || ambiguous !== undefined;
     const exchange = new Http1Exchange(connection, { request, response, method, target, closing, clock: this.#clock });
     const impossible = unknownExpectation ? expectationFailed() : undefined;
-    this.#serve(connection, exchange, ambiguous ?? impossible ?? refused);
+    const problem = ambiguous ?? impossible ?? refused;
+    if (connection.exchanges === 0) this.#serve(connection, exchange, problem);
+    else this.#serveLater(connection, exchange, problem);
+  }
+
+  /** Requests that came without waiting for the answers are parsed together, but are not all worked on in one turn. */
+  #serveLater(connection: Connection, exchange: Http1Exchange, problem: StatusError | undefined): void {
+    connection.started(exchange);
+    inOwnTurn(() => {
+      if (exchange.ending === undefined) this.#handleOrRefuse(exchange, problem);
+    });
   }
 
   /** Only where nothing else is under way on the connection: the answer to that could not come before the events. */
@@ -334,6 +345,10 @@ class TlsListener implements Listener {
 
   #serve(connection: Connection, exchange: BaseExchange, refused: StatusError | undefined): void {
     connection.started(exchange);
+    this.#handleOrRefuse(exchange, refused);
+  }
+
+  #handleOrRefuse(exchange: BaseExchange, refused: StatusError | undefined): void {
     try {
       if (refused) throw refused;
       this.#handle(exchange);

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limits } from '../base/limits.ts';
+import type { Exchange } from './exchange.ts';
+import { exchangeText, start, until } from './listener-harness.ts';
+
+/** Requests of HTTP/1.1 that a client sends without waiting for the answers to those before (RFC 9112 section 9.3.2). */
+
+const get = (path: string, ...more: readonly string[]): string =>
+  [`GET ${path} HTTP/1.1`, 'host: a', ...more, '', ''].join('\r\n');
+
+const echo = (exchange: Exchange): void => exchange.respond(200, {}, `${exchange.method} ${exchange.target}`);
+
+test('pipelined requests are answered in order, and not any number of them', async () => {
+  let handle: (exchange: Exchange) => void = echo;
+  await using started = await start((exchange) => handle(exchange));
+  const socket = await started.tls();
+  const answer = await exchangeText(socket, get('/1') + get('/2') + get('/3', 'connection: close'));
+  assert.deepEqual(
+    [...answer.matchAll(/GET \/(\d)/g)].map(([, number]) => number),
+    ['1', '2', '3'],
+  );
+  const held: Exchange[] = [];
+  handle = (exchange) => void held.push(exchange);
+  const flood = await started.tls();
+  flood.write(get('/').repeat(limits.streamsPerConnectionMax));
+  await until(() => held.length === limits.streamsPerConnectionMax);
+  await exchangeText(flood, get('/'));
+  assert.equal(held.length, limits.streamsPerConnectionMax);
+  assert.ok(held.every((exchange) => exchange.signal.aborted));
+});
+
+test('pipelined requests do not begin in one turn of the event loop', async () => {
+  const count = 20;
+  const events: string[] = [];
+  await using started = await start((exchange) => {
+    if (events.push('begun') === 1) setImmediate(() => events.push('a turn of others'));
+    echo(exchange);
+  });
+  await exchangeText(await started.tls(), get('/').repeat(count - 1) + get('/', 'connection: close'));
+  assert.equal(events.filter((event) => event === 'begun').length, count);
+  assert.ok(events.indexOf('a turn of others') < count, 'all of them began before others had a turn');
+});
