@@ -15,14 +15,34 @@ export function encodedField(name: string, value: string): Buffer {
   return fieldsOf(name)(value);
 }
 
+/** Fields whose values no two responses share: to keep those, or to make them short, costs more than their bytes. */
+const unshared: ReadonlySet<string> = new Set(['audit-id']);
+
 /** Names are those of the program; values are mostly few, and what they are else is not kept for long. */
 const fieldsOf = boundedMemo(
-  (name) => boundedMemo((value) => encodeField(name, value), { countMax: 512, lengthMax: 256 }),
+  (name) =>
+    unshared.has(name)
+      ? plainFields(name)
+      : boundedMemo((value) => encodeField(name, value), { countMax: 512, lengthMax: 256 }),
   {
     countMax: 256,
     lengthMax: 64,
   },
 );
+
+/** Encodes values of this name as they are. */
+function plainFields(name: string): (value: string) => Buffer {
+  const head = encodeField(name, '').subarray(0, -1);
+  return (value) => {
+    if (value.length >= 0x7f) return encodeField(name, value);
+    if (invalidValue.test(value)) throw new TypeError(`header ${name} has an invalid value`);
+    const bytes = Buffer.allocUnsafe(head.length + 1 + value.length);
+    bytes.set(head);
+    bytes[head.length] = value.length;
+    bytes.write(value, head.length + 1, 'latin1');
+    return bytes;
+  };
+}
 
 const wholeIndex = new Map(staticTable.map(([name, value], at) => [`${name}\0${value}`, at + 1]));
 /** The first index of each name. */

@@ -313,5 +313,11 @@ test('what is encoded is read as it was', () => {
   for (const [name, value] of rows) {
     for (const _ of ['made', 'kept']) assert.deepEqual(decoded(decoder, encodedField(name, value)), [[name, value]]);
   }
-  for (const value of ['a\nb', 'a\rb', 'a\0', '\u20ac']) assert.throws(() => encodedField('x', value), TypeError);
+  const id = '33c1f524-1a15-4a6a-8eeb-50bb8fcb2ba4';
+  for (const value of ['', 'a', id, 'a'.repeat(126), 'a'.repeat(127), 'a'.repeat(300), '\xff']) {
+    assert.deepEqual(decoded(new HpackDecoder(4096), encodedField('audit-id', value)), [['audit-id', value]]);
+  }
+  for (const value of ['a\nb', 'a\rb', 'a\0', '\u20ac']) {
+    for (const name of ['x', 'audit-id']) assert.throws(() => encodedField(name, value), TypeError);
+  }
 });
