@@ -119,7 +119,6 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
 /** Fields of which the first counts, as in Node's HTTP/1.1; the lines of others are joined. */
 const onceOnly: ReadonlySet<string> = new Set([
   'content-type',
-  'expect',
   'from',
   'if-modified-since',
   'if-unmodified-since',

@@ -203,7 +203,7 @@ export class Http2Session implements StreamSession {
       for (const stream of this.#fed) stream.deliver();
       this.#fed.clear();
     } catch (error) {
-      this.#fail(connectionError(error));
+      this.#fail(this.#connectionError(error));
       return;
     }
     this.#setPaused(pause);
@@ -486,6 +486,14 @@ export class Http2Session implements StreamSession {
 
   // How streams and the connection end.
 
+  #connectionError(error: unknown): ConnectionError {
+    if (error instanceof ConnectionError) return error;
+    if (error instanceof HpackError) return new ConnectionError(errorCode.compressionError, error.message);
+    // Ours, not the client's: only its connection ends.
+    this.#logger.error('an HTTP/2 connection failed', { error });
+    return new ConnectionError(errorCode.internalError, 'internal error');
+  }
+
   /** Resets a stream for what the client did wrong with it (section 5.4.2). */
   #fault(stream: ServerStream, code: ErrorCode): void {
     stream.reset(code);
@@ -565,9 +573,3 @@ const wrongSize = (frame: string): ConnectionError =>
   new ConnectionError(errorCode.frameSizeError, `${frame} has the wrong size`);
 const ofIdleStream = (frame: string): ConnectionError =>
   new ConnectionError(errorCode.protocolError, `${frame} of a stream that was not opened`);
-
-function connectionError(error: unknown): ConnectionError {
-  if (error instanceof ConnectionError) return error;
-  if (error instanceof HpackError) return new ConnectionError(errorCode.compressionError, error.message);
-  throw error;
-}

@@ -96,10 +96,8 @@ export class ServerStream implements DataSource {
       return;
     }
     outbound.headers(this.id, { status, list, end: false });
-    if (body.length <= this.#sendWindow && outbound.takesAtOnce(body.length)) {
-      this.#sendWindow -= body.length;
-      outbound.dataHead(this.id, body.length, true);
-      outbound.dataBytes(body);
+    if (this.#goesAtOnce(body)) {
+      this.#sendNow(body, true);
       this.#endLocal();
       return;
     }
@@ -122,8 +120,11 @@ export class ServerStream implements DataSource {
   /** False when enough waits. `sent` is called when nobody looks at the bytes any more. */
   write(bytes: Uint8Array, sent: (() => void) | undefined): boolean {
     if (this.#closed || this.#ending) return true;
-    if (bytes.length > 0) this.#enqueue(bytes, sent);
-    else sent?.();
+    if (bytes.length > 0 && !this.#goesAtOnce(bytes)) this.#enqueue(bytes, sent);
+    else {
+      if (bytes.length > 0) this.#sendNow(bytes, false);
+      sent?.();
+    }
     return this.#queuedBytes < limits.responseBufferBytes;
   }
 
@@ -140,6 +141,19 @@ export class ServerStream implements DataSource {
     if (this.#closed || this.#queuedBytes === 0) return Promise.resolve();
     this.#drained ??= Promise.withResolvers();
     return this.#drained.promise;
+  }
+
+  /** Nothing waits, here or in other streams, and all windows are wide enough. */
+  #goesAtOnce(bytes: Uint8Array): boolean {
+    const isFirst = this.#queuedBytes === 0 && bytes.length <= this.#sendWindow;
+    return isFirst && this.#session.outbound.takesAtOnce(bytes.length);
+  }
+
+  #sendNow(bytes: Uint8Array, end: boolean): void {
+    const { outbound } = this.#session;
+    this.#sendWindow -= bytes.length;
+    outbound.dataHead(this.id, bytes.length, end);
+    outbound.dataBytes(bytes);
   }
 
   #enqueue(bytes: Uint8Array, sent: (() => void) | undefined): void {
