@@ -10,63 +10,77 @@ import { staticTable } from './static-table.ts';
 /** The first thing in the first block of a connection: our side uses no table, whatever the peer allows (RFC 7541 section 4.2). */
 export const noTable: Buffer = Buffer.from([0x20]);
 
-/** The bytes of one field. The name is in lower case; the value has no characters beyond 0xff. */
-export function encodedField(name: string, value: string): Buffer {
-  return fieldsOf(name)(value);
+/** The bytes of one field. The name is in lower case. Throws a TypeError for a value that no field can have. */
+export const encodedField = (name: string, value: string): Buffer => fieldOf(name).encode(value);
+
+const valuesKeptMax = 256;
+const valueLengthKeptMax = 256;
+
+/** A field by its name, with the bytes of the values that it had. */
+class ResponseField {
+  readonly #name: string;
+  /** The name as a literal that is not indexed begins (RFC 7541 section 6.2.2). */
+  readonly #literal: Buffer;
+  readonly #kept = new Map<string, Buffer>();
+  #foundAgain = 0;
+  /** Every response has another value: to keep them, or to make them short, costs more than it saves. */
+  #alwaysNew = false;
+
+  constructor(name: string) {
+    this.#name = name;
+    const index = nameIndex.get(name);
+    const bytes = Buffer.alloc(16 + name.length);
+    const at = writeInteger(index ?? 0, { prefixMask: 0x0f, first: 0 }, bytes, 0);
+    this.#literal = bytes.subarray(0, index === undefined ? writeText(name, bytes, at) : at);
+  }
+
+  encode(value: string): Buffer {
+    const known = this.#kept.get(value);
+    if (known) {
+      this.#foundAgain += 1;
+      return known;
+    }
+    if (invalidValue.test(value)) throw new TypeError(`header ${this.#name} has an invalid value`);
+    if (this.#alwaysNew) return this.#withText(value, false);
+    const encoded = this.#make(value);
+    if (value.length <= valueLengthKeptMax) this.#keep(value, encoded);
+    return encoded;
+  }
+
+  #make(value: string): Buffer {
+    const index = wholeIndex.get(`${this.#name}\0${value}`);
+    return index === undefined ? this.#withText(value, true) : Buffer.from([0x80 | index]);
+  }
+
+  #withText(value: string, huffman: boolean): Buffer {
+    const bytes = Buffer.allocUnsafe(this.#literal.length + 8 + value.length);
+    bytes.set(this.#literal, 0);
+    return bytes.subarray(0, writeText(value, bytes, this.#literal.length, huffman));
+  }
+
+  #keep(value: string, encoded: Buffer): void {
+    if (this.#kept.size >= valuesKeptMax) {
+      this.#alwaysNew = this.#foundAgain < valuesKeptMax;
+      this.#foundAgain = 0;
+      this.#kept.clear();
+    }
+    if (!this.#alwaysNew) this.#kept.set(value, encoded);
+  }
 }
 
-/** Fields whose values no two responses share: to keep those, or to make them short, costs more than their bytes. */
-const unshared: ReadonlySet<string> = new Set(['audit-id']);
-
-/** Names are those of the program; values are mostly few, and what they are else is not kept for long. */
-const fieldsOf = boundedMemo(
-  (name) =>
-    unshared.has(name)
-      ? plainFields(name)
-      : boundedMemo((value) => encodeField(name, value), { countMax: 512, lengthMax: 256 }),
-  {
-    countMax: 256,
-    lengthMax: 64,
-  },
-);
-
-/** Encodes values of this name as they are. */
-function plainFields(name: string): (value: string) => Buffer {
-  const head = encodeField(name, '').subarray(0, -1);
-  return (value) => {
-    if (value.length >= 0x7f) return encodeField(name, value);
-    if (invalidValue.test(value)) throw new TypeError(`header ${name} has an invalid value`);
-    const bytes = Buffer.allocUnsafe(head.length + 1 + value.length);
-    bytes.set(head);
-    bytes[head.length] = value.length;
-    bytes.write(value, head.length + 1, 'latin1');
-    return bytes;
-  };
-}
+/** What no field can hold (RFC 9113 section 8.2.1). */
+const invalidValue = /[^\t\x20-\x7e\x80-\xff]/;
 
 const wholeIndex = new Map(staticTable.map(([name, value], at) => [`${name}\0${value}`, at + 1]));
 /** The first index of each name. */
 const nameIndex = new Map(staticTable.map(([name], at) => [name, at + 1] as const).reverse());
 
-/** What no field can hold (RFC 9113 section 8.2.1). */
-const invalidValue = /[^\t\x20-\x7e\x80-\xff]/;
+/** Names are those of the program: there are not many. */
+const fieldOf = boundedMemo((name) => new ResponseField(name), { countMax: 256, lengthMax: 64 });
 
-function encodeField(name: string, value: string): Buffer {
-  if (invalidValue.test(value)) throw new TypeError(`header ${name} has an invalid value`);
-  const known = wholeIndex.get(`${name}\0${value}`);
-  if (known !== undefined) return Buffer.from([0x80 | known]);
-  const index = nameIndex.get(name);
-  const bytes = Buffer.alloc(16 + name.length + value.length);
-  // A literal that is not indexed (RFC 7541 section 6.2.2).
-  let at = writeInteger(index ?? 0, { prefixMask: 0x0f, first: 0 }, bytes, 0);
-  if (index === undefined) at = writeText(name, bytes, at);
-  at = writeText(value, bytes, at);
-  return bytes.subarray(0, at);
-}
-
-/** RFC 7541 section 5.2, in the shorter of its two forms. */
-function writeText(text: string, target: Buffer, from: number): number {
-  const short = huffmanLength(text);
+/** RFC 7541 section 5.2, in the shorter of its two forms, or without Huffman coding. */
+function writeText(text: string, target: Buffer, from: number, huffman = true): number {
+  const short = huffman ? huffmanLength(text) : text.length;
   if (short < text.length) {
     return huffmanEncode(text, target, writeInteger(short, { prefixMask: 0x7f, first: 0x80 }, target, from));
   }

@@ -299,6 +299,15 @@ test('no bytes do more than be refused', () => {
   );
 });
 
+test('values that are always new are encoded all the same, and as well those that come back', () => {
+  const decoder = new HpackDecoder(0);
+  for (let n = 0; n < 2_000; n += 1) {
+    const value = n % 10 === 0 ? 'comes-back' : `value-${n}`;
+    assert.deepEqual(decoded(decoder, encodedField('x-always-new', value)), [['x-always-new', value]]);
+  }
+  assert.throws(() => encodedField('x-always-new', 'a\nb'), TypeError);
+});
+
 test('what is encoded is read as it was', () => {
   const decoder = new HpackDecoder(0);
   const rows: Fields = [
