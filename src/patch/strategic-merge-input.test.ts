@@ -217,6 +217,13 @@ const wild = fc.letrec((tie) => ({
   ),
 }));
 
+test('an order beside elements that are no objects', () => {
+  for (const element of [null, 1, 'a', true, ['a']]) {
+    const error = refusal({}, { '$setElementOrder/parts': [], parts: [element] });
+    assert.equal(error.code, 400, JSON.stringify(element));
+  }
+});
+
 test('whatever the patch is, it applies or is refused, says the same twice and changes nothing given', () => {
   let applied = 0;
   fc.assert(

@@ -208,7 +208,8 @@ class StrategicMerge {
     for (const [index, each] of patch.entries()) {
       this.#steps.push(`[${index}]`);
       const element = each as JsonObject;
-      const directive = this.#directiveOf(element);
+      // What is no object has no key, and is refused for that.
+      const directive = isRecord(each) ? this.#directiveOf(each) : undefined;
       if (directive === 'replace') replace = true;
       else if (directive === 'delete') deleted.add(this.#keyOf(element, mergeKey));
       else plain.push({ key: this.#keyOf(element, mergeKey), element, index });
