@@ -1,20 +1,6 @@
-/** Frames of HTTP/2 (RFC 9113 section 4). */
-export const frameType = {
-  data: 0,
-  headers: 1,
-  reset: 3,
-  settings: 4,
-  ping: 6,
-  goaway: 7,
-  windowUpdate: 8,
-} as const;
+import { frameFlag, frameType, frameHeadBytes as headBytes, windowMax } from '../src/http/h2/frames.ts';
 
-export const frameFlag = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8 } as const;
-
-/** The largest flow-control window, and the largest number of a stream. */
-export const windowMax = 0x7fffffff;
-
-const headBytes = 9;
+export { frameFlag, frameType, windowMax };
 
 export interface FrameHandler {
   /** A part of a DATA frame; `last` with its last part. Valid only during the call. */

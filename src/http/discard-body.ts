@@ -3,8 +3,7 @@ import { limits } from '../base/limits.ts';
 
 /**
  * Reads what is left of a request's body and drops it. A stream that is paused instead would hide from Node that its
- * client has gone: with HTTP/1.1 always, with HTTP/2 once the client has said goodbye (Node 26). `tooMuch` is called,
- * perhaps more than once, when more came than is worth reading.
+ * client has gone. `tooMuch` is called, perhaps more than once, when more came than is worth reading.
  */
 export function discardBody(body: Readable, tooMuch: () => void): void {
   let dropped = 0;

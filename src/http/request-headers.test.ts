@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import type { Exchange } from './exchange.ts';
-import { exchangeText, fetch2, type Started, start, until } from './listener-harness.ts';
+import { pathFrame, sessions } from './h2/session-harness.ts';
+import { rawField } from './h2/testing/raw-frames.ts';
+import { exchangeText, fetch2, type Started, start } from './listener-harness.ts';
 
 describe('headers that were hidden are not there any more', () => {
   const clients: Readonly<Record<string, (started: Started) => Promise<unknown>>> = {
@@ -42,31 +43,16 @@ describe('headers that were hidden are not there any more', () => {
   }
 });
 
-/** A header field as a literal that is not indexed (RFC 7541 section 6.2.2); both texts below 127 bytes. */
-const field = (name: string, value: string): Buffer =>
-  Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)]);
-
-/** A HEADERS frame that ends headers and stream: GET over https. */
-function requestFrame(stream: number, path: string, ...more: readonly Buffer[]): Buffer {
-  const block = Buffer.concat([Buffer.from([0x82, 0x87]), field(':path', path), field(':authority', 'a'), ...more]);
-  return Buffer.concat([Buffer.from([0, 0, block.length, 1, 5, 0, 0, 0, stream]), block]);
-}
-
 it('HTTP/2 has no Connection header: a request with one never comes through (RFC 9113 section 8.2.2)', async () => {
   const targets: string[] = [];
-  await using started = await start((exchange) => {
+  await using all = await sessions((exchange) => {
     targets.push(exchange.target);
     exchange.respond(200, {});
   });
-  const socket = await started.tls({ ALPNProtocols: ['h2'] });
-  const closed = once(socket, 'close');
-  socket.resume();
-  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-  socket.write(Buffer.from('000000040000000000', 'hex'));
-  socket.write(requestFrame(1, '/bad', field('connection', 'x-remote-user'), field('x-remote-user', 'jane')));
-  socket.write(requestFrame(3, '/good', field('x-remote-user', 'jane')));
-  await until(() => targets.length > 0);
+  const client = await all.client();
+  const user = rawField('x-remote-user', 'jane');
+  client.send(pathFrame(1, '/bad', rawField('connection', 'x-remote-user'), user), pathFrame(3, '/good', user));
+  assert.equal((await client.whole(1)).status, 400);
+  assert.equal((await client.whole(3)).status, 200);
   assert.deepEqual(targets, ['/good']);
-  socket.destroy();
-  await closed;
 });

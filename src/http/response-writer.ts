@@ -1,6 +1,6 @@
 import type { BodyWriter } from './exchange.ts';
 
-/** What Node's HTTP/1.1 responses and HTTP/2 streams have in common. */
+/** What Node's HTTP/1.1 responses and its compressors have in common. */
 export interface ResponseStream {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;

@@ -5,6 +5,8 @@ import { constants } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '../../src/base/limits.ts';
+import { preface } from '../../src/http/h2/frames.ts';
+import { rawField, rawFrame } from '../../src/http/h2/testing/raw-frames.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { closed, http2Status, openHttp2, openTls, requestText, sendRaw, statusOf } from '../support/raw-client.ts';
 
@@ -49,33 +51,22 @@ describe('HTTP/2', () => {
     assert.equal((await server.get('/readyz')).status, 200);
   });
 
-  /** Type, flags, stream, payload (RFC 9113 section 4.1). */
-  const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
-    const head = Buffer.alloc(9);
-    head.writeUIntBE(payload.length, 0, 3);
-    head.writeUInt8(type, 3);
-    head.writeUInt8(flags, 4);
-    head.writeUInt32BE(stream, 5);
-    return Buffer.concat([head, payload]);
-  };
-  const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0, Buffer.alloc(0))]);
-  /** A literal header of four-byte name and value, without indexing (RFC 7541 section 6.2.2). */
-  const literal = Buffer.from('0004782d78780479797979', 'hex');
+  const literal = rawField('xxxx', 'yyyy');
   const many = Buffer.concat(Array.from({ length: 1_400 }, () => literal));
 
   const floods: readonly (readonly [what: string, first: Buffer, repeated: Buffer])[] = [
-    ['headers that never end (CONTINUATION)', frame(1, 0, 1, literal), frame(9, 0, 1, many)],
-    ['empty CONTINUATION frames', frame(1, 0, 1, literal), frame(9, 0, 1, Buffer.alloc(0))],
-    ['frames of a closed stream', frame(3, 0, 1, Buffer.alloc(4)), frame(0, 0, 1, Buffer.alloc(100))],
-    ['window updates of nothing', Buffer.alloc(0), frame(8, 0, 0, Buffer.alloc(4))],
-    ['too long frames', Buffer.alloc(0), frame(0, 0, 1, Buffer.alloc(70_000))],
+    ['headers that never end (CONTINUATION)', rawFrame(1, 0, 1, literal), rawFrame(9, 0, 1, many)],
+    ['empty CONTINUATION frames', rawFrame(1, 0, 1, literal), rawFrame(9, 0, 1)],
+    ['frames of a closed stream', rawFrame(3, 0, 1, Buffer.alloc(4)), rawFrame(0, 0, 1, Buffer.alloc(100))],
+    ['window updates of nothing', Buffer.alloc(0), rawFrame(8, 0, 0, Buffer.alloc(4))],
+    ['too long frames', Buffer.alloc(0), rawFrame(0, 0, 1, Buffer.alloc(70_000))],
   ];
   for (const [what, first, repeated] of floods) {
     test(`${what}: the connection ends`, async () => {
       const before = residentMiB();
       const socket = await openTls(server, { ALPNProtocols: ['h2'] });
       socket.resume();
-      socket.write(Buffer.concat([preface, first]));
+      socket.write(Buffer.concat([preface, rawFrame(4, 0, 0), first]));
       const gone = closed(socket);
       let frames = 0;
       for (; frames < 20_000 && !socket.destroyed && socket.writable; frames++) {

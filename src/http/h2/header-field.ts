@@ -29,10 +29,12 @@ const isValidName = boundedMemo((name) => validName.test(name), { countMax: 1_02
 /** A field as it was sent: each byte of name and value as one character. */
 export function headerField(name: string, sent: string): HeaderField {
   const value = trimmed(sent);
+  const pseudo = name.charCodeAt(0) === colon;
   let fault: FieldFault | undefined;
   if (!isValidName(name)) fault = 'name';
-  else if (invalidValue.test(value)) fault = 'value';
-  return { name, value, size: name.length + sent.length + 32, pseudo: name.charCodeAt(0) === colon, fault };
+  // Pseudo-header fields are the request line of HTTP/1.1, which has no blanks to spare.
+  else if (invalidValue.test(value) || (pseudo && value.length !== sent.length)) fault = 'value';
+  return { name, value, size: name.length + sent.length + 32, pseudo, fault };
 }
 
 const colon = 0x3a;

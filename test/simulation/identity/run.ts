@@ -101,7 +101,7 @@ export interface RunOptions {
 
 /** @throws AssertionError with the request at the first answer that the oracle does not allow. */
 export async function run(server: OrchProcess, options: RunOptions): Promise<Figures> {
-  const { requests, seed, http1 = 0.15, workers = 8, progress } = options;
+  const { requests, seed, http1 = 0.15, workers = 12, progress } = options;
   const world = await makeWorld(server);
   const figures: Figures = {
     requests: 0,
