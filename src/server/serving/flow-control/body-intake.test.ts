@@ -93,7 +93,16 @@ describe('a body is given up with 408', () => {
   test('when it stops, however much came before', async () => {
     const { exchange, received } = upload('a');
     exchange.send(1024 * 1024);
-    clock.advance(2 * limits.bodyGraceMs + 2_000);
+    clock.advance(limits.bodyGraceMs + 1_000);
+    await assert.rejects(received, status(408));
+  });
+
+  test('when it comes in bursts that are too slow together', async () => {
+    const { exchange, received } = upload('a');
+    for (let passed = 0; passed < 10 * limits.bodyGraceMs; passed += limits.bodyGraceMs - 1_000) {
+      exchange.send(perStretch / 2);
+      clock.advance(limits.bodyGraceMs - 1_000);
+    }
     await assert.rejects(received, status(408));
   });
 });

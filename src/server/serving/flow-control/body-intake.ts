@@ -75,36 +75,35 @@ export class BodyIntake implements Closable {
 
 const sweepMs = 1_000;
 
-/** What must come in each stretch of `bodyGraceMs`. */
-const bytesExpected = (limits.bodyBytesPerSecondMin * limits.bodyGraceMs) / 1000;
+/** Time that each byte buys, at the slowest rate allowed. */
+const msPerByte = 1000 / limits.bodyBytesPerSecondMin;
 
 /** One body on its way. */
 class Arrival {
   readonly #sender: Sender;
   readonly #metrics: FlowMetrics;
   #bytes = 0;
-  /** Of the stretch of time that is being measured. */
-  #sinceMs: number;
-  #bytesSince = 0;
+  /** Time that is left until the body is too slow: bytes add to it, up to the grace; time takes from it. */
+  #patienceMs: number = limits.bodyGraceMs;
+  #lookedMs: number;
 
   constructor(sender: Sender, metrics: FlowMetrics, nowMs: number) {
     this.#sender = sender;
     this.#metrics = metrics;
-    this.#sinceMs = nowMs;
+    this.#lookedMs = nowMs;
   }
 
   readonly received = (bytes: number): void => {
     const { tenant } = this.#sender;
-    this.#bytesSince += bytes;
+    this.#patienceMs = Math.min(limits.bodyGraceMs, this.#patienceMs + bytes * msPerByte);
     if (tenant.commons.bodyBytes.take(tenant.bodyBytes, bytes)) this.#bytes += bytes;
     else this.#giveUp('share', tooManyRequests());
   };
 
   look(nowMs: number): void {
-    if (nowMs - this.#sinceMs < limits.bodyGraceMs) return;
-    if (this.#bytesSince < bytesExpected) this.#giveUp('slow', tooSlow());
-    this.#sinceMs = nowMs;
-    this.#bytesSince = 0;
+    this.#patienceMs -= nowMs - this.#lookedMs;
+    this.#lookedMs = nowMs;
+    if (this.#patienceMs < 0) this.#giveUp('slow', tooSlow());
   }
 
   #giveUp(reason: 'slow' | 'share', error: StatusError): void {
