@@ -126,10 +126,10 @@ export interface Store {
   size(): Promise<number>;
 
   /**
-   * Bytes that only history holds: records that were replaced or deleted, each with `historyRecordBytes` for what comes with
-   * it. May take long, and is absent where the store cannot say.
+   * Bytes that only history holds: records that changes up to `upTo` replaced or deleted, each with `historyRecordBytes` for
+   * what comes with it. May take long, and is absent where the store cannot say.
    */
-  historySize?(): Promise<number>;
+  historySize?(upTo: Revision): Promise<number>;
 
   /** Ends feeds (they throw `unavailable`), finishes writes under way, gives the file or connection back. Later calls fail with `unavailable`. */
   close(): Promise<void>;

@@ -105,7 +105,7 @@ const nothing = new Uint8Array();
 
 /** Of values as the driver keeps them. */
 class SizedStore extends TransformedStore {
-  async historySize(): Promise<number> {
-    return (await this.store.historySize?.()) ?? 0;
+  async historySize(upTo: Revision): Promise<number> {
+    return (await this.store.historySize?.(upTo)) ?? 0;
   }
 }

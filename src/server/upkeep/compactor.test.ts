@@ -107,6 +107,7 @@ describe('history by its bytes', () => {
     const logger = { ...silentLogger, warn: (message: string) => void warned.push(message) };
     const earlyCompactions = { inc: () => void early++ };
     compactor = new Compactor({ store, clock, logger, windowMs, bytesMax, earlyCompactions });
+    void compactor.measure(1_000);
   };
 
   test('is forgotten from its old end as soon as it takes too many', async () => {

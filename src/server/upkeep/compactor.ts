@@ -14,7 +14,7 @@ import { type HistoryMark, HistoryMarks } from './history-marks.ts';
  * - *Bytes*. Whoever rewrites a large object in a loop makes history faster than it ages: of more than `bytesMax` the
  *   oldest quarter is forgotten at once. Watches and reads from before then fail as they do after the window.
  *
- * What stood in the store at the start counts as soon as the store has measured it; where it cannot, not at all.
+ * What stood in the store at the start counts once `measure` has found it; where the store cannot tell, not at all.
  */
 export class Compactor implements Closable {
   readonly #options: CompactorOptions;
@@ -32,7 +32,6 @@ export class Compactor implements Closable {
     this.#options = options;
     this.#marks = new HistoryMarks(options.clock);
     this.#schedule();
-    void this.#measure();
   }
 
   /** Bytes of history, as far as is known: what was replaced by changes, and what comes with it. */
@@ -55,10 +54,14 @@ export class Compactor implements Closable {
     this.#timer?.close();
   }
 
-  async #measure(): Promise<void> {
+  /**
+   * Counts the history that stood in the store at the start, when `head` was its last change. This reads the whole log: to be
+   * called once others are served.
+   */
+  async measure(head: Revision): Promise<void> {
     const { store, logger, bytesMax } = this.#options;
     try {
-      const bytes = (await store.historySize?.()) ?? 0;
+      const bytes = (await store.historySize?.(head)) ?? 0;
       this.#forgotten -= bytes;
       if (bytes <= bytesMax || this.#closed) return;
       this.#marks.see(await store.head(), this.#grown);

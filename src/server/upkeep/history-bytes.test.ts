@@ -23,6 +23,7 @@ async function openWired(context: TestContext, options: StoreOptions) {
   const store = await openStore(options);
   const clock = new ManualClock();
   const compactor = new Compactor({ store, clock, logger: silentLogger, windowMs: 300_000, bytesMax });
+  const head = await store.head();
   const cache = createWatchCache({
     ...{ store, clock, logger: silentLogger },
     resources: [{ prefix: '/core/configmaps/', namespaced: true, selectableFields: [] }],
@@ -35,6 +36,7 @@ async function openWired(context: TestContext, options: StoreOptions) {
   };
   context.after(close);
   await cache.ready();
+  void compactor.measure(head);
   return { store, compactor, cache, close };
 }
 
@@ -99,7 +101,7 @@ describe('a large object that is rewritten in a loop', () => {
       const { store, cache, close } = await openWired(context, options);
       revision = (await rewrite(store, 3, revision)).at(-1);
       await cache.fresh();
-      while (((await store.historySize?.()) as number) > bytesMax) await turn();
+      while (((await store.historySize?.(await store.head())) as number) > bytesMax) await turn();
       await close();
     }
   });

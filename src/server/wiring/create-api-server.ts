@@ -92,6 +92,7 @@ export async function createApiServer(
         basis.held.add(startConsistencyChecker(storage.cache, parts));
         await beforeReady?.();
         serving.health.started();
+        void storage.measureHistory();
         controllers.add(startOwnControllers(config, { ...parts, ...access }));
       },
       stop: () => shutdown.stop(),

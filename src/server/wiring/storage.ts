@@ -16,6 +16,8 @@ export interface Storage {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
+  /** To be called once the server is ready: reads much. */
+  readonly measureHistory: () => Promise<void>;
 }
 
 /** What published metrics call the program that objects are kept in. */
@@ -34,6 +36,7 @@ export async function openStorage(
     bytesMax: limits.historyBytesMax,
     earlyCompactions: earlyCompactions(metrics),
   });
+  const head = await store.head();
   shutdown.add('compactor', () => compactor.close());
   const { cache, resources } = await openCache(kinds(dialect), {
     ...{ store, clock, logger, metrics },
@@ -43,5 +46,5 @@ export async function openStorage(
   shutdown.add('timers', () => held.close());
   storageMetrics({ metrics, clock, store, compactor, resources, clusterId: `${storageNames[storage.backend]}-0` });
   held.add(expireObjects({ timesToLiveMs, resources, cache, store, clock, logger }));
-  return { store, cache, resources };
+  return { store, cache, resources, measureHistory: () => compactor.measure(head) };
 }

@@ -20,7 +20,7 @@ export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCap
       () => store.delete('/a', revision),
       () => store.compact(revision),
       () => store.size(),
-      ...(store.historySize ? [() => store.historySize?.() as Promise<number>] : []),
+      ...(store.historySize ? [() => store.historySize?.(1) as Promise<number>] : []),
       () => store.changes(revision, new AbortController().signal)[Symbol.asyncIterator]().next(),
     ];
     for (const call of calls) await rejected(call(), 'unavailable');

@@ -31,10 +31,10 @@ export interface LogFile {
   /** Bytes of the file and of its write-ahead log. */
   size(): number;
   /**
-   * What rows after `after` that were not swept have made history, as `Store.historySize` counts it: a slice, which ends at
-   * `last`. Absent where nothing follows.
+   * What rows after `after`, up to `upTo`, that were not swept have made history, as `Store.historySize` counts it: a slice,
+   * which ends at `last`. Absent where nothing follows.
    */
-  measureHistory(after: Revision): { readonly bytes: number; readonly last: Revision | undefined };
+  measureHistory(after: Revision, upTo: Revision): { readonly bytes: number; readonly last: Revision | undefined };
   /** Makes it durable that history before `upTo` is forgotten. */
   forget(upTo: Revision): void;
   /** Deletes a slice of the rows that are forgotten. True while there may be more. */
@@ -82,6 +82,8 @@ export interface KeyRange {
 /** Bytes after which a slice of records or changes ends. Milliseconds of work: what a write may have to wait for. */
 const sliceBytesMax = 512 * 1024;
 const sliceRowsMax = 1_000;
+/** Rows whose history is measured at once. Nobody waits for it, and others wait for each slice. */
+const measuredRowsMax = 100;
 /** Rows looked at, bytes of those deleted, and pages moved, in one transaction of compaction. */
 const sweepRowsMax = 500;
 const sweepBytesMax = 8 * 1024 * 1024;
@@ -229,9 +231,9 @@ export class SqliteLogFile implements LogFile {
     });
   }
 
-  measureHistory(after: Revision): { readonly bytes: number; readonly last: Revision | undefined } {
+  measureHistory(after: Revision, upTo: Revision): { readonly bytes: number; readonly last: Revision | undefined } {
     return this.#reading(({ statements }) => {
-      const [bytes, last] = statements.historySize.get(after, sliceRowsMax) as unknown as readonly [
+      const [bytes, last] = statements.historySize.get(after, upTo, measuredRowsMax) as unknown as readonly [
         number,
         number | null,
       ];
@@ -441,7 +443,7 @@ const prepareStatements = (database: DatabaseSync) => {
       `SELECT total(bytes), max(revision) FROM (
         SELECT log.revision, iif(log.previous, ifnull(length(replaced.value), 0) + ${historyRecordBytes}, 0) AS bytes
         FROM meta CROSS JOIN log LEFT JOIN log AS replaced ON replaced.revision = log.previous
-        WHERE log.revision > max(?, meta.swept) ORDER BY log.revision LIMIT ?)`,
+        WHERE log.revision > max(?, meta.swept) AND log.revision <= ? ORDER BY log.revision LIMIT ?)`,
     ),
     remove: prepare('DELETE FROM log WHERE revision = ?'),
     swept: prepare('UPDATE meta SET swept = ifnull(?, compacted)'),

@@ -201,11 +201,11 @@ class SqliteStore implements Store {
     return this.#calls.call('size');
   }
 
-  async historySize(): Promise<number> {
+  async historySize(upTo: Revision): Promise<number> {
     this.#assertOpen();
     let total = 0;
     for (let after = 0; ; ) {
-      const { bytes, last } = await this.#calls.call('measureHistory', after);
+      const { bytes, last } = await this.#calls.call('measureHistory', after, upTo);
       if (last === undefined) return total;
       total += bytes;
       after = last;
