@@ -7,6 +7,7 @@ import type { Dialect } from '../src/dialect/dialect.ts';
 import { kubernetes } from '../src/dialect/kubernetes.ts';
 import { orch } from '../src/dialect/orch.ts';
 import { kinds } from '../src/kinds/kinds.ts';
+import { defaultScope } from '../src/meta/scope.ts';
 import { type ApiDocument, ApiDocuments } from '../src/registry/documents/documents.ts';
 import { cachedResources } from '../src/resources/resource.ts';
 import { ResourceRegistry } from '../src/resources/resource-registry.ts';
@@ -28,9 +29,13 @@ export async function currentDocuments(): Promise<readonly Golden[]> {
 async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
   const store = openMemoryStore();
   const all = kinds(dialect);
-  const resources = cachedResources(all);
+  const resources = cachedResources(defaultScope, all);
   const cache = createWatchCache({ store, clock: systemClock, logger: silentLogger, resources });
-  const documents = new ApiDocuments(dialect, new ResourceRegistry(all, cache), () => '127.0.0.1:6443');
+  const documents = new ApiDocuments(
+    dialect,
+    new ResourceRegistry(all, { cache, scope: defaultScope }),
+    () => '127.0.0.1:6443',
+  );
   const lease = dialect.group('coordination');
   const events = dialect.group('events');
   const rbac = dialect.group('rbac.authorization');

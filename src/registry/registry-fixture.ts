@@ -10,6 +10,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { KindServices } from '../kinds/services.ts';
 import type { ApiObject } from '../meta/api-object.ts';
+import { defaultScope } from '../meta/scope.ts';
 import type { StatusError } from '../meta/status-error.ts';
 import type { Admission } from '../request/admission.ts';
 import { AuditAnnotations } from '../request/audit-annotations.ts';
@@ -70,9 +71,9 @@ export class RegistryFixture implements AsyncDisposable {
       store,
       clock,
       logger: silentLogger,
-      resources: cachedResources(all),
+      resources: cachedResources(defaultScope, all),
     });
-    this.resources = new ResourceRegistry(all, this.cache);
+    this.resources = new ResourceRegistry(all, { cache: this.cache, scope: defaultScope });
     this.registry = new Registry({
       resources: this.resources,
       store,
@@ -175,5 +176,5 @@ export function withoutObjects(served: readonly Kind[]): ResourceRegistry {
     addResource: () => Promise.resolve(),
     removeResource() {},
   };
-  return new ResourceRegistry(served, cache as WatchCache);
+  return new ResourceRegistry(served, { cache: cache as WatchCache, scope: defaultScope });
 }

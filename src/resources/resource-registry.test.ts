@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../dialect/orch.ts';
 import { configMap } from '../kinds/core/config-map.ts';
-import type { Kind } from '../kinds/kind.ts';
+import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
+import { scopeNamed } from '../meta/scope.ts';
 import { ApiDocuments } from '../registry/documents/documents.ts';
 import { RegistryFixture } from '../registry/registry-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type ServedResource, servedKey } from './resource.ts';
-import type { TableChange } from './resource-registry.ts';
+import { ResourceRegistry, type TableChange } from './resource-registry.ts';
 import { ResourceTable } from './resource-table.ts';
 
 const small = (index: number): Kind => ({
@@ -40,6 +41,31 @@ test('a change of the table is told with what came and what went, and with nothi
     ],
   );
   assert.equal([...resources.all()].length, kinds(orch).length + 1);
+});
+
+test('tables of several scopes share a cache, and nothing else', async () => {
+  await using fixture = await RegistryFixture.open();
+  const { cache, resources } = fixture;
+  const place = { cache, scope: scopeNamed('b') };
+  const other = await ResourceRegistry.open(kinds(orch), place);
+  for (const { collection } of resources.stored()) assert.match(collection.prefix, /^\/[a-z][^/]*\/[^/]+\/$/);
+  const all = [...other.all()];
+  assert.equal(all.length, [...resources.all()].length);
+  for (const served of all.filter(({ kind }) => storesObjects(kind))) {
+    const { group, version, resource } = served.kind;
+    const same = resources.find(group, version, resource);
+    assert.equal(served.objectKey('n', 'a'), `/.scopes/b${same?.objectKey('n', 'a')}`);
+    assert.equal(served.collectionKey('n'), `/.scopes/b${same?.collectionKey('n')}`);
+    assert.notEqual(served.collection, same?.collection);
+  }
+  await other.add(small(1));
+  assert.equal(resources.find('g1.example', 'v1', 'smalls'), undefined);
+  const added = await resources.add(small(1));
+  other.close();
+  assert.deepEqual([...other.all()], []);
+  assert.equal(resources.find('g1.example', 'v1', 'smalls'), added);
+  assert.equal(cache.collections().length, [...resources.stored()].length, 'the cache forgets what the other held');
+  (await ResourceRegistry.open(kinds(orch), place)).close();
 });
 
 test('to add a small resource costs the same, whatever the number of others', async () => {

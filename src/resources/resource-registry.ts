@@ -2,7 +2,16 @@ import type { Closable } from '../base/disposable.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
-import { cachedResource, keyPrefix, makeResource, type Resource, type ServedResource } from './resource.ts';
+import type { Scope } from '../meta/scope.ts';
+import {
+  cachedResource,
+  cachedResources,
+  keyPrefix,
+  makeResource,
+  type Resource,
+  type ResourceKinds,
+  type ServedResource,
+} from './resource.ts';
 import { ResourceTable } from './resource-table.ts';
 
 /** What became of the table. */
@@ -12,24 +21,44 @@ export interface TableChange {
   readonly removed: readonly ServedResource[];
 }
 
+/** Where the objects of a table's resources are. */
+export interface TablePlace {
+  readonly cache: WatchCache;
+  readonly scope: Scope;
+}
+
 /**
- * The table of what is served now. It is swapped as a whole; whoever depends on it is told what is different. Requests keep
- * the version that they found when they began.
+ * The table of what is served in a scope now. It is swapped as a whole; whoever depends on it is told what is different.
+ * Requests keep the version that they found when they began. Keys of the store come from here and from nowhere else, so that
+ * whoever works with a table works in its scope.
  */
 export class ResourceRegistry {
+  readonly scope: Scope;
   readonly #cache: WatchCache;
   readonly #listeners = new Set<(change: TableChange) => void>();
   #table: ResourceTable;
 
   /** The cache holds these kinds' objects. */
-  constructor(kinds: readonly Kind[], cache: WatchCache) {
+  constructor(kinds: readonly Kind[], { cache, scope }: TablePlace) {
     this.#cache = cache;
+    this.scope = scope;
     const added = kinds
       .filter((kind) => !kind.storedAs)
-      .flatMap(
-        (stored) => makeResource({ kind: stored, others: otherVersions(stored, kinds), builtIn: true }, cache).versions,
-      );
+      .flatMap((kind) => this.#make({ kind, others: otherVersions(kind, kinds), builtIn: true }).versions);
     this.#table = ResourceTable.empty.with({ removed: [], added });
+  }
+
+  /** A table of these kinds in one more scope, once the cache has loaded their objects. */
+  static async open(kinds: readonly Kind[], place: TablePlace): Promise<ResourceRegistry> {
+    const { cache, scope } = place;
+    await Promise.all(cachedResources(scope, kinds).map((resource) => cache.addResource(resource)));
+    return new ResourceRegistry(kinds, place);
+  }
+
+  /** Serves nothing any more. What the store has stays. */
+  close(): void {
+    const resources = new Set([...this.all()].map(({ resource }) => resource));
+    for (const resource of resources) this.remove(resource);
   }
 
   /** What is served now. Keep it to see no change. */
@@ -69,8 +98,8 @@ export class ResourceRegistry {
     if (this.find(group, version, resource)) throw new Error(`${resource} are served in ${apiVersionOf(kind)}`);
     if (storedAs) this.#addVersion(kind, storedAs.kind);
     else {
-      if (storesObjects(kind)) await this.#cache.addResource(cachedResource(kind));
-      this.#swap({ removed: [], added: makeResource({ kind, others: [], builtIn: false }, this.#cache).versions });
+      if (storesObjects(kind)) await this.#cache.addResource(cachedResource(this.scope, kind));
+      this.#swap({ removed: [], added: this.#make({ kind, others: [], builtIn: false }).versions });
     }
     const added = this.find(group, version, resource);
     if (!added) throw new Error(`${resource} were removed again`);
@@ -82,7 +111,7 @@ export class ResourceRegistry {
     if (!stored) throw new Error(`${name}, as which ${kind.resource} are stored, are not served`);
     const { resource } = stored;
     const others = resource.versions.map((each) => each.kind).filter((each) => each !== resource.kind);
-    const { versions } = makeResource({ ...resource, others: [...others, kind], builtIn: false }, this.#cache);
+    const { versions } = this.#make({ ...resource, others: [...others, kind], builtIn: false });
     this.#swap({ removed: resource.versions, added: versions });
   }
 
@@ -92,7 +121,11 @@ export class ResourceRegistry {
    */
   remove({ kind, versions }: Resource): void {
     this.#swap({ removed: versions, added: [] });
-    if (storesObjects(kind)) this.#cache.removeResource(keyPrefix(kind));
+    if (storesObjects(kind)) this.#cache.removeResource(keyPrefix(this.scope, kind));
+  }
+
+  #make(kinds: ResourceKinds): Resource {
+    return makeResource(kinds, { cache: this.#cache, scope: this.scope });
   }
 
   #swap(edit: Pick<TableChange, 'added' | 'removed'>): void {
@@ -102,4 +135,6 @@ export class ResourceRegistry {
 }
 
 const otherVersions = (stored: Kind, kinds: readonly Kind[]): readonly Kind[] =>
-  kinds.filter(({ storedAs }) => storedAs && keyPrefix(storedAs.kind) === keyPrefix(stored));
+  kinds.filter(({ storedAs }) => storedAs && isSameResource(storedAs.kind, stored));
+
+const isSameResource = (a: Kind, b: Kind): boolean => a.group === b.group && a.resource === b.resource;

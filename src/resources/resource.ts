@@ -3,6 +3,7 @@ import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
+import type { Scope } from '../meta/scope.ts';
 import type { ResourceName } from '../meta/status-error.ts';
 import { VersionForms } from './version-forms.ts';
 
@@ -50,16 +51,16 @@ export const servedKey = (group: string, version: string, resource: string): str
   `${group}/${version}/${resource}`;
 
 /** What the keys of a kind's objects start with, in the store. No group is named `core`. */
-export const keyPrefix = (kind: Pick<Kind, 'group' | 'resource'>): string =>
-  `/${kind.group === '' ? 'core' : kind.group}/${kind.resource}/`;
+export const keyPrefix = (scope: Scope, { group, resource }: Pick<Kind, 'group' | 'resource'>): string =>
+  `${scope.keyPrefix}/${group === '' ? 'core' : group}/${resource}/`;
 
 /** What the cache must hold for these kinds. */
-export const cachedResources = (kinds: readonly Kind[]): readonly CachedResource[] =>
-  kinds.filter((kind) => storesObjects(kind) && !kind.storedAs).map(cachedResource);
+export const cachedResources = (scope: Scope, kinds: readonly Kind[]): readonly CachedResource[] =>
+  kinds.filter((kind) => storesObjects(kind) && !kind.storedAs).map((kind) => cachedResource(scope, kind));
 
 /** What the cache must hold for a kind that is stored. */
-export const cachedResource = (kind: Kind): CachedResource => ({
-  prefix: keyPrefix(kind),
+export const cachedResource = (scope: Scope, kind: Kind): CachedResource => ({
+  prefix: keyPrefix(scope, kind),
   namespaced: kind.scope === 'Namespaced',
   selectableFields: kind.selectableFields,
 });
@@ -71,22 +72,34 @@ export interface ResourceKinds {
   readonly builtIn: boolean;
 }
 
+/** Where objects of resources are. */
+export interface ResourcePlace {
+  readonly cache: Pick<WatchCache, 'collection'>;
+  readonly scope: Scope;
+}
+
 /** The resource that is kept in the form of its `kind`, and served in `others` as well. The cache holds what is stored of it. */
 export function makeResource(
   { kind: stored, others, builtIn }: ResourceKinds,
-  cache: Pick<WatchCache, 'collection'>,
+  { cache, scope }: ResourcePlace,
 ): Resource {
   const versions: ServedResource[] = [];
-  const collection = storesObjects(stored) ? cache.collection(keyPrefix(stored)) : neverStored(stored);
+  const prefix = keyPrefix(scope, stored);
+  const collection = storesObjects(stored) ? cache.collection(prefix) : neverStored(stored);
   const resource: Resource = { kind: stored, collection, versions, builtIn };
   const kinds = [stored, ...others];
   const convert = others.length > 0 ? converter(kinds) : undefined;
-  for (const kind of kinds) versions.push(makeVersion(resource, kind, convert));
+  for (const kind of kinds) versions.push(makeVersion(resource, kind, { prefix, convert }));
   return resource;
 }
 
-function makeVersion(resource: Resource, kind: Kind, convert: ConvertObject | undefined): ServedResource {
-  const prefix = keyPrefix(resource.kind);
+interface VersionParts {
+  /** What keys of the resource start with. */
+  readonly prefix: string;
+  readonly convert: ConvertObject | undefined;
+}
+
+function makeVersion(resource: Resource, kind: Kind, { prefix, convert }: VersionParts): ServedResource {
   const inNamespace = kind.scope === 'Namespaced';
   const { storedAs } = kind;
   const apiVersion = apiVersionOf(kind);

@@ -6,6 +6,7 @@ import type { WatchCache } from '../../cache/cache.ts';
 import { ConsistencyChecker } from '../../cache/consistency-checker.ts';
 import { createWatchCache, type WatchCacheOptions } from '../../cache/watch-cache.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { defaultScope } from '../../meta/scope.ts';
 import { cachedResources } from '../../resources/resource.ts';
 import { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
@@ -29,7 +30,7 @@ export async function openCache(
   const count = counterOf(metrics);
   const cache = createWatchCache({
     ...{ store, clock, logger, historyGrew },
-    resources: cachedResources(kinds),
+    resources: cachedResources(defaultScope, kinds),
     metrics: {
       reloads: count('orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
       slowWatches: count('orch_cache_slow_watches_total', 'Watches closed because their client read too slowly.'),
@@ -40,7 +41,7 @@ export async function openCache(
     },
   });
   await cache.ready();
-  return { cache, resources: new ResourceRegistry(kinds, cache) };
+  return { cache, resources: new ResourceRegistry(kinds, { cache, scope: defaultScope }) };
 }
 
 /** Compares the cache with the store from time to time, until it is closed. */

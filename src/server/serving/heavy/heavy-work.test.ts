@@ -9,6 +9,7 @@ import { type BodyForm, parseBody } from '../../../content/body.ts';
 import { orch } from '../../../dialect/orch.ts';
 import { kinds } from '../../../kinds/kinds.ts';
 import type { KindServices } from '../../../kinds/services.ts';
+import { defaultScope } from '../../../meta/scope.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import { Registry } from '../../../registry/registry.ts';
 import type { Reply } from '../../../registry/reply.ts';
@@ -60,9 +61,9 @@ class Side implements AsyncDisposable {
   constructor(way: 'here' | 'thread', asked: AdmissionLookups = lookups) {
     this.#way = way;
     const all = kinds(orch);
-    const resources = cachedResources(all);
+    const resources = cachedResources(defaultScope, all);
     this.cache = createWatchCache({ store: this.store, clock: systemClock, logger: silentLogger, resources });
-    this.resources = new ResourceRegistry(all, this.cache);
+    this.resources = new ResourceRegistry(all, { cache: this.cache, scope: defaultScope });
     const parts = {
       resources: this.resources,
       store: this.store,

@@ -90,6 +90,7 @@ export class HeavyWork {
     const { method, target, user, userAgent, form, body } = request;
     return {
       dialect: this.#parts.dialect.name,
+      scope: this.#parts.resources.scope.name,
       admissionPlugins: this.#parts.admissionPlugins,
       unsafeDeletion: this.#parts.unsafeDeletion,
       ...{ method, target, user, userAgent, form },

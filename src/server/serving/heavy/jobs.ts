@@ -9,6 +9,7 @@ import type { Dialect } from '../../../dialect/dialect.ts';
 import { dialects } from '../../../dialect/dialects.ts';
 import type { Kind } from '../../../kinds/kind.ts';
 import { kinds } from '../../../kinds/kinds.ts';
+import { scopeNamed } from '../../../meta/scope.ts';
 import type { Status } from '../../../meta/status-error.ts';
 import { parseRequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
@@ -18,6 +19,8 @@ import type { Job, JobContext } from './serve-jobs.ts';
 /** A whole request that writes: bytes in, bytes out. */
 export interface WriteInput {
   readonly dialect: Dialect['name'];
+  /** Name of the scope that the request is in. */
+  readonly scope: string;
   readonly admissionPlugins: readonly PluginName[];
   readonly unsafeDeletion: boolean;
   readonly method: string;
@@ -68,6 +71,7 @@ async function write(input: WriteInput, context: JobContext): Promise<WriteOutpu
   const { registry, resources } = remoteRegistry({
     dialect,
     kinds: kindsOf(name),
+    scope: scopeNamed(input.scope),
     admissionPlugins,
     unsafeDeletion,
     entry,

@@ -11,6 +11,7 @@ import type { Kind } from '../../../kinds/kind.ts';
 import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
 import type { KindServices } from '../../../kinds/services.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
+import type { Scope } from '../../../meta/scope.ts';
 import { Registry } from '../../../registry/registry.ts';
 import type { Decision } from '../../../request/access.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
@@ -29,6 +30,8 @@ export interface KnownEntry {
 export interface RemoteRegistryOptions {
   readonly dialect: Dialect;
   readonly kinds: readonly Kind[];
+  /** That of the request. */
+  readonly scope: Scope;
   readonly admissionPlugins: readonly PluginName[];
   readonly unsafeDeletion: boolean;
   /** The object that the request names, where the cache has it. */
@@ -44,9 +47,9 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
 } {
-  const { dialect, kinds, admissionPlugins, unsafeDeletion, context } = options;
+  const { dialect, kinds, scope, admissionPlugins, unsafeDeletion, context } = options;
   const cache = new RemoteCache(context, options.entry);
-  const resources = new ResourceRegistry(kinds, cache);
+  const resources = new ResourceRegistry(kinds, { cache, scope });
   const registry = new Registry({
     resources,
     store: remoteStore(context),
