@@ -1,9 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
+import type { Caller } from '../base/caller.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { anonymousUser, groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
 
-/** What a request shows of who sends it. */
-export interface Credentials {
+/** What a request shows of who sends it; and the request itself, for which the answer is no longer wanted when it has ended. */
+export interface Credentials extends Caller {
   readonly peer: {
     /**
      * Verified against all authorities that the listener knows; whether it is for this authenticator is for its pool to
@@ -49,9 +50,14 @@ export interface TokenAuthenticator<Identity extends TokenIdentity = TokenIdenti
   /**
    * Undefined where the token is not of this kind. Throws, or rejects, where it is and does not hold; the error tells why
    * and never contains the token. `audiences`: the recipients on whose behalf is asked, of which one must be meant; for
-   * requests those of the API server (`--api-audiences`), for a TokenReview those it names.
+   * requests those of the API server (`--api-audiences`), for a TokenReview those it names. What is asked of others for the
+   * answer ends with the caller; then it rejects, too.
    */
-  authenticateToken(token: string, audiences: readonly string[]): Identity | undefined | Promise<Identity | undefined>;
+  authenticateToken(
+    token: string,
+    audiences: readonly string[],
+    caller?: Caller,
+  ): Identity | undefined | Promise<Identity | undefined>;
 }
 
 /**

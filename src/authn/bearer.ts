@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import { limits } from '../base/limits.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, type TokenAuthenticator, type TokenIdentity, unauthorized } from './authenticator.ts';
@@ -38,12 +39,13 @@ export function tokenUnion(
   ownAudiences: readonly string[],
 ): TokenAuthenticator {
   return {
-    authenticateToken(token, audiences) {
+    authenticateToken(token, audiences, caller) {
       if (token.length > limits.tokenLengthMax) throw new Error('the token is too long');
       const answer = firstSuccess(
         authenticators,
-        (each) => each.authenticateToken(token, audiences),
+        (each) => each.authenticateToken(token, audiences, caller),
         (errors) => (errors.length === 1 ? (errors[0] as Error) : new AggregateError(errors, reasons(errors))),
+        caller,
       );
       const check = (identity: TokenIdentity | undefined) => identity && meantFor(identity, audiences, ownAudiences);
       return answer instanceof Promise ? answer.then(check) : check(answer);
@@ -71,7 +73,7 @@ export function bearerAuthenticator(tokens: TokenAuthenticator, audiences: reado
   return {
     authenticate(credentials) {
       const token = bearerToken(credentials.header('authorization'));
-      return token === undefined ? undefined : tokenUser(tokens, token, audiences);
+      return token === undefined ? undefined : tokenUser(tokens, token, audiences, credentials);
     },
   };
 }
@@ -81,10 +83,16 @@ export function tokenUser(
   tokens: TokenAuthenticator,
   token: string,
   audiences: readonly string[],
+  caller: Caller,
 ): UserInfo | Promise<UserInfo> {
+  const failed = (error: unknown): never => {
+    // Nobody was told that the token does not hold.
+    if (caller.signal.aborted) throw caller.signal.reason;
+    throw unauthorized(new Error('invalid token', { cause: error }));
+  };
   let answer: ReturnType<TokenAuthenticator['authenticateToken']>;
   try {
-    answer = tokens.authenticateToken(token, audiences);
+    answer = tokens.authenticateToken(token, audiences, caller);
   } catch (error) {
     return failed(error);
   }
@@ -94,8 +102,4 @@ export function tokenUser(
 function known(identity: TokenIdentity | undefined): UserInfo {
   if (identity) return identity.user;
   throw unauthorized(new Error('unknown token'));
-}
-
-function failed(error: unknown): never {
-  throw unauthorized(new Error('invalid token', { cause: error }));
 }

@@ -16,6 +16,7 @@ export function showing(shown: {
   };
   const headerLines = (name: string): readonly string[] => [headers[name] ?? []].flat();
   return {
+    signal: new AbortController().signal,
     peer: { certificate: shown.certificate, certificateError: shown.certificateError },
     target: shown.target ?? '/',
     header: (name) => (headers[name] === undefined ? undefined : headerLines(name).join(', ')),

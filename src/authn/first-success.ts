@@ -1,21 +1,25 @@
+import type { Caller } from '../base/caller.ts';
+
 /**
  * Asks one after the other until someone has an answer; who fails does not stop the rest. Stays synchronous as long as
  * those who are asked do: this runs for every request.
  *
  * @returns the first answer, or undefined where nobody had one.
+ * @throws the reason of the caller's signal, where somebody was waited for and it aborted meanwhile.
  * @throws what `failed` makes of all errors, where nobody had an answer and at least one failed.
  */
 export function firstSuccess<Source, Answer>(
   sources: readonly Source[],
   ask: (source: Source) => Answer | undefined | Promise<Answer | undefined>,
   failed: (errors: readonly unknown[]) => Error,
+  caller?: Caller,
 ): Answer | undefined | Promise<Answer | undefined> {
   const errors: unknown[] = [];
   const from = (start: number): Answer | undefined | Promise<Answer | undefined> => {
     for (let at = start; at < sources.length; at++) {
       try {
         const answer = ask(sources[at] as Source);
-        if (answer instanceof Promise) return answer.catch(keep).then((late) => late ?? from(at + 1));
+        if (answer instanceof Promise) return answer.catch(keep).then((late) => late ?? next(at + 1));
         if (answer !== undefined) return answer;
       } catch (error) {
         keep(error);
@@ -23,6 +27,10 @@ export function firstSuccess<Source, Answer>(
     }
     if (errors.length > 0) throw failed(errors);
     return undefined;
+  };
+  const next = (at: number): Answer | undefined | Promise<Answer | undefined> => {
+    caller?.signal.throwIfAborted();
+    return from(at);
   };
   const keep = (error: unknown): undefined => {
     errors.push(error);

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
+import type { Caller } from '../base/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
+import { SingleFlight } from '../base/single-flight.ts';
 import type { TokenAuthenticator, TokenIdentity } from './authenticator.ts';
 import { BoundedEntries } from './bounded-entries.ts';
 
@@ -43,7 +45,7 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
   readonly #known: BoundedEntries<Identity>;
   /** Apart from the known ones, which floods of made-up tokens must not push out. */
   readonly #unknown: BoundedEntries<undefined>;
-  readonly #asked = new Map<string, Promise<Identity | undefined>>();
+  readonly #asked = new SingleFlight<Identity | undefined>();
   /** Of what is hashed, by the audiences: as secret as the secret, always of one length, and short for speed. */
   readonly #prefixes = new WeakMap<readonly string[], string>();
 
@@ -61,9 +63,13 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
     this.#unknown = new BoundedEntries(max);
   }
 
-  authenticateToken(token: string, audiences: readonly string[]): Identity | undefined | Promise<Identity | undefined> {
+  authenticateToken(
+    token: string,
+    audiences: readonly string[],
+    caller?: Caller,
+  ): Identity | undefined | Promise<Identity | undefined> {
     // Lone surrogates are all the same to the hash, and stand in no token that a header can carry.
-    if (!token.isWellFormed()) return this.#inner.authenticateToken(token, audiences);
+    if (!token.isWellFormed()) return this.#inner.authenticateToken(token, audiences, caller);
     const key = this.#key(token, audiences);
     const now = this.#clock.monotonic();
     const known = this.#known.get(key, now)?.value;
@@ -72,7 +78,8 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
       return known;
     }
     this.#counts.misses += 1;
-    return this.#asked.get(key) ?? this.#ask(key, token, audiences);
+    const ask = (all: Caller) => this.#ask(key, this.#inner.authenticateToken(token, audiences, all));
+    return this.#asked.run(key, ask, caller);
   }
 
   #key(token: string, audiences: readonly string[]): string {
@@ -84,16 +91,16 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
     return hash('sha256', prefix + token, 'base64');
   }
 
-  #ask(key: string, token: string, audiences: readonly string[]): Identity | undefined | Promise<Identity | undefined> {
-    const answer = this.#inner.authenticateToken(token, audiences);
+  #ask(
+    key: string,
+    answer: ReturnType<TokenAuthenticator<Identity>['authenticateToken']>,
+  ): Identity | undefined | Promise<Identity | undefined> {
     if (!(answer instanceof Promise)) {
       this.#keep(key, answer);
       return answer;
     }
-    const kept = this.#settle(key, answer);
-    this.#asked.set(key, kept);
     this.#counts.inFlight += 1;
-    return kept;
+    return this.#settle(key, answer);
   }
 
   async #settle(key: string, answer: Promise<Identity | undefined>): Promise<Identity | undefined> {
@@ -106,7 +113,6 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
       this.#counts.failed += 1;
       throw error;
     } finally {
-      this.#asked.delete(key);
       this.#counts.inFlight -= 1;
     }
   }

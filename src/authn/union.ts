@@ -12,6 +12,7 @@ export function unionAuthenticator(authenticators: readonly Authenticator[]): Au
         authenticators,
         (each) => each.authenticate(credentials),
         (errors) => unauthorized(errors.length === 1 ? errors[0] : new AggregateError(errors, 'no credential holds')),
+        credentials,
       );
       if (user instanceof Promise) return user.then((late) => late && asAuthenticated(late));
       return user && asAuthenticated(user);

@@ -37,7 +37,7 @@ export function webSocketTokenAuthenticator(tokens: TokenAuthenticator, audience
     authenticate(credentials) {
       if (!credentials.webSocket) return undefined;
       const token = readToken(credentials);
-      return token === undefined ? undefined : tokenUser(tokens, token, audiences);
+      return token === undefined ? undefined : tokenUser(tokens, token, audiences, credentials);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Metrics } from '../base/metrics.ts';
 
-/** How one round trip to a webhook went: an answer, none in time, or one that cannot be used. */
-export type RoundTrip = 'success' | 'timeout' | 'error';
+/** How one round trip to a webhook went: an answer, none in time, one that nobody waits for any more, or one that cannot be used. */
+export type RoundTrip = 'success' | 'timeout' | 'canceled' | 'error';
 
 /** What an authorizer has decided so far; who counts adds to the numbers. */
 export interface DecisionCounts {

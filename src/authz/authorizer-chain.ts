@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Closable, ClosableStack } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
@@ -73,8 +74,8 @@ class Chain implements AuthorizerChain {
     this.#held = held;
   }
 
-  authorize(attributes: Attributes, user: UserInfo): Decision | Promise<Decision> {
-    return this.#authorizer.authorize(attributes, user);
+  authorize(attributes: Attributes, user: UserInfo, caller?: Caller): Decision | Promise<Decision> {
+    return this.#authorizer.authorize(attributes, user, caller);
   }
 
   rulesFor(user: UserInfo, namespace: string): UserRules | Promise<UserRules> {

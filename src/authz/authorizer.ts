@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Decision } from '../request/access.ts';
 import type { Attributes, ResourceAttributes } from '../request/attributes.ts';
@@ -9,9 +10,9 @@ export type { Attributes, PathAttributes, ResourceAttributes } from '../request/
 export interface Authorizer {
   /**
    * Decides about one request. What can be expected to go wrong is an `evaluationError` of the decision; a throw is a fault
-   * of the program, and the request is refused then, whatever other authorizers would say.
+   * of the program, and the request is refused then, whatever other authorizers would say. What is asked of others for the decision ends with the caller; then it rejects.
    */
-  authorize(attributes: Attributes, user: UserInfo): Decision | Promise<Decision>;
+  authorize(attributes: Attributes, user: UserInfo, caller?: Caller): Decision | Promise<Decision>;
 }
 
 /** The sentence that clients know for a refusal, without what it is about. */
@@ -43,8 +44,9 @@ export function requirePermission(
   authorizer: Authorizer,
   attributes: Attributes,
   user: UserInfo,
+  caller?: Caller,
 ): void | Promise<void> {
-  const decision = authorizer.authorize(attributes, user);
+  const decision = authorizer.authorize(attributes, user, caller);
   const require = ({ verdict, reason }: Decision): void => {
     if (verdict !== 'allow') throw forbidden(attributes, user, reason);
   };
@@ -59,9 +61,10 @@ export function requireUnsafeDelete(
   authorizer: Authorizer,
   attributes: ResourceAttributes,
   user: UserInfo,
+  caller?: Caller,
 ): void | Promise<void> {
   const asked = { ...attributes, verb: unsafeDeleteVerb };
-  const decision = authorizer.authorize(asked, user);
+  const decision = authorizer.authorize(asked, user, caller);
   const require = ({ verdict, reason }: Decision): void => {
     if (verdict !== 'allow') throw refused(asked, `not permitted to do ${quote(unsafeDeleteVerb)}, reason: ${reason}`);
   };

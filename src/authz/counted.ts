@@ -9,8 +9,8 @@ export function counted(authorizer: Authorizer, counts: DecisionCounts): Authori
     return decision;
   };
   return {
-    authorize(attributes, user) {
-      const decision = authorizer.authorize(attributes, user);
+    authorize(attributes, user, caller) {
+      const decision = authorizer.authorize(attributes, user, caller);
       return decision instanceof Promise ? decision.then(count) : count(decision);
     },
   };

@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
@@ -68,9 +69,9 @@ export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable 
     return this.#specs;
   }
 
-  authorize(attributes: Attributes, user: UserInfo): Decision | Promise<Decision> {
+  authorize(attributes: Attributes, user: UserInfo, caller?: Caller): Decision | Promise<Decision> {
     const lease = this.#current;
-    return lease.until(lease.chain.authorize(attributes, user));
+    return lease.until(lease.chain.authorize(attributes, user, caller));
   }
 
   rulesFor(user: UserInfo, namespace: string): UserRules | Promise<UserRules> {

@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { Attributes, Authorizer, Decision } from './authorizer.ts';
 import { noRules, type RuleResolver, type UserRules } from './rule-resolver.ts';
@@ -13,19 +14,20 @@ export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer 
     heard: Heard | undefined,
     attributes: Attributes,
     user: UserInfo,
+    caller: Caller | undefined,
   ): Decision | Promise<Decision> => {
     let said = heard;
     for (let at = start; at < authorizers.length; at++) {
-      const answer = (authorizers[at] as Authorizer).authorize(attributes, user);
+      const answer = (authorizers[at] as Authorizer).authorize(attributes, user, caller);
       if (answer instanceof Promise) {
-        return answer.then((late) => (decides(late) ? late : from(at + 1, hear(said, late), attributes, user)));
+        return answer.then((late) => (decides(late) ? late : from(at + 1, hear(said, late), attributes, user, caller)));
       }
       if (decides(answer)) return answer;
       said = hear(said, answer);
     }
     return said ? undecided(said) : noOpinion;
   };
-  return { authorize: (attributes, user) => from(0, undefined, attributes, user) };
+  return { authorize: (attributes, user, caller) => from(0, undefined, attributes, user, caller) };
 }
 
 /** What those who did not decide have said. */

@@ -4,7 +4,10 @@ import type { Attributes } from '../request/attributes.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { IssuedToken, TokenGrant, TokenLifetime, TokenLifetimeRequest } from './authentication/token-grant.ts';
 
-/** What answered kinds and actions may ask of the server. It is on the context that they are called with. */
+/**
+ * What answered kinds and actions may ask of the server. It is on the context that they are called with,
+ * and made for one request: what waits for others rejects when that ends, and they are not asked any longer.
+ */
 export interface KindServices {
   /** `--api-audiences`, or what stands in for it: whom tokens are for when nobody says. */
   readonly apiAudiences: readonly string[];

@@ -79,7 +79,7 @@ export class RegistryFixture implements AsyncDisposable {
       store,
       cache: this.cache,
       admission,
-      services: noServices,
+      servicesFor: () => noServices,
       requireCreate: options.requireCreate ?? (() => {}),
       isSameNamespace: options.isSameNamespace ?? (() => true),
       requireUnsafeDelete: options.requireUnsafeDelete ?? (() => {}),

@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
@@ -19,12 +20,12 @@ export interface RegistryParts {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly admission: Admission;
-  /** What answered kinds and actions ask. */
-  readonly services: KindServices;
+  /** What answered kinds and actions ask on behalf of a request: what is under way for it ends with it. */
+  readonly servicesFor: (request: Caller) => KindServices;
   /** Refuses, by throwing, a request that would create the object of its path but may not. */
-  readonly requireCreate: (info: ResourceRequest, user: UserInfo) => Promise<void> | void;
+  readonly requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) => Promise<void> | void;
   /** Refuses, by throwing, a deletion that ignores that its object cannot be read, where the user may not do so. */
-  readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo) => Promise<void> | void;
+  readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo, request: Caller) => Promise<void> | void;
   /** Whether the namespace of that name was, at a past revision, the one that is there now. */
   readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
   /** Gate `AllowUnsafeMalformedObjectDeletion`. */

@@ -1,3 +1,4 @@
+import type { Caller } from '../../base/caller.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
 import type { ResourceName } from '../../meta/status-error.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
@@ -21,7 +22,11 @@ export interface OwnerResource extends ResourceName {
 }
 
 export interface OwnerReferencesOptions {
-  readonly authorize: (question: PermissionQuestion, user: UserInfo) => Promise<PermissionAnswer> | PermissionAnswer;
+  readonly authorize: (
+    question: PermissionQuestion,
+    user: UserInfo,
+    request: Caller,
+  ) => Promise<PermissionAnswer> | PermissionAnswer;
   /** The resources of a kind in a version; empty where none is served. */
   readonly resourcesOf: (apiVersion: string, kind: string) => readonly OwnerResource[];
 }
@@ -72,7 +77,8 @@ const isSame = (a: OwnerReference, b: OwnerReference | undefined): boolean =>
 async function requireDelete(attributes: AdmissionAttributes, { authorize }: OwnerReferencesOptions): Promise<void> {
   const { info, name, user } = attributes;
   const { group, version, resource, subresource, namespace } = info;
-  const answer = await authorize({ verb: 'delete', group, version, resource, subresource, namespace, name }, user);
+  const question: PermissionQuestion = { verb: 'delete', group, version, resource, subresource, namespace, name };
+  const answer = await authorize(question, user, attributes);
   if (answer.allowed) return;
   throw admissionForbidden(
     attributes,
@@ -108,6 +114,7 @@ async function requireFinalizers(
     const answer = await authorize(
       { verb: 'update', group, version, resource, subresource: 'finalizers', namespace, name },
       attributes.user,
+      attributes,
     );
     if (answer.allowed) continue;
     throw admissionForbidden(

@@ -1,3 +1,4 @@
+import type { Caller } from '../../base/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
@@ -41,12 +42,12 @@ export class DistributedClaims implements Closable {
 
   /**
    * The claims with the one that was asked for among them; the same claims, at once, where they have it already or do not
-   * say where it is. Throws, or rejects with, an IdTokenError.
+   * say where it is. Throws, or rejects with, an IdTokenError. The fetch ends with the caller.
    */
-  resolve(claims: JwtFields, name: string): JwtFields | Promise<JwtFields> {
+  resolve(claims: JwtFields, name: string, caller?: Caller): JwtFields | Promise<JwtFields> {
     if (Object.hasOwn(claims, name)) return claims;
     const source = findSource(claims, name);
-    return source ? this.#bounded(() => this.#fetch(claims, name, source)) : claims;
+    return source ? this.#bounded(() => this.#fetch(claims, name, source, caller)) : claims;
   }
 
   async #bounded<T>(fetch: () => Promise<T>): Promise<T> {
@@ -60,8 +61,8 @@ export class DistributedClaims implements Closable {
     }
   }
 
-  async #fetch(claims: JwtFields, name: string, { endpoint, accessToken }: ClaimSource): Promise<JwtFields> {
-    const body = await this.#get(endpoint, accessToken);
+  async #fetch(claims: JwtFields, name: string, source: ClaimSource, caller: Caller | undefined): Promise<JwtFields> {
+    const body = await this.#get(source, caller);
     const jwt = unverifiedJwt(body.toString('latin1').trim());
     if (!jwt) throw failed('its source did not answer with a token');
     await this.#verify(jwt);
@@ -70,10 +71,14 @@ export class DistributedClaims implements Closable {
     return { ...claims, [name]: jwt.claims[name] };
   }
 
-  async #get(endpoint: URL, accessToken: string | undefined): Promise<Buffer> {
+  async #get({ endpoint, accessToken }: ClaimSource, caller: Caller | undefined): Promise<Buffer> {
     const headers = accessToken === undefined ? {} : { authorization: `Bearer ${accessToken}` };
     try {
-      return await this.#options.connection.get(endpoint, limits.tokenLengthMax, headers);
+      return await this.#options.connection.get(endpoint, {
+        bytesMax: limits.tokenLengthMax,
+        headers,
+        signal: caller?.signal,
+      });
     } catch (error) {
       throw failed('its source does not answer', error);
     }

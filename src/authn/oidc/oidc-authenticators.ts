@@ -1,3 +1,4 @@
+import type { Caller } from '../../base/caller.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { TokenAuthenticator, TokenIdentity } from '../authenticator.ts';
@@ -6,6 +7,12 @@ import type { OidcContext } from './oidc-provider.ts';
 import { ProviderSet } from './provider-set.ts';
 
 type Answer = TokenIdentity | undefined | Promise<TokenIdentity | undefined>;
+
+interface LateAnswer {
+  readonly token: string;
+  readonly answer: Promise<TokenIdentity | undefined>;
+  readonly caller: Caller | undefined;
+}
 
 /**
  * Tells whose the tokens of OpenID Connect providers are (spec section 5.5). Providers are reached in the background: a
@@ -26,25 +33,21 @@ export class OidcAuthenticators implements TokenAuthenticator, Closable {
     this.#current = new ProviderSet(authenticators, context);
   }
 
-  authenticateToken(token: string): Answer {
+  authenticateToken(token: string, _audiences?: readonly string[], caller?: Caller): Answer {
     const asked = this.#current;
-    const answer = asked.authenticateToken(token);
-    return answer instanceof Promise ? this.#answerOf(asked, token, answer) : answer;
+    const answer = asked.authenticateToken(token, caller);
+    return answer instanceof Promise ? this.#answerOf(asked, { token, answer, caller }) : answer;
   }
 
   /** What was found by a configuration that no longer counts is not said: the present one is asked. */
-  async #answerOf(
-    asked: ProviderSet,
-    token: string,
-    answer: Promise<TokenIdentity | undefined>,
-  ): Promise<TokenIdentity | undefined> {
+  async #answerOf(asked: ProviderSet, { token, answer, caller }: LateAnswer): Promise<TokenIdentity | undefined> {
     const settled = await answer.then(
       (identity) => () => identity,
       (error) => () => {
         throw error;
       },
     );
-    return this.#current === asked ? settled() : this.authenticateToken(token);
+    return this.#current === asked ? settled() : this.authenticateToken(token, undefined, caller);
   }
 
   /** Which providers were not reached the last time, and why. */

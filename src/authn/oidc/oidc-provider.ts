@@ -1,3 +1,4 @@
+import type { Caller } from '../../base/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -76,7 +77,7 @@ export class OidcProvider implements Closable {
    * Whose the token is, which claims to be of this issuer. Throws, or rejects with, an error that tells why not. Stays
    * synchronous as long as nothing has to be fetched.
    */
-  authenticate(jwt: Jwt): IdTokenIdentity | Promise<IdTokenIdentity> {
+  authenticate(jwt: Jwt, caller?: Caller): IdTokenIdentity | Promise<IdTokenIdentity> {
     const { clock, metrics } = this.#context;
     const start = clock.monotonic();
     const report = (result: 'success' | 'failure') =>
@@ -92,7 +93,7 @@ export class OidcProvider implements Closable {
     };
     try {
       const verifying = verifyIdToken(jwt, this.#keys, this.#rules, clock.now());
-      const verified = verifying ? verifying.then(() => this.#verified(jwt)) : this.#verified(jwt);
+      const verified = verifying ? verifying.then(() => this.#verified(jwt, caller)) : this.#verified(jwt, caller);
       return verified instanceof Promise ? verified.then(succeed).catch(fail) : succeed(verified);
     } catch (error) {
       return fail(error);
@@ -100,18 +101,18 @@ export class OidcProvider implements Closable {
   }
 
   /** Of a token that the keys of now have just verified. */
-  #verified(jwt: Jwt): Verified | Promise<Verified> {
+  #verified(jwt: Jwt, caller: Caller | undefined): Verified | Promise<Verified> {
     const { clock } = this.#context;
     const { keys } = this.#keys;
     const end = lastMoment(jwt);
     const holds = (): boolean => this.#keys.keys === keys && clock.now() <= end;
-    const claims = this.#allClaims(jwt);
+    const claims = this.#allClaims(jwt, caller);
     return claims instanceof Promise ? claims.then((all) => ({ claims: all, holds })) : { claims, holds };
   }
 
-  #allClaims({ claims }: Jwt): JwtFields | Promise<JwtFields> {
+  #allClaims({ claims }: Jwt, caller: Caller | undefined): JwtFields | Promise<JwtFields> {
     const { groupsClaim } = this.#settings;
-    return groupsClaim === undefined ? claims : this.#distributed.resolve(claims, groupsClaim);
+    return groupsClaim === undefined ? claims : this.#distributed.resolve(claims, groupsClaim, caller);
   }
 
   close(): void {

@@ -6,6 +6,14 @@ import { limits } from '../../base/limits.ts';
 import { certificatesFromPem, certificateToPem } from '../../pki/pem.ts';
 import { httpsGet } from './https-get.ts';
 
+/** What is asked of a provider. */
+export interface Fetch {
+  readonly bytesMax: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Ends the request when nobody wants its answer any more. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * How one provider is reached: over TLS, trusting the authorities that its configuration names and no others. Proxies of
  * the environment are not used, and connections are not kept. No request outlives `close`.
@@ -23,7 +31,7 @@ export class ProviderConnection implements Closable {
   }
 
   /** Rejects as `httpsGet` does. */
-  get(url: URL, bytesMax: number, headers: Readonly<Record<string, string>> = {}): Promise<Buffer> {
+  get(url: URL, { bytesMax, headers = {}, signal }: Fetch): Promise<Buffer> {
     this.#agent ??= new https.Agent({
       keepAlive: false,
       rejectUnauthorized: true,
@@ -35,7 +43,7 @@ export class ProviderConnection implements Closable {
       clock: this.#clock,
       timeoutMs: limits.oidcFetchMsMax,
       bytesMax,
-      signal: this.#closed.signal,
+      signal: signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal,
       headers: { accept: 'application/json', ...headers },
     });
   }

@@ -62,9 +62,9 @@ export class ProviderLink implements Closable {
 
   /** The description is read each time: the keys may move. */
   async #fetchKeys(issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>): Promise<KeySet> {
-    const description = await this.connection.get(discoveryAddress(issuer), limits.oidcDiscoveryBytesMax);
+    const description = await this.connection.get(discoveryAddress(issuer), { bytesMax: limits.oidcDiscoveryBytesMax });
     const address = readKeysAddress(description, issuer.url);
-    return readKeySet(await this.connection.get(address, limits.oidcKeySetBytesMax));
+    return readKeySet(await this.connection.get(address, { bytesMax: limits.oidcKeySetBytesMax }));
   }
 
   close(): void {

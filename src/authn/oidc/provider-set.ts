@@ -1,3 +1,4 @@
+import type { Caller } from '../../base/caller.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { TokenAuthenticator } from '../authenticator.ts';
@@ -32,7 +33,7 @@ export class ProviderSet implements Closable {
     }
     const { clock, random, tokenCacheCounts: counts } = context;
     this.#cache = cachedTokens<IdTokenIdentity>(
-      { authenticateToken: (token) => this.#identify(token) },
+      { authenticateToken: (token, _audiences, caller) => this.#identify(token, caller) },
       {
         ...{ clock, random, successMs: limits.oidcTokenKeptMs },
         // Of tokens of other issuers: those that do not hold are errors, which are not remembered.
@@ -70,16 +71,16 @@ export class ProviderSet implements Closable {
   }
 
   /** Undefined where the token is of none of them. Costs no more than taking it apart then. */
-  authenticateToken(token: string): Answer {
+  authenticateToken(token: string, caller?: Caller): Answer {
     if (this.#providers.size === 0 || !token.includes('.')) return undefined;
-    return this.#cache.authenticateToken(token, noAudiences);
+    return this.#cache.authenticateToken(token, noAudiences, caller);
   }
 
-  #identify(token: string): Answer {
+  #identify(token: string, caller: Caller | undefined): Answer {
     const jwt = unverifiedJwt(token);
     const issuer = jwt && claimedIssuer(jwt);
     const provider = issuer === undefined ? undefined : this.#providers.get(issuer);
-    return provider && jwt && provider.authenticate(jwt);
+    return provider && jwt && provider.authenticate(jwt, caller);
   }
 
   /** Makes room for a set that was made with this one as `before`: what they share stays open. */

@@ -1,3 +1,4 @@
+import type { Caller } from '../../base/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -42,8 +43,12 @@ export interface WebhookTokenOptions {
 export function webhookTokenAuthenticator(options: WebhookTokenOptions): TokenAuthenticator {
   const webhook = new TokenWebhook(options);
   return {
-    async authenticateToken(token, audiences) {
-      return identityOf(await webhook.review(token, audiences), { token, audiences, own: options.ownAudiences });
+    async authenticateToken(token, audiences, caller) {
+      return identityOf(await webhook.review(token, audiences, caller), {
+        token,
+        audiences,
+        own: options.ownAudiences,
+      });
     },
   };
 }
@@ -90,22 +95,29 @@ class TokenWebhook {
     this.#apiVersion = `${options.dialect.group('authentication')}/${options.version}`;
   }
 
-  async review(token: string, audiences: readonly string[]): Promise<ReviewStatus> {
+  async review(token: string, audiences: readonly string[], caller?: Caller): Promise<ReviewStatus> {
     if (this.#underWay >= limits.webhookQuestionsMax) throw new Error('too many tokens wait for the token webhook');
     const body = tokenReview(this.#apiVersion, token, audiences);
     const { clock, random } = this.#options;
     const until = clock.monotonic() + limits.webhookTokenMsMax;
     const late = new AbortController();
     const timer = clock.after(limits.webhookTokenMsMax, () => late.abort(new Error('it is too slow')));
+    const abandon = (): void => late.abort(caller?.signal.reason);
+    caller?.signal.addEventListener('abort', abandon);
     this.#underWay += 1;
     try {
-      const status = await retry(() => this.#attempt(body, late.signal), { clock, random, until, mayPass });
+      const status = await retry(() => this.#attempt(body, late.signal), {
+        ...{ clock, random, until, mayPass },
+        signal: late.signal,
+      });
       this.#succeeded();
       return status;
     } catch (error) {
+      if (caller?.signal.aborted) throw caller.signal.reason;
       this.#failed(error);
       throw error;
     } finally {
+      caller?.signal.removeEventListener('abort', abandon);
       this.#underWay -= 1;
       timer.close();
     }

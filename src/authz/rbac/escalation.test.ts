@@ -48,6 +48,7 @@ const writeOf = (object: ApiObject, more: Partial<GuardedWrite> = {}): GuardedWr
   requestName: object.metadata.name ?? '',
   object,
   old: undefined,
+  signal: new AbortController().signal,
   ...more,
 });
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Caller } from '../../base/caller.ts';
 import { asBinding, type RoleRef } from '../../kinds/rbac/binding.ts';
 import { asClusterRole, type ClusterRole } from '../../kinds/rbac/cluster-role.ts';
 import { everything, type PolicyRule } from '../../kinds/rbac/policy-rule.ts';
@@ -26,11 +27,11 @@ export interface EscalationPowers {
     namespace: string,
   ) => readonly PolicyRule[] | undefined | Promise<readonly PolicyRule[] | undefined>;
   /** Whether all authorizers together let the user do this: asked for the verbs `escalate` and `bind`. */
-  readonly isAllowed: (attributes: ResourceAttributes, user: UserInfo) => Promise<boolean> | boolean;
+  readonly isAllowed: (attributes: ResourceAttributes, user: UserInfo, request: Caller) => Promise<boolean> | boolean;
 }
 
 /** A write of a role or binding. */
-export interface GuardedWrite {
+export interface GuardedWrite extends Caller {
   readonly user: UserInfo;
   /** `roles`, `clusterroles`, `rolebindings` or `clusterrolebindings`, with the full name of their group. */
   readonly resource: ResourceName;
@@ -50,7 +51,7 @@ export async function checkRoleEscalation(write: GuardedWrite, powers: Escalatio
   if (isMaster(user) || (old && changesNoMoreThanOwners(object, old))) return;
   const { group, resource: roles } = resource;
   const attributes = { verb: 'escalate', group, resource: roles, namespace, name: requestName };
-  if (await powers.isAllowed(toAttributes(attributes), user)) return;
+  if (await powers.isAllowed(toAttributes(attributes), user, write)) return;
   await requireHeld(write, asClusterRole(object).rules ?? [], powers);
   if (
     (aggregates(asClusterRole(object)) || (old && aggregates(asClusterRole(old)))) &&
@@ -68,7 +69,7 @@ export async function checkBindingEscalation(write: GuardedWrite, powers: Escala
   const roles = rolesOf({ kind });
   if (roles === undefined) throw badRequest(`unsupported role reference kind: ${JSON.stringify(kind)}`);
   const attributes = { verb: 'bind', group: apiGroup, resource: roles, namespace, name };
-  if (await powers.isAllowed(toAttributes(attributes), user)) return;
+  if (await powers.isAllowed(toAttributes(attributes), user, write)) return;
   const rules = await powers.roleRules(kind, name, namespace);
   if (!rules) throw notFound({ group: resource.group, resource: roles }, name);
   await requireHeld(write, rules, powers);

@@ -126,7 +126,8 @@ async function inTime(
   const timer = clock.after(timeoutMs, () =>
     stop(new WebhookFailure('it did not answer in time', { result: 'timeout' })),
   );
-  const onAbort = (): void => stop(new WebhookFailure('the server stops'));
+  const onAbort = (): void =>
+    stop(new WebhookFailure('it is not waited for', { result: 'canceled', cause: signal.reason }));
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
+import type { Caller } from '../../base/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
+import { SingleFlight } from '../../base/single-flight.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { AuthorizationMetrics } from '../authorization-metrics.ts';
 import type { Attributes, Authorizer, Decision } from '../authorizer.ts';
@@ -50,7 +52,7 @@ export class WebhookAuthorizer implements Authorizer, Closable {
   readonly #allowed: ExpiringAnswers;
   /** Apart from what is allowed, which floods of questions that are not must not push out. */
   readonly #refused: ExpiringAnswers;
-  readonly #asked = new Map<string, Promise<Decision>>();
+  readonly #asked = new SingleFlight<Decision>();
   readonly #closed = new AbortController();
   /** When each problem was last logged, monotonic; and whether the log's last word is that the webhook fails. */
   readonly #reportedAt = { webhook: Number.NEGATIVE_INFINITY, conditions: Number.NEGATIVE_INFINITY };
@@ -65,22 +67,18 @@ export class WebhookAuthorizer implements Authorizer, Closable {
     this.#refused = new ExpiringAnswers({ clock, ttlMs: unauthorizedTtlMs, countMax });
   }
 
-  authorize(attributes: Attributes, user: UserInfo): Decision | Promise<Decision> {
+  authorize(attributes: Attributes, user: UserInfo, caller?: Caller): Decision | Promise<Decision> {
     const spec = reviewSpec(attributes, user);
     const unasked = this.#checkConditions(spec);
     if (unasked) return unasked;
     const question = hash('sha256', JSON.stringify(spec), 'base64');
     const known = this.#allowed.get(question) ?? this.#refused.get(question);
     if (known) return known;
-    const asked = this.#asked.get(question);
-    if (asked) return asked;
-    const answer = this.#ask(spec, question, isKept(attributes));
-    this.#asked.set(question, answer);
-    return answer;
+    return this.#asked.run(question, (all) => this.#ask(spec, question, isKept(attributes), all), caller);
   }
 
   close(): void {
-    this.#closed.abort();
+    this.#closed.abort(new Error('the server stops'));
   }
 
   /** The decision where the webhook is not to be asked; undefined where it is. */
@@ -102,19 +100,18 @@ export class WebhookAuthorizer implements Authorizer, Closable {
     }
   }
 
-  async #ask(spec: ReviewSpec, question: string, kept: boolean): Promise<Decision> {
+  async #ask(spec: ReviewSpec, question: string, kept: boolean, all: Caller): Promise<Decision> {
+    const stop = AbortSignal.any([this.#closed.signal, all.signal]);
     try {
       const body = reviewBody(spec, { apiVersion: this.#apiVersion, version: this.#options.version });
       const read = (answer: Uint8Array): Decision => readAnswer(answer, this.#apiVersion);
-      const decision = await askWebhook(this.#options, body, read, this.#closed.signal);
+      const decision = await askWebhook(this.#options, body, read, stop);
       if (kept) (decision.verdict === 'allow' ? this.#allowed : this.#refused).set(question, decision);
       this.#answered();
       return decision;
     } catch (error) {
-      if (!(error instanceof WebhookFailure)) throw error;
+      if (all.signal.aborted || !(error instanceof WebhookFailure)) throw error;
       return this.#failed(error);
-    } finally {
-      this.#asked.delete(question);
     }
   }
 

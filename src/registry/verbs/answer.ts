@@ -38,11 +38,11 @@ export async function answer(
 
 /** What an answer may look at. */
 export const answerContext = (
-  { services }: Pick<RegistryParts, 'services'>,
+  { servicesFor }: Pick<RegistryParts, 'servicesFor'>,
   writer: ObjectWriter,
   request: VerbRequest,
 ): AnswerContext => ({
   ...writer.strategyContext(request),
-  services,
+  services: servicesFor(request),
   warn: (text) => request.warn(text),
 });

@@ -25,7 +25,7 @@ export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, r
   const { served, info } = request;
   const options = parseDeleteOptions(request, parts);
   if (options.ignoreReadErrors) {
-    const asked = parts.requireUnsafeDelete(info, request.user);
+    const asked = parts.requireUnsafeDelete(info, request.user, request);
     if (asked) await untilAborted(asked, request.signal);
   }
   if (options.ignoreReadErrors && (await removeUnreadable(parts, request))) {

@@ -88,8 +88,9 @@ export class ObjectWriter {
   }
 
   /** Refuses a request that would create an object although its user may not. */
-  async requireCreate({ info, user, signal }: Pick<VerbRequest, 'info' | 'user' | 'signal'>): Promise<void> {
-    const asked = this.#parts.requireCreate(info, user);
+  async requireCreate(request: Pick<VerbRequest, 'info' | 'user' | 'signal'>): Promise<void> {
+    const { info, user, signal } = request;
+    const asked = this.#parts.requireCreate(info, user, request);
     if (asked) await untilAborted(asked, signal);
   }
 

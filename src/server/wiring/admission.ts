@@ -7,6 +7,7 @@ import type { PluginName } from '../../admission/plugins.ts';
 import type { Authorizer } from '../../authz/authorizer.ts';
 import type { EscalationPowers } from '../../authz/rbac/escalation.ts';
 import type { RbacIndex } from '../../authz/rbac/rbac-index.ts';
+import type { Caller } from '../../base/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { WatchCache } from '../../cache/cache.ts';
@@ -30,8 +31,8 @@ export interface AdmissionLookups {
   namespacePhase(name: string): NamespacePhase | Promise<NamespacePhase>;
   /** An object of the core group, not older than any write acknowledged before the call. */
   object(resource: LookedUp, namespace: string, name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
-  /** What the chain of authorizers says. */
-  authorize(attributes: ResourceAttributes, user: UserInfo): Decision | Promise<Decision>;
+  /** What the chain of authorizers says. The signal of the request stays on its thread. */
+  authorize(attributes: ResourceAttributes, user: UserInfo, request: Caller): Decision | Promise<Decision>;
   readonly heldRules: EscalationPowers['heldRules'];
   readonly roleRules: EscalationPowers['roleRules'];
 }
@@ -59,7 +60,7 @@ export function admissionLookups({ cache, resources, authorizer, rbac }: LookupP
     object: (resource, namespace, name) =>
       objectOf(served[resource], namespace, name) ??
       cache.fresh().then(() => objectOf(served[resource], namespace, name)),
-    authorize: (attributes, user) => authorizer.authorize(attributes, user),
+    authorize: (attributes, user, request) => authorizer.authorize(attributes, user, request),
     heldRules: (user, namespace) => rbac.heldRules(user, namespace),
     roleRules: (kind, name, namespace) => rbac.roleRules(kind, name, namespace),
   };
@@ -80,7 +81,8 @@ export const composeAdmission = (names: readonly PluginName[], parts: AdmissionP
     escalationPrevention(parts.dialect, {
       heldRules: parts.lookups.heldRules,
       roleRules: parts.lookups.roleRules,
-      isAllowed: async (attributes, user) => (await parts.lookups.authorize(attributes, user)).verdict === 'allow',
+      isAllowed: async (attributes, user, request) =>
+        (await parts.lookups.authorize(attributes, user, request)).verdict === 'allow',
     }),
   ]);
 
@@ -107,8 +109,8 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
     }),
   OwnerReferencesPermissionEnforcement: ({ resources, lookups }) =>
     ownerReferencesPermissionEnforcement({
-      authorize: async (question, user) => {
-        const { verdict, reason } = await lookups.authorize({ type: 'resource', ...question }, user);
+      authorize: async (question, user, request) => {
+        const { verdict, reason } = await lookups.authorize({ type: 'resource', ...question }, user, request);
         return { allowed: verdict === 'allow', reason };
       },
       resourcesOf: (apiVersion, kind) =>

@@ -18,12 +18,12 @@ const servicesOver = ({ cache, resources }: RegistryFixture, parts: Partial<Kind
     cache,
     resources,
     ...parts,
-  });
+  })(new AbortController());
 
 describe('what kinds ask of the server', () => {
   it('whose a token is: as a request with it would be served', async () => {
     await using fixture = await RegistryFixture.open();
-    const asked: unknown[] = [];
+    const asked: unknown[][] = [];
     const services = servicesOver(fixture, {
       tokens: {
         authenticateToken: (...question) => {
@@ -34,7 +34,10 @@ describe('what kinds ask of the server', () => {
     });
     const user = { ...jane, groups: ['dev', groupAuthenticated] };
     assert.deepEqual(await services.authenticateToken('t', ['a', 'b']), { user, audiences: ['b'] });
-    assert.deepEqual(asked, [['t', ['a', 'b']]]);
+    assert.deepEqual(
+      asked.map((question) => question.slice(0, 2)),
+      [['t', ['a', 'b']]],
+    );
     assert.equal(await servicesOver(fixture).authenticateToken('t', []), undefined);
   });
 

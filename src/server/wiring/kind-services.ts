@@ -2,6 +2,7 @@ import type { TokenAuthenticator } from '../../authn/authenticator.ts';
 import { asAuthenticated } from '../../authn/authenticator.ts';
 import type { Authorizer } from '../../authz/authorizer.ts';
 import type { RuleResolver } from '../../authz/rule-resolver.ts';
+import type { Caller } from '../../base/caller.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import type { KindServices } from '../../kinds/services.ts';
 import { internalError, noSuchPath } from '../../meta/status-error.ts';
@@ -15,31 +16,31 @@ export interface KindServiceParts {
   /** All that tell whose a bearer token is. */
   readonly tokens: TokenAuthenticator;
   readonly apiAudiences: readonly string[];
-  readonly cache: WatchCache;
+  readonly cache: Pick<WatchCache, 'isFresh' | 'fresh'>;
   readonly resources: ResourceRegistry;
   /** Absent where the server has no key to sign tokens with. */
   readonly issuing?: Pick<KindServices, 'tokenLifetime' | 'issueToken'>;
 }
 
-/** What answered kinds ask of the server's other parts. */
-export function kindServices(parts: KindServiceParts): KindServices {
+/** What answered kinds ask of the server's other parts, on behalf of a request: what waits for others ends with it. */
+export function kindServices(parts: KindServiceParts): (request: Caller) => KindServices {
   const { authorizer, rules, tokens, apiAudiences, cache, resources, issuing = withoutKey } = parts;
-  return {
+  return (request) => ({
     apiAudiences,
     authenticateToken: async (token, audiences) => {
-      const identity = await tokens.authenticateToken(token, audiences);
+      const identity = await tokens.authenticateToken(token, audiences, request);
       return identity && { ...identity, user: asAuthenticated(identity.user) };
     },
-    authorize: (user, attributes) => authorizer.authorize(attributes, user),
+    authorize: (user, attributes) => authorizer.authorize(attributes, user, request),
     rulesFor: (user, namespace) => rules.rulesFor(user, namespace),
     tokenLifetime: issuing.tokenLifetime,
     issueToken: issuing.issueToken,
     object: async (resource, namespace, name) => {
       const served = resources.find('', 'v1', resource);
       if (!served) throw internalError(new Error(`${resource} are not served`));
-      return freshObject(cache, served, { namespace, name });
+      return freshObject(cache, served, { namespace, name, signal: request.signal });
     },
-  };
+  });
 }
 
 /** As published servers that have no key: there is no such place. */

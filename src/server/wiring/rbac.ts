@@ -89,7 +89,7 @@ export function escalationPrevention(dialect: Dialect, powers: EscalationPowers)
 }
 
 async function guard(attributes: AdmissionAttributes, powers: EscalationPowers): Promise<void> {
-  const { kind, info, object, old, user } = attributes;
+  const { kind, info, object, old, user, signal } = attributes;
   if (!object) return;
   const write = {
     user,
@@ -98,6 +98,7 @@ async function guard(attributes: AdmissionAttributes, powers: EscalationPowers):
     requestName: info.name,
     object,
     old,
+    signal,
   };
   await guards[kind.kind as RbacKind](write, powers);
 }

@@ -1,4 +1,5 @@
 import { requirePermission, requireUnsafeDelete } from '../../authz/authorizer.ts';
+import type { Caller } from '../../base/caller.ts';
 import type { KindServices } from '../../kinds/services.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
@@ -22,11 +23,11 @@ export function registryParts(
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },
     admission: composeAdmission(config.admissionPlugins, { dialect, clock, random, resources, lookups }),
-    services: servicesOfKinds(config, { cache, resources, ...access }),
-    requireCreate: (info: ResourceRequest, user: UserInfo) =>
-      requirePermission(authorizer, { ...info, verb: 'create' }, user),
+    servicesFor: servicesOfKinds(config, { cache, resources, ...access }),
+    requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) =>
+      requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
     isSameNamespace: namespaceIdentity(servedNamespaces(resources), store),
-    requireUnsafeDelete: (info, user) => requireUnsafeDelete(authorizer, info, user),
+    requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
     unsafeDeletion: config.features.AllowUnsafeMalformedObjectDeletion,
     watchMsMin: config.requests.watchMsMin,
   };
@@ -35,7 +36,7 @@ export function registryParts(
 function servicesOfKinds(
   { authentication: { apiAudiences } }: Pick<ApiServerConfig, 'authentication'>,
   { authentication, authorization, cache, resources }: Access & Pick<Storage, 'cache' | 'resources'>,
-): KindServices {
+): (request: Caller) => KindServices {
   const { tokens, serviceAccounts } = authentication;
   const issuer = serviceAccounts?.issuer;
   const issuing = issuer && { tokenLifetime: serviceAccounts.lifetime, issueToken: issuer.issue };

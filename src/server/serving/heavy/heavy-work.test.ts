@@ -75,7 +75,7 @@ class Side implements AsyncDisposable {
         resources: this.resources,
         lookups: asked,
       }),
-      services: {} as KindServices,
+      servicesFor: () => ({}) as KindServices,
       requireCreate: () => {},
       requireUnsafeDelete: () => {},
       watchMsMin: 0,

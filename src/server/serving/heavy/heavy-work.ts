@@ -126,11 +126,11 @@ export class HeavyWork {
         if (entry?.revision === known) return { revision, state: 'same' };
         return { revision, state: 'changed', ...(entry && { entry: { ...entry, bytes: ownBytes(entry.bytes) } }) };
       },
-      requireCreate: () => requireCreate(info, user),
-      requireUnsafeDelete: () => requireUnsafeDelete(info, user),
+      requireCreate: () => requireCreate(info, user, request),
+      requireUnsafeDelete: () => requireUnsafeDelete(info, user, request),
       namespacePhase: (asked: Asked<'namespacePhase'>) => namespacePhase(...asked),
       object: (asked: Asked<'object'>) => object(...asked),
-      authorize: (asked: Asked<'authorize'>) => authorize(...asked),
+      authorize: ([attributes, who]: Asked<'authorize'>) => authorize(attributes, who, request),
       heldRules: (asked: Asked<'heldRules'>) => heldRules(...asked),
       roleRules: (asked: Asked<'roleRules'>) => roleRules(...asked),
     };

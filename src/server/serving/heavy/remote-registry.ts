@@ -61,7 +61,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
       resources,
       lookups: remoteLookups(context),
     }),
-    services: noServices,
+    servicesFor: () => noServices,
     requireCreate: async () => void (await ask(context, 'requireCreate', undefined)),
     requireUnsafeDelete: async () => void (await ask(context, 'requireUnsafeDelete', undefined)),
     // Only reads ask for these.
@@ -188,7 +188,7 @@ function entryOf({ key, revision, bytes, stale }: KnownEntry): CacheEntry {
 const remoteLookups = (context: JobContext): AdmissionLookups => ({
   namespacePhase: async (name) => (await ask(context, 'namespacePhase', [name])) as NamespacePhase,
   object: async (...place) => (await ask(context, 'object', place)) as ApiObject | undefined,
-  authorize: async (...question) => (await ask(context, 'authorize', question)) as Decision,
+  authorize: async (attributes, user) => (await ask(context, 'authorize', [attributes, user])) as Decision,
   heldRules: async (...question) => (await ask(context, 'heldRules', question)) as HeldRules,
   roleRules: async (...question) => (await ask(context, 'roleRules', question)) as readonly PolicyRule[] | undefined,
 });

@@ -20,7 +20,7 @@ export function authorize({ authorizer, counts }: Pick<PipelineParts, 'authorize
     run(context) {
       const { tenant } = context.ticket ?? {};
       if (tenant && !tenant.commons.authorizations.hasRoomFor(tenant.authorizations, 1)) throw tooManyRequests();
-      const decision = authorizer.authorize(context.info, context.user);
+      const decision = authorizer.authorize(context.info, context.user, context.exchange);
       if (!(decision instanceof Promise)) return require(context, decision);
       return waitFor(decision, tenant).then((late) => require(context, late));
     },

@@ -16,7 +16,7 @@ export function impersonate({ authorizer, dialect }: Pick<PipelineParts, 'author
     exchange.hideHeaders(isImpersonationHeader);
     if (!impersonation) return;
     for (const attributes of impersonationAttributes(impersonation, dialect)) {
-      await requirePermission(authorizer, attributes, context.user);
+      await requirePermission(authorizer, attributes, context.user, exchange);
       exchange.signal.throwIfAborted();
     }
     context.impersonatedBy = context.user;

@@ -1,0 +1,67 @@
+import type { Caller } from './caller.ts';
+import { untilAborted } from './until-aborted.ts';
+
+/**
+ * Calls of one key at one time are made once, and all who asked get the same answer. A call is aborted when all of them have
+ * gone; who asks after that begins a new one.
+ */
+export class SingleFlight<T> {
+  readonly #flights = new Map<string, Flight<T>>();
+
+  /**
+   * `call` is made where none of that key is under way; what it answers at once is shared with nobody. Rejects with the
+   * reason of the caller's signal when that aborts. Who asks without a signal stays to the end.
+   */
+  run(key: string, call: (all: Caller) => T | Promise<T>, caller?: Caller): T | Promise<T> {
+    const running = this.#flights.get(key);
+    if (running) return running.join(caller);
+    const flight = new Flight<T>((ended) => {
+      if (this.#flights.get(key) === ended) this.#flights.delete(key);
+    });
+    const answer = call(flight);
+    if (!(answer instanceof Promise)) return answer;
+    this.#flights.set(key, flight);
+    return flight.begin(answer, caller);
+  }
+}
+
+class Flight<T> implements Caller {
+  readonly #ended: (flight: Flight<T>) => void;
+  #controller: AbortController | undefined;
+  #answer: Promise<T> | undefined;
+  #waiting = 0;
+
+  constructor(ended: (flight: Flight<T>) => void) {
+    this.#ended = ended;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  begin(answer: Promise<T>, caller: Caller | undefined): Promise<T> {
+    this.#answer = answer.finally(() => this.#ended(this));
+    return this.join(caller);
+  }
+
+  join(caller: Caller | undefined): Promise<T> {
+    const answer = this.#answer as Promise<T>;
+    this.#waiting += 1;
+    return caller ? this.#waitAs(caller.signal, answer) : answer;
+  }
+
+  async #waitAs(signal: AbortSignal, answer: Promise<T>): Promise<T> {
+    try {
+      return await untilAborted(answer, signal);
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0 && signal.aborted) this.#abandon(signal.reason);
+    }
+  }
+
+  #abandon(reason: unknown): void {
+    this.#ended(this);
+    this.#controller?.abort(reason);
+  }
+}

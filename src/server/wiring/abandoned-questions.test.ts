@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { TokenAuthenticator } from '../../authn/authenticator.ts';
+import { tokenUnion } from '../../authn/bearer.ts';
+import { cachedTokens } from '../../authn/token-cache.ts';
+import { webhookTokenAuthenticator } from '../../authn/webhook/webhook-token.ts';
+import { authorizationMetrics } from '../../authz/authorization-metrics.ts';
+import { buildAuthorizers } from '../../authz/authorizer-chain.ts';
+import { ManualClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Metrics } from '../../base/metrics.ts';
+import { seededRandom } from '../../base/random.ts';
+import { orch } from '../../dialect/orch.ts';
+import type { KindServices } from '../../kinds/services.ts';
+import { RegistryFixture } from '../../registry/registry-fixture.ts';
+import { kindServices } from './kind-services.ts';
+
+const complain = (message: string): never => assert.fail(`logged: ${message}`);
+const logger: Logger = { error: complain, warn: complain, info() {}, debug() {} };
+
+/** Services behind which nobody ever answers, with the signals of what was asked. */
+class SilentWorld {
+  readonly clock = new ManualClock();
+  readonly random = seededRandom(1);
+  readonly metrics = new Metrics();
+  readonly asked: AbortSignal[] = [];
+
+  readonly silence = (signal: AbortSignal): Promise<never> => {
+    this.asked.push(signal);
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  };
+
+  tokens(): TokenAuthenticator {
+    const { clock, random } = this;
+    const ask = (_body: string, signal: AbortSignal) => this.silence(signal);
+    const webhook = { ask, version: 'v1', dialect: orch, ownAudiences: ['api'], clock, random, logger } as const;
+    const cached = cachedTokens(webhookTokenAuthenticator(webhook), { clock, random, successMs: 1, failureMs: 1 });
+    // Somebody else who would be asked next, were the question still wanted.
+    return tokenUnion([cached, { authenticateToken: () => assert.fail('asked for nobody') }], ['api']);
+  }
+
+  async servicesFor(fixture: RegistryFixture): Promise<(request: AbortController) => KindServices> {
+    const { clock, random } = this;
+    const authorizer = await buildAuthorizers(
+      [
+        {
+          type: 'Webhook',
+          name: 'hook',
+          connection: { type: 'inCluster' },
+          version: 'v1',
+          timeoutMs: 60_000,
+          authorizedTtlMs: 1,
+          unauthorizedTtlMs: 1,
+          failurePolicy: 'NoOpinion',
+        },
+      ],
+      {
+        ...{ dialect: orch, clock, random, logger, metrics: authorizationMetrics(this.metrics) },
+        webhookSender: () => ({ send: (_body, signal) => this.silence(signal), close() {} }),
+      },
+    );
+    const { resources } = fixture;
+    return kindServices({
+      ...{ authorizer, rules: authorizer, tokens: this.tokens(), apiAudiences: ['api'], resources },
+      cache: { isFresh: () => false, fresh: (signal) => this.silence(signal as AbortSignal) },
+    });
+  }
+}
+
+const jane = { username: 'jane', uid: '', groups: [], extra: {} };
+const services: Readonly<Record<string, (services: KindServices) => unknown>> = {
+  authenticateToken: (asked) => asked.authenticateToken('t', ['api']),
+  authorize: (asked) => asked.authorize(jane, { type: 'path', verb: 'get', path: '/x' }),
+  object: (asked) => asked.object('secrets', 'n', 'a'),
+};
+
+describe('what a review asks of others ends with the request', () => {
+  for (const [name, ask] of Object.entries(services)) {
+    it(name, async () => {
+      await using fixture = await RegistryFixture.open();
+      const world = new SilentWorld();
+      const servicesFor = await world.servicesFor(fixture);
+      const request = new AbortController();
+      const asked = Promise.resolve(ask(servicesFor(request)));
+      const gone = new Error('the client is gone');
+      request.abort(gone);
+      await assert.rejects(asked, gone);
+      assert.deepEqual(
+        world.asked.map(({ aborted }) => aborted),
+        [true],
+      );
+      await new Promise(setImmediate);
+      assert.equal(world.clock.pending, 0, 'a timer is left');
+    });
+  }
+
+  for (const name of ['authenticateToken', 'authorize'] as const) {
+    it(`${name}: but not while another request waits for the same answer`, async () => {
+      await using fixture = await RegistryFixture.open();
+      const world = new SilentWorld();
+      const servicesFor = await world.servicesFor(fixture);
+      const [first, second] = [new AbortController(), new AbortController()];
+      const [a, b] = [first, second].map((request) => Promise.resolve(services[name]?.(servicesFor(request))));
+      const [gone, late] = [new Error('gone'), new Error('late')];
+      first.abort(gone);
+      await assert.rejects(a as Promise<unknown>, gone);
+      assert.deepEqual(
+        world.asked.map(({ aborted }) => aborted),
+        [false],
+      );
+      second.abort(late);
+      await assert.rejects(b as Promise<unknown>, late);
+      assert.deepEqual(
+        world.asked.map(({ aborted }) => aborted),
+        [true],
+      );
+    });
+  }
+});
