@@ -18,7 +18,7 @@ export async function create<T = unknown>(api: ApiClient, collection: string, ob
   return JSON.parse(body.toString());
 }
 
-export const accountPath = `/api/v1/namespaces/${namespace}/serviceaccounts/${accountName}`;
+const accountPath = `/api/v1/namespaces/${namespace}/serviceaccounts/${accountName}`;
 export const tokenRequestPath = `${accountPath}/token`;
 
 const secrets = (of: string): string => `/api/v1/namespaces/${of}/secrets`;
@@ -68,7 +68,7 @@ export async function makeBootstrapToken(api: ApiClient, id: string, secret: str
   });
 }
 
-export const rbacGroup = dialect.group('rbac.authorization');
+const rbacGroup = dialect.group('rbac.authorization');
 export const rbacPath = `/apis/${rbacGroup}/v1`;
 
 export interface Subject {

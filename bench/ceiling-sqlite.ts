@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { within } from './within.ts';
 
-export interface CommitRound {
+interface CommitRound {
   readonly durationMs: number;
   readonly rowBytes: number;
   /** Rows to a transaction. */

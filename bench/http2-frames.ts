@@ -2,7 +2,7 @@ import { frameFlag, frameType, frameHeadBytes as headBytes, windowMax } from '..
 
 export { frameFlag, frameType, windowMax };
 
-export interface FrameHandler {
+interface FrameHandler {
   /** A part of a DATA frame; `last` with its last part. Valid only during the call. */
   data(frame: FrameHead, part: Buffer, last: boolean): void;
   /** Any other frame. Valid only during the call. */

@@ -1,6 +1,6 @@
 import { sizes } from './scale.ts';
 
-export interface ConfigMapOptions {
+interface ConfigMapOptions {
   readonly name: string;
   readonly namespace: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export function storedConfigMap({ name, namespace, labels, version = 'a' }: Conf
 }
 
 /** The node that the pod of that number runs on. */
-export const nodeName = (index: number): string => `node-${String(index % sizes.nodes).padStart(4, '0')}`;
+const nodeName = (index: number): string => `node-${String(index % sizes.nodes).padStart(4, '0')}`;
 
 /** A running Pod as the product stores it, of `sizes.podBytes`: the fields that a scheduler and a node agent leave. */
 export function storedPod(name: string, index: number): Buffer {

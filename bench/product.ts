@@ -14,7 +14,7 @@ import { cpuSeconds, residentBytes } from './process-stats.ts';
 import { within } from './within.ts';
 import type { Workspace } from './workspace.ts';
 
-export interface ProductOptions {
+interface ProductOptions {
   readonly workspace: Workspace;
   /** Path of `bin/orch`. */
   readonly launcher: string;

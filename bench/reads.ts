@@ -15,7 +15,7 @@ export interface Read {
 }
 
 /** How long, and how much at most. */
-export type ReadBounds = Pick<LoadOptions, 'durationMs' | 'requestsMax'>;
+type ReadBounds = Pick<LoadOptions, 'durationMs' | 'requestsMax'>;
 
 /** Connections to one side that stay open from round to round, and a way to read over them. */
 export interface Reader extends Disposable {

@@ -16,14 +16,14 @@ export interface Row {
   readonly notes?: readonly string[];
 }
 
-export interface Beside {
+interface Beside {
   readonly ratio: Stats;
   /** `the row above`. */
   readonly of: string;
 }
 
 /** What design section 8 wants. Compared with the median. */
-export interface Reach {
+interface Reach {
   readonly of: 'measured' | 'ratio' | 'beside';
   readonly atLeast?: number;
   readonly atMost?: number;

@@ -17,7 +17,7 @@ export interface Compared {
   readonly ceilingCpuMicros: number | undefined;
 }
 
-export interface CompareOptions {
+interface CompareOptions {
   readonly rounds: number;
   product(): Promise<Sample>;
   ceiling(): Promise<Sample>;

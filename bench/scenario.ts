@@ -19,7 +19,7 @@ export interface BenchContext {
   progress(text: string): void;
 }
 
-export interface HowToStart {
+interface HowToStart {
   /** Absent: a new one. */
   readonly dataDirectory?: string | undefined;
   readonly flags?: readonly string[];

@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { loopbackCertificate } from '../src/authn/oidc/provider-fixture.ts';
 
 /** What the webhook knows of a token. */
-export interface KnownToken {
+interface KnownToken {
   readonly token: string;
   readonly username: string;
 }

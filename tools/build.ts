@@ -29,7 +29,7 @@ const banner =
 /** Files of earlier builds that a running server may still load lazily are left for this long. Milliseconds. */
 const leftoverMs = 60 * 60_000;
 
-export interface BuildResult {
+interface BuildResult {
   readonly files: number;
   readonly bytes: number;
 }

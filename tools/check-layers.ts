@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { type Import, isTest, isTestSupport, localImports, readSources, type SourceFile } from './source-tree.ts';
 
 /** From the top down: a room imports only from rooms that stand after it. */
-export const rooms: readonly string[] = [
+const rooms: readonly string[] = [
   'cli',
   'server',
   'controllers',

@@ -16,7 +16,7 @@ import { openMemoryStore } from '../src/store/drivers/memory/memory-store.ts';
 const folder = join(import.meta.dirname, '..', 'test', 'golden');
 
 /** A public document, and the file that says what it was when somebody last looked at it. */
-export interface Golden {
+interface Golden {
   readonly file: string;
   readonly text: string;
 }

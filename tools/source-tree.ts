@@ -14,6 +14,8 @@ export interface Import {
   readonly target: string;
   /** `import type`: gone when the program runs. */
   readonly typeOnly: boolean;
+  /** What is imported by name, as the imported file calls it. `all` where that cannot be told. */
+  readonly names: readonly string[] | 'all';
 }
 
 /** All `.ts` files below some directories of `root`, in order of path. Directories that are not there are empty. */
@@ -46,7 +48,7 @@ export const isTestSupport = ({ path }: SourceFile): boolean => /-(?:harness|fix
 
 /** `import ... from '...'`, `export ... from '...'`, `import '...'`, `import('...')` and `new URL('...', import.meta.url)`. */
 const importPattern =
-  /\b(?:(import|export)(\s+type\b)?(?:[\s\w$*,{}]*?\bfrom)?\s*|import\s*\(\s*|new URL\(\s*)(['"])(\.{1,2}\/[^'"]+)\3/g;
+  /\b(?:(import|export)(\s+type\b)?([\s\w$*,{}]*?\bfrom)?\s*|import\s*\(\s*|new URL\(\s*)(['"])(\.{1,2}\/[^'"]+)\4/g;
 
 /** The files of this project that a file imports, however it does. */
 export function localImports(file: SourceFile): Import[] {
@@ -55,10 +57,33 @@ export function localImports(file: SourceFile): Import[] {
     .filter((match) => code[match.index] === file.text[match.index])
     .map((match) => ({
       line: lineAt(file.text, match.index),
-      target: normalize(join(dirname(file.path), match[4] ?? '')),
+      target: normalize(join(dirname(file.path), match[5] ?? '')),
       typeOnly: match[2] !== undefined,
+      names: namesOf(match[3]),
     }));
 }
+
+/** Of `{ a, type b as c } from`. */
+function namesOf(clause: string | undefined): readonly string[] | 'all' {
+  if (clause === undefined || clause.includes('*')) return 'all';
+  const between = clause.slice(clause.indexOf('{') + 1, clause.indexOf('}'));
+  return [...between.matchAll(/(?:^|,)\s*(?:type\s+(?!as\b))?([\w$]+)/g)].map(([, name]) => name ?? '');
+}
+
+interface Export {
+  readonly line: number;
+  readonly name: string;
+}
+
+const exportPattern =
+  /^export\s+(?:abstract\s+)?(?:async\s+)?(?:const|let|function\*?|class|interface|type)\s+([\w$]+)/gm;
+
+/** What a file declares and exports. */
+export const exportsOf = ({ text }: SourceFile): Export[] =>
+  [...codeOnly(text).matchAll(exportPattern)].map((match) => ({
+    line: lineAt(text, match.index),
+    name: match[1] ?? '',
+  }));
 
 /** The first line is 1. */
 export const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length;
@@ -69,5 +94,9 @@ const notCode =
 
 /** The text with spaces in the place of comments and of what stands in quotes; every position and line stays. */
 export const codeOnly = (text: string): string => text.replace(notCode, blank);
+
+/** The text with spaces in the place of comments alone. */
+export const withoutComments = (text: string): string =>
+  text.replace(notCode, (token) => (/^\/[/*]/.test(token) ? blank(token) : token));
 
 const blank = (token: string): string => token.replace(/[^\n]/g, ' ');

@@ -28,8 +28,8 @@ describe('what tidy refuses', () => {
     ['src/http/a.ts', "const x = 'k8s.io';", ['src/http/a.ts:1: k8s: names of products stand in src/dialect/']],
     [
       'src/http/a.ts',
-      '// as Kubernetes does',
-      ['src/http/a.ts:1: Kubernetes: names of products stand in src/dialect/'],
+      'export const a = 1, b = "export const c";\nexport type D = a;',
+      ['src/http/a.ts:1: a: exported, and imported by nobody', 'src/http/a.ts:2: D: exported, and imported by nobody'],
     ],
     ['src/http/a.ts', '\n'.repeat(601), ['src/http/a.ts: 601 lines, more than 600: one file, one concept']],
   ] as const) {
@@ -50,6 +50,7 @@ describe('what tidy lets pass', () => {
     ['bench/a.ts', 'console.log(performance.now());', 'bench/main.ts'],
     ['src/dialect/a.ts', "const x = 'kubernetes';"],
     ['src/cli/a.ts', "const x = 'admin.kubeconfig';"],
+    ['src/http/a.ts', "const x = 1; // As Kubernetes does: 'k8s'."],
     ['src/http/a.ts', '// any time, Date.now() or process.exit()\nconst x = "Math.random()";'],
     ['src/http/a.ts', 'const any = new Date(0); const x = of.any(any);'],
     ['src/http/a.ts', "const x = /['\"`]/.test(y) ? 'setTimeout' : 1;"],
@@ -57,6 +58,31 @@ describe('what tidy lets pass', () => {
   ] as const) {
     it(`${path}: ${text.slice(0, 60).trim()}`, () => assert.deepEqual(offences(path, text, by), []));
   }
+});
+
+describe('an export is used', () => {
+  for (const text of [
+    "import { x } from './a.ts';",
+    "import { y, type x } from './a.ts';",
+    "import type { x as z } from './a.ts';",
+    "import {\n  y,\n  x as type,\n} from './a.ts';",
+    "export { x } from './a.ts';",
+    "import * as a from './a.ts';",
+    "const { x } = await import('./a.ts');",
+  ]) {
+    it(text, () => {
+      const file = { path: 'src/cli/a.ts', text: 'export const x = 1;' };
+      assert.deepEqual(tidy([file, { path: 'src/cli/main.ts', text }]), []);
+    });
+  }
+
+  it('by another file only, and by its own name', () => {
+    const a = { path: 'src/cli/a.ts', text: 'export const x = 1;\nexport const y = x;' };
+    for (const text of ["import { y, z as x } from './a.ts';", "import { y as x } from './a.ts';"]) {
+      const offences = tidy([a, { path: 'src/cli/main.ts', text }]);
+      assert.deepEqual(offences, ['src/cli/a.ts:1: x: exported, and imported by nobody']);
+    }
+  });
 });
 
 it('a file that no program and no test reaches is dead', () => {

@@ -1,6 +1,15 @@
 /** House rules that neither the compiler nor the linter knows: each offence names its file, its line and the remedy. */
 import { resolve } from 'node:path';
-import { codeOnly, isTest, lineAt, localImports, readSources, type SourceFile } from './source-tree.ts';
+import {
+  codeOnly,
+  exportsOf,
+  isTest,
+  lineAt,
+  localImports,
+  readSources,
+  type SourceFile,
+  withoutComments,
+} from './source-tree.ts';
 
 interface Ban {
   readonly pattern: RegExp;
@@ -33,7 +42,7 @@ const bannedWords: readonly Ban[] = [
   { pattern: /\bexport default\b/g, remedy: 'a name', allowed: /^$/ },
 ];
 
-/** Names of the product that one dialect speaks like; `kubeconfig` is the name of a file format. */
+/** Names of the product that one dialect speaks like. Comments may say them; `kubeconfig` is the name of a file format. */
 const productNames = /kubernetes|kubectl|kubelet|kubeadm|kube-|k8s/gi;
 
 const linesMax = 600;
@@ -57,7 +66,24 @@ export function tidy(files: readonly SourceFile[]): string[] {
     ...files
       .filter(({ path }) => !used.has(path))
       .map(({ path }) => `${path}: reached from no program and no test: remove it, or use it`),
+    ...findUnusedExports(files),
   ];
+}
+
+/** Exports that no other file imports. */
+function findUnusedExports(files: readonly SourceFile[]): string[] {
+  const imported = new Map<string, Set<string>>();
+  for (const { target, names } of files.flatMap(localImports)) {
+    const known = imported.get(target) ?? new Set<string>();
+    imported.set(target, known);
+    for (const name of names === 'all' ? ['*'] : names) known.add(name);
+  }
+  const isUsed = (path: string, name: string) => imported.get(path)?.has('*') || imported.get(path)?.has(name);
+  return files.flatMap((file) =>
+    exportsOf(file)
+      .filter(({ name }) => !isUsed(file.path, name))
+      .map(({ line, name }) => `${file.path}:${line}: ${name}: exported, and imported by nobody`),
+  );
 }
 
 function checkFile(file: SourceFile): string[] {
@@ -90,7 +116,7 @@ function findMarks(file: SourceFile): string[] {
 
 function findProductNames(file: SourceFile): string[] {
   if (file.path.startsWith('src/dialect/')) return [];
-  return hits(file.text, productNames).map(
+  return hits(withoutComments(file.text), productNames).map(
     ({ line, text }) => `${file.path}:${line}: ${text}: names of products stand in src/dialect/`,
   );
 }

@@ -42,7 +42,7 @@ export interface ApplyOperation extends Common {
   readonly conflicts?: readonly string[];
 }
 
-export interface UpdateOperation extends Common {
+interface UpdateOperation extends Common {
   readonly update: string;
   /** The whole object, beside apiVersion, kind and metadata.name; or what makes it of the one that is stored. */
   readonly object: Fields | ((stored: ApiObject) => Fields);
@@ -151,8 +151,7 @@ export const ownersOf = (object: ApiObject | undefined): Readonly<Record<string,
 const ownerName = ({ manager, operation, subresource }: ManagedFieldsEntry): string =>
   [manager, operation, ...(subresource ? [subresource] : [])].join('/');
 
-export const pathTexts = (fieldsV1: unknown): readonly string[] =>
-  [...pathsOf(decodeFields(fieldsV1))].map(describePath);
+const pathTexts = (fieldsV1: unknown): readonly string[] => [...pathsOf(decodeFields(fieldsV1))].map(describePath);
 
 /** The object's own fields: neither what identifies it nor its metadata. */
 export function contentOf(object: ApiObject | undefined): Fields {

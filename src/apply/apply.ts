@@ -52,7 +52,7 @@ export interface WriteSource {
   readonly convert?: ConvertObject;
 }
 
-export interface ObjectUpdate extends WriteSource {
+interface ObjectUpdate extends WriteSource {
   /** What is stored; undefined when the object is created. Not changed. */
   readonly old: ApiObject | undefined;
   /** What is to be stored, decoded and defaulted, with the managedFields that the client sent. */
@@ -118,7 +118,7 @@ const versioned = ({ schema, apiVersion }: WriteSource, value: Readonly<Record<s
   value,
 });
 
-export interface ConfigurationApply extends WriteSource {
+interface ConfigurationApply extends WriteSource {
   /** What is stored; undefined when the object is created. Not changed. */
   readonly live: ApiObject | undefined;
   /** The body as it was parsed, of the apiVersion and kind of the object. Not changed. */
@@ -130,7 +130,7 @@ export interface ConfigurationApply extends WriteSource {
 }
 
 /** `unknown` names the fields of the configuration that the schema does not have: `spec.containers[0].nmae`. */
-export type Applied =
+type Applied =
   | {
       readonly type: 'applied';
       /**

@@ -8,7 +8,7 @@ import { describeElement, fieldElement, indexElement, type PathElement } from '.
 import type { LeafShape, ListShape, Shape, StructShape } from './shape.ts';
 
 /** An applied configuration as merges take it, and what there is to say against it. */
-export interface Configuration {
+interface Configuration {
   /**
    * Leaves in the form in which they are stored, so that equal values compare equal. What was left out stays so, and nulls
    * and empty values are still there, since they are owned. Shares parts with what was sent.

@@ -16,7 +16,7 @@ export interface Conflict {
   readonly path: FieldPath;
 }
 
-export type ConflictOwner = Omit<Conflict, 'path'>;
+type ConflictOwner = Omit<Conflict, 'path'>;
 
 /** One conflict for each field and owner, sorted by owner and then in the published order of fields. */
 export function conflictsOf(

@@ -3,10 +3,10 @@ import { isRecord } from '../schema/own-property.ts';
 import { type PathElement, PathElementError, readElement, sortElements } from './field-path.ts';
 import { type FieldNode, type FieldSet, leafNode, makeNode } from './field-set.ts';
 
-/** FieldsV1: the tree of a set as JSON. `{}` is a field in the set; `.` marks one that has others below it. */
-export type FieldsV1 = Readonly<Record<string, unknown>>;
-
-/** Writes a set in the published order: `.` first, then fields, keys, values and indexes, sorted. */
+/**
+ * Writes a set as FieldsV1: its tree as JSON, where `{}` is a field in the set and `.` marks one that has others below it.
+ * The order is the published one: `.` first, then fields, keys, values and indexes, sorted.
+ */
 export const encodeFields = (set: FieldSet): Record<string, unknown> => encodeBelow({}, set);
 
 function encodeBelow(out: Record<string, unknown>, set: FieldSet): Record<string, unknown> {

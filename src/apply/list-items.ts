@@ -2,7 +2,7 @@ import type { PathElement } from './field-path.ts';
 import type { ListShape } from './shape.ts';
 
 /** The elements of a list by their path elements, in the order of first appearance; more than one are duplicates. */
-export type ListItems = ReadonlyMap<PathElement, readonly [unknown, ...unknown[]]>;
+type ListItems = ReadonlyMap<PathElement, readonly [unknown, ...unknown[]]>;
 
 export function itemsOf({ elementOf }: ListShape, list: unknown): ListItems {
   const items = new Map<PathElement, [unknown, ...unknown[]]>();

@@ -40,7 +40,7 @@ export interface Application {
   readonly convert: ConvertObject | undefined;
 }
 
-export type Merged =
+type Merged =
   | {
       readonly type: 'merged';
       /** The live object itself where the application changes nothing of it. */

@@ -18,12 +18,12 @@ export interface LeafShape {
 }
 
 /** No schema: the value itself says what it is. Objects are granular, lists atomic, and so is all within. */
-export interface DeducedShape {
+interface DeducedShape {
   readonly type: 'deduced';
   readonly schema: Schema;
 }
 
-export interface MapShape {
+interface MapShape {
   readonly type: 'map';
   readonly schema: Schema;
   readonly values: Shape;
@@ -36,7 +36,7 @@ export interface StructShape {
 }
 
 /** Fields by name; those without a schema of their own among them, where the struct keeps such. */
-export interface FieldShapes {
+interface FieldShapes {
   get(name: string): FieldShape | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface ListShape {
   readonly elementOf: (item: unknown) => PathElement;
 }
 
-export interface ListKey {
+interface ListKey {
   readonly name: string;
   readonly schema: Schema;
   /** Stands in for a missing key: its default, or what decoding makes of it. Undefined where there is none. */
@@ -69,7 +69,7 @@ export interface ListKey {
 
 const shapes = new WeakMap<Schema, Shape>();
 
-export function shapeOf(schema: Schema): Shape {
+function shapeOf(schema: Schema): Shape {
   let shape = shapes.get(schema);
   if (!shape) {
     shape = compile(schema);

@@ -19,7 +19,7 @@ const keys = {
   groups: 'auth-extra-groups',
 } as const;
 
-export interface BootstrapTokenOptions {
+interface BootstrapTokenOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
   /** The Secret of that name in the system namespace; undefined where there is none. */

@@ -1,4 +1,4 @@
-export interface Entry<Value> {
+interface Entry<Value> {
   readonly value: Value;
   /** Monotonic milliseconds; infinite where it never ends. */
   readonly until: number;

@@ -5,7 +5,7 @@ import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, asAuthenticated, unauthorized } from './authenticator.ts';
 import { verifiedCertificate } from './verified-certificate.ts';
 
-export interface ClientCertificateOptions {
+interface ClientCertificateOptions {
   readonly dialect: Dialect;
   /** The authorities of `--client-ca-file`. */
   readonly pool: TrustPool;

@@ -45,7 +45,7 @@ const usual = requestHeaderNames({
 export const webSocketProtocolHeader = 'sec-websocket-protocol';
 
 /** Tells of the name of a header, in lower case, whether it is one of them. */
-export type HeaderTest = (name: string) => boolean;
+type HeaderTest = (name: string) => boolean;
 
 /**
  * The headers that say who sends a request: the bearer token, and what a proxy tells, by the usual names and by those that

@@ -7,7 +7,7 @@ import { extraKey, headerText } from './header-text.ts';
 import { impersonationPrefix, isImpersonationHeader } from './identity-headers.ts';
 
 /** As whom a request wants to be served. */
-export interface Impersonation {
+interface Impersonation {
   readonly username: string;
   /** '' where none was named. */
   readonly uid: string;
@@ -17,7 +17,7 @@ export interface Impersonation {
 }
 
 /** The headers of a request. */
-export interface ImpersonationHeaders {
+interface ImpersonationHeaders {
   headerLines(name: string): readonly string[];
   headerNames(): readonly string[];
 }

@@ -3,7 +3,7 @@ import { isSignature, isSignatureAlgorithm, type SignatureAlgorithm } from '../p
 import type { Jwt, JwtFields } from './jwt.ts';
 
 /** A public key with the one algorithm that it verifies. */
-export interface JwtKey {
+interface JwtKey {
   readonly algorithm: SignatureAlgorithm;
   readonly publicKey: KeyObject;
 }

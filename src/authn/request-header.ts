@@ -7,7 +7,7 @@ import { extraKey, headerText } from './header-text.ts';
 import type { RequestHeaderNames } from './identity-headers.ts';
 import { verifiedCertificate } from './verified-certificate.ts';
 
-export interface RequestHeaderOptions {
+interface RequestHeaderOptions {
   /** The authorities of `--requestheader-client-ca-file`: those of proxies, not of users. */
   readonly pool: TrustPool;
   /** Common names of the proxies that are believed (`--requestheader-allowed-names`); empty: all that the pool trusts. */

@@ -57,7 +57,7 @@ function readToken(credentials: Credentials): string | undefined {
   return bytes.toString();
 }
 
-export interface OriginOptions {
+interface OriginOptions {
   /** Users by what a page must know to show it. */
   readonly tokens: Authenticator;
   /** Origins whose pages may use what browsers show by themselves (`--cors-allowed-origins`). */

@@ -19,7 +19,7 @@ import { WebhookAuthorizer } from './webhook/webhook-authorizer.ts';
 type ListingAuthorizer = Authorizer & RuleResolver;
 
 /** The way to one webhook. Closing it gives its connections back; what is under way may fail. */
-export interface WebhookSender extends Closable {
+interface WebhookSender extends Closable {
   readonly send: WebhookSend;
 }
 

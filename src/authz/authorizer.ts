@@ -16,7 +16,7 @@ export interface Authorizer {
 }
 
 /** The sentence that clients know for a refusal, without what it is about. */
-export function forbiddenMessage(attributes: Attributes, user: UserInfo): string {
+function forbiddenMessage(attributes: Attributes, user: UserInfo): string {
   const who = `User ${quote(user.username)} cannot ${attributes.verb}`;
   if (attributes.type === 'path') return escapeMarkup(`${who} path ${quote(attributes.path)}`);
   const { resource, subresource, group, namespace } = attributes;

@@ -14,7 +14,7 @@ import {
 import { type AuthorizerSpec, sameSpecs } from './configuration/authorizer-spec.ts';
 import type { RuleResolver, UserRules } from './rule-resolver.ts';
 
-export interface ReloadableAuthorizerOptions extends ReadAuthorizationOptions {
+interface ReloadableAuthorizerOptions extends ReadAuthorizationOptions {
   /** Path of the file, for messages. */
   readonly file: string;
   /** Builds a chain; rejects where that cannot be done. */

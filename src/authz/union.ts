@@ -56,7 +56,7 @@ function undecided({ reasons, errors }: Heard): Decision {
 }
 
 /** Several errors as one text, each once, as clients know it. */
-export function joinErrors(errors: readonly string[]): string {
+function joinErrors(errors: readonly string[]): string {
   const different = [...new Set(errors)];
   return different.length === 1 ? String(different[0]) : `[${different.join(', ')}]`;
 }

@@ -5,7 +5,7 @@ import { limits } from './limits.ts';
  * library costs 15 ms of every start, and because the number of series has a bound: label values that a client chooses
  * must not grow memory (CVE-2020-8552).
  */
-export type Labels<Name extends string> = Readonly<Record<Name, string>>;
+type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
 export interface Counter<Name extends string> {
   /** `by` is not negative. */
@@ -34,14 +34,14 @@ export interface HistogramSeries {
   observe(value: number): void;
 }
 
-export interface MetricDefinition<Name extends string> {
+interface MetricDefinition<Name extends string> {
   /** Ends with its unit, and counters with `_total`. */
   readonly name: string;
   readonly help: string;
   readonly labels: readonly Name[];
 }
 
-export interface HistogramDefinition<Name extends string> extends MetricDefinition<Name> {
+interface HistogramDefinition<Name extends string> extends MetricDefinition<Name> {
   /** Upper bounds, ascending, without infinity. */
   readonly buckets: readonly number[];
 }

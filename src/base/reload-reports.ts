@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { Metrics } from './metrics.ts';
 
-export interface ReloadReportsOptions {
+interface ReloadReportsOptions {
   /** What is reloaded. */
   readonly of: 'authentication' | 'authorization';
   readonly metrics: Metrics;

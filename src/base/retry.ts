@@ -7,7 +7,7 @@ const pauseGrowth = 1.5;
 /** Of a pause, added at random, so that many who fail together don't come back together. */
 const jitter = 0.2;
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** No attempt begins after this. Monotonic milliseconds. */

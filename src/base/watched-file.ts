@@ -23,11 +23,11 @@ interface WatchOptions<Content> {
   readonly rereadMs?: number;
 }
 
-export interface WatchedFileOptions extends WatchOptions<Buffer> {
+interface WatchedFileOptions extends WatchOptions<Buffer> {
   readonly path: string;
 }
 
-export interface WatchedFilesOptions extends WatchOptions<readonly Buffer[]> {
+interface WatchedFilesOptions extends WatchOptions<readonly Buffer[]> {
   readonly paths: readonly string[];
 }
 

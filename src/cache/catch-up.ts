@@ -156,7 +156,7 @@ export class CatchUp {
   }
 }
 
-export interface CatchUpOptions {
+interface CatchUpOptions {
   readonly store: Pick<Store, 'changes'>;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -10,7 +10,7 @@ import type { Count } from './count.ts';
 import { readPages } from './load.ts';
 
 /** A key that the cache and the store differ in. */
-export interface Mismatch {
+interface Mismatch {
   readonly prefix: string;
   readonly key: string;
   /**
@@ -20,7 +20,7 @@ export interface Mismatch {
   readonly kind: 'missing' | 'surplus' | 'revision' | 'value';
 }
 
-export interface ConsistencyReport {
+interface ConsistencyReport {
   /** At which they were compared. */
   readonly revision: Revision;
   /** Keys that the store has. */
@@ -29,7 +29,7 @@ export interface ConsistencyReport {
   readonly mismatches: readonly Mismatch[];
 }
 
-export interface ConsistencyCheckerOptions {
+interface ConsistencyCheckerOptions {
   readonly cache: WatchCache;
   readonly store: Pick<Store, 'list'>;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface ConsistencyCheckerOptions {
 }
 
 /** Keys that are reported of one resource: one is reason enough to read it anew. */
-export const mismatchesReportedMax = 10;
+const mismatchesReportedMax = 10;
 
 /** Comparisons that are begun anew because the store forgot the revision meanwhile. */
 const attemptsMax = 3;

@@ -1,7 +1,7 @@
 import type { Revision } from '../store/store.ts';
 import type { ObjectChange } from './change.ts';
 
-export interface HistoryLimits {
+interface HistoryLimits {
   readonly eventsMax: number;
   readonly bytesMax: number;
   readonly ageMsMax: number;

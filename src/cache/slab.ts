@@ -8,7 +8,7 @@ export const slabBytes = 128 * 1024;
  * Memory for objects that are neighbours in a list: side by side, a comma before each, as a list in JSON has them. A list of
  * them goes out as it stands here, and a thousand objects are one piece of memory to the allocator.
  */
-export class Slab {
+class Slab {
   readonly #memory: Buffer;
   #used = 0;
 

@@ -26,7 +26,7 @@ import { ObjectWatcher, type WatchEnd, type WatcherHost } from './object-watcher
 import { type CollectionHost, type LoadedState, ResourceCollection } from './resource-collection.ts';
 import { WatcherIndex } from './watcher-index.ts';
 
-export interface CacheMetrics {
+interface CacheMetrics {
   /** Resources read anew from the store after the start. */
   readonly reloads: Count;
   /** Watches closed because their client read too slowly. */

@@ -20,7 +20,7 @@ function scopesOf(prefix: string, { namespace, name }: ObjectLocation): readonly
 }
 
 /** The states before and after a change, as far as they can be shown. */
-export interface ChangedStates {
+interface ChangedStates {
   readonly previous: CacheEntry | undefined;
   readonly entry: CacheEntry | undefined;
 }

@@ -29,7 +29,7 @@ export interface Overload {
   readonly cost?: Cost;
 }
 
-export type Cost = (...args: never[]) => number;
+type Cost = (...args: never[]) => number;
 
 export const define = (
   name: string,

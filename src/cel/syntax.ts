@@ -103,7 +103,7 @@ export interface OptionalMap {
 }
 
 /** What stands directly below an expression. */
-export function childrenOf(expr: Expr): readonly Expr[] {
+function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'literal':
     case 'ident':

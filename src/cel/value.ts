@@ -86,7 +86,7 @@ export abstract class CelMap {
 }
 
 /** An object of JSON. */
-export class JsonMap extends CelMap {
+class JsonMap extends CelMap {
   readonly #object: Readonly<Record<string, unknown>>;
   readonly #read = new Map<string, CelValue>();
   #keys: readonly string[] | undefined;

@@ -27,7 +27,7 @@ const byName = {
   TLS_RSA_WITH_AES_256_GCM_SHA384: 'AES256-GCM-SHA384',
 } as const;
 
-export type CipherSuite = keyof typeof byName;
+type CipherSuite = keyof typeof byName;
 
 export const cipherSuites = Object.keys(byName) as CipherSuite[];
 

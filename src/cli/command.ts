@@ -22,7 +22,7 @@ export interface Command {
   run(args: readonly string[], terminal: Terminal): Promise<number>;
 }
 
-export interface CommandDefinition<Table extends FlagTable> {
+interface CommandDefinition<Table extends FlagTable> {
   readonly summary: string;
   readonly description: string;
   readonly flags: Table;

@@ -10,7 +10,7 @@ import type { Credentials } from '../outbound/credentials/credentials.ts';
 import type { PluginHost } from '../outbound/credentials/plugin-process.ts';
 import { productVersion } from './version.ts';
 
-export interface ControllerClientsOptions {
+interface ControllerClientsOptions {
   readonly connection: Connection;
   readonly pluginHost: PluginHost;
   readonly clock: Clock;

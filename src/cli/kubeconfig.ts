@@ -1,6 +1,6 @@
 import type { KeyPair } from '../pki/key-pair-files.ts';
 
-export interface AdminAccess {
+interface AdminAccess {
   /** `https://host:port`. */
   readonly server: string;
   /** PEM of what the serving certificate is verified against. */

@@ -29,7 +29,7 @@ export const logsRequests = ({ v }: Pick<LogValues, 'v'>): boolean => v >= reque
 /** From here on the log tells every step. */
 const debugVerbosity = 4;
 
-export interface LogValues {
+interface LogValues {
   readonly 'logging-format': 'json' | 'text' | undefined;
   readonly v: number;
 }

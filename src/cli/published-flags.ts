@@ -13,14 +13,14 @@ export interface PublishedFlags {
 }
 
 /** Flags that change nothing, for one reason. Their values are checked for form all the same. */
-export interface IgnoredFlags {
+interface IgnoredFlags {
   /** For the log and the documents, in lower case, without a full stop. */
   readonly because: string;
   readonly flags: Readonly<Record<string, Form>>;
 }
 
 /** What must not be ignored, for one reason. */
-export interface RefusedFlags {
+interface RefusedFlags {
   /** Why, and what to do instead. */
   readonly because: string;
   readonly flags?: readonly string[];
@@ -28,14 +28,14 @@ export interface RefusedFlags {
   readonly values?: Readonly<Record<string, RefusedValue>>;
 }
 
-export interface RefusedValue {
+interface RefusedValue {
   /** For the documents. */
   readonly shown: string;
   readonly test: (value: unknown) => boolean;
 }
 
 /** How a value is read. */
-export type Form = Pick<Flag<unknown>, 'isSwitch' | 'placeholder' | 'parse'>;
+type Form = Pick<Flag<unknown>, 'isSwitch' | 'placeholder' | 'parse'>;
 
 /** A flag that was given and changes nothing. */
 export interface IgnoredFlag {

@@ -17,7 +17,7 @@ export async function runServer(config: ServerConfig, started: (server: RunningS
 }
 
 /** The operating system's refusals to listen, in the words of the flags that caused them. */
-export function explainListenError(error: unknown, { listen }: Pick<ServerConfig, 'listen'>): unknown {
+function explainListenError(error: unknown, { listen }: Pick<ServerConfig, 'listen'>): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const at = `${listen.address} port ${listen.port}`;
   switch (code) {

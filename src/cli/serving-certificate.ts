@@ -20,7 +20,7 @@ export function givenServing(values: ServerFlagValues): ServingCertificate | und
   return { files, read: () => readKeyPair(files) };
 }
 
-export const pemOf = ({ certificatePem, keyPem }: KeyPair): KeyPairPem => ({
+const pemOf = ({ certificatePem, keyPem }: KeyPair): KeyPairPem => ({
   certificate: certificatePem,
   key: keyPem,
 });

@@ -18,7 +18,7 @@ import type { ServerFlagValues } from './server-flags.ts';
 import { certificateDirectory } from './server-options.ts';
 import { givenServing, type ServingCertificate, servingConfig } from './serving-certificate.ts';
 
-export interface CertificateContext {
+interface CertificateContext {
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -8,7 +8,7 @@ import { getOwn, isRecord } from '../schema/own-property.ts';
 import { parseTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';
 
-export interface AccountCredentialsOptions {
+interface AccountCredentialsOptions {
   /** Asks for the tokens: may create service accounts, and tokens of them. */
   readonly client: ApiClient;
   readonly account: { readonly namespace: string; readonly name: string };

@@ -32,7 +32,7 @@ export interface DiscoveryFailure {
   readonly message: string;
 }
 
-export interface Discovered {
+interface Discovered {
   readonly resources: readonly DiscoveredResource[];
   readonly failures: readonly DiscoveryFailure[];
 }

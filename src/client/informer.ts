@@ -2,7 +2,7 @@ import type { Closable } from '../base/disposable.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { type ReflectorOptions, reflect } from './reflector.ts';
 
-export interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'signal' | 'listed' | 'changed'> {
+interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'signal' | 'listed' | 'changed'> {
   /**
    * Called after every change of what the informer has: one of both is undefined where the object is new or gone. Objects
    * that a list shows again are told too, as changed.
@@ -13,7 +13,7 @@ export interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'signal' |
 }
 
 /** `namespace/name`, or `/name` of cluster-scoped objects. */
-export const keyOf = ({ metadata: { namespace = '', name = '' } }: ApiObject): string => `${namespace}/${name}`;
+const keyOf = ({ metadata: { namespace = '', name = '' } }: ApiObject): string => `${namespace}/${name}`;
 
 /** What a collection holds, kept up to date: of each object, what was selected. */
 export class Informer<T> implements Closable {

@@ -4,7 +4,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { formatMicroTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';
 
-export interface LeaderElectionOptions {
+interface LeaderElectionOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 
-export interface WorkQueueOptions<T> {
+interface WorkQueueOptions<T> {
   readonly clock: Clock;
   readonly logger: Logger;
   /** How many items are worked on at once. */

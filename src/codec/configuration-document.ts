@@ -22,7 +22,7 @@ export function requireNoErrors(errors: readonly FieldError[]): void {
   throw new ConfigurationError(errors.map((error) => `${error.field}: ${describeFieldError(error)}`));
 }
 
-export interface ConfigurationKind<S extends StructSchema> {
+interface ConfigurationKind<S extends StructSchema> {
   readonly kind: string;
   /** Versions that are read alike. */
   readonly apiVersions: readonly string[];

@@ -12,7 +12,7 @@ import { type ListMetadata, type PartialObjectMetadata, partialObjectMetadata } 
  */
 
 /** A column as a kind describes it. */
-export interface TableColumn {
+interface TableColumn {
   readonly name: string;
   readonly type: string;
   readonly format: string;
@@ -22,7 +22,7 @@ export interface TableColumn {
   readonly value: CellSource;
 }
 
-export type Cell = string | number | boolean | null;
+type Cell = string | number | boolean | null;
 
 /** Where a cell comes from: a path, or a function where no path can say it. `now` in milliseconds. */
 export type CellSource = CellPath | ((object: ApiObject, now: number) => Cell);
@@ -37,7 +37,7 @@ export interface CellPath {
 }
 
 /** What stands in a row beside its cells. */
-export type IncludeObject = 'None' | 'Metadata' | 'Object';
+type IncludeObject = 'None' | 'Metadata' | 'Object';
 
 export interface TableOptions {
   /** Empty for the default ones: name and creation time. */
@@ -58,7 +58,7 @@ export interface Table {
   readonly rows: readonly TableRow[];
 }
 
-export type ColumnDefinition = Omit<TableColumn, 'value'>;
+type ColumnDefinition = Omit<TableColumn, 'value'>;
 
 export interface TableRow {
   readonly cells: readonly Cell[];

@@ -9,10 +9,10 @@ import { formats } from './formats/formats.ts';
 import { json } from './formats/json.ts';
 
 /** What is made of an object before it is written (spec section 4.3). */
-export type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 
 /** A media type that the server writes and reads. */
-export interface Offer {
+interface Offer {
   /** The name of a format. */
   readonly format: string;
   readonly mediaType: string;

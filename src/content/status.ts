@@ -10,7 +10,7 @@ import { formatNamed } from './formats/formats.ts';
 import { json } from './formats/json.ts';
 import type { Negotiated } from './negotiation.ts';
 
-export interface StatusOptions {
+interface StatusOptions {
   /** Takes errors that are not for the client. */
   readonly logger: Logger;
   /** The system's where none is given. */
@@ -58,7 +58,7 @@ const isOurs = ({ reason, code, cause }: StatusError): boolean =>
 const pathOf = ({ target }: Exchange): string => target.split('?', 1)[0] ?? '';
 
 /** A Status as it goes to a client. */
-export function encodeStatus(
+function encodeStatus(
   status: Status,
   {
     format = json.name,

@@ -3,7 +3,7 @@ import type { Random } from '../base/random.ts';
 import { type ElectionTiming, leadOnce } from '../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, startControllers } from './controllers.ts';
 
-export interface Candidature {
+interface Candidature {
   readonly random: Random;
   readonly timing: ElectionTiming;
   /** Where the lease is, and its name. */

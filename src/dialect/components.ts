@@ -1,7 +1,7 @@
 import type { Dialect } from './dialect.ts';
 
 /** What the programs of a cluster are called, in the names of their users, roles and signers. */
-export interface Components {
+interface Components {
   readonly apiServer: string;
   readonly scheduler: string;
   /** Makes services reachable on every node. */

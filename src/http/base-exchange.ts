@@ -247,7 +247,7 @@ const tooLarge = (bytesMax: number): StatusError =>
 const invalidHeaderText = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Adds a header to a flat list of names and values, one line for each value. */
-export function pushHeader(list: string[], name: string, value: string | readonly string[]): void {
+function pushHeader(list: string[], name: string, value: string | readonly string[]): void {
   if (typeof value === 'string') list.push(name, value);
   else for (const line of value) list.push(name, line);
 }

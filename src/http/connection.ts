@@ -6,7 +6,7 @@ import type { Peer } from './exchange.ts';
 export type ConnectionLimits = Readonly<Record<'headersMsMax' | 'idleMsMax' | 'requestMsMax', number>>;
 
 /** How connections of either protocol end. */
-export interface ConnectionEnding {
+interface ConnectionEnding {
   /** Tells the client that no further request is served, lets those under way finish, then closes. */
   retire(): void;
   /** Closes at once. */

@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import type { TimeSlice } from '../base/time-slice.ts';
 
 /** What stands around and between items. */
-export interface Framing {
+interface Framing {
   readonly head: string;
   readonly separator: string;
   readonly tail: string;

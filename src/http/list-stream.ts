@@ -14,7 +14,7 @@ export interface ListBody {
   readonly tail: string;
 }
 
-export interface ListOptions extends Omit<Answer, 'body'> {
+interface ListOptions extends Omit<Answer, 'body'> {
   /** Cuts the making of items that are not there yet. */
   readonly slice?: TimeSlice;
 }

@@ -1,7 +1,7 @@
 import type { BodyWriter } from './exchange.ts';
 
 /** What Node's HTTP/1.1 responses and its compressors have in common. */
-export interface ResponseStream {
+interface ResponseStream {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   readonly writableLength: number;

@@ -2,7 +2,7 @@ import { methodNotAllowed, noSuchPath } from '../meta/status-error.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Serves one path. May throw or reject with a StatusError. */
-export type PathHandler = (exchange: Exchange, path: string) => void | Promise<void>;
+type PathHandler = (exchange: Exchange, path: string) => void | Promise<void>;
 
 interface Route {
   readonly methods: readonly string[];

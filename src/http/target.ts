@@ -2,7 +2,7 @@ import { limits } from '../base/limits.ts';
 import { badRequest, methodNotAllowed, StatusError } from '../meta/status-error.ts';
 
 /** What a request line or HTTP/2 header asks for: path and query, or why it is not served. */
-export type Target =
+type Target =
   | { readonly target: string; readonly refused?: undefined }
   | { readonly target: string; readonly refused: StatusError };
 

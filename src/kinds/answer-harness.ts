@@ -24,7 +24,7 @@ const servicesOf = (some: Partial<KindServices>): KindServices =>
     },
   });
 
-export interface Answer {
+interface Answer {
   readonly object: ApiObject;
   readonly warnings: readonly string[];
 }

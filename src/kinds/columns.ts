@@ -36,7 +36,7 @@ export const column = (
 export const countAt = (path: string): CellPath => ({ path, as: 'count', absent: 0 });
 
 /** The time that has passed since the one at a path. */
-export const ageAt = (path: string): CellPath => ({ path, as: 'age', absent: unknown });
+const ageAt = (path: string): CellPath => ({ path, as: 'age', absent: unknown });
 
 export const nameColumn = column('Name', 'Name of the object.', '.metadata.name', { format: 'name' });
 

@@ -13,7 +13,7 @@ export const now = Date.UTC(2026, 0, 10);
 
 const contextOf = (requested: Kind): StrategyContext => ({ dialect: orch, user: anonymousUser, now, requested });
 
-export interface Outcome {
+interface Outcome {
   readonly object: ApiObject;
   /** `field: text` for each error. */
   readonly errors: readonly string[];

@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
  * What is wrong with a field of an object: sorted data first, text last. The types and their texts are those that
  * clients of published 1.32 servers see in a Status' `details.causes`.
  */
-export type FieldErrorType =
+type FieldErrorType =
   | 'FieldValueRequired'
   | 'FieldValueInvalid'
   | 'FieldValueDuplicate'

@@ -11,7 +11,7 @@ import { HttpsAgents } from './https-agents.ts';
 import { impersonationHeaders } from './impersonation-headers.ts';
 import type { ClientRequest } from './transport.ts';
 
-export interface HttpsRequesterOptions {
+interface HttpsRequesterOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   /** What runs credential plugins, where the connection has one. */
@@ -22,7 +22,7 @@ export interface HttpsRequesterOptions {
   readonly silenceMsMax?: number;
 }
 
-export interface HttpsRequest extends ClientRequest {
+interface HttpsRequest extends ClientRequest {
   /**
    * It changes nothing at the server, so that it can be sent again where a kept connection turns out to be closed: whether
    * the server has seen it cannot be known then.

@@ -7,7 +7,7 @@ import type { PluginHost } from './credentials/plugin-process.ts';
 import { HttpsRequester } from './https-requester.ts';
 import { Turns } from './turns.ts';
 
-export interface WebhookSenderOptions {
+interface WebhookSenderOptions {
   readonly clock: Clock;
   readonly pluginHost: PluginHost;
   /** From asking until the answer has been read. */
@@ -15,7 +15,7 @@ export interface WebhookSenderOptions {
   readonly userAgent: string;
 }
 
-export interface WebhookAnswer {
+interface WebhookAnswer {
   readonly status: number;
   readonly body: Buffer;
   /** When the webhook wants to be asked again, where it says so in seconds (RFC 9110 section 10.2.3). */

@@ -8,7 +8,7 @@ import { strategicMerge } from './strategic-merge.ts';
 /** The kinds of patch that an object can be given without ownership of fields (spec section 4.6). */
 export type PatchType = 'json' | 'merge' | 'strategic';
 
-export interface PatchInput {
+interface PatchInput {
   readonly type: PatchType;
   /** Of the object; only a strategic patch asks for it. */
   readonly schema: StructSchema;

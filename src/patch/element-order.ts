@@ -1,7 +1,7 @@
 /** A value that tells the elements of a list apart: a scalar itself, or the merge key of an object. */
 export type ElementKey = string | number | bigint | boolean;
 
-export interface KeyedElement {
+interface KeyedElement {
   readonly key: ElementKey;
 }
 

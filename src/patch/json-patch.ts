@@ -16,7 +16,7 @@ import { doesNotApply, malformedPatch, shorten, shown, typeName } from './patch-
  */
 
 /** One operation of a patch, checked in itself (RFC 6902 section 4). */
-export type JsonPatchOperation =
+type JsonPatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: JsonPointer; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: JsonPointer }
   | { readonly op: 'move' | 'copy'; readonly path: JsonPointer; readonly from: JsonPointer };

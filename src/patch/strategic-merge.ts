@@ -33,7 +33,7 @@ export function strategicMerge({ schema, original, patch }: StrategicMergeInput)
   return new StrategicMerge().object(schema, original, patch);
 }
 
-export interface StrategicMergeInput {
+interface StrategicMergeInput {
   readonly schema: StructSchema;
   readonly original: Readonly<Record<string, unknown>>;
   /** The decoded patch document. */

@@ -24,13 +24,13 @@ const authorityMarginMs = 30 * dayMs;
 /** Clocks of clients may be behind by this much. */
 const skewMs = 5 * 60_000;
 
-export interface PkiContext {
+interface PkiContext {
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /** What an issued certificate is for. */
-export interface CertificatePurpose {
+interface CertificatePurpose {
   readonly subject: Subject;
   readonly use: Exclude<CertificateUse, 'authority'>;
   /** Host names and addresses, with `serverAuth`. */

@@ -12,7 +12,7 @@ export interface Subject {
 
 export type CertificateUse = 'authority' | 'serverAuth' | 'clientAuth';
 
-export interface CertificateRequest {
+interface CertificateRequest {
   readonly subject: Subject;
   readonly publicKey: KeyObject;
   readonly uses: readonly CertificateUse[];

@@ -9,7 +9,7 @@ export interface PathValidity {
 }
 
 /** Ways from a certificate to an authority that is trusted. */
-export interface Paths {
+interface Paths {
   /** One for each way that was found. None: the certificate is not trusted, whatever the time. */
   readonly validities: readonly PathValidity[];
   /** Why there is none. */

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import * as der from './der.ts';
 
 /** An extension of a certificate (RFC 5280 section 4.2). */
-export interface Extension {
+interface Extension {
   /** Who does not know a critical extension must not use the certificate. */
   readonly critical: boolean;
   /** What stands in its octet string. */
@@ -36,7 +36,7 @@ function readExtension({ content }: der.DerValue): readonly [id: string, extensi
 }
 
 /** What basic constraints (RFC 5280 section 4.2.1.9) allow. */
-export interface BasicConstraints {
+interface BasicConstraints {
   readonly isAuthority: boolean;
   /** How many authorities may stand between this one and the leaf; undefined for any number. */
   readonly pathLengthMax: number | undefined;

@@ -5,7 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import { WatchedFiles } from '../base/watched-file.ts';
 import type { KeyPair, KeyPairFiles } from './key-pair-files.ts';
 
-export interface KeptKeyPairOptions {
+interface KeptKeyPairOptions {
   readonly files: KeyPairFiles;
   /** Reads the pair, and renews it where that is due. Throws where what is there cannot be used. */
   readonly read: () => KeyPair;

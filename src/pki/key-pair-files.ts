@@ -37,7 +37,7 @@ export class PkiFileError extends Error {
 }
 
 /** How a certificate is made and when one that is there does no longer do. */
-export interface CertificatePlan {
+interface CertificatePlan {
   readonly issue: (key: KeyObject) => X509Certificate;
   /** Throws a PkiFileError where the certificate cannot be used and not be replaced either. */
   readonly check?: (certificate: X509Certificate, key: KeyObject) => void;

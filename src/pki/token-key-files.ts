@@ -4,7 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import { type FileContent, WatchedFile } from '../base/watched-file.ts';
 import { distinctKeys, readSigningKey, readTokenKeys, type SigningKey, type TokenKey } from './token-keys.ts';
 
-export interface TokenKeyFilesOptions {
+interface TokenKeyFilesOptions {
   /** Of `--service-account-key-file`. */
   readonly keyFiles: readonly FileContent[];
   /** Of `--service-account-signing-key-file`. */

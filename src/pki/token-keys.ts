@@ -4,7 +4,7 @@ import { type PemBlock, pemBlocks } from './pem-blocks.ts';
 import { fitsAlgorithm, rsaBitsMin, type SignatureAlgorithm } from './signature-algorithm.ts';
 
 /** A JSON Web Key with public parts only (RFC 7517), its fields in the order in which published servers write them. */
-export interface PublicJwk {
+interface PublicJwk {
   readonly use: 'sig';
   readonly kty: 'RSA' | 'EC';
   readonly kid: string;

@@ -40,7 +40,7 @@ function parameterValue(name: string, field: Field, query: URLSearchParams): unk
 }
 
 /** What a verb that writes reads of a query. */
-export interface WritingQuery {
+interface WritingQuery {
   readonly query: URLSearchParams;
   readonly options: readonly StructSchema[];
   /** Names that the options of later releases have, and that are not understood here. */

@@ -47,7 +47,7 @@ export interface WatchReply {
   start(sink: WatchSink): Watcher;
 }
 
-export interface StatusReply {
+interface StatusReply {
   readonly type: 'status';
   readonly body: Status;
   readonly status: 200 | 201 | 202;

@@ -1,8 +1,8 @@
 import { parseFieldSelector, parseLabelSelector, requiredValue, type Selector } from '../meta/selectors.ts';
 import { badRequest, noSuchPath } from '../meta/status-error.ts';
 
-export type ReadVerb = 'get' | 'list' | 'watch';
-export type WriteVerb = 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+type ReadVerb = 'get' | 'list' | 'watch';
+type WriteVerb = 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 export type ResourceVerb = ReadVerb | WriteVerb;
 
 /** A request for objects: `/api/v1/...` and `/apis/<group>/<version>/...` with a resource in it (spec section 4.3). */
@@ -44,7 +44,7 @@ export interface ResourceRequest {
 }
 
 /** Any other path: health, discovery, version. */
-export interface PathRequest {
+interface PathRequest {
   readonly type: 'path';
   readonly path: string;
   readonly query: URLSearchParams;

@@ -22,7 +22,7 @@ export interface TableChange {
 }
 
 /** Where the objects of a table's resources are. */
-export interface TablePlace {
+interface TablePlace {
   readonly cache: WatchCache;
   readonly scope: Scope;
 }

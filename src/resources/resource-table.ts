@@ -43,7 +43,7 @@ export class ResourceTable {
   }
 }
 
-export interface TableEdit {
+interface TableEdit {
   readonly removed: readonly ServedResource[];
   readonly added: readonly ServedResource[];
 }

@@ -73,7 +73,7 @@ export interface ResourceKinds {
 }
 
 /** Where objects of resources are. */
-export interface ResourcePlace {
+interface ResourcePlace {
   readonly cache: Pick<WatchCache, 'collection'>;
   readonly scope: Scope;
 }

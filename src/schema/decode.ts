@@ -6,7 +6,7 @@ import { type Field, type Infer, type IntegerSchema, type Schema, type StructSch
 import { canonicalTime } from './time.ts';
 
 /** A value that is not of its field's type. `<path>: expected <expected>, got <got>`. */
-export interface TypeMismatch {
+interface TypeMismatch {
   /** `spec.containers[0].name`; keys of maps are steps like fields. '' is the value itself. */
   readonly path: string;
   readonly expected: string;

@@ -2,7 +2,7 @@ import type { Constraint } from './constraint.ts';
 import { type Field, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 import { within } from './within.ts';
 
-export interface OpenapiOptions {
+interface OpenapiOptions {
   /** Structs to describe, with all that they hold. */
   readonly roots: Iterable<StructSchema>;
   readonly version: 2 | 3;

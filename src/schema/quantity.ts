@@ -11,7 +11,7 @@ export interface Quantity {
 }
 
 /** `decimal`: m k M G; `binary`: Ki Mi Gi; `exponent`: e3 e6. */
-export type QuantityFamily = 'decimal' | 'binary' | 'exponent';
+type QuantityFamily = 'decimal' | 'binary' | 'exponent';
 
 const nanosPerUnit = 10n ** 9n;
 /** Binary quantities are capped here, as the published ones are. */

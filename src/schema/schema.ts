@@ -27,7 +27,7 @@ export type Schema =
   | AnySchema;
 
 /** What a schema of any type may say beside it. Few of the built-in ones do. */
-export interface Assertions {
+interface Assertions {
   /** null is a value of its own. Elsewhere it is the same as absent. */
   readonly nullable?: boolean;
   /** Value validation with the texts of custom resources. */
@@ -64,31 +64,31 @@ export interface IntegerSchema extends Assertions {
   readonly maximum?: number;
 }
 
-export interface NumberSchema extends Assertions {
+interface NumberSchema extends Assertions {
   readonly type: 'number';
 }
 
-export interface BooleanSchema extends Assertions {
+interface BooleanSchema extends Assertions {
   readonly type: 'boolean';
 }
 
 /** Base64 text in JSON and YAML (spec section 2.1). */
-export interface BytesSchema extends Assertions {
+interface BytesSchema extends Assertions {
   readonly type: 'bytes';
 }
 
 /** RFC 3339 text: whole seconds in UTC, or microseconds (`precision: 'micro'`, as Lease and Event carry). */
-export interface TimeSchema extends Assertions {
+interface TimeSchema extends Assertions {
   readonly type: 'time';
   readonly precision: 'second' | 'micro';
 }
 
 /** `100m`, `2Gi`: kept in its canonical form. JSON numbers are accepted and become text. */
-export interface QuantitySchema extends Assertions {
+interface QuantitySchema extends Assertions {
   readonly type: 'quantity';
 }
 
-export interface IntOrStringSchema extends Assertions {
+interface IntOrStringSchema extends Assertions {
   readonly type: 'intOrString';
   /** Of the integer: int32 unless said otherwise. */
   readonly format?: 'int64';
@@ -152,7 +152,7 @@ export interface StructSchema<F extends Fields = Fields> extends Assertions {
 }
 
 /** Any JSON value, kept as it is: raw extensions, FieldsV1, custom resources without a schema. */
-export interface AnySchema extends Assertions {
+interface AnySchema extends Assertions {
   readonly type: 'any';
   /** `object`: only JSON objects. */
   readonly of: 'object' | 'value';

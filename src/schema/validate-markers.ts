@@ -11,7 +11,7 @@ import { type Field, type ListSchema, type StructSchema, schemaOf } from './sche
 type RecordCheck = Check<Record<string, unknown>>;
 
 /** An error in the words of a marker. */
-export function problemError({ type, detail, shows }: Problem, value: unknown): FieldError {
+function problemError({ type, detail, shows }: Problem, value: unknown): FieldError {
   switch (type) {
     case 'required':
       return required('', detail);

@@ -1,5 +1,5 @@
 /** A value as it was before it was kept. */
-export interface ReadValue {
+interface ReadValue {
   readonly bytes: Uint8Array;
   /** It was kept in a form that `toStored` no longer makes: with an old key, in an old encoding. */
   readonly stale: boolean;

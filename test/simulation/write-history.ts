@@ -9,7 +9,7 @@ export interface Observed {
 }
 
 /** One write on its way. `sequence` is what the object holds after it; 0 is "absent". */
-export interface Attempt {
+interface Attempt {
   readonly type: 'create' | 'update' | 'delete';
   readonly name: string;
   readonly sequence: number;

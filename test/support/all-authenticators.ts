@@ -13,11 +13,11 @@ import type { Shown } from './identity.ts';
 import type { OrchProcess } from './orch-process.ts';
 import { TokenWebhook } from './token-webhook.ts';
 
-export const issuer = 'https://accounts.example.com';
+const issuer = 'https://accounts.example.com';
 export const apiAudiences = ['api-one', 'api-two'] as const;
 export const staticToken = 'static-secret-of-stan';
-export const bootstrapToken = 'abcdef.0123456789abcdef';
-export const webhookToken = 'webhook-secret-of-wanda';
+const bootstrapToken = 'abcdef.0123456789abcdef';
+const webhookToken = 'webhook-secret-of-wanda';
 
 /** A kind of credential: who shows it, and some that look like it and do not hold. */
 export interface CredentialKind {

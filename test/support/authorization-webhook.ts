@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { type Handler, peerName, TlsHarness } from '../../src/outbound/tls-harness.ts';
 
 /** A question that came. */
-export interface AuthorizationQuestion {
+interface AuthorizationQuestion {
   readonly apiVersion: string;
   readonly kind: string;
   /** As it was sent. */
@@ -20,7 +20,7 @@ export interface AuthorizationQuestion {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-export interface AuthorizationVerdict {
+interface AuthorizationVerdict {
   readonly allowed?: boolean;
   readonly denied?: boolean;
   readonly reason?: string;

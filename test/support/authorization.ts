@@ -58,7 +58,7 @@ export const everythingRules: readonly Rule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-export type RoleKind = 'Role' | 'ClusterRole';
+type RoleKind = 'Role' | 'ClusterRole';
 
 export interface Subject {
   readonly kind: 'User' | 'Group' | 'ServiceAccount';
@@ -112,7 +112,7 @@ export async function grant(
 }
 
 /** A refusal, as far as clients look at it. */
-export interface Refusal {
+interface Refusal {
   readonly message: string;
   readonly reason: string;
   readonly code: number;
@@ -152,11 +152,7 @@ export async function outcome(
 }
 
 /** The status that a watch begins with; it is not waited for its end. */
-export async function watchStatus(
-  server: OrchProcess,
-  path: string,
-  shown: { readonly token: string },
-): Promise<number> {
+async function watchStatus(server: OrchProcess, path: string, shown: { readonly token: string }): Promise<number> {
   const watch = server.watch(path, shown);
   try {
     await watch.until(({ status }) => status !== 0);
@@ -167,7 +163,7 @@ export async function watchStatus(
 }
 
 /** Asks as users of the token file, and gives the status. */
-export type Ask = (name: string, method: string, path: string, options?: RequestOptions) => Promise<number>;
+type Ask = (name: string, method: string, path: string, options?: RequestOptions) => Promise<number>;
 
 /** `server` is asked for with each question: it may start later. */
 export const asker =

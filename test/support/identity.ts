@@ -21,14 +21,14 @@ export interface Shown {
   readonly agent?: https.Agent;
 }
 
-export interface PlainAnswer {
+interface PlainAnswer {
   readonly status: number;
   readonly text: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 /** Where a server is, and the authority of its certificate. */
-export interface Place {
+interface Place {
   readonly port: number;
   readonly credentials: { readonly ca: string | Buffer };
 }
@@ -89,7 +89,7 @@ export async function nameOf(server: Place, shown?: Shown): Promise<string | num
 }
 
 /** What a review says of a token (spec section 2.4). */
-export interface TokenStatus {
+interface TokenStatus {
   readonly authenticated?: boolean;
   readonly user: Partial<User>;
   readonly audiences?: readonly string[];

@@ -24,7 +24,7 @@ export interface RequestOptions {
   readonly as?: 'admin' | 'anonymous' | { readonly token: string } | undefined;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly flags?: readonly string[];
   readonly dataDir?: string;
   /** A command that runs the server. */
@@ -308,7 +308,7 @@ function tryParse(text: string): unknown {
 }
 
 /** A port of the loopback interface that nothing listens on. */
-export function freePort(): Promise<number> {
+function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on('error', reject);

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { type Handler, peerName, TlsHarness } from '../../src/outbound/tls-harness.ts';
 
 /** A question that came. */
-export interface Question {
+interface Question {
   readonly apiVersion: string;
   readonly token: string;
   readonly audiences: readonly string[] | undefined;

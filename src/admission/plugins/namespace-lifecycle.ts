@@ -5,7 +5,7 @@ import { admissionForbidden } from '../forbidden.ts';
 
 export type NamespacePhase = 'Active' | 'Terminating' | 'absent';
 
-export interface NamespaceLifecycleOptions {
+interface NamespaceLifecycleOptions {
   /** Not older than any write acknowledged before the call, where it says `absent`. */
   readonly phase: (namespace: string) => Promise<NamespacePhase> | NamespacePhase;
   /** Namespaces that may not be deleted. */

@@ -7,7 +7,7 @@ import type { AdmissionPlugin } from '../chain.ts';
 import { admissionForbidden } from '../forbidden.ts';
 
 /** What is asked of the authorizer. */
-export interface PermissionQuestion extends ResourceName {
+interface PermissionQuestion extends ResourceName {
   readonly verb: 'delete' | 'update';
   readonly version: string;
   readonly subresource: string;
@@ -16,12 +16,12 @@ export interface PermissionQuestion extends ResourceName {
 }
 
 /** A resource that an owner reference may mean. */
-export interface OwnerResource extends ResourceName {
+interface OwnerResource extends ResourceName {
   readonly version: string;
   readonly namespaced: boolean;
 }
 
-export interface OwnerReferencesOptions {
+interface OwnerReferencesOptions {
   readonly authorize: (
     question: PermissionQuestion,
     user: UserInfo,
@@ -31,7 +31,7 @@ export interface OwnerReferencesOptions {
   readonly resourcesOf: (apiVersion: string, kind: string) => readonly OwnerResource[];
 }
 
-export interface PermissionAnswer {
+interface PermissionAnswer {
   readonly allowed: boolean;
   /** For the client. May be ''. */
   readonly reason: string;

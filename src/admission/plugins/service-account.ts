@@ -12,7 +12,7 @@ import type { AdmissionPlugin } from '../chain.ts';
 import { admissionForbidden } from '../forbidden.ts';
 import { limitEphemeralSecrets, limitSecrets, refersToSecrets } from './mountable-secrets.ts';
 
-export interface ServiceAccountOptions {
+interface ServiceAccountOptions {
   /** Not older than any write acknowledged before the call, where it is undefined. */
   readonly account: (namespace: string, name: string) => Promise<ApiObject | undefined> | ApiObject | undefined;
   readonly dialect: Dialect;

@@ -16,7 +16,7 @@ const user = {
 
 const environments = { claims, user } as const;
 
-export interface ExpressionOptions {
+interface ExpressionOptions {
   /** What the expression is about, and the one variable that it has. */
   readonly over: keyof typeof environments;
   /** Absent: any type, which the values of the claims decide. */

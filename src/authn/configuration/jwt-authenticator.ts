@@ -10,7 +10,7 @@ import { identify, type UserRules } from './identify.ts';
 import { checkIssuer } from './issuer.ts';
 import { compileClaimRules, compileUserRules } from './validation-rules.ts';
 
-export interface CompileOptions {
+interface CompileOptions {
   readonly dialect: Pick<Dialect, 'domain'>;
   readonly signingAlgorithms: readonly SignatureAlgorithm[];
   /** Those of service account tokens, which no provider may pass for. */

@@ -20,7 +20,7 @@ export interface OidcFlags {
   readonly signingAlgorithms?: readonly string[] | undefined;
 }
 
-export interface OidcFlagOptions {
+interface OidcFlagOptions {
   readonly dialect: Pick<Dialect, 'domain'>;
   /** Issuers of service account tokens, which the provider may not pass for. */
   readonly disallowedIssuers: readonly string[];
@@ -84,7 +84,7 @@ function describeFlagError(error: FieldError): string {
 }
 
 /** Flags of which some exclude each other. */
-export interface GivenFlags {
+interface GivenFlags {
   /** `--authentication-config` */
   readonly configFile?: string | undefined;
   /** Names of the flags `--oidc-*` that were given. */

@@ -15,7 +15,7 @@ interface ClaimSource {
   readonly accessToken: string | undefined;
 }
 
-export interface DistributedClaimsOptions {
+interface DistributedClaimsOptions {
   readonly connection: ProviderConnection;
   readonly clock: Clock;
   readonly rules: IdTokenRules;

@@ -1,7 +1,7 @@
 import https from 'node:https';
 import type { Clock } from '../../base/clock.ts';
 
-export interface HttpsGetOptions {
+interface HttpsGetOptions {
   readonly agent: https.Agent;
   readonly clock: Clock;
   readonly timeoutMs: number;

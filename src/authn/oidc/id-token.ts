@@ -7,7 +7,7 @@ import { readTimes, timeProblem } from '../jwt-times.ts';
 import type { KeySet } from './key-set.ts';
 import type { KeySource } from './key-source.ts';
 
-export type IdTokenProblem =
+type IdTokenProblem =
   /** The provider has not told its keys yet: nothing is known of the token. */
   | 'notReady'
   /** More tokens wait for the provider's keys than may. */

@@ -3,7 +3,7 @@ import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { KeySet } from './key-set.ts';
 
-export interface KeySourceOptions {
+interface KeySourceOptions {
   readonly clock: Clock;
   /** Fetches the keys as they are now. Ends by itself in bounded time. */
   readonly load: () => Promise<KeySet>;

@@ -10,7 +10,7 @@ export interface OidcMetrics {
   readonly reloaded: ReloadReports;
 }
 
-export interface OidcMetricsOptions {
+interface OidcMetricsOptions {
   readonly metrics: Metrics;
   readonly clock: Clock;
   /** Tells this server from others; only its hash is shown; '' for none. */

@@ -10,7 +10,7 @@ import { loopbackCertificate, type TestKey } from './provider-fixture.ts';
 const redirectUri = 'https://client.example.com/callback';
 
 /** Who logs in, and what the provider says of them. */
-export interface Person {
+interface Person {
   readonly sub: string;
   readonly groups?: readonly string[];
   readonly email?: string;

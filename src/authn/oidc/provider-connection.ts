@@ -7,7 +7,7 @@ import { certificatesFromPem, certificateToPem } from '../../pki/pem.ts';
 import { httpsGet } from './https-get.ts';
 
 /** What is asked of a provider. */
-export interface Fetch {
+interface Fetch {
   readonly bytesMax: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Ends the request when nobody wants its answer any more. */

@@ -10,7 +10,7 @@ export interface AccountReference {
 }
 
 /** What a token tells of its bearer beside the account. */
-export interface AccountCircumstances {
+interface AccountCircumstances {
   /** `jti` of the token. */
   readonly tokenId?: string;
   readonly pod?: ObjectReference;

@@ -18,7 +18,7 @@ import {
 import type { TokenMetrics } from './token-metrics.ts';
 import { type VerifiedToken, VerifiedTokens } from './verified-tokens.ts';
 
-export interface ServiceAccountAuthenticatorOptions {
+interface ServiceAccountAuthenticatorOptions {
   readonly dialect: Dialect;
   /** The keys of now; the same object as long as none has changed. */
   readonly keys: () => TokenKeySet;

@@ -6,7 +6,7 @@ import type { TokenKey } from '../../pki/token-keys.ts';
 export const openidConfigurationPath = '/.well-known/openid-configuration';
 export const jwksPath = '/openid/v1/jwks';
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   /** `iss` of new tokens. */
   readonly issuer: string;
   /** `--service-account-jwks-uri`; undefined: this server, at its external address. */

@@ -7,7 +7,7 @@ import type { SigningKey } from '../../pki/token-keys.ts';
 import { type AccountReference, accountUsername, credentialId, type ObjectReference } from './account-user.ts';
 import { legacyClaim, legacyIssuer } from './claims.ts';
 
-export interface IdentifiedToken extends IssuedToken {
+interface IdentifiedToken extends IssuedToken {
   /** `JTI=<jti>`: for the audit annotation of the request, so that later uses of the token can be found. */
   readonly credentialId: string;
 }
@@ -22,7 +22,7 @@ export interface TokenIssuer {
   issueLegacy(account: AccountReference, secretName: string): string | Promise<string>;
 }
 
-export interface TokenIssuerOptions {
+interface TokenIssuerOptions {
   /** `iss`: the first of `--service-account-issuer`. */
   readonly issuer: string;
   /** Asked for every token, so that a new key counts at once. */

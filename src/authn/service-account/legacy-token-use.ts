@@ -15,7 +15,7 @@ export interface LegacyTokenMark {
   readonly date: string;
 }
 
-export interface LegacyTokenUseOptions {
+interface LegacyTokenUseOptions {
   /** Writes the label; called about once a day for each Secret that is used. */
   readonly mark: (mark: LegacyTokenMark) => Promise<void>;
   readonly dialect: Dialect;

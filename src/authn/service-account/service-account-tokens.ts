@@ -17,7 +17,7 @@ import type { ServiceAccountTokenOptions } from './options.ts';
 import type { TokenObjects } from './revocation.ts';
 import { registerTokenMetrics } from './token-metrics.ts';
 
-export interface ServiceAccountTokensContext {
+interface ServiceAccountTokensContext {
   readonly dialect: Dialect;
   readonly objects: TokenObjects;
   /** Writes a label on a token Secret; absent: the last use of such tokens is not noted. */

@@ -58,7 +58,7 @@ const object = (kind: string, metadata: ObjectMeta, more: Readonly<Record<string
   ...more,
 });
 
-export interface HarnessOptions {
+interface HarnessOptions {
   readonly keys?: readonly TokenKey[];
   readonly signingKey?: SigningKey;
   readonly issuers?: readonly string[];

@@ -19,7 +19,7 @@ export interface VerifiedToken {
   refusedAt: number;
 }
 
-export interface VerifiedTokensOptions {
+interface VerifiedTokensOptions {
   readonly keys: () => TokenKeySet;
   readonly issuers: ReadonlySet<string>;
   readonly dialect: Dialect;

@@ -11,7 +11,7 @@ import type { WebhookMetrics } from './webhook-metrics.ts';
 import { withoutToken } from './without-token.ts';
 
 /** The versions of TokenReview that a webhook can be asked in (`--authentication-token-webhook-version`). */
-export const tokenReviewVersions = ['v1beta1', 'v1'] as const;
+const tokenReviewVersions = ['v1beta1', 'v1'] as const;
 export type TokenReviewVersion = (typeof tokenReviewVersions)[number];
 
 /**

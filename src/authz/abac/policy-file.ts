@@ -7,7 +7,7 @@ import { isRecord } from '../../schema/own-property.ts';
 import { boolean, type Infer, optional, string, struct } from '../../schema/schema.ts';
 import { everything, type Policy } from './policy.ts';
 
-export interface PolicyFile {
+interface PolicyFile {
   readonly policies: readonly Policy[];
   /** How many lines are of the old form without a version, which grants more than it shows; worth a warning. */
   readonly unversionedLines: number;

@@ -20,13 +20,13 @@ export interface AuthorizationFlags {
 }
 
 /** Where the chain of authorizers is described. */
-export type AuthorizationSource =
+type AuthorizationSource =
   /** A file, read again when it changes. */
   | { readonly type: 'file'; readonly file: string; readonly policyFile: string | undefined }
   | { readonly type: 'flags'; readonly specs: readonly AuthorizerSpec[]; readonly policyFile: string | undefined };
 
 /** What the flags of webhooks are when they are not given (spec section 5.7). */
-export const webhookFlagDefaults = {
+const webhookFlagDefaults = {
   version: 'v1beta1',
   authorizedTtlMs: 5 * 60_000,
   unauthorizedTtlMs: 30_000,

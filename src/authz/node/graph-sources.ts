@@ -7,7 +7,7 @@ import type { ObjectName } from './vertex.ts';
 import { type VolumeView, volumeSecrets } from './volume-secrets.ts';
 
 /** What an object says about who may read what. */
-export interface Entitlements {
+interface Entitlements {
   /** The node that is entitled to all of `granted`; '' for none. */
   readonly node: string;
   readonly granted: readonly ObjectName[];
@@ -16,7 +16,7 @@ export interface Entitlements {
 }
 
 /** A resource whose objects make the graph. */
-export interface GraphSource {
+interface GraphSource {
   /** Full name of the group. */
   readonly group: string;
   readonly resource: GraphResource;
@@ -32,7 +32,7 @@ export const graphSources = (dialect: Dialect): readonly GraphSource[] => [
   { group: dialect.group('resource'), resource: 'resourceslices' },
 ];
 
-export type Reader = (object: ApiObject, own: ObjectName, dialect: Dialect) => Entitlements;
+type Reader = (object: ApiObject, own: ObjectName, dialect: Dialect) => Entitlements;
 
 const nothing: Entitlements = { node: '', granted: [], followed: [] };
 

@@ -26,7 +26,7 @@ export interface VolumeView {
   };
 }
 
-export interface NamedSecret {
+interface NamedSecret {
   readonly namespace: string;
   readonly name: string;
 }

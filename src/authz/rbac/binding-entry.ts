@@ -20,8 +20,7 @@ export interface BindingEntry {
 }
 
 /** The name that a service account has as a user (spec section 5.3). */
-export const accountUsername = (namespace: string, name: string): string =>
-  `system:serviceaccount:${namespace}:${name}`;
+const accountUsername = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
 
 /** Reads subjects; what is of an unknown kind is nobody. */
 export function makeBindingEntry(binding: Omit<BindingEntry, 'users' | 'groups' | 'decisions'>): BindingEntry {

@@ -2,7 +2,7 @@ import { limits } from '../../base/limits.ts';
 import { everything, type PolicyRule } from '../../kinds/rbac/policy-rule.ts';
 import { compilePath, type PathPattern } from './compiled-role.ts';
 
-export interface Coverage {
+interface Coverage {
   /** What is not held, broken down: one verb, one group, one resource and at most one name each, or one verb and one path. */
   readonly missing: readonly PolicyRule[];
   /** False where the check was given up, since there were too many permissions: what was not looked at is not held. */

@@ -3,10 +3,10 @@ import type { BindingEntry } from './binding-entry.ts';
 import { allowedNames, allowedPaths, type CompiledRole, type ResourceQuestion } from './compiled-role.ts';
 
 /** The role that a binding names, or undefined where there is none. */
-export type RoleOf = (binding: BindingEntry) => CompiledRole | undefined;
+type RoleOf = (binding: BindingEntry) => CompiledRole | undefined;
 
 /** What is asked about a path. */
-export interface PathQuestion {
+interface PathQuestion {
   readonly verb: string;
   readonly path: string;
 }

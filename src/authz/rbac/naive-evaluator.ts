@@ -9,7 +9,7 @@ import type { Attributes } from '../authorizer.ts';
  * RBAC as the sentences of spec section 5.8 say it, one function a sentence, looking at everything every time: what the
  * index is compared with in tests.
  */
-export interface NaiveAnswer {
+interface NaiveAnswer {
   /** `<kind> <name>` of every binding that allows it; permissions are additive, so one is enough. */
   readonly allowedBy: readonly string[];
   /** `<kind> <name>` of every role that a binding of the user names and that is not there. */

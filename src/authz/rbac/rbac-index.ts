@@ -20,7 +20,7 @@ export interface HeldRules {
 }
 
 /** Which rules a user holds: what the check for escalation asks. */
-export interface RuleHolder {
+interface RuleHolder {
   heldRules(user: UserInfo, namespace: string): HeldRules;
 }
 
@@ -267,7 +267,7 @@ function count(counts: Map<string, number>, subject: string, by: 1 | -1): void {
 }
 
 /** Several errors as one text, as clients know it. */
-export const joinErrors = (errors: readonly string[]): string =>
+const joinErrors = (errors: readonly string[]): string =>
   errors.length === 1 ? String(errors[0]) : `[${errors.join(', ')}]`;
 
 const isNamespaced = (kind: RbacKind): boolean => kind === 'Role' || kind === 'RoleBinding';

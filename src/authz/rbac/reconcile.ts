@@ -5,7 +5,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { covers } from './covers.ts';
 
 /** What to do about one default object. */
-export type Reconciliation =
+type Reconciliation =
   /** Nothing: it has all that is expected, or its owner does not want it changed. */
   | { readonly type: 'keep' }
   | { readonly type: 'create'; readonly object: ApiObject }

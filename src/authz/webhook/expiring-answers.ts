@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Decision } from '../authorizer.ts';
 
-export interface ExpiringAnswersOptions {
+interface ExpiringAnswersOptions {
   readonly clock: Clock;
   /** How long an answer holds; 0: none is kept. Milliseconds. */
   readonly ttlMs: number;

@@ -39,7 +39,7 @@ export class WebhookFailure extends Error {
   }
 }
 
-export interface RoundTripsOptions {
+interface RoundTripsOptions {
   /** Of the webhook, for metrics. */
   readonly name: string;
   readonly send: WebhookSend;

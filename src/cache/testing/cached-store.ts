@@ -19,7 +19,7 @@ import { createWatchCache } from '../watch-cache.ts';
 const prefix = '/cached/';
 
 /** A codec of any bytes: what the cache holds is what the store holds. */
-export const plainCodec: EntryCodec = {
+const plainCodec: EntryCodec = {
   locate: (key) => ({ namespace: '', name: key.slice(prefix.length) }),
   decode: ({ key, value, revision, stale }) => plainEntry(key, revision, Buffer.from(value), stale),
   restamp: (entry, revision) => plainEntry(entry.key, revision, entry.bytes),

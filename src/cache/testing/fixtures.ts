@@ -32,7 +32,7 @@ export function configMap(
 export const keyOf = (name: string, namespace = 'default'): string => `${configMaps.prefix}${namespace}/${name}`;
 
 /** A logger that keeps what is said. */
-export class KeptLog implements Logger {
+class KeptLog implements Logger {
   readonly lines: { readonly level: string; readonly message: string; readonly fields: unknown }[] = [];
 
   error = this.#keep('error');
@@ -54,7 +54,7 @@ export class KeptCount {
   }
 }
 
-export interface OpenedCache {
+interface OpenedCache {
   readonly cache: WatchCache;
   readonly store: Store;
   readonly clock: ManualClock;

@@ -22,7 +22,7 @@ type Order = (a: never, b: never) => number;
 /**
  * Negative, zero or positive, and NaN where there is no order. Numbers of all types have one, the others with their like.
  */
-export const orders: readonly (readonly [left: CelType, right: CelType, order: Order])[] = [
+const orders: readonly (readonly [left: CelType, right: CelType, order: Order])[] = [
   ...[intType, uintType, doubleType].flatMap((left) =>
     [intType, uintType, doubleType].map((right) => [left, right, compareNumbers] as const),
   ),

@@ -66,7 +66,7 @@ function parseBool(text: string): boolean {
 }
 
 /** As published servers write it: the shortest digits, with an exponent below -4 and from 21 on. */
-export function doubleText(value: number): string {
+function doubleText(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
   const exponent = Number(value.toExponential().split('e')[1]);

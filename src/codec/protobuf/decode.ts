@@ -6,7 +6,7 @@ import { parseJson } from '../json.ts';
 import { isWrapped, type Member, membersOf, numbers } from './message.ts';
 import { malformed, WireReader, wireType } from './wire.ts';
 
-export interface DecodedMessage {
+interface DecodedMessage {
   /** As `parseJson` would have given it: what is not in the message is absent. Not yet checked against the schema. */
   readonly value: Record<string, unknown>;
   /**

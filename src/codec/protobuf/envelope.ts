@@ -18,7 +18,7 @@ export interface TypeMeta {
   readonly kind: string;
 }
 
-export interface Envelope extends TypeMeta {
+interface Envelope extends TypeMeta {
   /** The object's message: a view of the bytes that were read. */
   readonly raw: Buffer;
 }
@@ -84,7 +84,7 @@ function writeText(writer: WireWriter, number: number, text: string): void {
 }
 
 /** A list in its envelope, around items that are made as they are sent. */
-export interface ListEnvelope {
+interface ListEnvelope {
   /** With the metadata of the list. */
   readonly head: Buffer;
   readonly tail: Buffer;

@@ -3,7 +3,7 @@ import type { TimeSlice } from '../../base/time-slice.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { encodeItem, listEnvelope, type TypeMeta } from './envelope.ts';
 
-export interface ListParts<T> {
+interface ListParts<T> {
   readonly listSchema: StructSchema;
   readonly itemSchema: StructSchema;
   /** `kind`, `apiVersion` and `metadata` of the list. */

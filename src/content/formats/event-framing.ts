@@ -4,7 +4,7 @@ import { watchFrame } from '../../codec/protobuf/watch-frame.ts';
 import { type Chunk, gatherList, gatherPieces } from '../../http/gather.ts';
 import { frameOf, opcodes } from '../../http/websocket/frames.ts';
 
-export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
 /** How the events of a watch stand one after the other (spec section 4.4). */
 export interface EventFraming {

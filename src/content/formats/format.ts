@@ -12,7 +12,7 @@ import type { StructSchema } from '../../schema/schema.ts';
 import type { EventFraming } from './event-framing.ts';
 
 /** A name that clients know a format by. */
-export interface MediaType {
+interface MediaType {
   readonly name: string;
   /** Whether refusals list it. */
   readonly told: boolean;
@@ -57,7 +57,7 @@ export type ListRepresentation =
   | { readonly type: 'pieces'; readonly pieces: Iterable<Uint8Array | string> };
 
 /** How the events of watches are written in a format. */
-export interface WatchFormat {
+interface WatchFormat {
   /** One after the other. */
   readonly stream: EventFraming;
   /** As messages of a WebSocket. */

@@ -23,7 +23,7 @@ import {
   orphanFinalizer,
 } from './ownership-graph.ts';
 
-export type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock' | 'logger' | 'onGroupsChanged'>;
+type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock' | 'logger' | 'onGroupsChanged'>;
 
 /** How often discovery is asked for resources that have come or gone. */
 const discoveryMs = 30_000;

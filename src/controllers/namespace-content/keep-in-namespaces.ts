@@ -6,7 +6,7 @@ import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
 
 /** An object that every namespace has. */
-export interface KeptObject {
+interface KeptObject {
   /** The path segment: `serviceaccounts`. Of the core group. */
   readonly resource: string;
   readonly name: string;

@@ -1,7 +1,7 @@
 import { ConnectionError, errorCode, frameFlag, frameHeadBytes, frameType, windowMax } from './frames.ts';
 
 /** What `next` has found: nothing as long as bytes are missing, a whole frame, or a part of a DATA frame. */
-export type Found = 'nothing' | 'frame' | 'data';
+type Found = 'nothing' | 'frame' | 'data';
 
 /**
  * Finds the frames in what a connection brings, however it is cut. DATA comes in the parts in which it arrives; every other

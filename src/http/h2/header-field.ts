@@ -1,7 +1,7 @@
 import { boundedMemo } from '../../base/bounded-memo.ts';
 
 /** What is wrong with a field. */
-export type FieldFault = 'name' | 'value';
+type FieldFault = 'name' | 'value';
 
 /** A header field of an HTTP/2 message. The same object stands for it each time it comes by its place in a table. */
 export interface HeaderField {

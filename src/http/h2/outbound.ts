@@ -23,7 +23,7 @@ export interface DataSource {
 }
 
 /** What the socket of a connection is for the side that sends. */
-export interface ByteSink {
+interface ByteSink {
   readonly destroyed: boolean;
   write(bytes: Uint8Array, written: (error?: Error | null) => void): unknown;
 }

@@ -2,7 +2,7 @@ import { isHost } from '../ambiguous-fields.ts';
 import type { HeaderField } from './header-field.ts';
 
 /** Why a request is not to be served, although its headers could be read. */
-export type HeadProblem =
+type HeadProblem =
   /** RFC 9113 section 8.1.1; the message names what is wrong, and no value. */
   { readonly kind: 'malformed'; readonly message: string } | { readonly kind: 'tooLarge' };
 

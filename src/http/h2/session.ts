@@ -28,7 +28,7 @@ export type SessionLimits = Readonly<
   Record<'headersMsMax' | 'headerBytesMax' | 'streamsPerConnectionMax' | 'streamResetsPerSecondMax', number>
 >;
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly socket: Duplex;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -48,7 +48,7 @@ export class FrameError extends Error {
 }
 
 /** What becomes of the frames of a client. */
-export interface FrameEvents {
+interface FrameEvents {
   ping(payload: Buffer): void;
   /** `code` is what is to be sent back, as the protocol wants it. No frame is read after it. */
   close(code: number): void;

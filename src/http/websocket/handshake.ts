@@ -45,5 +45,5 @@ export function openingResponse(
 }
 
 /** What proves that the server has read the key, and not some other protocol's server (section 1.3). */
-export const acceptOf = (key: string): string =>
+const acceptOf = (key: string): string =>
   createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');

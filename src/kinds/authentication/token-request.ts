@@ -27,7 +27,7 @@ export const tokenRequestSchema = kindSchema('api.authentication.v1.TokenRequest
   status: always(3, status, 'The answer; filled in by the server.'),
 });
 
-export type TokenRequest = Infer<typeof tokenRequestSchema>;
+type TokenRequest = Infer<typeof tokenRequestSchema>;
 export type BoundObjectReference = Infer<typeof boundObject>;
 
 /** A decoded request by its static type. */

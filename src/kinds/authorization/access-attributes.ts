@@ -49,7 +49,7 @@ export function validateAttributes(sent: SentAttributes): FieldError[] {
   ];
 }
 
-export interface ReadAttributes {
+interface ReadAttributes {
   readonly attributes: Attributes;
   /** What could not be read of the selectors, in words; it was left out of account. */
   readonly problems: readonly string[];

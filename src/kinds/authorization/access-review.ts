@@ -39,7 +39,7 @@ export const selfReviewSchema = kindSchema('api.authorization.v1.SelfSubjectAcce
   status: answer,
 });
 
-export type SubjectSpec = Infer<typeof subjectSpec>;
+type SubjectSpec = Infer<typeof subjectSpec>;
 
 /** The request, and whom it is about. */
 export const validateSubjectSpec = (spec: SubjectSpec): FieldError[] => [

@@ -25,6 +25,4 @@ export const nodeSelector = struct(
   { structType: 'atomic' },
 );
 
-export type NodeSelector = Infer<typeof nodeSelector>;
-
 export type NodeSelectorTerm = Infer<typeof nodeSelectorTerm>;

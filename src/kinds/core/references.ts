@@ -22,16 +22,6 @@ export const objectReference = struct(
   { structType: 'atomic' },
 );
 
-export const secretReference = struct(
-  'api.core.v1.SecretReference',
-  'Points at a Secret in any namespace.',
-  {
-    name: opt(1, string(), 'Name of the Secret.'),
-    namespace: opt(2, string(), 'Namespace of the Secret.'),
-  },
-  { structType: 'atomic' },
-);
-
 export const typedLocalObjectReference = struct(
   'api.core.v1.TypedLocalObjectReference',
   'Points at an object of any kind in the same namespace.',

@@ -123,7 +123,7 @@ export const validateLabels = (labels: Readonly<Record<string, string>>, field: 
   ]);
 
 /** Keys may have upper-case letters in their domain; all keys and values together are limited. */
-export function validateAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldError[] {
+function validateAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldError[] {
   const errors = errorsOfEach(Object.keys(annotations), (key) => texts(field, key, isQualifiedName(key.toLowerCase())));
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations)) bytes += Buffer.byteLength(key) + Buffer.byteLength(value);

@@ -34,7 +34,7 @@ export type Subject = Infer<typeof subject>;
 export type RoleRef = Infer<typeof roleRef>;
 
 /** The fields that a binding of either kind has. */
-export interface BindingFields {
+interface BindingFields {
   subjects?: Subject[];
   roleRef: RoleRef;
 }
@@ -54,7 +54,7 @@ export const bindingSchema = (kind: string, description: string) =>
 /** A decoded binding of either kind by its static type. */
 export const asBinding = (object: ApiObject): ApiObject & BindingFields => object as ApiObject & BindingFields;
 
-export interface BindingRules {
+interface BindingRules {
   /** Full name of the group of roles. */
   readonly group: string;
   /** The kinds of roles that may be bound. */

@@ -12,7 +12,7 @@ const schema = kindSchema('api.rbac.v1.Role', 'Rules that can be bound to subjec
   rules: always(2, list(policyRule), 'What the role allows.'),
 });
 
-export type Role = Infer<typeof schema>;
+type Role = Infer<typeof schema>;
 
 /** A decoded role by its static type. */
 export const asRole = (object: ApiObject): Role => typed(schema, object);

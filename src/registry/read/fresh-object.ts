@@ -6,7 +6,7 @@ import { toStatusError } from '../store-errors.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
 /** Where an object is. */
-export interface ObjectPlace {
+interface ObjectPlace {
   /** '' for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;

@@ -80,7 +80,7 @@ export function getConsistency(query: URLSearchParams): Exclude<Consistency, { r
 type SentOptions = Infer<typeof listOptions>;
 
 /** Where a list or watch is asked for. */
-export interface ListedCollection {
+interface ListedCollection {
   readonly kind: Kind;
   /** What its keys start with. */
   readonly collectionKey: string;

@@ -103,8 +103,8 @@ function graceSecondsOf(strategy: Strategy, object: ApiObject, requested: number
 }
 
 /** Finalizers that stand for work of the garbage collector on the objects that this one owns. */
-export const orphanFinalizer = 'orphan';
-export const foregroundFinalizer = 'foregroundDeletion';
+const orphanFinalizer = 'orphan';
+const foregroundFinalizer = 'foregroundDeletion';
 
 /**
  * A policy that the client names replaces what an earlier deletion asked for; without one that stays.

@@ -14,7 +14,7 @@ import type { WriteContext } from './object-writer.ts';
 import { clearServerMetadata } from './server-metadata.ts';
 
 /** An object that a client sends to be answered, and that is never stored. Decoded, with the schema's defaults. */
-export interface UnstoredObject {
+interface UnstoredObject {
   readonly kind: GroupVersionKind & { readonly schema: StructSchema };
   /** Changed in place. */
   readonly object: ApiObject;

@@ -11,7 +11,7 @@ export const node = '/api/v1/nodes/a';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export const kinds: Readonly<Record<string, string>> = { configmaps: 'ConfigMap', pods: 'Pod', nodes: 'Node' };
+const kinds: Readonly<Record<string, string>> = { configmaps: 'ConfigMap', pods: 'Pod', nodes: 'Node' };
 
 export const collectionOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
@@ -70,7 +70,7 @@ export class Managers implements AsyncDisposable {
 }
 
 /** The path of an object without its subresource. */
-export const main = (path: string): string => path.replace(/\/status$/, '');
+const main = (path: string): string => path.replace(/\/status$/, '');
 
 export const entriesOf = (object: ApiObject): readonly ManagedFieldsEntry[] => object.metadata.managedFields ?? [];
 

@@ -8,7 +8,7 @@ import { clientName } from './ownership.ts';
 import type { PatchFormat } from './patch-formats.ts';
 
 /** Spec section 4.6: what becomes of unknown and duplicate fields. */
-export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 /** Parameter sets W and P (spec section 4.1). */
 export interface WriteOptions {

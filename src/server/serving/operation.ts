@@ -11,14 +11,14 @@ import type { PlaceKind } from './flow-control/flow-control.ts';
 export type Operation = PathOperation | ResourceOperation;
 
 /** A path that has a handler of its own; needs no place and reads no body. */
-export interface PathOperation {
+interface PathOperation {
   readonly type: 'path';
   readonly path: string;
   readonly handle: (exchange: Exchange, path: string) => void | Promise<void>;
 }
 
 /** A verb of the registry. */
-export interface ResourceOperation {
+interface ResourceOperation {
   readonly type: 'resource';
   readonly info: ResourceRequest;
   readonly served: ServedResource;

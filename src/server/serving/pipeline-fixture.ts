@@ -18,7 +18,7 @@ import type { PipelineParts } from './stages/parts.ts';
 
 export const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {} };
 
-export interface FixtureOptions extends Partial<PipelineParts> {
+interface FixtureOptions extends Partial<PipelineParts> {
   readonly clock: Clock;
   readonly flow?: Partial<FlowControlOptions>;
 }

@@ -32,7 +32,7 @@ export const stages = (parts: PipelineParts): readonly Stage[] => [
   answer(parts),
 ];
 
-export interface PipelineEnds {
+interface PipelineEnds {
   /** Answers with an error. */
   readonly refuse: (context: RequestContext, error: unknown) => void;
   readonly flowControl: Pick<FlowControl, 'answered'>;

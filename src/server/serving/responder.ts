@@ -29,7 +29,7 @@ import { annotate, noteWrite, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 import { WatchStreams } from './watch-stream.ts';
 
-export interface ResponderParts {
+interface ResponderParts {
   readonly config: Pick<ServerConfig, 'dialect' | 'features' | 'logger'>;
   readonly clock: Clock;
   readonly registry: Registry;

@@ -19,7 +19,7 @@ import { type AggregatedVersion, aggregatedVersions } from '../../registry/docum
 import { type ApiDocument, type ApiDocuments, openapiUrl } from '../../registry/documents/documents.ts';
 import type { Health } from '../upkeep/health.ts';
 
-export interface RouteParts {
+interface RouteParts {
   readonly clock: Clock;
   readonly dialect: Dialect;
   readonly documents: ApiDocuments;

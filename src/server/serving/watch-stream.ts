@@ -30,7 +30,7 @@ export interface WatchSource {
 }
 
 /** How a watch is answered. */
-export interface WatchAnswer {
+interface WatchAnswer {
   readonly encoding: WatchEncoding;
   readonly counts: WatchCounts;
 }

@@ -3,18 +3,18 @@ import type { Logger } from '../../base/logger.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
 
 /** One check of a health endpoint. */
-export interface HealthCheck {
+interface HealthCheck {
   readonly name: string;
   /** What is wrong, or undefined where all is well. The text goes to the log, not to the client. */
   readonly run: () => string | undefined | Promise<string | undefined>;
 }
 
-export interface HealthAnswer {
+interface HealthAnswer {
   readonly status: 200 | 500;
   readonly body: string;
 }
 
-export interface HealthOptions {
+interface HealthOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** `/livez` stays healthy for this long although the start has not finished. Milliseconds. */

@@ -19,7 +19,7 @@ interface ExpiryParts {
   readonly logger: Logger;
 }
 
-export interface ExpireObjectsOptions extends ExpiryParts {
+interface ExpireObjectsOptions extends ExpiryParts {
   readonly resources: Pick<ResourceRegistry, 'stored'>;
   /** What `Kind.timeToLive` stands for, in milliseconds; 0: for ever. */
   readonly timesToLiveMs: Readonly<Record<TimeToLive, number>>;
@@ -37,7 +37,7 @@ export function expireObjects({ resources, timesToLiveMs, ...parts }: ExpireObje
   return running;
 }
 
-export interface ObjectExpiryOptions extends ExpiryParts {
+interface ObjectExpiryOptions extends ExpiryParts {
   /** More than 0. */
   readonly timeToLiveMs: number;
   /** Whose objects expire. Asked at every step. */
@@ -54,7 +54,7 @@ export interface ObjectExpiryOptions extends ExpiryParts {
  * where a client gave it false ones that are later. Of several servers on one store each does this; a removal names the
  * revision that was looked at, so that an object that was written meanwhile stays.
  */
-export class ObjectExpiry implements Closable {
+class ObjectExpiry implements Closable {
   readonly #options: ObjectExpiryOptions;
   readonly #ages: HistoryMarks;
   /** What the cache began with. */

@@ -2,7 +2,7 @@ import { type Clock, pause } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Listener } from '../../http/listener.ts';
 
-export interface ShutdownOptions {
+interface ShutdownOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** How long requests are still served after a stop was asked for. Milliseconds. */

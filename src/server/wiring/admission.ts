@@ -37,7 +37,7 @@ export interface AdmissionLookups {
   readonly roleRules: EscalationPowers['roleRules'];
 }
 
-export type LookedUp = 'serviceaccounts' | 'pods' | 'nodes';
+type LookedUp = 'serviceaccounts' | 'pods' | 'nodes';
 
 interface LookupParts {
   readonly cache: WatchCache;

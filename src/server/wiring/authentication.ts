@@ -47,7 +47,7 @@ import type { AuthenticationConfig, AuthoritiesConfig } from './config.ts';
 
 import { openWebhook } from './webhooks.ts';
 
-export interface AuthenticationParts {
+interface AuthenticationParts {
   readonly config: AuthenticationConfig;
   readonly dialect: Dialect;
   readonly objects: TokenObjects;

@@ -30,7 +30,7 @@ import { followManyObjects } from './object-feed.ts';
 import { openRbac } from './rbac.ts';
 import { openWebhook } from './webhooks.ts';
 
-export interface AuthorizationParts {
+interface AuthorizationParts {
   readonly config: AuthorizationConfig;
   readonly dialect: Dialect;
   readonly resources: ResourceRegistry;

@@ -103,7 +103,7 @@ export interface NamedPairPem extends KeyPairPem {
 }
 
 /** Controllers that run in the process of the server; none where another program runs them. */
-export interface ControllerConfig {
+interface ControllerConfig {
   readonly run: readonly ControllerName[];
   /** PEM of the authorities that clients in the cluster verify this server against. */
   readonly rootAuthority: string;

@@ -20,7 +20,7 @@ import { openServing, type Serving } from './serving.ts';
 import { openStorage } from './storage.ts';
 
 /** What a server listens with, closed with it. Without one it is served in process only. */
-export interface Attached extends Closable {
+interface Attached extends Closable {
   readonly listener: Listener;
   /** Other authorities of clients are trusted from now on. */
   readonly authoritiesChanged: () => void;

@@ -23,7 +23,7 @@ export interface Environment {
   readonly measureEventLoop?: (resolutionMs: number) => EventLoopDelays;
 }
 
-export interface StoreParts {
+interface StoreParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -1,5 +1,5 @@
 /** A switch of `--feature-gates`: what it does when nobody sets it, and how sure one can be of it (spec section 9). */
-export interface FeatureGate {
+interface FeatureGate {
   readonly default: boolean;
   readonly stage: 'alpha' | 'beta' | 'stable';
   readonly help: string;
@@ -29,7 +29,7 @@ export const featureGates = {
   },
 } as const satisfies Readonly<Record<string, FeatureGate>>;
 
-export type FeatureName = keyof typeof featureGates;
+type FeatureName = keyof typeof featureGates;
 export type Features = Readonly<Record<FeatureName, boolean>>;
 
 /** How the gates stand when none is set. */

@@ -10,7 +10,7 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
 
 /** What is kept up to date with the objects of one resource. */
-export interface ObjectFollower {
+interface ObjectFollower {
   /**
    * A new object, or the new state of one. It is the follower's own. As it is stored: where it is not what its kind says,
    * this throws, and the follower is told to forget it.
@@ -21,7 +21,7 @@ export interface ObjectFollower {
 }
 
 /** Ends when it is closed. */
-export interface ObjectFollowing extends Closable {
+interface ObjectFollowing extends Closable {
   /** Everything up to this revision was told. */
   readonly revision: Revision;
 }

@@ -23,7 +23,7 @@ const guards = {
 
 const rbacKinds = Object.keys(guards) as readonly RbacKind[];
 
-export const rbacGroup = (dialect: Dialect): string => dialect.group('rbac.authorization');
+const rbacGroup = (dialect: Dialect): string => dialect.group('rbac.authorization');
 
 /** Where the objects of a kind of the group are. */
 export function servedRbac(resources: ResourceRegistry, dialect: Dialect, kind: string): ServedResource {
@@ -40,7 +40,7 @@ interface RbacParts {
 }
 
 /** The index of roles and bindings, in step with what is stored until it is closed. */
-export interface FollowingRbac extends Closable {
+interface FollowingRbac extends Closable {
   readonly index: RbacIndex;
   /** Resolves when the index knows everything up to this revision, which the cache has. */
   reached(revision: Revision): Promise<void>;

@@ -13,7 +13,7 @@ interface WebhookParts {
 }
 
 /** How a webhook is reached. */
-export type WebhookPlace =
+type WebhookPlace =
   | { readonly type: 'file'; readonly file: string }
   /** `path` of the API server of the cluster that this program runs in. */
   | { readonly type: 'inCluster'; readonly path: string };

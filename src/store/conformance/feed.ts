@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store.ts';
 
 /** A feed being followed in the background, the way a careful consumer does it: after `unavailable`, from where it was. */
-export interface FollowedFeed {
+interface FollowedFeed {
   readonly batches: readonly ChangeBatch[];
   /** Ends the feed and resolves to every change it gave. Rejects where the feed failed or did not end on abort. */
   stop(): Promise<readonly Change[]>;

@@ -12,7 +12,7 @@ export interface ConformanceSubject {
   readonly capabilities: StoreCapabilities;
 }
 
-export interface OpenedStore {
+interface OpenedStore {
   readonly store: Store;
   /** Opens what `store` kept, after the suite closed `store`. Present exactly where the capability `durable` is true. */
   reopen?(): Promise<Store>;

@@ -36,7 +36,7 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const notAllowed = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Whether a field can stand in a request at all. */
-export const isWellFormed = ([name, value]: Field, protocol: Protocol): boolean =>
+const isWellFormed = ([name, value]: Field, protocol: Protocol): boolean =>
   token.test(name) && !notAllowed.test(value) && (protocol === 'HTTP/1.1' || !/[A-Z]/.test(name));
 
 const withoutBlanks = (value: string): string => value.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '');

@@ -3,7 +3,7 @@ import type { Field, Shown } from './oracle.ts';
 import { randomFields, review, target } from './requests.ts';
 
 /** A request as text of HTTP/1.1. */
-export interface TextRequest {
+interface TextRequest {
   readonly text: Buffer;
   /** What a strict reader finds (RFC 9112 sections 2 to 5); undefined where it is no request. */
   readonly fields: readonly Field[] | undefined;

@@ -12,7 +12,7 @@ const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
 const users = ['alice', 'bob', 'bob', utf8('jürgen'), 'system:serviceaccount:a:b', 'a, b'];
 const groups = ['dev', 'dev', 'ops', 'system:masters', utf8('größe'), 'a, b'];
 const proxied = ['paul', 'mary', utf8('zoë')];
-export const goodTokens = ['secret-of-jane', 'secret-of-rob'];
+const goodTokens = ['secret-of-jane', 'secret-of-rob'];
 
 /** The fields of a request that say who asks, and some that don't. */
 export function randomFields(dice: Dice, shown: Shown): readonly Field[] {

@@ -78,7 +78,7 @@ interface Outcome {
   readonly text: string;
 }
 
-export interface Figures {
+interface Figures {
   requests: number;
   overHttp1: number;
   readonly outcomes: Record<string, number>;
@@ -90,7 +90,7 @@ export interface Figures {
   connections: number;
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly requests: number;
   readonly seed: number;
   /** Part of the requests that go over HTTP/1.1. */

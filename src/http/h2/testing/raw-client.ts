@@ -7,7 +7,7 @@ import { HpackDecoder } from '../hpack/decoder.ts';
 import { rawFrame, rawSettings } from './raw-frames.ts';
 
 /** What came back on one stream. */
-export interface RawAnswer {
+interface RawAnswer {
   /** Of the last response: one with a status below 200 is followed by another. */
   readonly status: number;
   readonly informed: readonly number[];

@@ -6,7 +6,7 @@ import { probe } from './probe.ts';
 import { securityContext } from './security-context.ts';
 import { volumeDevice, volumeMount } from './volume-mount.ts';
 
-export const containerPort = struct('api.core.v1.ContainerPort', 'A network port of a container.', {
+const containerPort = struct('api.core.v1.ContainerPort', 'A network port of a container.', {
   name: opt(1, string(), 'Name of the port, unique in the pod, that services can refer to.'),
   hostPort: opt(2, int32({ minimum: 1, maximum: 65535 }), 'Port of the node that leads to this one.'),
   containerPort: req(3, int32({ minimum: 1, maximum: 65535 }), 'Port number in the pod, from 1 to 65535.'),

@@ -1,4 +1,4 @@
-import { type Infer, list, opt, ptr, req, string, struct } from '../../../schema/schema.ts';
+import { list, opt, ptr, req, string, struct } from '../../../schema/schema.ts';
 
 export const hostAlias = struct('api.core.v1.HostAlias', 'An address and the names that the hosts file maps to it.', {
   ip: req(1, string({ format: 'ip' }), 'IP address of the line.'),
@@ -15,5 +15,3 @@ export const podDNSConfig = struct('api.core.v1.PodDNSConfig', 'DNS settings of 
   searches: opt(2, list(string()), 'Search domains for short names, added to those of the policy.'),
   options: opt(3, list(podDNSConfigOption), 'Resolver options, which replace those of the policy with the same name.'),
 });
-
-export type PodDNSConfig = Infer<typeof podDNSConfig>;

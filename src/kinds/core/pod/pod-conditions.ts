@@ -1,7 +1,7 @@
 import type { PodCondition, PodStatus } from './pod-status.ts';
 
 /** What a writer of a condition decides. */
-export interface Verdict {
+interface Verdict {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason?: string;

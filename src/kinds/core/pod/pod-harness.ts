@@ -13,7 +13,7 @@ import { asPod, type Pod, podSchema } from './pod-schema.ts';
 
 export const now = Date.UTC(2026, 0, 10);
 export const kind = pod(orch);
-export const context: StrategyContext = { dialect: orch, user: anonymousUser, now, requested: kind };
+const context: StrategyContext = { dialect: orch, user: anonymousUser, now, requested: kind };
 
 /** Part of a pod, as a client sends it. */
 export type Sent = Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ export function decoded(sent: Sent): ApiObject {
   return value as unknown as ApiObject;
 }
 
-export interface Outcome {
+interface Outcome {
   readonly object: ApiObject;
   readonly pod: Pod;
   readonly errors: readonly FieldError[];

@@ -4,7 +4,7 @@ import type { Pod } from './pod-schema.ts';
 import type { Volume } from './volume.ts';
 
 /** Names of the objects of its namespace that a pod takes something from, beside its service account. */
-export interface PodReferences {
+interface PodReferences {
   readonly secrets: ReadonlySet<string>;
   readonly configMaps: ReadonlySet<string>;
   /** Persistent volume claims, those included that are made for the pod. */

@@ -1,7 +1,7 @@
 import { always, type Infer, list, mergeList, opt, ptr, string, struct, time } from '../../../schema/schema.ts';
 import { containerStatus } from './container-status.ts';
 
-export const podCondition = struct('api.core.v1.PodCondition', 'One aspect of a pod that is true, false or unknown.', {
+const podCondition = struct('api.core.v1.PodCondition', 'One aspect of a pod that is true, false or unknown.', {
   type: always(1, string(), 'Name of the condition.'),
   status: always(2, string(), '`True`, `False` or `Unknown`.'),
   lastProbeTime: always(3, time(), 'When the condition was last checked.'),

@@ -3,7 +3,7 @@ import type { ContainerStatus } from './container-status.ts';
 import { asPod, type Pod } from './pod-schema.ts';
 
 /** What the columns Ready, Status and Restarts show of a pod, computed as published clients expect it. */
-export interface PodSummary {
+interface PodSummary {
   readonly ready: number;
   /** Main containers, and init containers that go on running beside them. */
   readonly total: number;

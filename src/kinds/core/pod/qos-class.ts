@@ -2,7 +2,7 @@ import { addQuantity, compareQuantity, parseQuantity, type Quantity } from '../.
 import type { Container } from './container.ts';
 import type { PodSpec } from './pod-spec.ts';
 
-export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 /** The resources that the class follows from. */
 const counted = ['cpu', 'memory'] as const;

@@ -15,7 +15,7 @@ export interface ReceivedBody {
 }
 
 /** Who sends a body. */
-export interface Sender {
+interface Sender {
   readonly exchange: Exchange;
   readonly tenant: Tenant;
 }

@@ -33,7 +33,7 @@ export interface FlowControlOptions {
 }
 
 /** Who asks, and for what. */
-export interface Asker {
+interface Asker {
   readonly exchange: Exchange;
   readonly info: RequestInfo;
   readonly user: UserInfo;

@@ -14,7 +14,7 @@ export interface FlowSchema {
   readonly matches: (user: UserInfo, info: RequestInfo) => boolean;
 }
 
-export interface FlowSchemaOptions {
+interface FlowSchemaOptions {
   readonly dialect: Dialect;
   /** False for users of whom it is known that no role is given to them but those that everybody has. */
   readonly hasRole: (user: UserInfo) => boolean;

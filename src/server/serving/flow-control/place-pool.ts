@@ -19,7 +19,7 @@ import type { Tenant } from './tenant.ts';
 import type { Flow } from './ticket.ts';
 import { type RefusalReason, tooManyRequests } from './too-many-requests.ts';
 
-export interface PlacePoolOptions {
+interface PlacePoolOptions {
   readonly clock: Clock;
   /** Places in all; 0 where there is no limit. */
   readonly max: number;

@@ -18,7 +18,7 @@ import { ownBytes } from './messages.ts';
 import type { Freshness, KnownEntry } from './remote-registry.ts';
 import { countParts, isHeavy } from './weight.ts';
 
-export interface HeavyWorkParts
+interface HeavyWorkParts
   extends Pick<
     RegistryParts,
     'dialect' | 'store' | 'cache' | 'resources' | 'requireCreate' | 'requireUnsafeDelete' | 'unsafeDeletion'

@@ -8,7 +8,7 @@ import { StatusError, unknownOutcome } from '../../../meta/status-error.ts';
 import { fromFailure, toFailure } from './failure.ts';
 import { type FromThread, movable, type Outcome, type ToThread } from './messages.ts';
 
-export interface JobThreadOptions {
+interface JobThreadOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Replaced by tests. */

@@ -27,7 +27,7 @@ export interface KnownEntry {
   readonly stale: boolean;
 }
 
-export interface RemoteRegistryOptions {
+interface RemoteRegistryOptions {
   readonly dialect: Dialect;
   readonly kinds: readonly Kind[];
   /** That of the request. */

@@ -24,7 +24,7 @@ import {
   watchPath,
 } from './etcd-messages.ts';
 
-export interface EtcdConnectionOptions {
+interface EtcdConnectionOptions {
   /** `https://host:port`; each is tried. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls | undefined;
@@ -34,7 +34,7 @@ export interface EtcdConnectionOptions {
   readonly probeKey: Uint8Array;
 }
 
-export type WatchCall = ClientDuplexStream<WatchRequest, WatchResponse>;
+type WatchCall = ClientDuplexStream<WatchRequest, WatchResponse>;
 
 /** A watch has a connection of its own, so that a reader that pauses it cannot hold up other calls. */
 export interface WatchConnection {

@@ -47,7 +47,7 @@ export const reasonOf = (error: ServiceError): string =>
  * it never got there. Everything else is in doubt, such as `request timed out`, `leader changed`, a broken connection, a
  * deadline. Texts of the gRPC library are matched too; should they change, more writes are in doubt, and none wrongly sure.
  */
-export const isRefusal = (error: ServiceError): boolean => {
+const isRefusal = (error: ServiceError): boolean => {
   switch (error.code) {
     case status.INVALID_ARGUMENT:
     case status.OUT_OF_RANGE:

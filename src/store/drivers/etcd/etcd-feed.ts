@@ -14,14 +14,14 @@ import { type EventBatch, WatchBatches } from './watch-batches.ts';
 import { withoutWriteId } from './write-id.ts';
 
 /** What a feed reads of its store besides the watch. */
-export interface FeedSource {
+interface FeedSource {
   head(): Promise<Revision>;
   get(key: string, at: Revision): Promise<StoreRecord | undefined>;
   /** Throws `compacted` where history does not reach back to `revision`. */
   assertKept(revision: Revision): Promise<void>;
 }
 
-export interface EtcdFeedOptions {
+interface EtcdFeedOptions {
   readonly connection: EtcdConnection;
   readonly keys: EtcdKeys;
   readonly source: FeedSource;

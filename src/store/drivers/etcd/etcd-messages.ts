@@ -42,13 +42,13 @@ export interface RangeResponse {
   readonly count: number;
 }
 
-export interface PutRequest {
+interface PutRequest {
   readonly key: Uint8Array;
   readonly value: Uint8Array;
 }
 
 /** Writes if the key's last modification has this revision (0: the key is absent), else reads the key. */
-export interface GuardedWrite {
+interface GuardedWrite {
   readonly key: Uint8Array;
   readonly modRevision: number;
   /** Absent: delete the key. */
@@ -57,18 +57,18 @@ export interface GuardedWrite {
   readonly beside?: PutRequest | undefined;
 }
 
-export interface GuardedWriteResponse {
+interface GuardedWriteResponse {
   readonly header: ResponseHeader;
   readonly succeeded: boolean;
   /** The key as it is, when the guard failed; undefined where it is absent. */
   readonly current: KeyValue | undefined;
 }
 
-export interface CompactionRequest {
+interface CompactionRequest {
   readonly revision: number;
 }
 
-export interface StatusResponse {
+interface StatusResponse {
   /** Of the member that answers: `3.5.17`. */
   readonly version: string;
   /** Bytes of the member's database file. */

@@ -13,7 +13,7 @@ export interface FakeEtcdHandlers {
   readonly version?: string;
 }
 
-export interface FakeEtcd {
+interface FakeEtcd {
   readonly endpoint: string;
   close(): void;
 }
@@ -56,7 +56,7 @@ export const grpcError = (code: status, details: string): Error => Object.assign
 export const responseAt = (revision: number): MessageWriter =>
   new MessageWriter().message(1, new MessageWriter().int64(3, revision));
 
-export interface FakeRecord {
+interface FakeRecord {
   readonly key: string;
   readonly value?: string;
   readonly createRevision?: number;

@@ -11,7 +11,7 @@ export const hurriedClock = (times: number): Clock => ({
   after: (delayMs, callback) => systemClock.after(delayMs / times, callback),
 });
 
-export interface FaultyNetwork {
+interface FaultyNetwork {
   /** Leads to the real endpoint. */
   readonly endpoint: string;
   /** Connections made through it so far. */

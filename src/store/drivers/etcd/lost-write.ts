@@ -30,7 +30,7 @@ export interface WrittenKey {
   assertKept(revision: Revision): Promise<void>;
 }
 
-export interface LostWriteOptions {
+interface LostWriteOptions {
   readonly write: SentWrite;
   readonly key: WrittenKey;
   /** Why it is in doubt. */

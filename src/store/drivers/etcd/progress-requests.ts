@@ -3,7 +3,7 @@ import type { Closable } from '../../../base/disposable.ts';
 import type { Revision } from '../../store.ts';
 import { backoffMs } from './backoff.ts';
 
-export interface ProgressRequestsOptions {
+interface ProgressRequestsOptions {
   readonly clock: Clock;
   /** Where the feed stands, and whether it waits for etcd; a feed whose reader is busy is behind for that reason. */
   readonly state: () => { readonly revision: Revision; readonly waiting: boolean };

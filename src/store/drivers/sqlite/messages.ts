@@ -25,7 +25,7 @@ export type WriteOutcome =
   | { readonly status: 'full' };
 
 /** What became of a group. */
-export interface GroupOutcome {
+interface GroupOutcome {
   /** The room that is kept for deletions is in use. */
   readonly isFull: boolean;
   readonly outcomes: readonly WriteOutcome[];
@@ -99,7 +99,7 @@ export const unpackRecords = (message: ArrayBuffer): StoreRecord[] => {
 };
 
 /** A row of the log and the row it replaced. */
-export interface LoggedChange {
+interface LoggedChange {
   readonly revision: Revision;
   readonly key: Uint8Array;
   readonly deleted: boolean;

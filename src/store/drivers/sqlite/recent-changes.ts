@@ -1,6 +1,6 @@
 import type { Change, Revision } from '../../store.ts';
 
-export interface RecentLimits {
+interface RecentLimits {
   readonly changesMax: number;
   readonly bytesMax: number;
 }

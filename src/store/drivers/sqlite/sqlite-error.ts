@@ -6,7 +6,7 @@ const sqlite = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, tooBig:
 const sharedMemorySize = sqlite.ioError | (19 << 8);
 
 /** The extended result code of an error that SQLite threw; undefined for any other. */
-export const resultCodeOf = (error: unknown): number | undefined =>
+const resultCodeOf = (error: unknown): number | undefined =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined;
 
 export const isBusy = (error: unknown): boolean => {

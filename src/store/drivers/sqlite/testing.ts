@@ -43,14 +43,14 @@ export const placeFor = (context: TestContext): Place => {
   };
 };
 
-export interface Child {
+interface Child {
   readonly process: ChildProcess;
   /** The next line that the child prints; undefined when it has ended. */
   line(): Promise<string | undefined>;
   kill(): Promise<void>;
 }
 
-export interface ChildLimits {
+interface ChildLimits {
   /** What no file may grow beyond. */
   readonly fileKibibytesMax?: number;
   readonly disk?: SmallDisk;

@@ -16,7 +16,7 @@ interface WaitingWrite extends WriteRequest {
   reject(error: unknown): void;
 }
 
-export interface WriteGroupsOptions {
+interface WriteGroupsOptions {
   readonly commit: (group: ArrayBuffer) => Promise<ArrayBuffer>;
   /** Told of the durable changes of each group, in order, before the writes' promises resolve. */
   readonly published: (changes: readonly Change[]) => void;

@@ -18,7 +18,7 @@ import { type ResourceScope, validateResources } from './resources-validation.ts
 import { validateContainerSecurity } from './security-validation.ts';
 
 /** What the rules of a container need of its pod. */
-export interface ContainerScope extends ResourceScope {
+interface ContainerScope extends ResourceScope {
   readonly spec: PodSpec;
   readonly volumes: VolumesByName;
 }
