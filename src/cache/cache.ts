@@ -37,6 +37,8 @@ export interface RequiredField {
 export interface RangeOptions {
   /** Start after this key. */
   readonly after?: string;
+  /** End before this key. */
+  readonly before?: string;
 }
 
 /** A collection at one revision. Costs nothing to hold for a short time; never changes. */
@@ -48,14 +50,21 @@ export interface Snapshot {
    */
   readonly unreadable: ReadonlyMap<string, Revision>;
   get(key: string): CacheEntry | undefined;
-  /** Entries whose key starts with `prefix`, in order of key. */
+  /** Entries whose key starts with `prefix`, within the range, in order of key. */
   entries(prefix: string, options?: RangeOptions): IterableIterator<CacheEntry>;
   /**
    * Entries whose key starts with `prefix` and whose field has that value, in order of key. Costs what it finds;
    * undefined where this snapshot has no index of the field.
    */
   entriesWith(field: RequiredField, prefix: string, options?: RangeOptions): IterableIterator<CacheEntry> | undefined;
-  /** How many keys start with `prefix` and sort after `after`. */
+  /**
+   * The bytes of the same entries as JSON arrays have them: each span holds one entry, or several with a comma between.
+   * Costs what the collection has changed since somebody asked, and a little for each fifty entries.
+   */
+  runs(prefix: string, options?: RangeOptions): IterableIterator<ByteSpan>;
+  /** Of the same entries, the one that `index` others stand before. O(log n). */
+  entryAt(prefix: string, options: RangeOptions, index: number): CacheEntry | undefined;
+  /** How many these are. O(log n). */
   count(prefix: string, options?: RangeOptions): number;
 }
 

@@ -1,8 +1,10 @@
+import type { ByteSpan } from '../base/byte-span.ts';
 import { compareKeys } from '../store/key-order.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry, RangeOptions, RequiredField, Snapshot } from './cache.ts';
 import { prefixEnd } from './key-range.ts';
 import type { CollectionState } from './past-states.ts';
+import { runsOf } from './slab.ts';
 import type { RangeStart } from './sorted-entries.ts';
 
 /** A state of a collection under one of the revisions at which it was so. */
@@ -22,7 +24,7 @@ export class CollectionSnapshot implements Snapshot {
   }
 
   entries(prefix: string, options: RangeOptions = {}): IterableIterator<CacheEntry> {
-    return this.#state.entries.range(rangeStart(prefix, options), prefixEnd(prefix));
+    return this.#state.entries.range(rangeStart(prefix, options), rangeEnd(prefix, options));
   }
 
   entriesWith(
@@ -30,16 +32,34 @@ export class CollectionSnapshot implements Snapshot {
     prefix: string,
     options: RangeOptions = {},
   ): IterableIterator<CacheEntry> | undefined {
-    return this.#state.find(field)?.range(rangeStart(prefix, options), prefixEnd(prefix));
+    return this.#state.find(field)?.range(rangeStart(prefix, options), rangeEnd(prefix, options));
   }
 
-  /** O(log n). */
-  count(prefix: string, options: RangeOptions = {}): number {
-    const { key, exclusive } = rangeStart(prefix, options);
-    const end = prefixEnd(prefix);
+  *runs(prefix: string, options: RangeOptions = {}): IterableIterator<ByteSpan> {
     const { entries } = this.#state;
-    const before = entries.rank(key) + (exclusive && entries.get(key) ? 1 : 0);
-    return Math.max(0, (end === undefined ? entries.size : entries.rank(end)) - before);
+    const ofLeaves = entries.summaries(rangeStart(prefix, options), rangeEnd(prefix, options), runsOf);
+    for (const runs of ofLeaves) yield* runs;
+  }
+
+  entryAt(prefix: string, options: RangeOptions, index: number): CacheEntry | undefined {
+    const { first, end } = this.#places(prefix, options);
+    return first + index < end ? this.#state.entries.at(first + index) : undefined;
+  }
+
+  count(prefix: string, options: RangeOptions = {}): number {
+    const { first, end } = this.#places(prefix, options);
+    return Math.max(0, end - first);
+  }
+
+  /** Of a range: how many entries of the collection stand before it, and before what follows it. */
+  #places(prefix: string, options: RangeOptions): { readonly first: number; readonly end: number } {
+    const { entries } = this.#state;
+    const { key, exclusive } = rangeStart(prefix, options);
+    const end = rangeEnd(prefix, options);
+    return {
+      first: entries.rank(key) + (exclusive && entries.get(key) ? 1 : 0),
+      end: end === undefined ? entries.size : entries.rank(end),
+    };
   }
 }
 
@@ -47,3 +67,8 @@ const rangeStart = (prefix: string, { after }: RangeOptions): RangeStart =>
   after !== undefined && compareKeys(after, prefix) >= 0
     ? { key: after, exclusive: true }
     : { key: prefix, exclusive: false };
+
+function rangeEnd(prefix: string, { before }: RangeOptions): string | undefined {
+  const end = prefixEnd(prefix);
+  return before !== undefined && (end === undefined || compareKeys(before, end) < 0) ? before : end;
+}

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ByteSpan } from '../base/byte-span.ts';
 import { limits } from '../base/limits.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
-import type { CacheEntry, Collection } from './cache.ts';
-import { isNext, SlabSequence, slabBytes } from './slab.ts';
+import type { CacheEntry, Collection, RangeOptions } from './cache.ts';
+import { isNext, runsOf, SlabSequence, slabBytes } from './slab.ts';
 import { configMap, configMaps, keyOf, openCache, until } from './testing/fixtures.ts';
 
 test('objects that fit stand side by side; a longer one has a slab of its own', () => {
@@ -16,11 +17,55 @@ test('objects that fit stand side by side; a longer one has a slab of its own', 
   }
   const joined = spans.map((span, index) => index > 0 && isNext(spans[index - 1] ?? span, span));
   assert.deepEqual(joined, [false, true, true, false, false, false, false, true]);
+  const runs = runsOf(spans).map(({ memory, start, end }) => [
+    spans.findIndex((span) => span.memory === memory),
+    start,
+    end,
+  ]);
+  assert.deepEqual(
+    runs,
+    [
+      [0, 2],
+      [3, 3],
+      [4, 4],
+      [5, 5],
+      [6, 7],
+    ].map(([first = 0, last = 0]) => [first, spans[first]?.start, spans[last]?.end]),
+  );
+  assert.deepEqual(runsOf([]), []);
 });
 
 const list = (collection: Collection): readonly CacheEntry[] => [...collection.snapshot().entries(configMaps.prefix)];
 const breaks = (entries: readonly CacheEntry[]): number =>
   entries.filter((entry, index) => index > 0 && !isNext(entries[index - 1] as CacheEntry, entry)).length;
+const pieceOf = ({ memory, start, end }: ByteSpan): string => memory.toString('utf8', start, end);
+/** What lists send is what the entries are, over the whole and over parts; gives the number of runs of the whole. */
+function checkRuns(collection: Collection): number {
+  const snapshot = collection.snapshot();
+  const entries = list(collection);
+  const keyAt = (index: number): string => entries[index]?.key ?? '';
+  const cuts = [0, 1, 63, 64, 65, entries.length >> 1, entries.length - 1];
+  const ranges: readonly RangeOptions[] = [
+    {},
+    ...cuts.map((cut) => ({ after: keyAt(cut) })),
+    ...cuts.map((cut) => ({ before: keyAt(cut) })),
+    ...cuts.map((cut) => ({ after: keyAt(cut), before: keyAt(cut + 70) })),
+  ];
+  for (const range of ranges) {
+    const shown = [...snapshot.entries(configMaps.prefix, range)];
+    const { after, before } = range;
+    assert.deepEqual(
+      shown,
+      entries.filter(({ key }) => !(after && key <= after) && !(before && key >= before)),
+    );
+    assert.equal([...snapshot.runs(configMaps.prefix, range)].map(pieceOf).join(), shown.map(pieceOf).join());
+    assert.equal(snapshot.count(configMaps.prefix, range), shown.length);
+    for (const index of [0, 1, 64, shown.length >> 1, shown.length]) {
+      assert.equal(snapshot.entryAt(configMaps.prefix, range, index), shown[index]);
+    }
+  }
+  return [...snapshot.runs(configMaps.prefix)].length;
+}
 const texts = (entries: readonly CacheEntry[]): readonly string[] => entries.map(({ bytes }) => bytes.toString());
 
 test('what was loaded stands side by side; what was written does again after a sweep, and nothing else changes', async (context) => {
@@ -32,16 +77,20 @@ test('what was loaded stands side by side; what was written does again after a s
   );
   const { cache, clock, configMaps: collection } = await openCache(context, { store });
   assert.equal(breaks(list(collection)), 0);
+  const runsWhenLoaded = checkRuns(collection);
+  assert.ok(runsWhenLoaded < count / 40, `${runsWhenLoaded} runs`);
   for (const [index, { revision }] of revisions.entries()) {
     const app = index % 3 === 0 ? 'web' : 'db';
     await store.update(keyOf(name(index)), configMap(name(index), { labels: { app } }), revision);
   }
   await cache.fresh();
+  checkRuns(collection);
   const before = collection.snapshot();
   const shown = texts(list(collection));
   assert.ok(breaks(list(collection)) > 100);
   clock.advance(limits.cacheSweepMs);
   await until(() => breaks(list(collection)) === 0);
+  assert.equal(checkRuns(collection), runsWhenLoaded);
   assert.deepEqual(texts(list(collection)), shown);
   assert.deepEqual(texts([...before.entries(configMaps.prefix)]), shown);
   const web = [...(collection.snapshot().entriesWith({ label: 'app', value: 'web' }, configMaps.prefix) ?? [])];

@@ -59,3 +59,19 @@ export class SlabSequence {
 /** Whether `next` stands behind `span` as a list has them. */
 export const isNext = (span: ByteSpan, next: ByteSpan): boolean =>
   next.memory === span.memory && next.start === span.end + 1 && span.memory[span.end] === comma;
+
+/** The same bytes in as few spans as can be: what stands side by side, with the commas between, is one. */
+export function runsOf(spans: readonly ByteSpan[]): readonly ByteSpan[] {
+  const runs: ByteSpan[] = [];
+  let first: ByteSpan | undefined;
+  let last: ByteSpan | undefined;
+  for (const span of spans) {
+    if (!first || !last || !isNext(last, span)) {
+      if (first && last) runs.push({ memory: first.memory, start: first.start, end: last.end });
+      first = span;
+    }
+    last = span;
+  }
+  if (first && last) runs.push({ memory: first.memory, start: first.start, end: last.end });
+  return runs;
+}

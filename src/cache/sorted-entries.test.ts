@@ -12,6 +12,9 @@ const all = (entries: ReadonlySortedEntries<Item>): readonly Item[] => [
   ...entries.range({ key: '', exclusive: false }, undefined),
 ];
 
+const sum = (items: readonly Item[]): number => items.reduce((total, { value }) => total + value, 0);
+const total = (numbers: Iterable<number>): number => [...numbers].reduce((all, one) => all + one, 0);
+
 const inOrder = (items: Iterable<Item>): readonly Item[] => [...items].sort((a, b) => compareKeys(a.key, b.key));
 
 const keys = fc.oneof(
@@ -55,10 +58,21 @@ test('does what a sorted array does, and leaves its snapshots alone', () => {
         }
         assert.equal(entries.get(key), model.get(key));
         assert.equal(entries.size, model.size);
+        // Asked at each step, so that some leaves keep what was made of them and others have changed since.
+        const range = [{ key, exclusive: index % 2 === 0 }, index % 3 === 0 ? `${key}~` : undefined] as const;
+        assert.equal(total(entries.summaries(...range, sum)), sum([...entries.range(...range)]));
       }
       for (const snapshot of [...snapshots, { entries, items: inOrder(model.values()) }]) {
         assert.deepEqual(all(snapshot.entries), snapshot.items);
-        for (const [index, { key }] of snapshot.items.entries()) assert.equal(snapshot.entries.rank(key), index);
+        for (const [index, item] of snapshot.items.entries()) {
+          assert.equal(snapshot.entries.rank(item.key), index);
+          assert.equal(snapshot.entries.at(index), item);
+        }
+        assert.equal(snapshot.entries.at(snapshot.items.length), undefined);
+        assert.equal(
+          total(snapshot.entries.summaries({ key: '', exclusive: false }, undefined, sum)),
+          sum(snapshot.items),
+        );
       }
     }),
     { numRuns: 60 },

@@ -14,6 +14,8 @@ const nodeItemsMin = nodeItemsMax / 4;
 class Leaf<T extends Keyed> {
   readonly owner: object;
   items: T[];
+  /** What was made of the items, and is kept until they change: see `summaries`. */
+  summary: unknown;
 
   constructor(owner: object, items: T[]) {
     this.owner = owner;
@@ -46,6 +48,13 @@ class Branch<T extends Keyed> {
 
 type Node<T extends Keyed> = Leaf<T> | Branch<T>;
 
+/** Items of a leaf, from the index `from` up to but without `to`. */
+interface Stretch<T extends Keyed> {
+  readonly leaf: Leaf<T>;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Where a range starts: at `key`, or after it. */
 export interface RangeStart {
   readonly key: string;
@@ -53,7 +62,10 @@ export interface RangeStart {
 }
 
 /** The part of SortedEntries that does not change it. */
-export type ReadonlySortedEntries<T extends Keyed> = Pick<SortedEntries<T>, 'size' | 'get' | 'range' | 'rank'>;
+export type ReadonlySortedEntries<T extends Keyed> = Pick<
+  SortedEntries<T>,
+  'size' | 'get' | 'at' | 'range' | 'rank' | 'summaries'
+>;
 
 /**
  * Objects sorted by key in UTF-8 byte order: a B+ tree whose copies share nodes until one of them is written to, and whose
@@ -151,8 +163,50 @@ export class SortedEntries<T extends Keyed> {
     return rank + firstNotBelow(this.#order, node.items, key);
   }
 
+  /** The item that `index` others stand before. O(log n). */
+  at(index: number): T | undefined {
+    let rest = index;
+    let node = this.#root;
+    while (node instanceof Branch) {
+      const child = node.children.find(({ size }) => {
+        if (rest < size) return true;
+        rest -= size;
+        return false;
+      });
+      if (!child) return undefined;
+      node = child;
+    }
+    return node.items[rest];
+  }
+
   /** Items in order, from `start` up to but without `end` (undefined: to the last). The tree must not change meanwhile. */
   *range(start: RangeStart, end: string | undefined): IterableIterator<T> {
+    for (const { leaf, from, to } of this.#leaves(start, end)) {
+      const { items } = leaf;
+      for (let at = from; at < to; at++) yield items[at] as T;
+    }
+  }
+
+  /**
+   * What `summarize` makes of the items of a range, leaf by leaf. Of leaves that are in the range as a whole it is kept until
+   * they change: whoever asks again pays for what has changed since. All who ask of one tree and its snapshots give the same
+   * function.
+   */
+  *summaries<S>(
+    start: RangeStart,
+    end: string | undefined,
+    summarize: (items: readonly T[]) => S,
+  ): IterableIterator<S> {
+    for (const { leaf, from, to } of this.#leaves(start, end)) {
+      if (from > 0 || to < leaf.items.length) yield summarize(leaf.items.slice(from, to));
+      else {
+        leaf.summary ??= summarize(leaf.items);
+        yield leaf.summary as S;
+      }
+    }
+  }
+
+  *#leaves(start: RangeStart, end: string | undefined): IterableIterator<Stretch<T>> {
     const path: { readonly branch: Branch<T>; index: number }[] = [];
     let node = this.#root;
     while (node instanceof Branch) {
@@ -167,7 +221,7 @@ export class SortedEntries<T extends Keyed> {
       const last = items.at(-1);
       const inside = last === undefined || end === undefined || compareKeys(last.key, end) < 0;
       const stop = inside ? items.length : firstNotBelow(this.#order, items, end);
-      for (; at < stop; at++) yield items[at] as T;
+      if (at < stop) yield { leaf, from: at, to: stop };
       if (!inside) return;
     }
   }
@@ -254,7 +308,9 @@ export class SortedEntries<T extends Keyed> {
   }
 
   #ownedLeaf(leaf: Leaf<T>): Leaf<T> {
-    return leaf.owner === this.#owner ? leaf : new Leaf(this.#owner, leaf.items.slice());
+    if (leaf.owner !== this.#owner) return new Leaf(this.#owner, leaf.items.slice());
+    leaf.summary = undefined;
+    return leaf;
   }
 
   #ownedBranch(branch: Branch<T>): Branch<T> {

@@ -1,4 +1,4 @@
-import { spanOf } from '../base/byte-span.ts';
+import { type ByteSpan, spanOf } from '../base/byte-span.ts';
 import type { Clock } from '../base/clock.ts';
 import type { TimeSlice } from '../base/time-slice.ts';
 import type { CacheEntry } from '../cache/cache.ts';
@@ -143,7 +143,7 @@ const lineEnd = 0x0a;
 
 type ListContent = Omit<ListParts, keyof EncodeOptions | 'signal' | 'slice'>;
 
-function listParts({ served, metadata, items }: ListReply, { negotiated, table }: Presentation): ListContent {
+function listParts({ served, metadata, items, runs }: ListReply, { negotiated, table }: Presentation): ListContent {
   const { metaVersion } = table;
   switch (negotiated.as) {
     case 'Table':
@@ -162,7 +162,7 @@ function listParts({ served, metadata, items }: ListReply, { negotiated, table }
         items,
         itemKind: 'PartialObjectMetadata',
         shown: (entry) => partialObjectMetadata(objectOf(entry), metaVersion),
-        json: ({ bytes }) => spanOf(partialObjectMetadataBytes(bytes, metaVersion)),
+        json: metadataSpans(items, metaVersion),
       };
     case 'object':
       return {
@@ -172,9 +172,16 @@ function listParts({ served, metadata, items }: ListReply, { negotiated, table }
         itemKind: served.kind.kind,
         shown: objectOf,
         // Goes out as it is: the bytes are not looked at.
-        json: (entry) => entry,
+        json: runs ?? items,
       };
   }
+}
+
+function* metadataSpans(
+  items: Iterable<CacheEntry>,
+  metaVersion: TableOptions['metaVersion'],
+): IterableIterator<ByteSpan> {
+  for (const { bytes } of items) yield spanOf(partialObjectMetadataBytes(bytes, metaVersion));
 }
 
 const objectOf = ({ bytes }: CacheEntry): ApiObject => parseStored(bytes) as ApiObject;

@@ -10,6 +10,7 @@ import { ResponseWriter } from './response-writer.ts';
 /** A collection as JSON text: what comes before the first item, the items, what comes after the last. */
 export interface ListBody {
   readonly head: string;
+  /** Each span holds one item, or several with the comma between. */
   readonly items: Iterable<ByteSpan>;
   readonly tail: string;
 }

@@ -1,3 +1,4 @@
+import type { ByteSpan } from '../base/byte-span.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
 import type { Status } from '../meta/status-error.ts';
 import type { ServedResource } from '../resources/resource.ts';
@@ -20,6 +21,8 @@ export interface ListReply {
   readonly metadata: ListMetadata;
   /** In order of key. May be read once only. */
   readonly items: Iterable<CacheEntry>;
+  /** Where all of them are stored as they are served: their bytes as `Snapshot.runs` gives them. May be read instead, once. */
+  readonly runs?: Iterable<ByteSpan> | undefined;
 }
 
 export interface ListMetadata {

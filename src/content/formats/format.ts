@@ -44,8 +44,8 @@ export interface ListParts extends EncodeOptions {
   /** The kind of each item where `field` is `items`. */
   readonly itemKind: string;
   readonly shown: (entry: CacheEntry) => ApiObject | PartialObjectMetadata | TableRow;
-  /** The same in JSON on one line, where that needs no parsing. */
-  readonly json?: ((entry: CacheEntry) => ByteSpan) | undefined;
+  /** All items in JSON on one line, where that needs no parsing. To be read instead of `items`: see `ListBody`. */
+  readonly json?: Iterable<ByteSpan> | undefined;
   /** Aborts when nobody waits for the list any more. */
   readonly signal: AbortSignal;
   readonly slice: TimeSlice;

@@ -1,5 +1,3 @@
-import type { ByteSpan } from '../../base/byte-span.ts';
-import type { CacheEntry } from '../../cache/cache.ts';
 import { parseJson } from '../../codec/json.ts';
 import { compactJson, prettyJson } from '../../codec/list-text.ts';
 import { jsonLines, jsonMessages } from './event-framing.ts';
@@ -19,11 +17,7 @@ export const json: Format = {
     if (parts.pretty) return listText(prettyJson, parts);
     if (!parts.json) return listText(compactJson, parts);
     const head = compactJson.open(parts.head, parts.field);
-    return { type: 'items', head, items: spans(parts.items, parts.json), tail: compactJson.close };
+    return { type: 'items', head, items: parts.json, tail: compactJson.close };
   },
   watch: { stream: jsonLines, messages: jsonMessages, contentType: (mediaType) => mediaType },
 };
-
-function* spans(items: Iterable<CacheEntry>, span: (entry: CacheEntry) => ByteSpan): IterableIterator<ByteSpan> {
-  for (const entry of items) yield span(entry);
-}

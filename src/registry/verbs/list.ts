@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
-import type { CacheEntry, Snapshot } from '../../cache/cache.ts';
+import type { CacheEntry, RangeOptions, Snapshot } from '../../cache/cache.ts';
 import { expiredContinue, StatusError } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision, Store } from '../../store/store.ts';
@@ -64,16 +64,30 @@ async function fromSnapshot(scope: Scope, snapshot: Snapshot, clock: Clock): Pro
   const { selection, limit } = options;
   refuseUnreadable(snapshot, prefix);
   const range = options.after === undefined ? {} : { after: prefix + options.after };
+  if (!selection.matches) return stretch(scope, snapshot, range);
   const entries = candidates(scope.served, snapshot, prefix, selection, range);
-  // Nothing is looked for: the entries are taken as they are sent.
-  if (limit === undefined && !selection.matches) return reply(scope, snapshot.revision, entries);
   const slice = new TimeSlice(clock);
-  if (limit === undefined) return reply(scope, snapshot.revision, await select(entries, selection, { slice }));
+  if (limit === undefined)
+    return reply(scope, snapshot.revision, { items: await select(entries, selection, { slice }) });
   const found = await select(entries, selection, { slice, countMax: limit + 1 });
   const items = found.slice(0, limit);
   const last = items.at(-1);
-  if (found.length <= limit || !last) return reply(scope, snapshot.revision, items);
-  return reply(scope, snapshot.revision, items, { last, remaining: snapshot.count(prefix, { after: last.key }) });
+  if (found.length <= limit || !last) return reply(scope, snapshot.revision, { items });
+  return reply(scope, snapshot.revision, { items, cut: { last, remaining: 0 } });
+}
+
+/** All entries of a range, as far as the limit: they are taken as they are sent, and none of them is looked at here. */
+function stretch(scope: Scope, snapshot: Snapshot, range: RangeOptions): ListReply {
+  const { prefix, options } = scope;
+  const { limit } = options;
+  const next = limit === undefined ? undefined : snapshot.entryAt(prefix, range, limit);
+  const last = next && limit !== undefined ? snapshot.entryAt(prefix, range, limit - 1) : undefined;
+  const shown = next ? { ...range, before: next.key } : range;
+  return reply(scope, snapshot.revision, {
+    items: snapshot.entries(prefix, shown),
+    runs: snapshot.runs(prefix, shown),
+    ...(last && { cut: { last, remaining: snapshot.count(prefix, { after: last.key }) } }),
+  });
 }
 
 /** Reads a version that the cache no longer holds, page by page, until the limit is reached. */
@@ -96,22 +110,27 @@ async function fromStore(scope: Scope, store: Store, at: Revision): Promise<List
       if (options.selection.matches && !options.selection.matches(entry)) continue;
       const last = items.at(-1);
       if (last && items.length === wanted) {
-        return reply(scope, at, items, { last, remaining: page.remaining + page.records.length - index });
+        const cut = { last, remaining: page.remaining + page.records.length - index };
+        return reply(scope, at, { items, cut });
       }
       items.push(entry);
     }
     after = page.records.at(-1)?.key;
-    if (page.remaining === 0 || after === undefined) return reply(scope, at, items);
+    if (page.remaining === 0 || after === undefined) return reply(scope, at, { items });
   }
 }
 
-/** What makes a page one of several: the last entry it shows, and how many keys of the collection follow. */
+/** What makes a page one of several: the last entry it shows, and how many keys of the collection follow, which only a list without a selector tells. */
 interface Cut {
   readonly last: CacheEntry;
   readonly remaining: number;
 }
 
-function reply(scope: Scope, revision: Revision, items: Iterable<CacheEntry>, cut?: Cut): ListReply {
+function reply(
+  scope: Scope,
+  revision: Revision,
+  { items, runs, cut }: Pick<ListReply, 'items' | 'runs'> & { readonly cut?: Cut },
+): ListReply {
   const { served, prefix, options } = scope;
   const metadata: ListMetadata = {
     resourceVersion: String(revision),
@@ -121,5 +140,6 @@ function reply(scope: Scope, revision: Revision, items: Iterable<CacheEntry>, cu
       ...(!options.selection.matches && { remainingItemCount: cut.remaining }),
     }),
   };
-  return { type: 'list', served, metadata, items: served.forms ? served.forms.entries(items) : items };
+  if (served.forms) return { type: 'list', served, metadata, items: served.forms.entries(items) };
+  return { type: 'list', served, metadata, items, runs };
 }

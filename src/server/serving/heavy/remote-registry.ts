@@ -155,6 +155,8 @@ class RemoteCache implements WatchCache {
         get: notHere,
         entries: notHere,
         entriesWith: notHere,
+        runs: notHere,
+        entryAt: notHere,
         count: notHere,
       }),
       snapshotAt: notHere,
