@@ -34,12 +34,13 @@ export class FairQueue<K, T> implements Iterable<T> {
     return this.#queues.values().next().value?.values().next().value;
   }
 
-  /** The key whose turn it is goes behind the others. */
-  passTurn(): void {
+  /** The key whose turn it is goes behind the others. Gives that key. */
+  passTurn(): K | undefined {
     const [first] = this.#queues;
-    if (!first) return;
+    if (!first) return undefined;
     this.#queues.delete(first[0]);
     this.#queues.set(...first);
+    return first[0];
   }
 
   *[Symbol.iterator](): Generator<T, void> {

@@ -202,6 +202,8 @@ export const limits = {
   cacheCompactSliceMs: 5,
   /** How long work that is cut in slices runs before others get their turn: well below the 20 ms that nothing may take. */
   sliceMs: 5,
+  /** What all slices that begin in one turn of the event loop may take together. */
+  turnMs: 10,
   /** How long followers within the server are told of objects before others run. */
   objectFeedSliceMs: 5,
   /** Changes that wait to be told to watchers before the cache stops taking in more. */

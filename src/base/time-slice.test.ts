@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from './clock.ts';
+import { limits } from './limits.ts';
 import { TimeSlice } from './time-slice.ts';
 import { inOwnTurn } from './turns.ts';
 
@@ -56,4 +58,70 @@ test('work that asks for a turn within its own has the next one', async () => {
     inOwnTurn(() => order.push('second'));
   });
   assert.deepEqual(order, ['first', 'second', 'third']);
+});
+
+/** Counts turns of the event loop until it is disposed of. */
+class TurnCount implements Disposable {
+  turn = 0;
+  #counting = true;
+
+  constructor() {
+    const count = (): void => {
+      this.turn += 1;
+      if (this.#counting) setImmediate(count);
+    };
+    setImmediate(count);
+  }
+
+  [Symbol.dispose](): void {
+    this.#counting = false;
+  }
+}
+
+/** Units of work, each of a millisecond, as most works are cut; `done` is told of each. */
+async function work(clock: ManualClock, owner: unknown, units: number, done: () => void): Promise<void> {
+  const slice = new TimeSlice(clock, { owner });
+  for (let unit = 0; unit < units; unit++) {
+    if (slice.over) await slice.next();
+    clock.advance(1);
+    done();
+  }
+}
+
+for (const [what, owners, unitsEach] of [
+  ['of one owner, short', () => 'one', 1],
+  ['of one owner, long', () => 'one', 12],
+  ['each of its own owner, short', (index: number) => index, 1],
+  ['each of its own owner, long', (index: number) => index, 12],
+  ['without owners', () => undefined, 3],
+] as const) {
+  test(`works that are woken together share what a turn may take: ${what}`, async () => {
+    const clock = new ManualClock();
+    using turns = new TurnCount();
+    const unitsByTurn = new Map<number, number>();
+    const count = (): void => void unitsByTurn.set(turns.turn, (unitsByTurn.get(turns.turn) ?? 0) + 1);
+    const woken = Promise.withResolvers<void>();
+    const all = Array.from({ length: 300 }, (_, index) =>
+      woken.promise.then(() => work(clock, owners(index), unitsEach, count)),
+    );
+    woken.resolve();
+    await Promise.all(all);
+    assert.equal(
+      [...unitsByTurn.values()].reduce((sum, units) => sum + units, 0),
+      300 * unitsEach,
+    );
+    assert.ok(Math.max(...unitsByTurn.values()) <= limits.turnMs, `${Math.max(...unitsByTurn.values())} in one turn`);
+  });
+}
+
+test('owners take turns, whatever each has: one with a single work waits for no more than a slice of each other', async () => {
+  const clock = new ManualClock();
+  const order: string[] = [];
+  const note = (owner: string) => () => void order.push(owner);
+  const many = Array.from({ length: 200 }, () => work(clock, 'many', 20, note('many')));
+  const one = work(clock, 'one', 20, note('one'));
+  await Promise.all([...many, one]);
+  const ofMany = order.slice(0, order.lastIndexOf('one')).filter((owner) => owner === 'many').length;
+  // What the turn in which all began may take, then a slice for each of the other's.
+  assert.ok(ofMany <= limits.turnMs + 20 + limits.sliceMs, `${ofMany} units came before`);
 });

@@ -57,6 +57,8 @@ export interface VerbRequest {
   readonly body: RequestBody | undefined;
   /** Aborts when the client is gone or the deadline has passed. */
   readonly signal: AbortSignal;
+  /** For whom the request is: long work of owners takes turns. Absent: it has no share with others. */
+  readonly owner?: unknown;
   /** See Annotator. */
   annotate(key: string, value: string): string | undefined;
   /** Adds a `Warning` header (spec section 4.6). */

@@ -33,6 +33,7 @@ export async function select(
 ): Promise<readonly CacheEntry[]> {
   const found: CacheEntry[] = [];
   let looked = 0;
+  if (slice.over) await slice.next();
   for (const entry of entries) {
     if (!matches || matches(entry)) found.push(entry);
     if (found.length === countMax) break;

@@ -28,10 +28,10 @@ export async function readList(
   served: ServedResource,
   namespace: string,
   options: ListOptions,
-  client: Pick<VerbRequest, 'signal'>,
+  client: Pick<VerbRequest, 'signal' | 'owner'>,
 ): Promise<ListReply> {
   const { consistency } = options;
-  const scope = { served, prefix: served.collectionKey(namespace), options };
+  const scope = { served, prefix: served.collectionKey(namespace), options, owner: client.owner };
   try {
     await awaitConsistency(parts.cache, consistency, client);
     if (consistency.type !== 'exact') return await fromSnapshot(scope, served.collection.snapshot(), parts.clock);
@@ -57,16 +57,18 @@ interface Scope {
   /** What the keys of the collection start with. */
   readonly prefix: string;
   readonly options: ListOptions;
+  /** For whom the list is. */
+  readonly owner: unknown;
 }
 
 async function fromSnapshot(scope: Scope, snapshot: Snapshot, clock: Clock): Promise<ListReply> {
-  const { prefix, options } = scope;
+  const { prefix, options, owner } = scope;
   const { selection, limit } = options;
   refuseUnreadable(snapshot, prefix);
   const range = options.after === undefined ? {} : { after: prefix + options.after };
   if (!selection.matches) return stretch(scope, snapshot, range);
   const entries = candidates(scope.served, snapshot, prefix, selection, range);
-  const slice = new TimeSlice(clock);
+  const slice = new TimeSlice(clock, { owner });
   if (limit === undefined)
     return reply(scope, snapshot.revision, { items: await select(entries, selection, { slice }) });
   const found = await select(entries, selection, { slice, countMax: limit + 1 });

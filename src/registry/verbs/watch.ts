@@ -71,7 +71,10 @@ async function startingPoint(
   refuseUnreadable(snapshot, served.collectionKey(info.namespace));
   const entries = start.send ? candidates(served, snapshot, served.collectionKey(info.namespace), selection) : [];
   // Without a selector they are taken as they are sent.
-  const initial = selection.matches ? await select(entries, selection, { slice: new TimeSlice(parts.clock) }) : entries;
+  const { owner } = request;
+  const initial = selection.matches
+    ? await select(entries, selection, { slice: new TimeSlice(parts.clock, { owner }) })
+    : entries;
   return { initial, revision: snapshot.revision };
 }
 

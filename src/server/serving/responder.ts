@@ -1,5 +1,6 @@
 import type { IssuerDiscovery } from '../../authn/service-account/discovery.ts';
 import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
 import { bodyForm } from '../../content/body.ts';
@@ -142,7 +143,6 @@ export class Responder {
   /** Without waiting for anything where the request is a small one. */
   #serveBody(context: RequestContext, received: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'body'>) {
     const { heavy } = this.#parts;
-    const { info, served } = received;
     const { exchange, user } = context;
     const request: ReceivedRequest = {
       ...received,
@@ -159,7 +159,16 @@ export class Responder {
       beforeWrite: () => noteWrite(context),
     };
     if (heavy.takesWrite(request)) return heavy.write(request);
-    const body = heavy.body(request);
+    if (received.body.length <= limits.lightBytesMax) return this.#serveLight(context, request);
+    const slice = new TimeSlice(this.#parts.clock, { owner: request.owner });
+    if (!slice.over) return this.#serveLight(context, request);
+    // Bodies that came together are not all worked on in one turn.
+    return slice.next().then(() => this.#serveLight(context, request));
+  }
+
+  #serveLight(context: RequestContext, request: ReceivedRequest): Reply | Promise<Reply> {
+    const { info, served } = request;
+    const body = this.#parts.heavy.body(request);
     if (!(body instanceof Promise)) return this.#serve(context, info, served, body);
     return body.then((read) => this.#serve(context, info, served, read));
   }
@@ -177,6 +186,7 @@ export class Responder {
       user,
       userAgent: exchange.header('user-agent') ?? '',
       body,
+      owner: context.ticket?.tenant,
       get signal() {
         return exchange.signal;
       },
@@ -227,11 +237,24 @@ export class Responder {
     return sendBytes(exchange, { status, contentType: negotiated.mediaType, body, compress: this.#compresses });
   }
 
-  /** The rest of a list that is sent in parts goes out as the client reads it: nobody waits for that. */
+  /** In a turn of its own where others have used up this one: answers that waited for one read are woken together. */
   #sendList(context: RequestContext, reply: ListReply, presentation: Presentation): void | Promise<void> {
+    const slice = new TimeSlice(this.#parts.clock, { owner: context.ticket?.tenant });
+    if (!slice.over) return this.#sendListIn(slice, context, reply, presentation);
+    return slice.next().then(() => {
+      if (!context.exchange.responded) return this.#sendListIn(slice, context, reply, presentation);
+    });
+  }
+
+  /** The rest of a list that is sent in parts goes out as the client reads it: nobody waits for that. */
+  #sendListIn(
+    slice: TimeSlice,
+    context: RequestContext,
+    reply: ListReply,
+    presentation: Presentation,
+  ): void | Promise<void> {
     const { exchange } = context;
     const { mediaType } = presentation.negotiated;
-    const slice = new TimeSlice(this.#parts.clock);
     const options = { status: 200, contentType: mediaType, compress: this.#compresses, slice };
     const send = (list: ListRepresentation): void | Promise<void> => {
       const sent =

@@ -160,6 +160,7 @@ class WatchStream implements WatchSink {
   async #sendInitial(writer: BodyWriter, first: CacheEntry, rest: Iterator<CacheEntry>): Promise<void> {
     try {
       const slice = this.#all.slice();
+      if (slice.over) await slice.next();
       for (const chunk of this.#encoding.framing.added(this.#objects(first, rest), slice)) {
         if (!writer.write(chunk.bytes, chunk.sent)) await writer.drained();
         if (slice.over) await slice.next();
