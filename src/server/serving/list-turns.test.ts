@@ -9,13 +9,14 @@ import { createWatchCache } from '../../cache/watch-cache.ts';
 import { inProcessTransport } from '../../client/in-process.ts';
 import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
+import { defaultScope } from '../../meta/scope.ts';
 import type { Transport } from '../../outbound/transport.ts';
 import type { ListReply } from '../../registry/reply.ts';
 import { cachedResources } from '../../resources/resource.ts';
 import { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
 import { contextOf } from './pipeline-fixture.ts';
-import { Responder, type ResponderParts } from './responder.ts';
+import { Responder } from './responder.ts';
 
 const lists = 100;
 const itemsEach = 8;
@@ -30,7 +31,7 @@ class Lists {
     store: this.#store,
     clock: new ManualClock(),
     logger: silentLogger,
-    resources: cachedResources(kinds(orch)),
+    resources: cachedResources(defaultScope, kinds(orch)),
   });
   readonly #clock = new ManualClock();
   readonly transport: Transport;
@@ -39,7 +40,7 @@ class Lists {
   #closed = false;
 
   constructor() {
-    const resources = new ResourceRegistry(kinds(orch), this.#cache);
+    const resources = new ResourceRegistry(kinds(orch), { cache: this.#cache, scope: defaultScope });
     const served = resources.find('', 'v1', 'configmaps');
     assert.ok(served);
     const woken = new Promise<void>((resolve) => setImmediate(resolve));
@@ -51,7 +52,7 @@ class Lists {
       resources,
       metrics: new Metrics(),
       serverAddress: () => '',
-    } as unknown as ResponderParts);
+    } as unknown as ConstructorParameters<typeof Responder>[0]);
     const handle = (exchange: Parameters<typeof contextOf>[0]): void => {
       const context = contextOf(exchange);
       void responder.answer(context, responder.prepare(context));
