@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import { limits } from './limits.ts';
 import { inOwnTurn, workBegan } from './turns.ts';
 
-export interface TimeSliceOptions {
+interface TimeSliceOptions {
   /** For whom the work is: owners take turns. Absent: the work is an owner of its own. */
   readonly owner?: unknown;
   readonly sliceMs?: number;

@@ -4,7 +4,7 @@ import { TimeSlice } from '../../base/time-slice.ts';
 import type { CacheEntry, RangeOptions, Snapshot } from '../../cache/cache.ts';
 import { expiredContinue, StatusError } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
-import type { Revision, Store } from '../../store/store.ts';
+import type { Revision } from '../../store/store.ts';
 import { candidates, select } from '../read/candidates.ts';
 import { encodeContinueToken } from '../read/continue-token.ts';
 import { refuseFormerNamespace } from '../read/former-namespace.ts';
@@ -39,7 +39,7 @@ export async function readList(
     const snapshot = served.collection.snapshotAt(consistency.revision);
     return snapshot
       ? await fromSnapshot(scope, snapshot, parts.clock)
-      : await fromStore(scope, parts.store, consistency.revision);
+      : await fromStore(scope, parts, consistency.revision);
   } catch (error) {
     const known = toStatusError(error, served.name, '', consistency.type === 'exact' ? consistency.revision : 0);
     throw isExpired(known) && options.after !== undefined ? expiredContinue(restAfter(scope, options.after)) : known;
@@ -93,8 +93,13 @@ function stretch(scope: Scope, snapshot: Snapshot, range: RangeOptions): ListRep
 }
 
 /** Reads a version that the cache no longer holds, page by page, until the limit is reached. */
-async function fromStore(scope: Scope, store: Store, at: Revision): Promise<ListReply> {
-  const { served, prefix, options } = scope;
+async function fromStore(
+  scope: Scope,
+  { store, clock }: Pick<RegistryParts, 'store' | 'clock'>,
+  at: Revision,
+): Promise<ListReply> {
+  const { served, prefix, options, owner } = scope;
+  const slice = new TimeSlice(clock, { owner });
   const wanted = options.limit ?? Number.POSITIVE_INFINITY;
   // Only a page that is cut, and without a selector, says how many follow.
   const remaining = options.limit === undefined || options.selection.matches ? 'whether' : 'exact';
@@ -108,6 +113,7 @@ async function fromStore(scope: Scope, store: Store, at: Revision): Promise<List
       ...(after !== undefined && { after }),
     });
     for (const [index, record] of page.records.entries()) {
+      if (slice.over) await slice.next();
       const entry = served.collection.decode(record);
       if (options.selection.matches && !options.selection.matches(entry)) continue;
       const last = items.at(-1);
