@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, type TokenAuthenticator, type TokenIdentity, unauthorized } from './authenticator.ts';
 import { firstSuccess } from './first-success.ts';
-import { trimBlanks } from './header-text.ts';
+import { trimBlanks } from './header-decoding.ts';
 
 /**
  * The token of an `Authorization` header (RFC 6750 section 2.1), or undefined where it has another scheme or none. As

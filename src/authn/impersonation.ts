@@ -3,7 +3,7 @@ import { badRequest } from '../meta/status-error.ts';
 import type { ResourceAttributes } from '../request/attributes.ts';
 import { anonymousUser, groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
 import { isDnsLabel, isDnsSubdomain } from '../schema/formats.ts';
-import { extraKey, headerText } from './header-text.ts';
+import { decodeHeaderText, extraKey } from './header-decoding.ts';
 import { impersonationPrefix, isImpersonationHeader } from './identity-headers.ts';
 
 /** As whom a request wants to be served. */
@@ -69,7 +69,7 @@ const firstText = (values: readonly string[]): string => values.find((value) => 
 
 const texts = (request: ImpersonationHeaders, name: string): readonly string[] =>
   request.headerLines(name).map((line) => {
-    const text = headerText(line);
+    const text = decodeHeaderText(line);
     if (text === undefined) throw badRequest(`the value of header ${name} is not UTF-8`);
     return text;
   });

@@ -3,7 +3,7 @@ import type { TrustPool } from '../pki/trust-pool.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, type Credentials, unauthorized } from './authenticator.ts';
 import { commonName } from './client-certificate.ts';
-import { extraKey, headerText } from './header-text.ts';
+import { decodeHeaderText, extraKey } from './header-decoding.ts';
 import type { RequestHeaderNames } from './identity-headers.ts';
 import { verifiedCertificate } from './verified-certificate.ts';
 
@@ -71,7 +71,7 @@ function readExtra(credentials: Credentials, prefixes: readonly string[]): UserI
 
 const values = (credentials: Credentials, name: string): readonly string[] =>
   credentials.headerLines(name).map((line) => {
-    const text = headerText(line);
+    const text = decodeHeaderText(line);
     if (text === undefined) throw unauthorized(new Error(`header ${name} of the proxy is not UTF-8`));
     return text;
   });

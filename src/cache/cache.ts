@@ -48,7 +48,7 @@ export interface Snapshot {
    * Keys that the store has and whose values are no objects of the resource, with the revisions of those values. They
    * are not among the entries and not counted: reads that would show one fail.
    */
-  readonly unreadable: ReadonlyMap<string, Revision>;
+  readonly corrupt: ReadonlyMap<string, Revision>;
   get(key: string): CacheEntry | undefined;
   /** Entries whose key starts with `prefix`, within the range, in order of key. */
   entries(prefix: string, options?: RangeOptions): IterableIterator<CacheEntry>;
@@ -84,7 +84,7 @@ export interface WatchSink {
   event(event: CacheEvent): boolean;
   /**
    * `slow`: the buffer was full. `compacted`: history does not reach back to where the watch stands, or an object became
-   * unreadable; the client must re-list. `beyond`: it must as well, since the store never gave out the revision that the
+   * corrupt; the client must re-list. `beyond`: it must as well, since the store never gave out the revision that the
    * watch is to start after. `closed`: the cache ends, or holds the resource no more. Not called after the watcher was
    * closed from outside.
    */

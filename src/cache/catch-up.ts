@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
+import { Condition } from '../base/condition.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { Pulse } from '../base/pulse.ts';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
 import { publishTo } from './fan-out.ts';
 import { followChanges, pause } from './feed.ts';
@@ -22,7 +22,7 @@ export class CatchUp {
   readonly #joining = new Set<ObjectWatcher>();
   readonly #members = new Set<ObjectWatcher>();
   readonly #paused = new Set<ObjectWatcher>();
-  readonly #resumed = new Pulse();
+  readonly #resumed = new Condition();
   #index = new WatcherIndex<ObjectWatcher>();
   /** The members were offered every change up to this revision. */
   #position: Revision = 0;
@@ -57,7 +57,7 @@ export class CatchUp {
 
   resumed(watcher: ObjectWatcher): void {
     this.#paused.delete(watcher);
-    if (this.#paused.size === 0) this.#resumed.beat();
+    if (this.#paused.size === 0) this.#resumed.notifyAll();
   }
 
   close(): Promise<void> {

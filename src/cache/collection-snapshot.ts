@@ -10,12 +10,12 @@ import type { RangeStart } from './sorted-entries.ts';
 /** A state of a collection under one of the revisions at which it was so. */
 export class CollectionSnapshot implements Snapshot {
   readonly revision: Revision;
-  readonly unreadable: ReadonlyMap<string, Revision>;
+  readonly corrupt: ReadonlyMap<string, Revision>;
   readonly #state: CollectionState;
 
   constructor(state: CollectionState, revision: Revision) {
     this.revision = revision;
-    this.unreadable = state.unreadable;
+    this.corrupt = state.corrupt;
     this.#state = state;
   }
 

@@ -15,7 +15,7 @@ interface Mismatch {
   readonly key: string;
   /**
    * `missing`: only the store has it. `surplus`: only the cache has it. `revision`: they have it at different revisions.
-   * `value`: they have it at the same revision with different bytes, or one of them finds it unreadable.
+   * `value`: they have it at the same revision with different bytes, or one of them finds it corrupt.
    */
   readonly kind: 'missing' | 'surplus' | 'revision' | 'value';
 }
@@ -140,7 +140,7 @@ class Comparison {
     if (this.#entry?.key === record.key) {
       this.#compareEntry(this.#entry, record);
       this.#next();
-    } else if (this.#snapshot.unreadable.get(record.key) !== record.revision) {
+    } else if (this.#snapshot.corrupt.get(record.key) !== record.revision) {
       this.#report(record.key, 'missing');
     } else if (this.#decode(record)) {
       this.#report(record.key, 'value');

@@ -45,11 +45,11 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
 
   return {
     locate,
-    decode({ key, value, revision, stale, unreadable }, place = alone) {
-      if (unreadable) throw unreadable;
+    decode({ key, value, revision, stale, corrupt }, place = alone) {
+      if (corrupt) throw corrupt;
       const location = locate(key);
-      if (!location) throw corrupt(key, 'the key is not one of the resource');
-      if (!selected.read(value) || !isUtf8(value)) throw corrupt(key, 'the value is not a stored object');
+      if (!location) throw corruptObject(key, 'the key is not one of the resource');
+      if (!selected.read(value) || !isUtf8(value)) throw corruptObject(key, 'the value is not a stored object');
       try {
         const labels = selected.labels === '' ? noLabels : labelSets.of(selected.labels);
         return new (stale ? StaleEntry : ObjectEntry)(shape, {
@@ -61,7 +61,7 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
           fields: selected.fields(),
         });
       } catch (cause) {
-        throw corrupt(key, 'the value is not a stored object', cause);
+        throw corruptObject(key, 'the value is not a stored object', cause);
       }
     },
     restamp(entry, revision) {
@@ -90,7 +90,7 @@ function versioned(value: Uint8Array, revision: Revision, place: Place): ByteSpa
   return at ?? spanOf(bytes);
 }
 
-const corrupt = (key: string, why: string, cause?: unknown): StoreError =>
+const corruptObject = (key: string, why: string, cause?: unknown): StoreError =>
   new StoreError('corrupt', `key ${key}: ${why}`, { key, ...(cause !== undefined && { cause }) });
 
 function locateObject(key: string, prefix: string, namespaced: boolean): ObjectLocation | undefined {

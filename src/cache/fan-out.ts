@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
+import { Condition } from '../base/condition.ts';
 import { limits } from '../base/limits.ts';
-import { Pulse } from '../base/pulse.ts';
 import type { Revision } from '../store/store.ts';
 import type { ObjectLocation } from './entry-codec.ts';
 import type { ObjectWatcher } from './object-watcher.ts';
@@ -21,7 +21,7 @@ export function publishTo(index: WatcherIndex<ObjectWatcher>, { collection, loca
   if (index.isEmpty) return;
   for (const watcher of index.concerned(collection.prefix, location, change)) {
     // The state is there but cannot be shown: the client has to find that out by reading.
-    if (change === 'unreadable') watcher.end('compacted');
+    if (change === 'corrupt') watcher.end('compacted');
     else watcher.offer(change);
   }
 }
@@ -33,7 +33,7 @@ export function publishTo(index: WatcherIndex<ObjectWatcher>, { collection, loca
 export class FanOut {
   readonly #clock: Clock;
   readonly #index: WatcherIndex<ObjectWatcher>;
-  readonly #drained = new Pulse();
+  readonly #drained = new Condition();
   /** A revision stands after the last change up to it. */
   #queue: (Published | Revision)[] = [];
   #first = 0;
@@ -80,7 +80,7 @@ export class FanOut {
     this.#queue = [];
     this.#first = 0;
     this.#draining = false;
-    this.#drained.beat();
+    this.#drained.notifyAll();
   }
 
   /** Works until nothing is left or the time is up. */
@@ -95,7 +95,7 @@ export class FanOut {
     if (this.#first < limits.cacheFanOutMax) return;
     this.#queue = this.#queue.slice(this.#first);
     this.#first = 0;
-    this.#drained.beat();
+    this.#drained.notifyAll();
   }
 
   /** Others must not run, and look at how far a watcher got, in the middle of a revision. */

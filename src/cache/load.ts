@@ -40,17 +40,17 @@ export async function load(
   at: Revision,
 ): Promise<LoadedState> {
   const entries: CacheEntry[] = [];
-  const unreadable = new Map<string, Revision>();
+  const corrupt = new Map<string, Revision>();
   for await (const records of readPages(store, collection.prefix, at)) {
     const slabs = new SlabSequence(weightOf(records));
     for (const record of records) {
       const entry = collection.tryDecode(record, slabs.place);
       if (entry) entries.push(entry);
       else {
-        unreadable.set(record.key, record.revision);
-        collection.reportUnreadable(record);
+        corrupt.set(record.key, record.revision);
+        collection.reportCorrupt(record);
       }
     }
   }
-  return { revision: at, entries: SortedEntries.fromSorted(entries), unreadable };
+  return { revision: at, entries: SortedEntries.fromSorted(entries), corrupt };
 }

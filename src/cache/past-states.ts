@@ -5,8 +5,8 @@ import type { ReadonlySortedEntries } from './sorted-entries.ts';
 /** What a collection holds, unchanging. */
 export interface CollectionState {
   readonly entries: ReadonlySortedEntries<CacheEntry>;
-  /** As Snapshot.unreadable. */
-  readonly unreadable: ReadonlyMap<string, Revision>;
+  /** As Snapshot.corrupt. */
+  readonly corrupt: ReadonlyMap<string, Revision>;
   /** The entries with a value of an indexed field. Undefined where there is no index, or it is one of a later state. */
   find(field: RequiredField): ReadonlySortedEntries<CacheEntry> | undefined;
 }

@@ -22,19 +22,19 @@ export interface CollectionHost {
   readonly historyBudget: HistoryBudget;
   readonly encodings: EncodingMemo;
   watch(collection: ResourceCollection, options: WatchOptions, sink: WatchSink): Watcher;
-  /** Called for each value that is found to be unreadable. */
-  foundUnreadable(): void;
+  /** Called for each value that is found to be corrupt. */
+  foundCorrupt(): void;
 }
 
 /** What was read from the store at one revision. */
 export interface LoadedState {
   readonly revision: Revision;
   readonly entries: SortedEntries<CacheEntry>;
-  readonly unreadable: ReadonlyMap<string, Revision>;
+  readonly corrupt: ReadonlyMap<string, Revision>;
 }
 
-/** What a change of the store is to watchers; 'unreadable': the new state cannot be shown to them. */
-export type WatchedChange = ObjectChange | 'unreadable';
+/** What a change of the store is to watchers; 'corrupt': the new state cannot be shown to them. */
+export type WatchedChange = ObjectChange | 'corrupt';
 
 /** One resource's objects now, and what is kept of their past. Changed by the cache only, between turns of the event loop. */
 export class ResourceCollection implements Collection, WatchedCollection, BudgetedHistory {
@@ -51,7 +51,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   #entries = SortedEntries.empty<CacheEntry>();
   /** Absent where no field is indexed. */
   readonly #index: FieldIndex | undefined;
-  #unreadable: ReadonlyMap<string, Revision> = new Map();
+  #corrupt: ReadonlyMap<string, Revision> = new Map();
   /** The state as it is now, unchanging; made when asked for. */
   #state: CollectionState | undefined;
   /** The collection is as it is now since this revision. */
@@ -119,7 +119,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#entries = loaded.entries;
     this.#scattered = 0;
     this.#fillIndex();
-    this.#unreadable = loaded.unreadable;
+    this.#corrupt = loaded.corrupt;
     this.#state = undefined;
     this.#since = loaded.revision;
     this.#past.clear();
@@ -138,7 +138,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#state = undefined;
     const watched = this.watched(change, this.#entries.get(change.key));
     this.#replaceState(change, watched);
-    if (watched === 'unreadable') this.history.reset(change.revision);
+    if (watched === 'corrupt') this.history.reset(change.revision);
     else if (watched) this.history.push(watched, now);
     return watched;
   }
@@ -159,7 +159,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#host.historyBudget.remove(this);
     this.#entries = SortedEntries.empty();
     this.#index?.clear();
-    this.#unreadable = new Map();
+    this.#corrupt = new Map();
     this.#state = undefined;
     this.#past.clear();
   }
@@ -203,17 +203,17 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   /** `held`: the entry of the key before the change, where it is at hand. */
   watched(change: Change, held?: CacheEntry): WatchedChange | undefined {
     const location = this.codec.locate(change.key);
-    if (!location) return change.type === 'delete' ? undefined : 'unreadable';
+    if (!location) return change.type === 'delete' ? undefined : 'corrupt';
     const before = change.type === 'create' ? undefined : change.previous;
     const previous = before && (held?.revision === before.revision ? held : this.tryDecode(before));
     const entry = change.type === 'delete' ? undefined : this.tryDecode(change);
-    if (change.type !== 'delete' && !entry) return 'unreadable';
+    if (change.type !== 'delete' && !entry) return 'corrupt';
     if (!entry && !previous) return undefined;
     const parts = { revision: change.revision, entry, previous, encodings: this.#host.encodings };
     return new ObjectChange(this.codec, location, parts);
   }
 
-  /** Undefined for a record that is unreadable. */
+  /** Undefined for a record that is corrupt. */
   tryDecode(record: StoreRecord, place?: Place): CacheEntry | undefined {
     try {
       return this.codec.decode(record, place);
@@ -223,25 +223,25 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     }
   }
 
-  /** Logs a record that is unreadable. Its value may be secret and is not logged. */
-  reportUnreadable({ key, revision }: Pick<StoreRecord, 'key' | 'revision'>): void {
+  /** Logs a record that is corrupt. Its value may be secret and is not logged. */
+  reportCorrupt({ key, revision }: Pick<StoreRecord, 'key' | 'revision'>): void {
     this.#host.logger.error('the store holds a value that is no object of the resource', { key, revision });
-    this.#host.foundUnreadable();
+    this.#host.foundCorrupt();
   }
 
   #replaceState(change: Change, watched: WatchedChange | undefined): void {
     const { key, revision } = change;
-    if (watched === 'unreadable') {
+    if (watched === 'corrupt') {
       const lost = this.#entries.delete(key);
       this.#index?.replace(lost, undefined);
-      this.#unreadable = new Map(this.#unreadable).set(key, revision);
-      this.reportUnreadable(change);
+      this.#corrupt = new Map(this.#corrupt).set(key, revision);
+      this.reportCorrupt(change);
       return;
     }
-    if (this.#unreadable.has(key)) {
-      const rest = new Map(this.#unreadable);
+    if (this.#corrupt.has(key)) {
+      const rest = new Map(this.#corrupt);
       rest.delete(key);
-      this.#unreadable = rest;
+      this.#corrupt = rest;
     }
     const entry = watched?.entry;
     const replaced = entry ? this.#entries.set(entry) : this.#entries.delete(key);
@@ -265,7 +265,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   #newState(): CollectionState {
     const state: CollectionState = {
       entries: this.#entries.snapshot(),
-      unreadable: this.#unreadable,
+      corrupt: this.#corrupt,
       // The index is that of now. States of the past are read whole.
       find: (field) => (this.#state === state ? this.#index?.find(field) : undefined),
     };

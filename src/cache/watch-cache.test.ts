@@ -287,7 +287,7 @@ test('waits between attempts grow, up to a limit', async (context) => {
 
 test('after compaction everything is read anew, and watches are closed', async (context) => {
   const store = new FaultyStore();
-  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), unreadableValues: new KeptCount() };
+  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), corruptObjects: new KeptCount() };
   const { cache, clock, log, configMaps: collection } = await openCache(context, { store, metrics });
   await put(store, 'gone', '');
   await put(store, 'kept', '1');
@@ -439,17 +439,17 @@ test('a value that is no object is set aside, logged once, and ends watches that
   const store = openMemoryStore();
   const bad = await store.create(keyOf('bad'), Buffer.from('{"secret":'));
   const stray = await store.create(`${configMaps.prefix}stray`, configMap('stray'));
-  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), unreadableValues: new KeptCount() };
+  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), corruptObjects: new KeptCount() };
   const { cache, log, configMaps: collection } = await openCache(context, { store, metrics });
   const a = await put(store, 'a', '');
   await cache.fresh();
-  const unreadable = new Map([
+  const corrupt = new Map([
     [keyOf('bad'), bad.revision],
     [`${configMaps.prefix}stray`, stray.revision],
   ]);
-  assert.deepEqual(collection.snapshot().unreadable, unreadable);
+  assert.deepEqual(collection.snapshot().corrupt, corrupt);
   assert.deepEqual(names(collection.snapshot()), [`a@${a}`]);
-  assert.equal(metrics.unreadableValues.count, 2);
+  assert.equal(metrics.corruptObjects.count, 2);
   assert.equal(log.lines.length, 2);
   assert.doesNotMatch(JSON.stringify(log.lines), /secret/);
 
@@ -460,7 +460,7 @@ test('a value that is no object is set aside, logged once, and ends watches that
   assert.equal(concerned.closedFor, 'compacted');
   assert.equal(elsewhere.closedFor, undefined);
   assert.equal(collection.get(keyOf('a')), undefined);
-  assert.equal(collection.snapshot().unreadable.get(keyOf('a')), worse.revision);
+  assert.equal(collection.snapshot().corrupt.get(keyOf('a')), worse.revision);
   assert.deepEqual(names(collection.snapshotAt(a)), [`a@${a}`]);
 
   // Who starts before it cannot be told what happened; who starts after it can.
@@ -472,7 +472,7 @@ test('a value that is no object is set aside, logged once, and ends watches that
   await store.delete(keyOf('bad'), bad.revision);
   await cache.fresh();
   assert.deepEqual(after.told, [`ADDED a@${mended.revision}`]);
-  assert.deepEqual([...collection.snapshot().unreadable.keys()], [`${configMaps.prefix}stray`]);
+  assert.deepEqual([...collection.snapshot().corrupt.keys()], [`${configMaps.prefix}stray`]);
 });
 
 test('the revision never goes back', async (context) => {

@@ -32,7 +32,7 @@ interface CacheMetrics {
   /** Watches closed because their client read too slowly. */
   readonly slowWatches: Count;
   /** Values found in the store that are no objects of their resource. */
-  readonly unreadableValues: Count;
+  readonly corruptObjects: Count;
 }
 
 export interface WatchCacheOptions {
@@ -190,8 +190,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     if (reason === 'slow') this.#options.metrics?.slowWatches.inc();
   }
 
-  foundUnreadable(): void {
-    this.#options.metrics?.unreadableValues.inc();
+  foundCorrupt(): void {
+    this.#options.metrics?.corruptObjects.inc();
   }
 
   /** Gives the store a while to reach the revision after which the watch starts. */

@@ -111,14 +111,10 @@ export class WatcherIndex<Watcher extends IndexedWatcher> {
    * Watchers that a change of the object may concern. They may be added and removed while this is iterated. Where the
    * states cannot be shown, every watcher of the object's scopes is concerned.
    */
-  *concerned(
-    prefix: string,
-    location: ObjectLocation,
-    states: ChangedStates | 'unreadable',
-  ): IterableIterator<Watcher> {
+  *concerned(prefix: string, location: ObjectLocation, states: ChangedStates | 'corrupt'): IterableIterator<Watcher> {
     for (const scope of scopesOf(prefix, location)) {
       const watchers = this.#byScope.get(scope);
-      if (watchers) yield* states === 'unreadable' ? watchers.all() : watchers.concerned(states);
+      if (watchers) yield* states === 'corrupt' ? watchers.all() : watchers.concerned(states);
     }
   }
 

@@ -244,7 +244,7 @@ test('a paused watch is told the rest when it is resumed', async (context) => {
 });
 
 test('a watch whose sink stays paused is closed when its queue is full', async (context) => {
-  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), unreadableValues: new KeptCount() };
+  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), corruptObjects: new KeptCount() };
   const { cache, store, configMaps } = await openCache(context, { metrics });
   const slow = new KeptWatch(configMaps, { after: cache.revision }, 1);
   const quick = new KeptWatch(configMaps, { after: cache.revision });

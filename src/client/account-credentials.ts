@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { bearer, type Credential, type Credentials } from '../outbound/credentials/credentials.ts';
-import { fitsHeader } from '../outbound/header-text.ts';
+import { fitsHeader } from '../outbound/header-encoding.ts';
 import { getOwn, isRecord } from '../schema/own-property.ts';
 import { parseTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';

@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import type { Connection } from './connection.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
 import { HttpsRequester } from './https-requester.ts';
-import { Turns } from './turns.ts';
+import { Semaphore } from './semaphore.ts';
 
 interface WebhookSenderOptions {
   readonly clock: Clock;
@@ -41,7 +41,7 @@ class Sender implements Closable {
   readonly #options: WebhookSenderOptions;
   readonly #requester: HttpsRequester;
   readonly #target: string;
-  readonly #turns = new Turns(limits.webhookConnectionsMax);
+  readonly #connections = new Semaphore(limits.webhookConnectionsMax);
   /** What ends each question that waits or is under way. */
   readonly #questions = new Set<AbortController>();
 
@@ -73,11 +73,11 @@ class Sender implements Closable {
   }
 
   async #inTurn(body: string, signal: AbortSignal): Promise<WebhookAnswer> {
-    await this.#turns.take(signal);
+    await this.#connections.acquire(signal);
     try {
       return await this.#ask(body, signal);
     } finally {
-      this.#turns.giveBack();
+      this.#connections.release();
     }
   }
 

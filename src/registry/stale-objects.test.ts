@@ -91,7 +91,7 @@ for (const when of ['before', 'meanwhile'] as const) {
     const { fixture: opening } = await opened(when, [2]);
     await using fixture = opening;
     const { collection, objectKey } = fixture.served(path);
-    assert.deepEqual([...collection.snapshot().unreadable.keys()], [objectKey('n', 'a')]);
+    assert.deepEqual([...collection.snapshot().corrupt.keys()], [objectKey('n', 'a')]);
     assert.equal((await fixture.refusal('GET', `${path}/a`)).code, 500);
     assert.equal((await fixture.refusal('PUT', `${path}/a`, { metadata: { name: 'a' } })).code, 500);
     assert.equal((await fixture.refusal('GET', path)).code, 500);

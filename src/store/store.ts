@@ -27,7 +27,7 @@ export interface StoreRecord {
   /** The value is kept in a form that is out of date: writing it anew, unchanged, brings it up to date. */
   readonly stale?: boolean;
   /** Why the value cannot be read; it is empty then. The key can be deleted and written as any other. */
-  readonly unreadable?: StoreError;
+  readonly corrupt?: StoreError;
 }
 
 export interface ListOptions {

@@ -112,15 +112,15 @@ describe('values of an old form', () => {
     await store.create('/c', bytes('three'));
     const { records } = await store.list('/');
     assert.deepEqual(
-      records.map(({ key, value, unreadable }) => [key, text(value), unreadable?.code, unreadable?.key]),
+      records.map(({ key, value, corrupt }) => [key, text(value), corrupt?.code, corrupt?.key]),
       [
         ['/a', '', 'corrupt', '/a'],
         ['/b', '', 'corrupt', '/b'],
         ['/c', 'three', undefined, undefined],
       ],
     );
-    assert.match(String(records[0]?.unreadable?.cause), /key 1 is not known/);
-    assert.equal((await store.get('/a'))?.unreadable?.code, 'corrupt');
+    assert.match(String(records[0]?.corrupt?.cause), /key 1 is not known/);
+    assert.equal((await store.get('/a'))?.corrupt?.code, 'corrupt');
     await store.update('/a', bytes('new'), a.revision);
     assert.equal(text((await store.get('/a'))?.value), 'new');
     await store.delete('/b', b.revision);

@@ -95,8 +95,8 @@ class TransformedStore implements Store {
       const { bytes, stale } = this.#transformer.fromStored(value, key);
       return stale ? { key, value: bytes, revision, stale } : { key, value: bytes, revision };
     } catch (cause) {
-      const unreadable = new StoreError('corrupt', `the value of ${key} cannot be read`, { key, revision, cause });
-      return { key, value: nothing, revision, unreadable };
+      const corrupt = new StoreError('corrupt', `the value of ${key} cannot be read`, { key, revision, cause });
+      return { key, value: nothing, revision, corrupt };
     }
   }
 }

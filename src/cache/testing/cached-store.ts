@@ -1,7 +1,7 @@
 import { spanOf } from '../../base/byte-span.ts';
 import { systemClock } from '../../base/clock.ts';
+import { Condition } from '../../base/condition.ts';
 import { silentLogger } from '../../base/logger.ts';
-import { Pulse } from '../../base/pulse.ts';
 import {
   type Change,
   type ChangeBatch,
@@ -189,7 +189,7 @@ const takenMax = 7;
 
 /** A watch that is read by asking. */
 class Follower {
-  readonly #moved = new Pulse();
+  readonly #moved = new Condition();
   readonly #watcher;
   #events: CacheEvent[] = [];
   #ended: string | undefined;
@@ -200,12 +200,12 @@ class Follower {
       {
         event: (event) => {
           this.#events.push(event);
-          this.#moved.beat();
+          this.#moved.notifyAll();
           return this.#events.length < takenMax;
         },
         closed: (reason) => {
           this.#ended = reason;
-          this.#moved.beat();
+          this.#moved.notifyAll();
         },
       },
     );

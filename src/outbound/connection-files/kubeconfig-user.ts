@@ -10,7 +10,7 @@ import {
   type StoredCredential,
 } from '../connection.ts';
 import { findKeyPairProblem } from '../credentials/key-pair.ts';
-import { fitsHeader } from '../header-text.ts';
+import { fitsHeader } from '../header-encoding.ts';
 import type { ConnectionFile, Fields } from './connection-file.ts';
 
 interface UserContext {

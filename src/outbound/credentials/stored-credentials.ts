@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Authorization, KeyPairPem, StoredCredential } from '../connection.ts';
-import { fitsHeader } from '../header-text.ts';
+import { fitsHeader } from '../header-encoding.ts';
 import { basic, bearer, type Credential, type Credentials, fixedCredentials } from './credentials.ts';
 import { findKeyPairProblem, sameKeyPair } from './key-pair.ts';
 

@@ -3,7 +3,7 @@ import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { toStatusError } from '../store-errors.ts';
-import { refuseUnreadable } from './unreadable.ts';
+import { refuseCorrupt } from './corrupt-object.ts';
 
 /** Where an object is. */
 interface ObjectPlace {
@@ -27,6 +27,6 @@ export async function freshObject(
   const key = objectKey(namespace, name);
   const entry = collection.get(key);
   if (entry) return parseStored(entry.bytes) as ApiObject;
-  refuseUnreadable(collection.snapshot(), key);
+  refuseCorrupt(collection.snapshot(), key);
   return undefined;
 }

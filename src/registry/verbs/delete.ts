@@ -18,7 +18,7 @@ import {
 import { clientName } from '../write/ownership.ts';
 import type { Stored } from '../write/stored-object.ts';
 import { writeContext } from './create.ts';
-import { removeUnreadable } from './unsafe-delete.ts';
+import { removeCorrupt } from './unsafe-delete.ts';
 
 /** DELETE of one object (spec section 3.2): removed at once, or marked when something holds it. */
 export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
@@ -28,7 +28,7 @@ export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, r
     const asked = parts.requireUnsafeDelete(info, request.user, request);
     if (asked) await untilAborted(asked, request.signal);
   }
-  if (options.ignoreReadErrors && (await removeUnreadable(parts, request))) {
+  if (options.ignoreReadErrors && (await removeCorrupt(parts, request))) {
     return { type: 'status', status: 200, body: removedStatus(served, { name: info.name }) };
   }
   const written = await remove(writer, deletionContext(request, options), info.name, options);

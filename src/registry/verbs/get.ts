@@ -1,7 +1,7 @@
 import { notFound } from '../../meta/status-error.ts';
+import { refuseCorrupt } from '../read/corrupt-object.ts';
 import { getConsistency } from '../read/list-options.ts';
 import { awaitConsistency } from '../read/read-consistency.ts';
-import { refuseUnreadable } from '../read/unreadable.ts';
 import type { Reply } from '../reply.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
@@ -23,6 +23,6 @@ function read({ served, info }: VerbRequest): Reply {
   const key = served.objectKey(info.namespace, info.name);
   const entry = served.collection.get(key);
   if (entry) return { type: 'object', status: 200, served, bytes: served.forms?.bytesOf(entry) ?? entry.bytes };
-  refuseUnreadable(served.collection.snapshot(), key);
+  refuseCorrupt(served.collection.snapshot(), key);
   throw notFound(served.name, info.name);
 }

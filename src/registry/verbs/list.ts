@@ -7,10 +7,10 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
 import { candidates, select } from '../read/candidates.ts';
 import { encodeContinueToken } from '../read/continue-token.ts';
+import { refuseCorrupt } from '../read/corrupt-object.ts';
 import { refuseFormerNamespace } from '../read/former-namespace.ts';
 import { type ListOptions, listedCollection, parseListOptions } from '../read/list-options.ts';
 import { awaitConsistency } from '../read/read-consistency.ts';
-import { refuseUnreadable } from '../read/unreadable.ts';
 import type { ListMetadata, ListReply } from '../reply.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
@@ -64,7 +64,7 @@ interface Scope {
 async function fromSnapshot(scope: Scope, snapshot: Snapshot, clock: Clock): Promise<ListReply> {
   const { prefix, options, owner } = scope;
   const { selection, limit } = options;
-  refuseUnreadable(snapshot, prefix);
+  refuseCorrupt(snapshot, prefix);
   const range = options.after === undefined ? {} : { after: prefix + options.after };
   if (!selection.matches) return stretch(scope, snapshot, range);
   const entries = candidates(scope.served, snapshot, prefix, selection, range);

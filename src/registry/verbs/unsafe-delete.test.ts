@@ -14,7 +14,7 @@ async function damaged() {
   return store;
 }
 
-test('an unreadable object fails what would show it, and cannot be deleted the ordinary way', async () => {
+test('a corrupt object fails what would show it, and cannot be deleted the ordinary way', async () => {
   await using fixture = await RegistryFixture.open({ store: await damaged(), unsafeDeletion: true });
   await fixture.call('POST', path, { metadata: { name: 'good' } });
   assert.equal((await fixture.refusal('GET', `${path}/bad`)).code, 500);

@@ -5,13 +5,13 @@ import type { RegistryParts, VerbRequest } from '../verb.ts';
  * Removes the stored value where it is no object that can be read, whatever it is; without finalizers, preconditions,
  * admission or a grace period. False where the object can be read, or is not there: then an ordinary deletion decides.
  */
-export async function removeUnreadable(parts: RegistryParts, request: VerbRequest): Promise<boolean> {
+export async function removeCorrupt(parts: RegistryParts, request: VerbRequest): Promise<boolean> {
   const { served, info, user } = request;
   const key = served.objectKey(info.namespace, info.name);
   await parts.cache.fresh(request.signal);
-  const revision = served.collection.snapshot().unreadable.get(key);
+  const revision = served.collection.snapshot().corrupt.get(key);
   if (revision === undefined) return false;
-  parts.logger.warn('an unreadable object is removed', { key, revision, user: user.username });
+  parts.logger.warn('a corrupt object is removed', { key, revision, user: user.username });
   try {
     request.beforeWrite();
     await parts.store.delete(key, revision);

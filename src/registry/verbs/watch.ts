@@ -3,11 +3,10 @@ import type { CacheEntry, Watcher, WatchSink } from '../../cache/cache.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { Revision } from '../../store/store.ts';
 import { candidates, select } from '../read/candidates.ts';
+import { refuseCorrupt } from '../read/corrupt-object.ts';
 import { refuseFormerNamespace } from '../read/former-namespace.ts';
-
 import { listedCollection, parseWatchOptions, type WatchOptions } from '../read/list-options.ts';
 import { awaitConsistency } from '../read/read-consistency.ts';
-import { refuseUnreadable } from '../read/unreadable.ts';
 import type { WatchReply } from '../reply.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
@@ -68,7 +67,7 @@ async function startingPoint(
     throw toStatusError(error, served.name, '');
   }
   const snapshot = served.collection.snapshot();
-  refuseUnreadable(snapshot, served.collectionKey(info.namespace));
+  refuseCorrupt(snapshot, served.collectionKey(info.namespace));
   const entries = start.send ? candidates(served, snapshot, served.collectionKey(info.namespace), selection) : [];
   // Without a selector they are taken as they are sent.
   const { owner } = request;

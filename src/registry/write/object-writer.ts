@@ -1,3 +1,4 @@
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { limits } from '../../base/limits.ts';
 import { untilAborted } from '../../base/until-aborted.ts';
 import { insertResourceVersion } from '../../codec/encoded.ts';
@@ -24,7 +25,6 @@ import { requireObjectSize } from './object-size.ts';
 import { trackOwners } from './ownership.ts';
 import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata } from './server-metadata.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
-import { WriteLanes } from './write-lanes.ts';
 
 /** Who writes what, and whether it is kept. The same for every verb that writes. */
 export interface WriteContext {
@@ -72,7 +72,7 @@ export type Step =
  */
 export class ObjectWriter {
   readonly #parts: RegistryParts;
-  readonly #lanes = new WriteLanes();
+  readonly #keys = new KeyedMutex();
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
@@ -171,7 +171,7 @@ export class ObjectWriter {
     absent?: () => Promise<Written>,
   ): Promise<Written> {
     const key = context.served.objectKey(context.info.namespace, name);
-    return this.#lanes.run(key, () => {
+    return this.#keys.run(key, () => {
       // Those before it may have taken all of its time.
       context.signal.throwIfAborted();
       return this.#changeInTurn(context, { name, key, step, absent });
@@ -180,7 +180,7 @@ export class ObjectWriter {
 
   /** Runs a change of one object that is made elsewhere when those before it are done. */
   inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    return this.#lanes.run(key, work);
+    return this.#keys.run(key, work);
   }
 
   async #changeInTurn(context: WriteContext, { name, key, step, absent }: ObjectChange): Promise<Written> {

@@ -25,9 +25,9 @@ export const storedOfEntry = ({ bytes, revision, stale }: CacheEntry): Stored =>
 });
 
 /** Of a value that came straight from the store: it may have been damaged, or written with a key that is lost. */
-export function storedOfRecord({ key, value, revision, stale = false, unreadable }: StoreRecord): Stored {
+export function storedOfRecord({ key, value, revision, stale = false, corrupt }: StoreRecord): Stored {
   try {
-    if (unreadable) throw unreadable;
+    if (corrupt) throw corrupt;
     const bytes = insertResourceVersion(value, revision);
     return { object: readStored(bytes), bytes, revision, stale };
   } catch (error) {

@@ -290,10 +290,10 @@ describe('the deadline of a request', () => {
         const one = context('GET', `${path}?timeout=${encodeURIComponent(timeout)}`);
         void deadline(parts()).run(one);
         assert.equal(one.exchange.responded, false);
-        assert.ok(one.unreadable instanceof StatusError);
-        assert.equal(one.unreadable.code, 400);
+        assert.ok(one.malformed instanceof StatusError);
+        assert.equal(one.malformed.code, 400);
         assert.equal(
-          one.unreadable.message,
+          one.malformed.message,
           `invalid timeout specified in the request URL - time: invalid duration "${timeout}"`,
         );
       });
@@ -304,7 +304,7 @@ describe('the deadline of a request', () => {
     for (const target of ['/api/v1/nodes?watch=true&timeout=abc', '/api/v1/watch/nodes?timeout=1s']) {
       const one = context('GET', target);
       void deadline(parts()).run(one);
-      assert.equal(one.unreadable, undefined);
+      assert.equal(one.malformed, undefined);
       assert.equal(clock.pending, 0);
     }
   });

@@ -12,7 +12,7 @@ export interface RequestContext {
   /** Set by the first stage. */
   info: RequestInfo;
   /** Why the request cannot be read, where it can't. */
-  unreadable?: unknown;
+  malformed?: unknown;
   /** Set by the stage `authenticate`. */
   user: UserInfo;
   /** Who really sent the request, where `user` is impersonated. Set by the stage `impersonate`. */

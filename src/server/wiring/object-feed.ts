@@ -28,7 +28,7 @@ interface ObjectFollowing extends Closable {
 
 /**
  * Tells a follower of all objects of a resource: of those that are there before it returns, then of every change, as soon as
- * the cache tells its watchers. An object that became unreadable is removed, and so is one that the follower cannot take: what
+ * the cache tells its watchers. An object that became corrupt is removed, and so is one that the follower cannot take: what
  * nobody can read grants nothing, and must not keep the follower from what comes after it.
  */
 export function followObjects(served: ServedResource, follower: ObjectFollower, logger: Logger): ObjectFollowing {

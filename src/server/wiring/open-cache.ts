@@ -34,10 +34,7 @@ export async function openCache(
     metrics: {
       reloads: count('orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
       slowWatches: count('orch_cache_slow_watches_total', 'Watches closed because their client read too slowly.'),
-      unreadableValues: count(
-        'orch_cache_unreadable_values_total',
-        'Stored values that are no objects of their resource.',
-      ),
+      corruptObjects: count('orch_cache_corrupt_objects_total', 'Stored values that are no objects of their resource.'),
     },
   });
   await cache.ready();

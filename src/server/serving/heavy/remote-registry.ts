@@ -151,7 +151,7 @@ class RemoteCache implements WatchCache {
       decode: notHere,
       snapshot: () => ({
         revision: 0,
-        unreadable: new Map(),
+        corrupt: new Map(),
         get: notHere,
         entries: notHere,
         entriesWith: notHere,

@@ -54,6 +54,6 @@ function askedTimeoutMs(context: RequestContext): number {
   const askedMs = text === '' ? 0 : parseDuration(text);
   if (askedMs !== undefined) return askedMs;
   const problem = `time: invalid duration ${JSON.stringify(text)}`;
-  context.unreadable ??= badRequest(`invalid timeout specified in the request URL - ${problem}`);
+  context.malformed ??= badRequest(`invalid timeout specified in the request URL - ${problem}`);
   return 0;
 }

@@ -5,7 +5,7 @@ import type { PipelineParts } from './parts.ts';
 export const prepare = ({ prepare: find }: Pick<PipelineParts, 'prepare'>): Stage => ({
   name: 'prepare',
   run(context) {
-    if (context.unreadable !== undefined) throw context.unreadable;
+    if (context.malformed !== undefined) throw context.malformed;
     context.operation = find(context);
   },
 });

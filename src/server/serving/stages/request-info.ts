@@ -16,7 +16,7 @@ export const requestInfo = (): Stage => ({
     } catch (error) {
       const [path = ''] = target.split('?', 1);
       context.info = { type: 'path', path, query: noQuery, verb: method.toLowerCase() };
-      context.unreadable = error;
+      context.malformed = error;
     }
   },
 });

@@ -1,5 +1,5 @@
 import SortedTree from 'sorted-btree';
-import { Pulse } from '../../../base/pulse.ts';
+import { Condition } from '../../../base/condition.ts';
 import { compareKeys } from '../../key-order.ts';
 import {
   type Change,
@@ -40,7 +40,7 @@ const batchChangesMax = 1_000;
  */
 class MemoryStore implements Store {
   readonly #versions = new SortedTree.default<string, Version[]>(undefined, compareKeys);
-  readonly #moved = new Pulse();
+  readonly #moved = new Condition();
   #log: Change[] = [];
   #head: Revision;
   #compacted: Revision;
@@ -139,7 +139,7 @@ class MemoryStore implements Store {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#moved.beat();
+    this.#moved.notifyAll();
   }
 
   #commit(change: Change): Committed {
@@ -150,7 +150,7 @@ class MemoryStore implements Store {
     else this.#versions.set(key, [{ revision, record }]);
     this.#log.push(change);
     this.#head = revision;
-    this.#moved.beat();
+    this.#moved.notifyAll();
     return { revision };
   }
 

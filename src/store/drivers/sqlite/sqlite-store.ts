@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { type Clock, pause, systemClock } from '../../../base/clock.ts';
+import { Condition } from '../../../base/condition.ts';
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
-import { Pulse } from '../../../base/pulse.ts';
 import {
   type Change,
   type ChangeBatch,
@@ -84,11 +84,11 @@ class SqliteStore implements Store {
   readonly #recent: RecentChanges;
   readonly #logger: Logger;
   readonly #clock: Clock;
-  readonly #moved = new Pulse();
+  readonly #moved = new Condition();
   readonly #closing = new AbortController();
   /** Revisions that lists under way read at. Rows that they need are not deleted. */
   readonly #listing = new Set<{ readonly at: Revision }>();
-  readonly #listed = new Pulse();
+  readonly #listed = new Condition();
   #compacting: Promise<void> = Promise.resolve();
   /** Sets the reserve aside, or looks for the room for it. */
   #reserving: Promise<void> = Promise.resolve();
@@ -146,7 +146,7 @@ class SqliteStore implements Store {
       return { records, revision: at, remaining };
     } finally {
       this.#listing.delete(reading);
-      this.#listed.beat();
+      this.#listed.notifyAll();
     }
   }
 
@@ -222,13 +222,13 @@ class SqliteStore implements Store {
     this.#logger.error('the store has failed', { error: error.message });
     this.#unavailable ??= error;
     this.#closing.abort();
-    this.#moved.beat();
+    this.#moved.notifyAll();
   }
 
   async #close(): Promise<void> {
     this.#unavailable ??= new StoreError('unavailable', 'the store is closed');
     this.#closing.abort();
-    this.#moved.beat();
+    this.#moved.notifyAll();
     await this.#writes.idle();
     await Promise.all([this.#compacting, this.#reserving]);
     await this.#calls.end();
@@ -239,7 +239,7 @@ class SqliteStore implements Store {
     if (!last) return;
     this.#recent.add(changes);
     this.#head = last.revision;
-    this.#moved.beat();
+    this.#moved.notifyAll();
   }
 
   async #scan(range: KeyRange, limit: number): Promise<readonly StoreRecord[]> {

@@ -7,7 +7,7 @@ const beyondBytes = /[^\0-\xff]/;
  * The text of a header value, whose bytes the HTTP layer gives as one character each: names of people and groups are
  * sent as UTF-8, and must be the same names as in objects and tokens. Undefined where the bytes are no UTF-8.
  */
-export function headerText(value: string): string | undefined {
+export function decodeHeaderText(value: string): string | undefined {
   // What never was on a wire has no bytes.
   if (!beyondAscii.test(value) || beyondBytes.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');

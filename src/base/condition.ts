@@ -1,5 +1,5 @@
-/** Wakes everybody who waits for the next beat. Nobody's wait outlives the beat or the abort of its signal. */
-export class Pulse {
+/** A condition variable: `notifyAll` wakes everybody who waits. No wait outlives the notification or the abort of its signal. */
+export class Condition {
   readonly #waiting = new Set<() => void>();
 
   /** How many wait. */
@@ -7,13 +7,13 @@ export class Pulse {
     return this.#waiting.size;
   }
 
-  beat(): void {
+  notifyAll(): void {
     const woken = [...this.#waiting];
     this.#waiting.clear();
     for (const wake of woken) wake();
   }
 
-  /** Resolves at the next beat, or when `signal` aborts; at once when it is aborted already. Never rejects. */
+  /** Resolves at the next notification, or when `signal` aborts; at once when it is aborted already. Never rejects. */
   wait(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WriteLanes } from './write-lanes.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 
 test('work on one key runs one after the other, in order, also past failures', async () => {
-  const lanes = new WriteLanes();
+  const mutex = new KeyedMutex();
   const log: string[] = [];
   let active = 0;
   const work = (name: string) => async () => {
@@ -14,22 +14,22 @@ test('work on one key runs one after the other, in order, also past failures', a
     if (name === 'b') throw new Error('b failed');
     return name;
   };
-  const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => lanes.run('key', work(name))));
+  const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => mutex.run('key', work(name))));
   assert.deepEqual(log, ['a', 'b', 'c', 'd']);
   assert.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
   );
-  assert.equal(lanes.size, 0);
+  assert.equal(mutex.size, 0);
 });
 
 test('work on different keys runs side by side', async () => {
-  const lanes = new WriteLanes();
+  const mutex = new KeyedMutex();
   const gate = Promise.withResolvers<void>();
-  const held = lanes.run('one', () => gate.promise);
-  assert.equal(await lanes.run('other', async () => 'done'), 'done');
-  assert.equal(lanes.size, 1);
+  const held = mutex.run('one', () => gate.promise);
+  assert.equal(await mutex.run('other', async () => 'done'), 'done');
+  assert.equal(mutex.size, 1);
   gate.resolve();
   await held;
-  assert.equal(lanes.size, 0);
+  assert.equal(mutex.size, 0);
 });

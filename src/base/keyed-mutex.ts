@@ -1,9 +1,9 @@
 /**
- * Work on one key, one after the other, in the order of being asked for; work on different keys runs side by side. Writers
+ * A mutex for each key: work on one key runs in the order in which it came, work on different keys side by side. Writers
  * of one object that wait here for each other don't race in the store, where all but one would lose and begin anew: with n
  * of them at once that is n attempts instead of n².
  */
-export class WriteLanes {
+export class KeyedMutex {
   /** By key: the end of the last work that was asked for. Only keys that are being worked on are here. */
   readonly #last = new Map<string, Promise<unknown>>();
 

@@ -1,5 +1,5 @@
-/** Lets only so many do something at once; the others wait, and come in the order in which they have come. */
-export class Turns {
+/** Bounds how many do something at once. Others wait, in the order in which they came. */
+export class Semaphore {
   #free: number;
   readonly #waiting = new Set<() => void>();
 
@@ -7,8 +7,8 @@ export class Turns {
     this.#free = count;
   }
 
-  /** Resolves when it is one's turn, which is to be given back. Rejects where the signal aborts before. */
-  async take(signal: AbortSignal): Promise<void> {
+  /** Resolves when one of them is free; `release` gives it back. Rejects when the signal aborts before. */
+  async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {
       this.#free -= 1;
@@ -28,7 +28,7 @@ export class Turns {
     }
   }
 
-  giveBack(): void {
+  release(): void {
     const [next] = this.#waiting;
     if (next) {
       this.#waiting.delete(next);

@@ -2,4 +2,4 @@
 export const fitsHeader = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
 
 /** Headers carry bytes, which the engine takes as characters of Latin-1; ours are those of UTF-8. */
-export const headerText = (text: string): string => Buffer.from(text).toString('latin1');
+export const encodeHeaderText = (text: string): string => Buffer.from(text).toString('latin1');
