@@ -410,7 +410,8 @@ type Statements = ReturnType<typeof prepareStatements>;
 const currentKeys = `SELECT key, max(revision) AS revision, deleted FROM log
   WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key HAVING NOT deleted ORDER BY key LIMIT ?`;
 
-const prepareStatements = (database: DatabaseSync) => {
+/** None of them may look at more rows than it is asked for: the order of an index must do, without sorting. */
+export const prepareStatements = (database: DatabaseSync) => {
   const prepare = (sql: string): StatementSync => {
     const statement = database.prepare(sql);
     statement.setReturnArrays(true);
@@ -436,14 +437,15 @@ const prepareStatements = (database: DatabaseSync) => {
     forget: prepare('UPDATE meta SET compacted = max(compacted, ?)'),
     toSweep: prepare(
       `SELECT log.revision, log.deleted, log.previous, length(replaced.value)
-        FROM meta CROSS JOIN log LEFT JOIN log AS replaced ON replaced.revision = log.previous
-        WHERE log.revision > meta.swept AND log.revision <= meta.compacted ORDER BY log.revision LIMIT ?`,
+        FROM log LEFT JOIN log AS replaced ON replaced.revision = log.previous
+        WHERE log.revision > (SELECT swept FROM meta) AND log.revision <= (SELECT compacted FROM meta)
+        ORDER BY log.revision LIMIT ?`,
     ),
     historySize: prepare(
       `SELECT total(bytes), max(revision) FROM (
         SELECT log.revision, iif(log.previous, ifnull(length(replaced.value), 0) + ${historyRecordBytes}, 0) AS bytes
-        FROM meta CROSS JOIN log LEFT JOIN log AS replaced ON replaced.revision = log.previous
-        WHERE log.revision > max(?, meta.swept) AND log.revision <= ? ORDER BY log.revision LIMIT ?)`,
+        FROM log LEFT JOIN log AS replaced ON replaced.revision = log.previous
+        WHERE log.revision > max(?, (SELECT swept FROM meta)) AND log.revision <= ? ORDER BY log.revision LIMIT ?)`,
     ),
     remove: prepare('DELETE FROM log WHERE revision = ?'),
     swept: prepare('UPDATE meta SET swept = ifnull(?, compacted)'),
