@@ -27,8 +27,17 @@ interface ProductOptions {
 }
 
 const startMsMax = 30_000;
+const settledMsMax = 60_000;
+/** How long a product rests that is said to have settled, and of how much of a core it may still make use. */
+const restMs = 500;
+const restShare = 0.1;
 /** Between two looks whether the server is there: short beside what is measured, and cheap while nobody listens. */
 const pollMs = 2;
+
+interface CountedList {
+  readonly items: readonly unknown[];
+  readonly metadata: { readonly resourceVersion: string };
+}
 
 /** A running `orch up`. */
 export class Product implements AsyncDisposable {
@@ -88,6 +97,40 @@ export class Product implements AsyncDisposable {
 
   http1(count: number): Promise<Http1Client[]> {
     return Promise.all(Array.from({ length: count }, () => Http1Client.connect(this.access)));
+  }
+
+  /**
+   * Resolves when the product has done what it does of itself after its start: each namespace has what controllers make in
+   * it, nothing more is written, and the process rests.
+   */
+  async settled(): Promise<void> {
+    const deadline = performance.now() + settledMsMax;
+    let before = await this.#look();
+    for (;;) {
+      await pause(restMs);
+      const now = await this.#look();
+      const rests = now.cpuSeconds - before.cpuSeconds < (restMs / 1000) * restShare;
+      if (rests && now.revision === before.revision && now.accounts >= now.namespaces) return;
+      if (performance.now() > deadline) throw new Error(`not settled within ${settledMsMax / 1000} s`);
+      before = now;
+    }
+  }
+
+  async #look() {
+    const namespaces = await this.#count('/api/v1/namespaces');
+    const accounts = await this.#count('/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault');
+    return {
+      namespaces: namespaces.items,
+      accounts: accounts.items,
+      revision: accounts.revision,
+      cpuSeconds: this.cpuSeconds(),
+    };
+  }
+
+  async #count(path: string): Promise<{ readonly items: number; readonly revision: string }> {
+    const { body } = await this.api.expect(200, path, { headers: { accept: 'application/json' } });
+    const { items, metadata }: CountedList = JSON.parse(body.toString());
+    return { items: items.length, revision: metadata.resourceVersion };
   }
 
   cpuSeconds(): number {

@@ -7,7 +7,7 @@ import { statsOf } from '../stats.ts';
 const megabyte = 1_000_000;
 
 interface Memory {
-  /** As the process stands after its start. */
+  /** As the process stands after its start, when its controllers are done. */
   readonly asItIs: number;
   /** After it has collected all garbage. */
   readonly settled: number;
@@ -53,6 +53,7 @@ async function measure(
   afterwards: (product: Product) => Promise<void> = async () => {},
 ): Promise<Memory> {
   await using product = await context.start({ dataDirectory: directory });
+  await product.settled();
   const asItIs = product.residentBytes();
   await product.collectGarbage();
   const settled = product.residentBytes();
