@@ -12,9 +12,11 @@ export class KeyedMutex {
     return this.#last.size;
   }
 
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  /** `work` is told whether it runs at once, or later than others that it had to wait for. */
+  async run<T>(key: string, work: (turn: 'atOnce' | 'later') => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
-    const running = before ? before.then(work, work) : work();
+    const later = (): Promise<T> => work('later');
+    const running = before ? before.then(later, later) : work('atOnce');
     this.#last.set(key, running);
     try {
       return await running;

@@ -86,10 +86,11 @@ export class Negotiator {
   readonly #dialect: Dialect;
   readonly #documents: readonly Offer[];
   readonly #openapi: Readonly<Record<2 | 3, readonly Offer[]>>;
-  /** By the names of the formats that cover a schema. */
-  readonly #bySchema = new Map<string, readonly Offer[]>();
-  /** Choices by header, for each set of options that occurs. */
-  readonly #choices = new Map<readonly Offer[], Map<string, (accept: string) => Negotiated | null>>();
+  /** By the names of the formats that cover a schema, and by the schema itself. */
+  readonly #byFormats = new Map<string, readonly Offer[]>();
+  readonly #bySchema = new WeakMap<StructSchema, readonly Offer[]>();
+  /** Choices by header. Lists of representations are constants: each is a key as it is. */
+  readonly #choices = new WeakMap<readonly Offer[], WeakMap<readonly Representation[], Choices>>();
 
   constructor(dialect: Dialect) {
     this.#metaGroups = dialect.tableGroups;
@@ -122,36 +123,34 @@ export class Negotiator {
   #offersFor({ schema, openapi }: NegotiateOptions): readonly Offer[] {
     if (openapi) return this.#openapi[openapi];
     if (!schema) return this.#documents;
-    let names = '';
-    for (const format of formats) if (format.covers(schema)) names += `${format.name} `;
-    const there = this.#bySchema.get(names);
-    if (there) return there;
+    const known = this.#bySchema.get(schema);
+    if (known) return known;
     const covering = formats.filter((format) => format.covers(schema));
-    const offers = offersOf(covering, this.#dialect);
-    this.#bySchema.set(names, offers);
+    const names = covering.map(({ name }) => name).join(' ');
+    const offers = this.#byFormats.get(names) ?? offersOf(covering, this.#dialect);
+    this.#byFormats.set(names, offers);
+    this.#bySchema.set(schema, offers);
     return offers;
   }
 
   #choose(accept: string, options: NegotiateOptions): Negotiated | null {
-    const { watch = false, representations = [] } = options;
-    const offers = this.#offersFor(options);
-    let choices = this.#choices.get(offers);
-    if (!choices) {
-      choices = new Map();
-      this.#choices.set(offers, choices);
-    }
-    const key = `${watch} ${representations.join(' ')}`;
-    let choose = choices.get(key);
-    if (!choose) {
-      choose = boundedMemo((header) => this.#search(header, options), remembered);
-      choices.set(key, choose);
-    }
-    return choose(accept);
+    const choices = this.#choicesOf(this.#offersFor(options), options.representations ?? none);
+    return options.watch ? choices.watch(accept) : choices.answer(accept);
   }
 
-  #search(accept: string, options: NegotiateOptions): Negotiated | null {
-    const { watch = false, representations = [] } = options;
-    const offers = this.#offersFor(options);
+  #choicesOf(offers: readonly Offer[], representations: readonly Representation[]): Choices {
+    const known = this.#choices.get(offers) ?? new WeakMap<readonly Representation[], Choices>();
+    this.#choices.set(offers, known);
+    const found = known.get(representations);
+    if (found) return found;
+    const search = (watch: boolean) =>
+      boundedMemo((header) => this.#search(header, { offers, representations, watch }), remembered);
+    const choices = { answer: search(false), watch: search(true) };
+    known.set(representations, choices);
+    return choices;
+  }
+
+  #search(accept: string, { offers, representations, watch }: Search): Negotiated | null {
     const ranges = accept === '' ? anything : this.#ranges(accept);
     for (const range of ranges) {
       if (range.quality === 0) break;
@@ -183,6 +182,17 @@ export class Negotiator {
     return representations.find((representation) => representation === as);
   }
 }
+
+/** What a header chooses: for one answer, and for a stream of events. */
+type Choices = Readonly<Record<'answer' | 'watch', (accept: string) => Negotiated | null>>;
+
+interface Search {
+  readonly offers: readonly Offer[];
+  readonly representations: readonly Representation[];
+  readonly watch: boolean;
+}
+
+const none: readonly Representation[] = [];
 
 const anything: readonly MediaRange[] = [{ type: '*', subtype: '*', parameters: new Map(), quality: 1 }];
 

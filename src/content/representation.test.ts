@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => fixture[Symbol.asyncDispose]());
 
-const client = { signal: new AbortController().signal, slice: new TimeSlice(clock) };
+const client = { exchange: { signal: new AbortController().signal }, slice: new TimeSlice(clock) };
 
 const negotiated = (more: Partial<Negotiated> = {}): Negotiated => ({
   format: 'json',

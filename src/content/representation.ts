@@ -47,7 +47,7 @@ export class Representation {
         includeObject:
           negotiated.as === 'Table' ? parseIncludeObject(query.get('includeObject') ?? undefined) : 'Metadata',
         metaVersion: negotiated.metaVersion,
-        now: this.#clock.now(),
+        now: negotiated.as === 'Table' ? this.#clock.now() : 0,
       },
     };
   }
@@ -63,11 +63,11 @@ export class Representation {
   list(
     reply: ListReply,
     presentation: Presentation,
-    client: { readonly signal: AbortSignal; readonly slice: TimeSlice },
+    { exchange, slice }: { readonly exchange: { readonly signal: AbortSignal }; readonly slice: TimeSlice },
   ): ListRepresentation | Promise<ListRepresentation> {
     const parts = { ...listParts(reply, presentation), ...encodeOptions(presentation) };
     const format = formatNamed(presentation.negotiated.format);
-    return format.list({ ...parts, signal: client.signal, slice: client.slice });
+    return format.list({ ...parts, signal: exchange.signal, slice });
   }
 
   /** How the events of a watch are written: one after the other, or as messages of a WebSocket. */

@@ -24,7 +24,7 @@ export async function apply(
   const { served, info } = request;
   const options = parseWriteOptions(request, writer.dialect.group('meta'));
   const config = readConfiguration(request, body);
-  const context: WriteContext = { ...writeContext(request, options), ownership: 'applied' };
+  const context = writeContext(request, options, 'applied');
   const written = await writer.change(
     context,
     info.name,

@@ -25,19 +25,17 @@ export async function create(writer: ObjectWriter, request: VerbRequest): Promis
 export const writeContext = (
   request: VerbRequest,
   { manager, dryRun, sent }: Pick<WriteOptions, 'manager' | 'dryRun' | 'sent'>,
+  ownership: WriteContext['ownership'] = 'tracked',
 ): WriteContext => ({
   served: request.served,
   info: request.info,
   user: request.user,
   manager,
-  ownership: 'tracked',
+  ownership,
   dryRun,
   admission: 'asked',
   options: sent,
-  signal: request.signal,
-  annotate: (key, value) => request.annotate(key, value),
-  warn: (text) => request.warn(text),
-  beforeWrite: () => request.beforeWrite(),
+  request,
 });
 
 /**

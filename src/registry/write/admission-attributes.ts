@@ -88,7 +88,7 @@ class WriteAttributes implements AdmissionAttributes {
   }
 
   get signal(): AbortSignal {
-    return this.#context.signal;
+    return this.#context.request.signal;
   }
 
   replace(value: unknown): void {
@@ -103,11 +103,11 @@ class WriteAttributes implements AdmissionAttributes {
   }
 
   annotate(key: string, value: string): string | undefined {
-    return this.#context.annotate(key, value);
+    return this.#context.request.annotate(key, value);
   }
 
   warn(text: string): void {
-    this.#context.warn(text);
+    this.#context.request.warn(text);
   }
 }
 

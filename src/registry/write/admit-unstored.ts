@@ -60,13 +60,13 @@ export async function admitUnstored(parts: RegistryParts, context: WriteContext,
   const identity = identityOf(object);
   await parts.admission.mutate(attributes);
   if (attributes.replacements > 0) {
-    keepIdentity(object, identity, { of: 'new', warn: (text) => context.warn(text) });
+    keepIdentity(object, identity, { of: 'new', request: context.request });
     if (!body.keepsServerMetadata) clearServerMetadata(object);
   }
   const preparing = body.prepare?.();
-  if (preparing) await untilAborted(preparing, context.signal);
+  if (preparing) await untilAborted(preparing, context.request.signal);
   const errors = [...validate(kind.schema, object), ...(body.validate?.() ?? [])];
   if (errors.length > 0) throw invalidObject(kind, '', errors);
-  for (const warning of body.warnings?.() ?? []) context.warn(warning);
+  for (const warning of body.warnings?.() ?? []) context.request.warn(warning);
   await parts.admission.validate(attributes);
 }

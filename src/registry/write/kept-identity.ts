@@ -24,7 +24,7 @@ export const identityOf = ({ metadata }: ApiObject): Identity => {
 export function keepIdentity(
   { metadata }: ApiObject,
   identity: Identity,
-  { of, warn }: { readonly of: 'new' | 'stored'; readonly warn: (text: string) => void },
+  { of, request }: { readonly of: 'new' | 'stored'; readonly request: { warn(text: string): void } },
 ): void {
   const { name, namespace, uid, creationTimestamp, managedFields } = identity;
   if (of === 'new') {
@@ -40,7 +40,7 @@ export function keepIdentity(
   if (namespace !== undefined) metadata.namespace ??= namespace;
   delete metadata.resourceVersion;
   if (decodeOwners(metadata.managedFields ?? [], 'sent')) return;
-  warn(
+  request.warn(
     '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests',
   );
   if (managedFields) metadata.managedFields = managedFields;

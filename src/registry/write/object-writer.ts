@@ -42,14 +42,12 @@ export interface WriteContext {
   readonly admission: 'asked' | 'done';
   /** What the client sent of the options of its request; shown to admission plugins. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** See VerbRequest. */
-  readonly signal: AbortSignal;
-  /** See Annotator. */
-  annotate(key: string, value: string): string | undefined;
-  warn(text: string): void;
-  /** See VerbRequest. */
-  beforeWrite(): void;
+  /** For whom it is done. */
+  readonly request: WriteRequest;
 }
+
+/** What the write path asks of a request, and tells it. */
+type WriteRequest = Pick<VerbRequest, 'signal' | 'annotate' | 'warn' | 'beforeWrite'>;
 
 /** What became of a write. */
 export type Written =
@@ -130,19 +128,19 @@ export class ObjectWriter {
     const identity = identityOf(object);
     await admission.mutate(attributes);
     if (attributes.replacements > 0) {
-      keepIdentity(object, identity, { of: 'new', warn: (text) => context.warn(text) });
+      keepIdentity(object, identity, { of: 'new', request: context.request });
       delete object.metadata.deletionTimestamp;
       delete object.metadata.deletionGracePeriodSeconds;
       delete object.metadata.generation;
       kind.strategy.prepareForCreate?.(object, strategyContext);
     }
-    joinEqualOwners(object, 'admission', context);
+    joinEqualOwners(object, 'admission', context.request);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object),
       ...validate(kind.schema, object),
       ...(kind.strategy.validateCreate?.(object, strategyContext) ?? []),
     ]);
-    for (const warning of kind.strategy.warnings?.(object, undefined) ?? []) context.warn(warning);
+    for (const warning of kind.strategy.warnings?.(object, undefined) ?? []) context.request.warn(warning);
     await admission.validate(attributes);
     const key = context.served.objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
     const encoded = encodeObject(object);
@@ -151,7 +149,7 @@ export class ObjectWriter {
       if (await this.#parts.store.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
       return { type: 'created', bytes: encoded, object };
     }
-    context.beforeWrite();
+    context.request.beforeWrite();
     const { revision } = await this.#parts.store.create(key, encoded);
     object.metadata.resourceVersion = String(revision);
     return { type: 'created', bytes: insertResourceVersion(encoded, revision), object };
@@ -171,9 +169,9 @@ export class ObjectWriter {
     absent?: () => Promise<Written>,
   ): Promise<Written> {
     const key = context.served.objectKey(context.info.namespace, name);
-    return this.#keys.run(key, () => {
+    return this.#keys.run(key, (turn) => {
       // Those before it may have taken all of its time.
-      context.signal.throwIfAborted();
+      if (turn === 'later') context.request.signal.throwIfAborted();
       return this.#changeInTurn(context, { name, key, step, absent });
     });
   }
@@ -184,10 +182,9 @@ export class ObjectWriter {
   }
 
   async #changeInTurn(context: WriteContext, { name, key, step, absent }: ObjectChange): Promise<Written> {
-    const { served } = context;
-    const { signal } = context;
+    const { served, request } = context;
     const cached = this.#cached(served, key);
-    let stored = cached ?? (await this.#read(served, key, signal));
+    let stored = cached ?? (await this.#read(served, key, request.signal));
     let fresh = cached === undefined;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -199,8 +196,8 @@ export class ObjectWriter {
         const raced = isLostRace(error, stored);
         if (raced && attempt >= limits.writeAttemptsMax) throw conflict(served.name, name, staleObject);
         if (!raced && fresh) throw toStatusError(error, served.name, name);
-        signal.throwIfAborted();
-        const latest = await this.#read(served, key, signal);
+        request.signal.throwIfAborted();
+        const latest = await this.#read(served, key, request.signal);
         if (!raced && latest?.revision === stored?.revision) throw toStatusError(error, served.name, name);
         stored = latest;
         fresh = true;
@@ -230,7 +227,7 @@ export class ObjectWriter {
       case 'remove':
         if (context.dryRun) await this.#requireCurrent(context, key, stored);
         else {
-          context.beforeWrite();
+          context.request.beforeWrite();
           await store.delete(key, stored.revision);
         }
         return { type: 'removed', ...shownRemoved(step, stored) };
@@ -243,7 +240,7 @@ export class ObjectWriter {
         if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
-        context.beforeWrite();
+        context.request.beforeWrite();
         const { revision } = await store.update(key, encoded, stored.revision, { deletion: step.deletion === true });
         object.metadata.resourceVersion = String(revision);
         return { type: 'stored', bytes: insertResourceVersion(encoded, revision), object };
@@ -255,8 +252,8 @@ export class ObjectWriter {
    * What writes nothing is not checked by the store: that nothing is to be done must be said of the newest state, or a
    * write would be acknowledged that another one, acknowledged before, contradicts.
    */
-  async #requireCurrent({ served, signal }: WriteContext, key: string, stored: Stored): Promise<void> {
-    await this.#parts.cache.fresh(signal);
+  async #requireCurrent({ served, request }: WriteContext, key: string, stored: Stored): Promise<void> {
+    if (!this.#parts.cache.isFresh()) await this.#parts.cache.fresh(request.signal);
     const newest = served.collection.get(key)?.revision;
     if (newest !== undefined && newest > stored.revision)
       throw new StoreError('conflict', 'a newer state is there', { key });
@@ -291,12 +288,12 @@ export class ObjectWriter {
     const identity = identityOf(object);
     await admission.mutate(attributes);
     if (attributes.replacements > 0) {
-      keepIdentity(object, identity, { of: 'stored', warn: (text) => context.warn(text) });
+      keepIdentity(object, identity, { of: 'stored', request: context.request });
       keepServerMetadata(object, old);
       if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
       keepWhatIsKept();
     }
-    joinEqualOwners(object, 'admission', context);
+    joinEqualOwners(object, 'admission', context.request);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object, old),
       ...validateObjectMetaUpdate(object, old),
@@ -305,7 +302,7 @@ export class ObjectWriter {
       ...(kind.strategy.validateEveryUpdate?.(object, old, strategyContext) ?? []),
       ...(view.validateUpdate?.(object, old, strategyContext) ?? []),
     ]);
-    for (const warning of kind.strategy.warnings?.(object, old) ?? []) context.warn(warning);
+    for (const warning of kind.strategy.warnings?.(object, old) ?? []) context.request.warn(warning);
     await admission.validate(attributes);
     return this.#isReleased(context, object) ? { type: 'remove', object } : { type: 'put', object };
   }

@@ -17,17 +17,16 @@ import { noSuchPath } from '../../meta/status-error.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
 import { checkRequest, type Registry } from '../../registry/registry.ts';
 import type { ListReply, ObjectReply, Reply, WatchReply } from '../../registry/reply.ts';
-import type { RequestBody } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
-import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
-import type { HeavyWork, ReceivedRequest } from './heavy/heavy-work.ts';
+import type { HeavyWork } from './heavy/heavy-work.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
 import { type Operation, placeOf } from './operation.ts';
-import { annotate, noteWrite, type RequestContext } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
+import { ReceivedRequest, ServedRequest } from './served-request.ts';
 import { WatchStreams } from './watch-stream.ts';
 
 interface ResponderParts {
@@ -131,8 +130,8 @@ export class Responder {
     const body = context.ticket?.body?.bytes;
     const reply =
       form && body
-        ? this.#serveBody(context, { info, served, form, body })
-        : this.#serve(context, info, served, undefined);
+        ? this.#serveReceived(new ReceivedRequest(context, { info, served, form, bytes: body }))
+        : this.#parts.registry.serve(new ServedRequest(context, info, served));
     if (!(reply instanceof Promise)) return this.#send(context, reply, presentation);
     return reply.then((made) => {
       if (exchange.responded) return; // the deadline passed meanwhile
@@ -141,58 +140,26 @@ export class Responder {
   }
 
   /** Without waiting for anything where the request is a small one. */
-  #serveBody(context: RequestContext, received: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'body'>) {
+  #serveReceived(request: ReceivedRequest): Reply | Promise<Reply> {
     const { heavy } = this.#parts;
-    const { exchange, user } = context;
-    const request: ReceivedRequest = {
-      ...received,
-      method: exchange.method,
-      target: exchange.target,
-      user,
-      userAgent: exchange.header('user-agent') ?? '',
-      owner: context.ticket?.tenant,
-      get signal() {
-        return exchange.signal;
-      },
-      annotate: (key, value) => annotate(context, key, value),
-      warn: (text) => exchange.warn(text),
-      beforeWrite: () => noteWrite(context),
-    };
     if (heavy.takesWrite(request)) return heavy.write(request);
-    if (received.body.length <= limits.lightBytesMax) return this.#serveLight(context, request);
+    if (request.bytes.length <= limits.lightBytesMax) return this.#serveLight(request);
     const slice = new TimeSlice(this.#parts.clock, { owner: request.owner });
-    if (!slice.over) return this.#serveLight(context, request);
+    if (!slice.over) return this.#serveLight(request);
     // Bodies that came together are not all worked on in one turn.
-    return slice.next().then(() => this.#serveLight(context, request));
+    return slice.next().then(() => this.#serveLight(request));
   }
 
-  #serveLight(context: RequestContext, request: ReceivedRequest): Reply | Promise<Reply> {
-    const { info, served } = request;
-    const body = this.#parts.heavy.body(request);
-    if (!(body instanceof Promise)) return this.#serve(context, info, served, body);
-    return body.then((read) => this.#serve(context, info, served, read));
-  }
-
-  #serve(
-    context: RequestContext,
-    info: ResourceRequest,
-    served: ServedResource,
-    body: RequestBody | undefined,
-  ): Reply | Promise<Reply> {
-    const { exchange, user } = context;
-    return this.#parts.registry.serve({
-      info,
-      served,
-      user,
-      userAgent: exchange.header('user-agent') ?? '',
-      body,
-      owner: context.ticket?.tenant,
-      get signal() {
-        return exchange.signal;
-      },
-      annotate: (key, value) => annotate(context, key, value),
-      warn: (text) => exchange.warn(text),
-      beforeWrite: () => noteWrite(context),
+  #serveLight(request: ReceivedRequest): Reply | Promise<Reply> {
+    const { heavy, registry } = this.#parts;
+    const body = heavy.body(request);
+    if (!(body instanceof Promise)) {
+      request.body = body;
+      return registry.serve(request);
+    }
+    return body.then((read) => {
+      request.body = read;
+      return registry.serve(request);
     });
   }
 
@@ -262,13 +229,7 @@ export class Responder {
       if (sent && !exchange.responded) return sent;
       sent?.catch((error) => this.refuse(context, error));
     };
-    const client = {
-      slice,
-      get signal() {
-        return exchange.signal;
-      },
-    };
-    const list = this.#representation.list(reply, presentation, client);
+    const list = this.#representation.list(reply, presentation, { exchange, slice });
     if (!(list instanceof Promise)) return send(list);
     return list.then((made) => (exchange.responded ? undefined : send(made)));
   }
@@ -300,6 +261,7 @@ const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [
   'PartialObjectMetadataList',
 ];
 
-function representationsOf({ verb }: ResourceRequest): NonNullable<NegotiateOptions['representations']> {
-  return verb === 'list' ? ['Table', 'PartialObjectMetadataList'] : ['Table', 'PartialObjectMetadata'];
-}
+const ofLists: NonNullable<NegotiateOptions['representations']> = ['Table', 'PartialObjectMetadataList'];
+const ofObjects: NonNullable<NegotiateOptions['representations']> = ['Table', 'PartialObjectMetadata'];
+
+const representationsOf = ({ verb }: ResourceRequest) => (verb === 'list' ? ofLists : ofObjects);

@@ -99,7 +99,7 @@ class Side implements AsyncDisposable {
     assert.ok(served);
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
     const { signal } = new AbortController();
-    const sent = { method, target, user, userAgent: 'test/v1', form, body: Buffer.from(text), owner: user };
+    const sent = { method, target, user, userAgent: 'test/v1', form, bytes: Buffer.from(text), owner: user };
     return { info, served, ...sent, signal, annotate: () => undefined, warn, beforeWrite() {} };
   }
 
@@ -117,7 +117,7 @@ class Side implements AsyncDisposable {
   }
 
   async #serve(request: ReceivedRequest): Promise<Reply> {
-    return this.registry.serve({ ...request, body: parseBody(request.body, request.form, request) });
+    return this.registry.serve({ ...request, body: parseBody(request.bytes, request.form, request) });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

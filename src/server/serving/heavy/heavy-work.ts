@@ -34,8 +34,8 @@ export interface ReceivedRequest extends Omit<VerbRequest, 'body'> {
   readonly method: string;
   readonly target: string;
   readonly form: BodyForm;
-  /** Empty where none was sent. */
-  readonly body: Buffer;
+  /** Of the body; empty where none was sent. */
+  readonly bytes: Buffer;
   /** For whom heavy work is done: they take turns. */
   readonly owner: unknown;
 }
@@ -53,9 +53,9 @@ export class HeavyWork {
   }
 
   /** Whether this is a write of a stored object that is heavy by its body, or by the object as it is stored. */
-  takesWrite({ info, served, form, body }: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'body'>): boolean {
+  takesWrite({ info, served, form, bytes }: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'bytes'>): boolean {
     if (!isStoredWrite(info, served) || !served.resource.builtIn) return false;
-    if (isHeavyBody(form, body)) return true;
+    if (isHeavyBody(form, bytes)) return true;
     if (info.name === '') return false;
     const entry = served.collection.get(served.objectKey(info.namespace, info.name));
     // Without a view of the bytes of an object that is small.
@@ -72,7 +72,7 @@ export class HeavyWork {
         name: 'write',
         owner: request.owner,
         input: () => this.#writeInput(request, entry),
-        bytes: request.body.length + (entry?.bytes.length ?? 0),
+        bytes: request.bytes.length + (entry?.bytes.length ?? 0),
         calls: this.#calls(request, key),
         commits,
         signal: request.signal,
@@ -87,14 +87,14 @@ export class HeavyWork {
   }
 
   #writeInput(request: ReceivedRequest, entry: KnownEntry | undefined): WriteInput {
-    const { method, target, user, userAgent, form, body } = request;
+    const { method, target, user, userAgent, form, bytes } = request;
     return {
       dialect: this.#parts.dialect.name,
       scope: this.#parts.resources.scope.name,
       admissionPlugins: this.#parts.admissionPlugins,
       unsafeDeletion: this.#parts.unsafeDeletion,
       ...{ method, target, user, userAgent, form },
-      body: ownBytes(body),
+      body: ownBytes(bytes),
       entry: entry && { ...entry, bytes: ownBytes(entry.bytes) },
     };
   }
@@ -141,19 +141,19 @@ export class HeavyWork {
    * stored, whose bodies may be no larger than the event loop can take.
    */
   body(request: ReceivedRequest): RequestBody | undefined | Promise<RequestBody | undefined> {
-    const { form, body } = request;
-    if (!isHeavyBody(form, body)) return parseBody(body, form, request);
-    checkUnstored(form, body);
-    return isYaml(form, body) ? this.#yamlBody(request) : parseBody(body, form, request);
+    const { form, bytes } = request;
+    if (!isHeavyBody(form, bytes)) return parseBody(bytes, form, request);
+    checkUnstored(form, bytes);
+    return isYaml(form, bytes) ? this.#yamlBody(request) : parseBody(bytes, form, request);
   }
 
   async #yamlBody(request: ReceivedRequest): Promise<RequestBody | undefined> {
-    const { body } = request;
+    const { bytes } = request;
     const { json, duplicates } = (await this.#parts.thread.run({
       name: 'yaml',
       owner: request.owner,
-      input: (): YamlInput => ({ bytes: ownBytes(body) }),
-      bytes: body.length,
+      input: (): YamlInput => ({ bytes: ownBytes(bytes) }),
+      bytes: bytes.length,
       calls: {},
       signal: request.signal,
       warn() {},

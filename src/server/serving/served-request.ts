@@ -1,0 +1,76 @@
+import type { BodyForm } from '../../content/body.ts';
+import type { RequestBody, VerbRequest } from '../../registry/verb.ts';
+import type { ResourceRequest } from '../../request/request-info.ts';
+import type { UserInfo } from '../../request/user-info.ts';
+import type { ServedResource } from '../../resources/resource.ts';
+import type { Tenant } from './flow-control/tenant.ts';
+import { annotate, noteWrite, type RequestContext } from './request-context.ts';
+
+/**
+ * A request for objects as the registry sees it. Made for every request, so what few ask for, such as the signal, is made
+ * when they do. A class, since accessors in an object literal cost microseconds each time it is made.
+ */
+export class ServedRequest implements VerbRequest {
+  readonly info: ResourceRequest;
+  readonly served: ServedResource;
+  readonly #context: RequestContext;
+  body: RequestBody | undefined = undefined;
+
+  constructor(context: RequestContext, info: ResourceRequest, served: ServedResource) {
+    this.#context = context;
+    this.info = info;
+    this.served = served;
+  }
+
+  get user(): UserInfo {
+    return this.#context.user;
+  }
+
+  get userAgent(): string {
+    return this.#context.exchange.header('user-agent') ?? '';
+  }
+
+  get method(): string {
+    return this.#context.exchange.method;
+  }
+
+  get target(): string {
+    return this.#context.exchange.target;
+  }
+
+  get owner(): Tenant | undefined {
+    return this.#context.ticket?.tenant;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.exchange.signal;
+  }
+
+  annotate(key: string, value: string): string | undefined {
+    return annotate(this.#context, key, value);
+  }
+
+  warn(text: string): void {
+    this.#context.exchange.warn(text);
+  }
+
+  beforeWrite(): void {
+    noteWrite(this.#context);
+  }
+}
+
+/** One whose body has come. */
+export class ReceivedRequest extends ServedRequest {
+  readonly form: BodyForm;
+  /** Empty where none was sent. */
+  readonly bytes: Buffer;
+
+  constructor(
+    context: RequestContext,
+    { info, served, form, bytes }: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'bytes'>,
+  ) {
+    super(context, info, served);
+    this.form = form;
+    this.bytes = bytes;
+  }
+}
