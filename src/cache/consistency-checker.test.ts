@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { limits } from '../base/limits.ts';
+import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { isStoreError, StoreError } from '../store/store.ts';
 import { ConsistencyChecker } from './consistency-checker.ts';
-import {
-  configMap,
-  configMaps,
-  FaultyStore,
-  KeptCount,
-  KeptWatch,
-  keyOf,
-  openCache,
-  until,
-} from './testing/fixtures.ts';
+import { configMap, configMaps, FaultyStore, KeptCount, KeptWatch, keyOf, openCache } from './testing/fixtures.ts';
 
 async function openChecked(context: TestContext, store = openMemoryStore()) {
   for (let index = 0; index < 20; index++) await store.create(keyOf(`n${10 + index}`), configMap(`n${10 + index}`));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../base/waits-fixture.ts';
 import type { Revision } from '../store/store.ts';
 import type { Collection } from './cache.ts';
 import { ResourceCollection } from './resource-collection.ts';
@@ -46,6 +47,6 @@ test('an object that is rewritten in a loop does not fill memory, nor take the h
   assert.equal(ofOthers.events.length, 21);
   assert.equal(feeds, 0, 'it is answered from memory');
   const ofMaps = new KeptWatch(maps, { after: start });
-  while (ofMaps.events.length < 101) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => ofMaps.events.length === 101);
   assert.equal(feeds, 1, 'the store has what the cache forgot');
 });

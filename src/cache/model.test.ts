@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '../base/limits.ts';
+import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
 import { ConsistencyChecker } from './consistency-checker.ts';
-import { configMap, configMaps, KeptWatch, keyOf, openCache, parsed, until } from './testing/fixtures.ts';
+import { configMap, configMaps, KeptWatch, keyOf, openCache, parsed } from './testing/fixtures.ts';
 
 interface ObjectState {
   readonly namespace: string;

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
+import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { isStoreError, type Store, StoreError } from '../store/store.ts';
 import type { Snapshot } from './cache.ts';
@@ -15,7 +16,6 @@ import {
   keyOf,
   nodes,
   openCache,
-  until,
 } from './testing/fixtures.ts';
 import { createWatchCache } from './watch-cache.ts';
 
@@ -328,10 +328,10 @@ test('a failing reload is tried until it succeeds, and the old state is served m
   await until(() => clock.pending > 1);
   const renewed = await put(store, 'a', '2');
   assert.deepEqual(names(collection.snapshot()), [`a@${old}`]);
-  while (lists < 3) {
+  await until(() => {
     clock.advance(limits.feedRetryMsMax);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+    return lists >= 3;
+  });
   await cache.fresh();
   assert.deepEqual(names(collection.snapshot()), [`a@${renewed}`]);
   assert.ok(log.lines.some(({ level, fields }) => level === 'error' && JSON.stringify(fields).includes('revision')));

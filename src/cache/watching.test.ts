@@ -2,20 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type Change, type Revision, type Store, StoreError } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
-import {
-  configMap,
-  FaultyStore,
-  KeptCount,
-  KeptWatch,
-  keyOf,
-  nodes,
-  openCache,
-  parsed,
-  until,
-} from './testing/fixtures.ts';
+import { configMap, FaultyStore, KeptCount, KeptWatch, keyOf, nodes, openCache, parsed } from './testing/fixtures.ts';
 
 const labelled = (app: string) => (entry: CacheEntry) => entry.label('app') === app;
 
@@ -470,11 +461,12 @@ test('a long fan-out is cut into slices, and watches stay exact in between', asy
   assert.equal(cache.revision, writes.at(-1));
   assert.ok(early.events.length < writes.length);
   const late: KeptWatch[] = [];
-  while (early.events.length < writes.length) {
+  await until(() => {
+    if (early.events.length === writes.length) return true;
     assert.equal(early.watcher.revision, Math.max(start, early.events.at(-1)?.revision ?? 0));
     late.push(new KeptWatch(configMaps, { after: start }), new KeptWatch(configMaps, { after: cache.revision }));
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+    return false;
+  }, 'the first watch is not told all');
   const last = await put(store, 'last');
   await until(() => early.events.length > writes.length && late.every((watch) => revisionsOf(watch).at(-1) === last));
   for (const [index, watch] of [early, ...late].entries()) {

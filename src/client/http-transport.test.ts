@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { within } from '../base/waits-fixture.ts';
 import type { Connection, KeyPairPem } from '../outbound/connection.ts';
 import { bareHost, peerName, TlsHarness } from '../outbound/tls-harness.ts';
 import type { ClientResponse } from '../outbound/transport.ts';
@@ -265,7 +266,7 @@ it('streams, and ends the request when the reader leaves', async () => {
       assert.equal(type, 'ADDED');
       break;
     }
-    await closed.promise;
+    await within(closed.promise, 'closed: never');
   });
 });
 
@@ -279,7 +280,7 @@ for (const when of ['before', 'after'] as const) {
     await withTransport({}, async (transport) => {
       const stop = new AbortController();
       const done = transport.send({ method: 'GET', target: '/', signal: stop.signal }).then(read);
-      await reached.promise;
+      await within(reached.promise, 'reached: never');
       stop.abort(new Error('enough'));
       await assert.rejects(done, /aborted|enough/i);
       await assert.rejects(transport.send({ method: 'GET', target: '/', signal: stop.signal }), /enough/);

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
+import { until } from '../base/waits-fixture.ts';
 import { ApiClient } from './api-client.ts';
 import { reflect } from './reflector.ts';
 import { type OpenStream, ScriptedServer } from './scripted-server.ts';
@@ -178,10 +179,10 @@ describe('the reflector', () => {
       const before = reflected.clock.now();
       reflected.server.drop();
       await reflected.settle();
-      while (reflected.server.requests.length === failures) {
-        reflected.clock.advance(100);
-        await turn();
-      }
+      await until(() => {
+        if (reflected.server.requests.length === failures) reflected.clock.advance(100);
+        return reflected.server.requests.length > failures;
+      }, 'it asks no more');
       pauses.push(reflected.clock.now() - before);
     }
     assert.deepEqual(pauses, [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 10_000]);

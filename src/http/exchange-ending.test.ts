@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { request as requestHttps } from 'node:https';
 import { after, before, describe, it } from 'node:test';
+import { within } from '../base/waits-fixture.ts';
 import type { Ending, Exchange } from './exchange.ts';
 import { ca, fetch2, type Started, start } from './listener-harness.ts';
 
@@ -93,7 +94,7 @@ for (const [protocol, send] of [
           exchange.onEnd(() => ended.resolve(outcomeOf(exchange)));
           answer(exchange);
         };
-        const [seen] = await Promise.all([ended.promise, send(method, leaves).catch(() => {})]);
+        const [seen] = await Promise.all([within(ended.promise, 'ended: never'), send(method, leaves).catch(() => {})]);
         assert.deepEqual(seen, outcome);
       });
     }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { Agent, request as requestHttps } from 'node:https';
 import { after, before, describe, it } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { once, until, within } from '../base/waits-fixture.ts';
 import { sendStatus } from '../content/status.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
@@ -17,7 +17,6 @@ import {
   readToClose,
   type Started,
   start,
-  until,
 } from './listener-harness.ts';
 
 /** What the test at hand does with its requests. */
@@ -127,7 +126,7 @@ for (const [protocol, client] of [
           answer(exchange, await exchange.body(1_000));
         };
         await client.send('/', { method: 'POST', body: 'an object' });
-        assert.equal((await ended.promise).signal.aborted, false, name);
+        assert.equal((await within(ended.promise, 'ended: never')).signal.aborted, false, name);
       }
     });
 
@@ -177,7 +176,7 @@ for (const [protocol, client] of [
         assert.equal(exchange.stream(200, {}).write('never sent'), true);
       };
       assert.equal((await client.send('/', { method: 'HEAD' })).body.length, 0);
-      await ended.promise;
+      await within(ended.promise, 'ended: never');
     });
 
     it('refuses response headers that would break the message', () => {
@@ -202,7 +201,7 @@ for (const [protocol, client] of [
         writer.end('five');
       };
       assert.equal((await client.send('/')).body.toString(), 'one two three');
-      await ended.promise;
+      await within(ended.promise, 'ended: never');
       assert.deepEqual(ends, [1]);
     });
 
@@ -299,13 +298,13 @@ describe('a client that goes away', () => {
         go();
       };
       let go = await leave[protocol]();
-      assert.equal(((await aborted.promise) as Error).name, 'ClientGone');
+      assert.equal(((await within(aborted.promise, 'aborted: never')) as Error).name, 'ClientGone');
       handle = (exchange) => {
         exchange.onEnd(() => late.resolve(exchange.signal.aborted));
         go();
       };
       go = await leave[protocol]();
-      assert.equal(await late.promise, true, 'also when nobody asked for it before');
+      assert.equal(await within(late.promise, 'late: never'), true, 'also when nobody asked for it before');
     });
 
     it(`ends the body as a bad request, ${protocol}`, async () => {
@@ -315,14 +314,14 @@ describe('a client that goes away', () => {
         setImmediate(() => go());
       };
       const go = await leave[protocol]('part of it');
-      assert.equal(((await outcome.promise) as StatusError).reason, 'BadRequest');
+      assert.equal(((await within(outcome.promise, 'outcome: never')) as StatusError).reason, 'BadRequest');
     });
 
     it(`is written to in vain, ${protocol}`, async () => {
       const done = Promise.withResolvers<void>();
       handle = async (exchange) => {
         const writer = exchange.stream(200, {});
-        while (writer.write(Buffer.alloc(64 * 1024))) await new Promise(setImmediate);
+        await until(() => !writer.write(Buffer.alloc(64 * 1024)));
         const waiting = writer.drained();
         go();
         await waiting;
@@ -333,7 +332,7 @@ describe('a client that goes away', () => {
         done.resolve();
       };
       const go = await leave[protocol]();
-      await done.promise;
+      await within(done.promise, 'done: never');
     });
   }
 
@@ -380,7 +379,7 @@ describe('a client that goes away', () => {
     socket.write(`GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 300000\r\n\r\n${'x'.repeat(200_000)}`);
     await once(socket, 'data');
     socket.destroy();
-    await ended.promise;
+    await within(ended.promise, 'ended: never');
   });
 
   it('can be answered although the deadline passed while it sent its body', async () => {
@@ -404,7 +403,7 @@ describe('a client that goes away', () => {
         assert.equal(headers[':status'], 504);
         assert.match((await readAll(stream)).toString(), /too slow/);
       }
-      await ended.promise;
+      await within(ended.promise, 'ended: never');
     }
   });
 });

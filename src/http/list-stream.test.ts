@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { request as requestHttps } from 'node:https';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type ByteSpan, spanOf } from '../base/byte-span.ts';
+import { once, until, within } from '../base/waits-fixture.ts';
 import { SlabSequence } from '../cache/slab.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Exchange } from './exchange.ts';
 import { gatherList } from './gather.ts';
 import { sendList, sendPieces } from './list-stream.ts';
-import { ca, fetch2, type Received, readAll, type Started, start, until } from './listener-harness.ts';
+import { ca, fetch2, type Received, readAll, type Started, start } from './listener-harness.ts';
 
 let handle: (exchange: Exchange) => void = () => {};
 let started: Started;
@@ -175,7 +175,7 @@ describe('a list', () => {
       } while (taken > seen);
       assert.ok(taken < 10_000, 'nobody reads, so little may have been made');
       session.destroy();
-      await done.promise;
+      await within(done.promise, 'done: never');
       assert.ok(returned);
     });
   }
@@ -188,7 +188,7 @@ describe('a list', () => {
     }
     handle = (exchange) => void sendList(exchange, { head, items: failing(), tail }, options)?.catch(failure.resolve);
     await assert.rejects(over2('identity'));
-    assert.match(String(await failure.promise), /unreadable/);
+    assert.match(String(await within(failure.promise, 'failure: never')), /unreadable/);
     function* failingAtOnce() {
       yield item('x');
       throw new Error('unreadable at once');
@@ -213,7 +213,7 @@ describe('a list', () => {
     const failed = new Promise((resolve) => stream.once('error', resolve));
     await until(() => exchange !== undefined);
     exchange?.abort(new StatusError('Timeout', 'too slow'));
-    await done.promise;
+    await within(done.promise, 'done: never');
     stream.resume();
     await failed;
   });

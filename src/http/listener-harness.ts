@@ -1,5 +1,4 @@
 import { createPublicKey } from 'node:crypto';
-import { once } from 'node:events';
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -11,6 +10,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'n
 import { type Clock, systemClock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
+import { once, within } from '../base/waits-fixture.ts';
 import { sendStatus } from '../content/status.ts';
 import { type CertificateUse, issueCertificate, issueSelfSigned } from '../pki/certificate.ts';
 import { generateKey, keyToPem } from '../pki/keys.ts';
@@ -145,17 +145,21 @@ export async function fetch2(
 
 /** Rejects where the stream closes without a response. */
 export async function received(stream: ClientHttp2Stream): Promise<Received> {
-  const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
+  const answered = new Promise<IncomingHttpHeaders>((resolve, reject) => {
     stream.once('response', resolve);
     stream.once('error', reject);
     stream.once('close', () => reject(new Error('closed without a response')));
   });
+  const headers = await within(answered, 'no response');
   return { status: Number(headers[':status']), headers, body: await readAll(stream) };
 }
 
 export async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
+  const read = async (): Promise<void> => {
+    for await (const chunk of stream) chunks.push(chunk);
+  };
+  await within(read(), () => `what is read does not end: ${Buffer.concat(chunks).subarray(0, 1_000)}`);
   return Buffer.concat(chunks);
 }
 
@@ -170,7 +174,8 @@ export async function readToClose(socket: TLSSocket): Promise<string> {
   socket.on('data', (chunk: Buffer) => {
     all += chunk.toString('latin1');
   });
-  if (!socket.closed) await once(socket, 'close');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  if (!socket.closed) await within(closed, () => `the connection does not close: ${all.slice(0, 1_000)}`);
   return all;
 }
 
@@ -179,9 +184,4 @@ export async function sessionOf(socket: TLSSocket): Promise<Buffer> {
   if (socket.getProtocol() === 'TLSv1.2') return socket.getSession() ?? Buffer.alloc(0);
   const [session] = (await once(socket, 'session')) as [Buffer];
   return session;
-}
-
-/** Waits, a turn of the event loop at a time, until something holds. The test's own timeout is the limit. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }

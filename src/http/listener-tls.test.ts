@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import type { ConnectionOptions } from 'node:tls';
+import { once, until } from '../base/waits-fixture.ts';
 import { makeCertificate } from '../pki/certificate-fixture.ts';
 import type { Exchange } from './exchange.ts';
-import { ca, clientPair, exchangeText, fetch2, type Started, start, until } from './listener-harness.ts';
+import { ca, clientPair, exchangeText, fetch2, type Started, start } from './listener-harness.ts';
 import type { NamedCertificate } from './named-certificates.ts';
 
 const ok = (exchange: Exchange): void => exchange.respond(200, {}, exchange.peer.certificate?.subject ?? 'nobody');

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import type { X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
+import { type Clock, ManualClock, systemClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
+import { once, until, within } from '../base/waits-fixture.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Exchange, Peer } from './exchange.ts';
+import { getFrame } from './h2/session-harness.ts';
+import { RawClient } from './h2/testing/raw-client.ts';
 import { listen } from './listener.ts';
 import {
   ca,
@@ -21,7 +23,6 @@ import {
   sessionOf,
   start,
   strangerPair,
-  until,
 } from './listener-harness.ts';
 
 const ok = (exchange: Exchange): void => exchange.respond(200, {}, 'ok');
@@ -295,36 +296,38 @@ describe('abuse', () => {
   });
 
   it('by pings ends the connection', async () => {
-    await using started = await start(ok);
+    // All of them are of one second.
+    await using started = await start(ok, { clock: new ManualClock() });
     const socket = await started.tls({ ALPNProtocols: ['h2'] });
+    socket.resume();
     socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
     socket.write(Buffer.from('000000040000000000', 'hex'));
     const ping = Buffer.from('0000080600000000000000000000000000', 'hex');
-    const closed = once(socket, 'close');
-    socket.pause();
-    for (let sent = 0; sent < 20_000 && socket.writable; sent += 1) {
-      if (!socket.write(Buffer.concat(Array(50).fill(ping))))
-        await Promise.race([once(socket, 'drain'), closed, stalled()]);
-    }
+    let sent = 0;
+    await until(() => {
+      socket.write(Buffer.concat(Array(50).fill(ping)));
+      sent += 50;
+      return socket.destroyed || sent > 20 * limits.controlFramesPerSecondMax;
+    });
+    assert.ok(socket.destroyed, `${sent} pings were taken`);
     await alive(started);
-    socket.destroy();
   });
 });
-
-/** The server no longer reads: as good as closed. */
-const stalled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('drain', () => {
   interface Held {
     readonly path: string;
     readonly exchange: Exchange;
   }
-  async function holding() {
+  async function holding(clock: Clock = systemClock) {
     const held: Held[] = [];
-    const started = await start((exchange) => {
-      if (exchange.target === '/now') ok(exchange);
-      else held.push({ path: exchange.target, exchange });
-    });
+    const started = await start(
+      (exchange) => {
+        if (exchange.target === '/now') ok(exchange);
+        else held.push({ path: exchange.target, exchange });
+      },
+      { clock },
+    );
     return { started, held };
   }
 
@@ -399,11 +402,26 @@ describe('drain', () => {
     await until(() => open().length === 0);
   });
 
-  it('once more does nothing more', async () => {
-    const { started } = await holding();
-    await Promise.all([started.listener.drain(10), started.listener.drain(10)]);
+  it('once more says and cuts off nothing more, and leaves no timer', async () => {
+    const clock = new ManualClock();
+    const { started, held } = await holding(clock);
+    await using _ = started;
+    const socket = await started.tls({ ALPNProtocols: ['h2'] });
+    const client = new RawClient(socket).open().send(getFrame(1));
+    await until(() => held.length === 1);
+    const drained = started.listener.drain(60_000);
+    await client.until(() => client.goaways.length === 2);
+    const again = started.listener.drain(60_000);
+    started.listener.stopAccepting();
+    await client.pinged();
+    assert.equal(client.goaways.length, 2);
+    assert.equal(held[0]?.exchange.signal.aborted, false);
+    held[0]?.exchange.respond(200, {}, 'finished');
+    assert.equal((await client.whole(1)).body.toString(), 'finished');
+    await within(Promise.all([drained, again]), 'it is not drained');
     started.listener.close();
     started.listener.stopAccepting();
-    await started.listener.drain(10);
+    await within(started.listener.drain(60_000), 'it is not drained again');
+    assert.equal(clock.pending, 0);
   });
 });

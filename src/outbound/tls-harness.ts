@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -8,6 +7,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
+import { once } from '../base/waits-fixture.ts';
 import { ensureAuthority, ensureIssued } from '../pki/ca.ts';
 import type { Connection, KeyPairPem } from './connection.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { within } from '../base/waits-fixture.ts';
 import type { Connection } from './connection.ts';
 import { bareHost, TlsHarness } from './tls-harness.ts';
 import { type WebhookSender, webhookSender } from './webhook-sender.ts';
@@ -85,7 +86,7 @@ describe('a question to a webhook', () => {
     };
     await withSender(async ({ send }) => {
       await assert.rejects(send('{}'), /answer has more than \d+ bytes$/);
-      await closed.promise;
+      await within(closed.promise, 'closed: never');
     });
   });
 
@@ -99,7 +100,7 @@ describe('a question to a webhook', () => {
       await withSender(async ({ send }, clock) => {
         const answer = send('{}');
         answer.catch(() => {});
-        await reached.promise;
+        await within(reached.promise, 'reached: never');
         clock.advance(1_000);
         await assert.rejects(answer, /the webhook gave no answer in 1000 ms$/);
       });
@@ -112,7 +113,7 @@ describe('a question to a webhook', () => {
     await withSender(async ({ send }) => {
       const stop = new AbortController();
       const answer = send('{}', stop.signal);
-      await reached.promise;
+      await within(reached.promise, 'reached: never');
       stop.abort(new Error('enough'));
       await assert.rejects(answer, /^Error: enough$/);
       await assert.rejects(send('{}', stop.signal), /^Error: enough$/);
@@ -130,7 +131,7 @@ describe('a question to a webhook', () => {
     await withSender(async ({ send, close }) => {
       const waiting = Array.from({ length: limits.webhookQuestionsMax }, async () => send('{}'));
       const outcome = Promise.allSettled(waiting);
-      await full.promise;
+      await within(full.promise, 'full: never');
       await assert.rejects(send('{}'), /too many questions wait for the webhook$/);
       assert.equal(server.connections, limits.webhookConnectionsMax);
       close();
@@ -149,7 +150,7 @@ describe('a question to a webhook', () => {
     };
     await withSender(async ({ send }, clock) => {
       const first = Promise.all(Array.from({ length: limits.webhookConnectionsMax }, async () => send('{}')));
-      await full.promise;
+      await within(full.promise, 'full: never');
       const stop = new AbortController();
       const [next, aborted] = [send('{}'), send('{}', stop.signal)];
       stop.abort(new Error('enough'));

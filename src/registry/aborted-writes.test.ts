@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { admissionChain } from '../admission/chain.ts';
+import { within } from '../base/waits-fixture.ts';
 import { orch } from '../dialect/orch.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
@@ -19,7 +20,7 @@ class Obstacle {
   #reached = Promise.withResolvers<void>();
 
   get reached(): Promise<void> {
-    return this.#reached.promise;
+    return within(this.#reached.promise, 'nothing asks');
   }
 
   stand(at: Obstacle['at']): void {
@@ -120,7 +121,7 @@ describe('a write that waits for others', () => {
     };
     const abort = new AbortController();
     const refused = assert.rejects(fixture.call('DELETE', `${path}/a`, undefined, abort.signal), ended);
-    await asked.promise;
+    await within(asked.promise, 'asked: never');
     abort.abort(ended);
     await refused;
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { within } from '../base/waits-fixture.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 
@@ -263,7 +264,7 @@ test('watch: version unset and 0 start with the state, another one with what fol
       closed: () => marker.reject(new Error('closed')),
     });
     await write(fixture, scopes[0] as Scope, 'POST', 'marker', '');
-    await marker.promise;
+    await within(marker.promise, 'marker: never');
     watcher.close();
     await fixture.call('DELETE', '/api/v1/namespaces/n/configmaps/marker');
     assert.deepEqual(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { within } from '../base/waits-fixture.ts';
 import type { WatchSink } from '../cache/cache.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { versionedXor } from '../store/conformance/versioned-xor.ts';
@@ -65,7 +66,7 @@ for (const [way, write] of Object.entries(ways)) {
       const dry = await fixture.object('PUT', `${path}/a?dryRun=All`, there);
       assert.deepEqual([dry, isStale()], [there, true], 'a dry run keeps nothing');
       const written = await write(fixture, there);
-      await told.promise;
+      await within(told.promise, 'told: never');
       const { resourceVersion: version } = written.metadata;
       assert.notEqual(version, there.metadata.resourceVersion);
       assert.deepEqual(written, { ...there, metadata: { ...there.metadata, resourceVersion: version } });

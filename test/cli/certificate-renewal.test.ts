@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { tmpdir } from 'node:os';
@@ -8,13 +7,13 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import { systemRandom } from '../../src/base/random.ts';
+import { once, until } from '../../src/base/waits-fixture.ts';
 import { issueCertificate, issueSelfSigned } from '../../src/pki/certificate.ts';
 import { type KeyPair, readKeyPair } from '../../src/pki/key-pair-files.ts';
 import { generateKey, keyToPem } from '../../src/pki/keys.ts';
 import { Command, getStatus } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { http2Answer } from '../support/raw-client.ts';
-import { until } from '../support/until.ts';
 
 /** Certificates that are replaced or about to end while a server runs. */
 

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import https from 'node:https';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { generateKey, keyToPem } from '../../src/pki/keys.ts';
 import { Folder, rbacPath } from '../support/authorization.ts';
 import { Command } from '../support/command.ts';
-import { until } from '../support/until.ts';
 
 /** The controllers apart, as the user that has a role for it by default, and nothing bound by hand. */
 const program = 'system:orch-controller-manager';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { Command } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** The controllers as a program of their own, beside a server that runs none but one. */
 let server: OrchProcess;

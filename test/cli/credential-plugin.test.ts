@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { Command } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** A program that knows who it is from a credential plugin (spec section 5.6). */
 let server: OrchProcess;

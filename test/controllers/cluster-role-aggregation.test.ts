@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { startControllers } from '../../src/controllers/controllers.ts';
 import { orch } from '../../src/dialect/orch.ts';
@@ -9,7 +10,6 @@ import { asClusterRole } from '../../src/kinds/rbac/cluster-role.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import { RegistryTransport } from '../support/registry-transport.ts';
-import { until } from '../support/until.ts';
 
 /** The controller that fills cluster roles with the rules of others, over a registry. */
 let fixture: RegistryFixture;

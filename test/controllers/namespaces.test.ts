@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { type ControllersContext, chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
 import type { NamespaceCondition } from '../../src/controllers/namespace-lifecycle/conditions.ts';
@@ -11,7 +12,6 @@ import { internalError, methodNotAllowed } from '../../src/meta/status-error.ts'
 import type { ClientRequest } from '../../src/outbound/transport.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import { RegistryTransport } from '../support/registry-transport.ts';
-import { until } from '../support/until.ts';
 
 /** The controllers that look after namespaces and what every namespace has, over a registry. */
 let fixture: RegistryFixture;

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { startGarbageCollector } from '../../src/controllers/garbage-collector/garbage-collector.ts';
 import type { ApiObject, OwnerReference } from '../../src/meta/api-object.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import { RegistryTransport } from '../support/registry-transport.ts';
-import { until } from '../support/until.ts';
 
 /** What random graphs of owners become by random deletions, beside a model that knows nothing of events. */
 const collection = '/api/v1/namespaces/default/configmaps';

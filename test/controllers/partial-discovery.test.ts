@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { startGarbageCollector } from '../../src/controllers/garbage-collector/garbage-collector.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { internalError } from '../../src/meta/status-error.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import { RegistryTransport } from '../support/registry-transport.ts';
-import { until } from '../support/until.ts';
 
 /** The garbage collector while discovery fails, in part or as a whole. */
 

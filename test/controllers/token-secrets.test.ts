@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import type { SecretTokenSigner } from '../../src/controllers/controller.ts';
 import { type ControllersContext, chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
@@ -10,7 +11,6 @@ import type { ApiObject } from '../../src/meta/api-object.ts';
 import { internalError } from '../../src/meta/status-error.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import { RegistryTransport } from '../support/registry-transport.ts';
-import { until } from '../support/until.ts';
 
 /** The controller that puts tokens of service accounts into Secrets, over a registry. */
 let fixture: RegistryFixture;

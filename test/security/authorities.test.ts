@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import type { ClientHttp2Session } from 'node:http2';
 import { describe, test } from 'node:test';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
@@ -13,6 +12,7 @@ import { unionAuthenticator } from '../../src/authn/union.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { once } from '../../src/base/waits-fixture.ts';
 import { sendStatus } from '../../src/content/status.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { fetch2, serving, sessionOf, start } from '../../src/http/listener-harness.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { AllAuthenticators, type CredentialKind } from '../support/all-authenticators.ts';
 import { nameOf, reviewToken, send } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { http2Status, openHttp2, requestText, sendRaw, withoutCertificate } from '../support/raw-client.ts';
-import { until } from '../support/until.ts';
 
 /** With every authenticator, at the highest verbosity: what credentials leave behind (CVE-2019-11250, CVE-2020-8565). */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '../../src/base/limits.ts';
+import { once } from '../../src/base/waits-fixture.ts';
 import { preface } from '../../src/http/h2/frames.ts';
 import { rawField, rawFrame } from '../../src/http/h2/testing/raw-frames.ts';
 import { OrchProcess } from '../support/orch-process.ts';

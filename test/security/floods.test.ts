@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
+import { once, until } from '../../src/base/waits-fixture.ts';
 import { as, Folder, grant, rule, user } from '../support/authorization.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** What one user sends in masses, or leaves unread, keeps nobody else from being served. */
 const folder = new Folder();

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { limits } from '../../src/base/limits.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { AllAuthenticators, type CredentialKind, staticToken } from '../support/all-authenticators.ts';
 import { nameOf, reviewToken, type Shown, send, whoIs } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { http2Status, openHttp2, requestText, sendRaw, statusOf, withoutCertificate } from '../support/raw-client.ts';
-import { until } from '../support/until.ts';
 
 /** Credentials that no honest client sends, to a server with every authenticator: none of them is somebody, and none costs much. */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { within } from '../../src/base/waits-fixture.ts';
 import { Command } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { http2Status, openHttp2, requestText, sendRaw, withoutCertificate } from '../support/raw-client.ts';
@@ -192,7 +192,7 @@ async function withoutUmask(args: readonly string[], until?: RegExp): Promise<{ 
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
-  const ended = once(child, 'close');
+  const ended = new Promise((resolve) => child.once('close', resolve));
   let output = '';
   const { promise: printed, resolve: found } = Promise.withResolvers<void>();
   for (const stream of [child.stdout, child.stderr]) {
@@ -201,12 +201,12 @@ async function withoutUmask(args: readonly string[], until?: RegExp): Promise<{ 
       if (until?.test(output)) found();
     });
   }
-  await (until ? Promise.race([printed, ended]) : ended);
+  await within(until ? Promise.race([printed, ended]) : ended, () => `it goes on: ${output}`);
   assert.ok(until ? until.test(output) : child.exitCode === 0, output);
   return {
     stop: async () => {
       if (child.exitCode === null) child.kill('SIGTERM');
-      await ended;
+      await within(ended, 'it does not end');
     },
   };
 }

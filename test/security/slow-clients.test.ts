@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { once, until, within } from '../../src/base/waits-fixture.ts';
 import { sendStatus } from '../../src/content/status.ts';
-import { exchangeText, fetch2, received, type Started, start, until } from '../../src/http/listener-harness.ts';
+import { exchangeText, fetch2, received, type Started, start } from '../../src/http/listener-harness.ts';
 import type { Tenant } from '../../src/server/serving/flow-control/tenant.ts';
 import { operationOf, pipelineOf, pipelineParts } from '../../src/server/serving/pipeline-fixture.ts';
 
@@ -140,7 +140,7 @@ test('HTTP/2 headers that do not come end the connection', async () => {
   await using server = await serving(clock);
   const socket = await server.started.tls({ ALPNProtocols: ['h2'] });
   // However it ends: the server may have left bytes unread.
-  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const closed = within(new Promise((resolve) => socket.once('close', resolve)), 'the connection stays open');
   socket.resume();
   socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
   socket.write(Buffer.from('000000040000000000', 'hex'));

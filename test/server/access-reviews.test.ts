@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { parse, stringify } from 'yaml';
+import { until } from '../../src/base/waits-fixture.ts';
 import { decodeMessage } from '../../src/codec/protobuf/decode.ts';
 import { encodeEnvelope, openEnvelope } from '../../src/codec/protobuf/envelope.ts';
 import { orch } from '../../src/dialect/orch.ts';
@@ -22,7 +23,6 @@ import {
   user,
 } from '../support/authorization.ts';
 import { OrchProcess, type RequestOptions } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Access reviews over HTTP (spec section 5.7): in every format, and as true as the requests that they are about. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { type Answer, OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Admission as a running server does it; the rules of each plugin stand in tables beside the plugins. */
 const namespaces = '/api/v1/namespaces';

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ecKey, encode, TestProvider } from '../../src/authn/oidc/provider-fixture.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { nameOf, send, whoIs } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** --authentication-config (spec section 5.5): several providers and anonymous access in one file, read again when it changes. */
 

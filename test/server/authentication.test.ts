@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { AllAuthenticators, apiAudiences, type CredentialKind } from '../support/all-authenticators.ts';
 import { Command, getStatus } from '../support/command.ts';
 import { nameOf, reviewToken, type Shown, send, whoIs } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import type { TokenWebhook } from '../support/token-webhook.ts';
-import { until } from '../support/until.ts';
 
 /** All authenticators at once (spec section 5.1): the first that succeeds decides, and one that fails blocks no other. */
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { as, Folder, grant, outcome, pathRefusal, refusal, rule, user } from '../support/authorization.ts';
 import { AuthorizationWebhook } from '../support/authorization-webhook.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** The authorizers that flags name, in their order (spec section 5.7). */
 

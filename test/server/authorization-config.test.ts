@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { as, Folder, grant, outcome, refusal, rule, user } from '../support/authorization.ts';
 import { AuthorizationWebhook } from '../support/authorization-webhook.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** The chain of authorizers of a file, which may change while the server runs (spec section 5.7). */
 

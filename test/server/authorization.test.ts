@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import {
   account,
   as,
@@ -21,7 +22,6 @@ import {
   user,
 } from '../support/authorization.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** What roles and bindings give, and what they do not, over HTTP. */
 

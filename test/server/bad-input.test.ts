@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { connect } from 'node:tls';
 import { limits } from '../../src/base/limits.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { OrchProcess, type RequestOptions } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Bad input from outside: each gets the right Status, and the server goes on serving. */
 let server: OrchProcess;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { makeBootstrapSecret } from '../support/all-authenticators.ts';
 import { nameOf, reviewToken, whoIs } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Tokens with which nodes introduce themselves (spec section 5.4), by every rule of their Secrets. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** The controllers of `orch up` may do what their roles say, each by its own account, and nothing else. */
 test('a controller works for as long as its role is bound to its account', async () => {

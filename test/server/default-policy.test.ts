@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { as, Folder, outcome, type Rule, rbacGroup, rbacPath, type Subject } from '../support/authorization.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Default roles and bindings are what they should be after each start, unless their owner says otherwise (spec section 5.8). */
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import {
   account,
   as,
@@ -20,7 +21,6 @@ import {
   user,
 } from '../support/authorization.ts';
 import { OrchProcess, type RequestOptions } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Nobody gives away what they do not hold (spec section 5.8), whatever the verb, and whatever the way around it. */
 

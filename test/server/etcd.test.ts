@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process.ts';
 import { openEtcdStore } from '../../src/store/drivers/etcd/etcd-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Command } from '../support/command.ts';
 import { OrchProcess, type WatchClient } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** The server on etcd: what clients see is what they see on any store. */
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../src/base/waits-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /** What becomes of owned objects when their owners go (spec section 3.2 and the published rules of owner references). */
@@ -47,12 +47,7 @@ const path = ({ kind, metadata: { name, namespace } }: Made): string =>
 const isGone = async (object: Made): Promise<boolean> => (await server.get(path(object))).status === 404;
 
 async function gone(...objects: readonly Made[]): Promise<void> {
-  for (const object of objects) {
-    for (let attempt = 0; !(await isGone(object)); attempt++) {
-      assert.ok(attempt < 500, `${object.metadata.name} is still there`);
-      await delay(10);
-    }
-  }
+  for (const object of objects) await until(() => isGone(object), `${object.metadata.name} is still there`);
 }
 
 /** The objects are there after the collector has shown, by removing another orphan, that it has come that far. */
@@ -152,7 +147,7 @@ test('an object with an owner left stays, without the one that is gone', async (
   const child = await make({ owners: [first, second] });
   await server.delete(path(first));
   await gone(first);
-  while ((await ownersOf(child)).length > 1) await delay(10);
+  await until(async () => (await ownersOf(child)).length === 1, 'the owner that is gone stays in the list');
   assert.deepEqual(await ownersOf(child), [second.metadata.uid]);
   await server.delete(path(second));
   await gone(child);

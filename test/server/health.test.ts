@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { issueSelfSigned } from '../../src/pki/certificate.ts';
 import { generateKey, keyToPem } from '../../src/pki/keys.ts';
@@ -12,7 +13,6 @@ import { defaultFeatures } from '../../src/server/wiring/features.ts';
 import { startServer } from '../../src/server/wiring/start-server.ts';
 import { getStatus } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** The health endpoints (spec section 4.2) of a server that runs, that stops and that starts. */
 

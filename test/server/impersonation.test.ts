@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import https from 'node:https';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { requestToken } from '../support/all-authenticators.ts';
 import { nameOf, type Shown, send, whoIs } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Requests on behalf of somebody else (spec sections 2.6, 5.7), by whom they are allowed to. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { as, asker, assertGets, Folder, make, outcome, refusal } from '../support/authorization.ts';
 import { OrchProcess, type RequestOptions } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** What the agent of a node may do with what `orch up` has on by itself: the modes Node and RBAC, and NodeRestriction. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { requestText, sendRaw, withoutCertificate } from '../support/raw-client.ts';
-import { until } from '../support/until.ts';
 
 /** What operators see of requests: an id on every answer, a line in the log, and metrics. */
 

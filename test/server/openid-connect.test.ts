@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { OpenIdProvider } from '../../src/authn/oidc/openid-provider-fixture.ts';
 import { rsaKey } from '../../src/authn/oidc/provider-fixture.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** People who log in at an OpenID provider (spec section 5.5), seen from the API. The provider is the package oidc-provider. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import https from 'node:https';
 import { after, before, describe, test } from 'node:test';
+import { once } from '../../src/base/waits-fixture.ts';
 import { decodeMessage } from '../../src/codec/protobuf/decode.ts';
 import { encodeEnvelope, openEnvelope } from '../../src/codec/protobuf/envelope.ts';
 import { dialects } from '../../src/dialect/dialects.ts';

@@ -4,11 +4,11 @@ import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { type CertificateRecipe, forClients, makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { nameOf, type Shown, send, whoIs } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { http2Status, openHttp2, requestText, sendRaw, statusOf } from '../support/raw-client.ts';
-import { until } from '../support/until.ts';
 
 /** Authenticating proxies, by every flag --requestheader-*, beside users with certificates (--client-ca-file). */
 

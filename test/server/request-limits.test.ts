@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { decodeMessage } from '../../src/codec/protobuf/decode.ts';
 import { openEnvelope } from '../../src/codec/protobuf/envelope.ts';
 import { parseYaml } from '../../src/codec/yaml.ts';
@@ -9,7 +10,6 @@ import { as, Folder, grant, rule, user } from '../support/authorization.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { http2Answer, openHttp2, openTls } from '../support/raw-client.ts';
 import { TokenWebhook } from '../support/token-webhook.ts';
-import { until } from '../support/until.ts';
 
 /** The flags that bound requests, on a server with one place of each kind, and a service of tokens that is slow to answer. */
 const held = new AsyncDisposableStack();

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { configMap } from '../../src/kinds/core/config-map.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
@@ -13,7 +14,6 @@ import { generateKey, keyToPem } from '../../src/pki/keys.ts';
 import type { RunningServer } from '../../src/server/wiring/config.ts';
 import { defaultFeatures } from '../../src/server/wiring/features.ts';
 import { startServer } from '../../src/server/wiring/start-server.ts';
-import { until } from '../support/until.ts';
 
 /* Resources come and go while a server runs: by its table, as custom resources will. */
 

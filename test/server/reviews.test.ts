@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { decodeMessage } from '../../src/codec/protobuf/decode.ts';
 import { encodeEnvelope, openEnvelope } from '../../src/codec/protobuf/envelope.ts';
 import { orch } from '../../src/dialect/orch.ts';
@@ -7,7 +8,6 @@ import { tokenRequestSchema } from '../../src/kinds/authentication/token-request
 import { kinds } from '../../src/kinds/kinds.ts';
 import type { StructSchema } from '../../src/schema/schema.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Kinds that are answered and never stored, over HTTP, in every format. */
 

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { loopbackCertificate } from '../../src/authn/oidc/provider-fixture.ts';
 import { makeSigningKey, signRaw } from '../../src/authn/service-account/token-harness.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { forClients, makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { keyToPem } from '../../src/pki/keys.ts';
 import { readSigningKey, type SigningKey } from '../../src/pki/token-keys.ts';
@@ -13,7 +14,6 @@ import { requestToken } from '../support/all-authenticators.ts';
 import { Command } from '../support/command.ts';
 import { nameOf, reviewToken, send, whoIs } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Tokens of service accounts (spec sections 2.3, 5.3) from request to revocation, by every flag that they have. */
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
@@ -27,8 +28,10 @@ async function checkMetrics(server: OrchProcess, clusterId: string): Promise<voi
   assert.equal((await server.delete(`${path}/b`)).status, 200);
   let after = (await server.get('/metrics')).text;
   // On etcd both follow what was acknowledged by a moment.
-  const isShown = () => metric(after, size) > metric(before, size) + 2_000_000 && metric(after, objects) === 3;
-  while (!isShown()) after = (await server.get('/metrics')).text;
+  await until(async () => {
+    after = (await server.get('/metrics')).text;
+    return metric(after, size) > metric(before, size) + 2_000_000 && metric(after, objects) === 3;
+  }, 'the metrics do not follow');
   assert.ok(metric(after, 'orch_storage_history_bytes') > metric(before, 'orch_storage_history_bytes') + 1_800_000);
   assert.equal(metric(after, 'orch_storage_early_compactions_total'), 0);
   assert.ok(metric(after, 'apiserver_storage_objects{resource="clusterroles.rbac.authorization.orch.io"}') > 10);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { as, Folder, grant, make, outcome, refusal, rule, user } from '../support/authorization.ts';
 import { OrchProcess, type WatchClient } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Watches by the paths that there were before the parameter: `/api/v1/watch/...`. */
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { openStore } from '../../src/store/open.ts';
 import { OrchProcess, type WatchClient, type WatchEvent } from '../support/orch-process.ts';
-import { until } from '../support/until.ts';
 
 /** Watches (spec sections 4.4 and 4.5) of a running server, over HTTPS. */
 

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { silentLogger } from '../../src/base/logger.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { opcodes } from '../../src/http/websocket/frames.ts';
 import { openStore } from '../../src/store/open.ts';
 import { as, Folder, type Rule, rule } from '../support/authorization.ts';
 import { OrchProcess, type WatchEvent } from '../support/orch-process.ts';
 import { withoutCertificate } from '../support/raw-client.ts';
-import { until } from '../support/until.ts';
 import { WebSocketClient, type WebSocketClientOptions } from '../support/web-socket-client.ts';
 
 /** Watches over WebSockets, for pages in browsers (RFC 6455; the published sub-protocol for tokens). */

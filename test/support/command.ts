@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import https from 'node:https';
 import { resolve } from 'node:path';
+import { within } from '../../src/base/waits-fixture.ts';
 
 const launcher = resolve(import.meta.dirname, '../../bin/orch');
 
@@ -36,7 +37,7 @@ export class Command implements AsyncDisposable {
 
   /** The exit code once it has ended; null where a signal ended it. */
   async exit(): Promise<number | null> {
-    await this.#ended;
+    await within(this.#ended, () => `it does not end:\n${this.out}${this.err}`);
     return this.#child.exitCode;
   }
 
@@ -51,7 +52,10 @@ export class Command implements AsyncDisposable {
         if (last) return last;
         throw new Error(`ended without printing ${pattern}:\n${this.out}${this.err}`);
       }
-      await Promise.race([this.#changed.promise, this.#ended]);
+      await within(
+        Promise.race([this.#changed.promise, this.#ended]),
+        () => `it does not print ${pattern}:\n${this.out}${this.err}`,
+      );
     }
   }
 

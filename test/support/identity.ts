@@ -1,4 +1,5 @@
 import https from 'node:https';
+import { within } from '../../src/base/waits-fixture.ts';
 import type { OrchProcess } from './orch-process.ts';
 
 /** Who somebody is, as reviews show it; what is empty is left out. */
@@ -69,7 +70,7 @@ export function send(
   request.on('error', reject);
   // As bytes: with a text, Node would write the bytes of headers in UTF-8 too.
   request.end(body === undefined ? undefined : Buffer.from(JSON.stringify(body)));
-  return promise;
+  return within(promise, `no answer to ${method} ${path}`);
 }
 
 const group = 'authentication.orch.io';

@@ -1,4 +1,5 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
+import { within } from '../../src/base/waits-fixture.ts';
 import type { OrchProcess } from './orch-process.ts';
 
 export interface KubectlResult {
@@ -56,9 +57,10 @@ export class RunningKubectl {
   async until(pattern: RegExp): Promise<void> {
     while (!pattern.test(this.out)) {
       if (this.#ended) throw new Error(`kubectl ended before it printed ${pattern}:\n${this.out}`);
-      await new Promise<void>((resolve) => {
+      const printed = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
+      await within(printed, () => `kubectl does not print ${pattern}:\n${this.out}`);
     }
   }
 

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '../../src/base/waits-fixture.ts';
 
 const launcher = new URL('../../bin/orch', import.meta.url).pathname;
 
@@ -139,7 +140,7 @@ export class OrchProcess implements AsyncDisposable {
       headers['content-length'] = String(body.length);
     }
     if (typeof options.as === 'object') headers['authorization'] = `Bearer ${options.as.token}`;
-    return new Promise((resolve, reject) => {
+    const answer = new Promise<Answer<T>>((resolve, reject) => {
       const request = https.request(
         { host: '127.0.0.1', port: this.#port, method, path, headers, agent: this.#agentOf(options.as) },
         (response) => {
@@ -157,6 +158,7 @@ export class OrchProcess implements AsyncDisposable {
       request.on('error', reject);
       request.end(body);
     });
+    return within(answer, () => `no answer to ${method} ${path}:\n${this.#log}`);
   }
 
   get<T = Record<string, unknown>>(path: string, options?: RequestOptions): Promise<Answer<T>> {
@@ -211,7 +213,7 @@ export class OrchProcess implements AsyncDisposable {
     if (child.exitCode === null && child.signalCode === null) {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill(signal);
-      await ended;
+      await within(ended, () => `the server does not end for ${signal}:\n${this.#log}`);
     }
     this.#child = undefined;
     return child.exitCode;
@@ -285,7 +287,8 @@ export class WatchClient {
   async until(condition: (watch: WatchClient) => boolean): Promise<void> {
     while (!condition(this)) {
       if (this.ended) throw new Error(`the watch ended (status ${this.status}) after ${this.events.length} events`);
-      await new Promise<void>((resolve) => this.#wake.push(resolve));
+      const woken = new Promise<void>((resolve) => this.#wake.push(resolve));
+      await within(woken, () => `this does not hold after ${this.events.length} events: ${condition}`);
     }
   }
 

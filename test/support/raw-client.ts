@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -7,6 +6,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { once, within } from '../../src/base/waits-fixture.ts';
 import { RawClient } from '../../src/http/h2/testing/raw-client.ts';
 import type { OrchProcess } from './orch-process.ts';
 
@@ -45,11 +45,14 @@ export async function readToClose(socket: TLSSocket): Promise<string> {
 }
 
 /** Resolves when the connection is gone, however it went. */
-export const closed = (socket: TLSSocket): Promise<void> =>
-  new Promise((resolve) => {
-    if (socket.closed) resolve();
-    else socket.once('close', () => resolve());
-  });
+export const closed = (socket: TLSSocket | ClientHttp2Stream): Promise<void> =>
+  within(
+    new Promise((resolve) => {
+      if (socket.closed) resolve();
+      else socket.once('close', () => resolve());
+    }),
+    'the connection does not close',
+  );
 
 /** The status of an HTTP/1.1 answer, NaN where there is none. */
 export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? Number.NaN);
@@ -75,7 +78,7 @@ export async function http2Status(session: ClientHttp2Session, headers: Outgoing
   stream.once('response', (answered) => {
     status = Number(answered[':status']);
   });
-  await once(stream, 'close').catch(() => {}); // a reset is an answer too
+  await closed(stream);
   return status;
 }
 
@@ -87,7 +90,8 @@ export async function http2Answer(
   const stream = session.request({ ':method': 'GET', ...headers });
   const [answered] = (await once(stream, 'response')) as [IncomingHttpHeaders];
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(stream, 'end');
   return { status: Number(answered[':status']), headers: answered, bytes: Buffer.concat(chunks) };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { within } from '../../src/base/waits-fixture.ts';
 import { opcodes } from '../../src/http/websocket/frames.ts';
 import { clientFrame, type ServerFrame, serverFrames } from '../../src/http/websocket/websocket-harness.ts';
 import type { OrchProcess } from './orch-process.ts';
@@ -102,11 +103,19 @@ export class WebSocketClient {
     this.#socket.write(clientFrame(opcode, payload));
   }
 
+  #woken(what: string | (() => boolean)): Promise<void> {
+    const woken = new Promise<void>((resolve) => this.#wake.push(resolve));
+    return within(
+      woken,
+      () => `${what} does not come after ${this.messages.length} messages: ${this.text.slice(-1_000)}`,
+    );
+  }
+
   /** Waits until the condition holds; fails when the connection ends before. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       if (this.ended) throw new Error(`the WebSocket ended after ${this.messages.length} messages: ${this.head}`);
-      await new Promise<void>((resolve) => this.#wake.push(resolve));
+      await this.#woken(condition);
     }
   }
 
@@ -114,7 +123,7 @@ export class WebSocketClient {
   async closedByServer(): Promise<number> {
     await this.until(() => this.closeCode !== undefined);
     if (!this.#socket.destroyed) this.#socket.end(clientFrame(opcodes.close));
-    while (!this.ended) await new Promise<void>((resolve) => this.#wake.push(resolve));
+    while (!this.ended) await this.#woken('the end');
     return this.closeCode ?? 0;
   }
 

@@ -3,10 +3,10 @@ import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
+import { until } from '../../base/waits-fixture.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
 import { OidcAuthenticators } from './oidc-authenticators.ts';
 import { oidcMetrics } from './oidc-metrics.ts';
-import { until } from './provider-fixture.ts';
 
 /** An authenticator on a clock that stands still; time in certificates and tokens is the real one. */
 export function authenticators(...settings: readonly JwtAuthenticator[]) {

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { until } from '../../base/waits-fixture.ts';
 import { type KeySet, readKeySet } from './key-set.ts';
 import { KeySource } from './key-source.ts';
-import { ecKey, jwkOf, until } from './provider-fixture.ts';
+import { ecKey, jwkOf } from './provider-fixture.ts';
 
 const newKeys = (): KeySet => readKeySet(Buffer.from(JSON.stringify({ keys: [jwkOf(ecKey('a'))] })));
 

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { limits } from '../../base/limits.ts';
+import { until } from '../../base/waits-fixture.ts';
 import { authenticators } from './authenticators-fixture.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
-import { ecKey, loopbackCertificate, signToken, TestProvider, until } from './provider-fixture.ts';
+import { ecKey, loopbackCertificate, signToken, TestProvider } from './provider-fixture.ts';
 
 const named = (username: string): Pick<JwtAuthenticator, 'identify'> => ({
   identify: () => ({ username, uid: '', groups: [], extra: {} }),

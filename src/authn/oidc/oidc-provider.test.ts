@@ -2,18 +2,10 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { limits } from '../../base/limits.ts';
+import { until } from '../../base/waits-fixture.ts';
 import { authenticators } from './authenticators-fixture.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
-import {
-  ecKey,
-  encode,
-  jwkOf,
-  loopbackCertificate,
-  rsaKey,
-  signToken,
-  TestProvider,
-  until,
-} from './provider-fixture.ts';
+import { ecKey, encode, jwkOf, loopbackCertificate, rsaKey, signToken, TestProvider } from './provider-fixture.ts';
 
 const rsa = rsaKey('rsa');
 

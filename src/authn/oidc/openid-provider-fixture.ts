@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type ClientMetadata, type Configuration, Provider } from 'oidc-provider';
+import { once } from '../../base/waits-fixture.ts';
 import { signatureAlgorithms } from '../../pki/signature-algorithm.ts';
 import { loopbackCertificate, type TestKey } from './provider-fixture.ts';
 

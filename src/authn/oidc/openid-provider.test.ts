@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { limits } from '../../base/limits.ts';
+import { until } from '../../base/waits-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { SignatureAlgorithm } from '../../pki/signature-algorithm.ts';
 import { authenticatorFromFlags, type OidcFlags } from '../configuration/oidc-flags.ts';
 import { authenticators } from './authenticators-fixture.ts';
 import { OpenIdProvider } from './openid-provider-fixture.ts';
-import { ecKey, rsaKey, type TestKey, until } from './provider-fixture.ts';
+import { ecKey, rsaKey, type TestKey } from './provider-fixture.ts';
 
 /** Against a provider that others wrote: what it says is what providers say. */
 

@@ -1,9 +1,9 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { systemRandom } from '../../base/random.ts';
+import { once } from '../../base/waits-fixture.ts';
 import { issueSelfSigned } from '../../pki/certificate.ts';
 import { generateKey, keyToPem } from '../../pki/keys.ts';
 import { makeSignature, type SignatureAlgorithm } from '../../pki/signature-algorithm.ts';
@@ -171,14 +171,3 @@ export class TestProvider implements AsyncDisposable {
     await this.down();
   }
 }
-
-/** Waits, a turn of the event loop at a time, until something holds; fails where it does not come. */
-export async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + waitMsMax;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`never came true: ${condition}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
-const waitMsMax = 10_000;

@@ -4,6 +4,7 @@ import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { createLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
+import { until } from '../../base/waits-fixture.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { bareHost, peerName, TlsHarness } from '../../outbound/tls-harness.ts';
@@ -59,10 +60,11 @@ function scripted(steps: readonly Step[], more: Partial<WebhookTokenOptions> = {
       settled = true;
     });
     answer.catch(() => {});
-    while (!settled) {
-      await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    await until(() => {
       if (!settled) clock.advance(1);
-    }
+      return settled;
+    }, 'the authenticator does not answer');
     return answer;
   };
   return { authenticator, review, asked, log, metrics, clock };

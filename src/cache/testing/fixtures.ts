@@ -81,15 +81,6 @@ export async function openCache(context: TestContext, options: Partial<WatchCach
   };
 }
 
-/** Lets everything run that can, until the condition holds. Fails after many turns without it. */
-export async function until(condition: () => boolean): Promise<void> {
-  for (let turns = 0; turns < 10_000; turns++) {
-    if (condition()) return;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  throw new Error(`never came true: ${condition}`);
-}
-
 /** A watch whose events are kept. */
 export class KeptWatch implements WatchSink {
   readonly events: CacheEvent[] = [];

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { within } from '../../base/waits-fixture.ts';
 import { ApiClient } from '../../client/api-client.ts';
 import type { ClientRequest, ClientResponse } from '../../outbound/transport.ts';
 import { startGarbageCollector } from './garbage-collector.ts';
@@ -117,7 +118,7 @@ describe('the collector leaves others their turns', () => {
         logger: silentLogger,
       });
       try {
-        await server.done.promise;
+        await within(server.done.promise, 'done: never');
       } finally {
         collector.close();
       }

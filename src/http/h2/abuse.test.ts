@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { until } from '../../base/waits-fixture.ts';
 import type { Exchange } from '../exchange.ts';
-import { until } from '../listener-harness.ts';
 import { errorCode, frameFlag, frameType } from './frames.ts';
 import { endStream, get, getFrame, pathFrame, postFrame, type Sessions, sessions } from './session-harness.ts';
 import type { RawClient } from './testing/raw-client.ts';
@@ -269,13 +269,10 @@ describe('time', () => {
     // Nothing tells that the server has read it: an unknown frame would be an error now.
     await until(() => all.started.listener.connections === 1);
     const ended = client.end();
-    const tick = async (): Promise<void> => {
-      while (!client.closed) {
-        clock.advance(250);
-        await new Promise(setImmediate);
-      }
-    };
-    await Promise.all([ended, tick()]);
+    await until(() => {
+      clock.advance(250);
+      return client.closed;
+    }, 'the connection stays');
     assert.equal((await ended)?.code, errorCode.enhanceYourCalm);
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { until } from '../../base/waits-fixture.ts';
 import type { Exchange } from '../exchange.ts';
-import { until } from '../listener-harness.ts';
 import { frameType } from './frames.ts';
 import { get, post, sessions } from './session-harness.ts';
 import { rawField, rawFrame, rawHeaders, rawSettings, uint32 } from './testing/raw-frames.ts';

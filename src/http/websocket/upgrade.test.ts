@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { once, until } from '../../base/waits-fixture.ts';
 import type { BodyWriter, Exchange } from '../exchange.ts';
-import { exchangeText, fetch2, readToClose, type Started, start, until } from '../listener-harness.ts';
+import { exchangeText, fetch2, readToClose, type Started, start } from '../listener-harness.ts';
 import { closeFrame, frameOf, opcodes } from './frames.ts';
 import { clientFrame, type ServerFrame, serverFrames } from './websocket-harness.ts';
 
@@ -291,11 +291,11 @@ describe('an open WebSocket', () => {
     pair.socket.pause();
     const large = frameOf(opcodes.binary, Buffer.alloc(1024 * 1024));
     let written = 0;
-    while (pair.writer.buffered < 4 * large.length) {
+    await until(() => {
       pair.writer.write(large);
       written += 1;
-      await new Promise(setImmediate);
-    }
+      return pair.writer.buffered >= 4 * large.length;
+    });
     const before = pair.writer.buffered;
     const flood = Buffer.concat(Array.from({ length: 1_000 }, () => clientFrame(opcodes.ping, 'x'.repeat(125))));
     for (let sent = 0; sent < 20; sent += 1) {

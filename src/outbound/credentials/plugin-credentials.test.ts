@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { until } from '../../base/waits-fixture.ts';
 import type { CredentialPlugin } from '../connection.ts';
 import { bareHost } from '../tls-harness.ts';
 import type { Credentials } from './credentials.ts';
@@ -242,9 +242,7 @@ describe('a plugin that fails', () => {
     return `fs.writeFileSync(${file} + '~', String(process.pid)); fs.renameSync(${file} + '~', ${file}); setInterval(() => {}, 1000);`;
   };
   const pidOf = async (): Promise<number> => {
-    const changes = watch(plugins.directory);
-    while (!existsSync(plugins.file('pid'))) await once(changes, 'change');
-    changes.close();
+    await until(() => existsSync(plugins.file('pid')), 'the plugin does not begin');
     const pid = Number(readFileSync(plugins.file('pid'), 'utf8'));
     rmSync(plugins.file('pid'));
     return pid;
@@ -262,7 +260,7 @@ describe('a plugin that fails', () => {
         if (message.source.includes('longer')) clock.advance(limits.pluginMsMax);
         else credentials.close();
         await assert.rejects(answer, message);
-        while (isRunning(pid)) await new Promise(setImmediate);
+        await until(() => !isRunning(pid), 'the plugin still runs');
       });
     });
   }

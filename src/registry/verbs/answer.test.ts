@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
+import { within } from '../../base/waits-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
 import { nameColumn } from '../../kinds/columns.ts';
 import type { Kind } from '../../kinds/kind.ts';
@@ -88,7 +89,7 @@ describe('a kind that is answered', () => {
     await using fixture = await open({ kinds: [question('questions', 'Cluster', { answer })] });
     const abort = new AbortController();
     const refused = assert.rejects(fixture.call('POST', path, { text: 'x' }, abort.signal), ended);
-    await reached.promise;
+    await within(reached.promise, 'reached: never');
     abort.abort(ended);
     await refused;
   });
@@ -397,7 +398,7 @@ describe('an action', () => {
       await fixture.call('POST', things, { metadata: { name: 'a' }, data: { known: '1' } });
       const abort = new AbortController();
       const refused = assert.rejects(fixture.call('POST', `${things}/a/ask`, { text: 'x' }, abort.signal), ended);
-      await reached.promise;
+      await within(reached.promise, 'reached: never');
       abort.abort(ended);
       await refused;
     });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { once, until } from '../../base/waits-fixture.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cache.ts';
 import { jsonLines } from '../../content/formats/event-framing.ts';
 import { sendStatus } from '../../content/status.ts';
 import type { WatchEncoding } from '../../content/watch-encoding.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { fetch2, readAll, type Started, start, until } from '../../http/listener-harness.ts';
+import { fetch2, readAll, type Started, start } from '../../http/listener-harness.ts';
 import { expired } from '../../meta/status-error.ts';
 import { type WatchSource, WatchStreams } from './watch-stream.ts';
 

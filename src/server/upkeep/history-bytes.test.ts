@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { until } from '../../base/waits-fixture.ts';
 import { createWatchCache } from '../../cache/watch-cache.ts';
 import { rejected } from '../../store/conformance/subject.ts';
 import { etcdMissing, startEtcd } from '../../store/drivers/etcd/etcd-process.ts';
@@ -83,11 +84,11 @@ describe('a large object that is rewritten in a loop', () => {
       const { store, compactor, cache } = await openWired(context, await place(context));
       const revisions = await rewrite(store, 150);
       await cache.fresh();
-      while (compactor.historyBytes > bytesMax) await turn();
+      await until(() => compactor.historyBytes <= bytesMax);
       const size = await store.size();
       assert.ok(size < (sizeMax[name] ?? 0), `${size}`);
       const gone = revisions[100] ?? 0;
-      await until(() => store.get(key, gone), 'compacted');
+      await refused(() => store.get(key, gone), 'compacted');
       await rejected(store.changes(gone, new AbortController().signal)[Symbol.asyncIterator]().next(), 'compacted');
       const last = revisions.at(-2) ?? 0;
       assert.equal((await store.get(key, last))?.value.length, object(0).length, 'what is recent stays');
@@ -101,23 +102,20 @@ describe('a large object that is rewritten in a loop', () => {
       const { store, cache, close } = await openWired(context, options);
       revision = (await rewrite(store, 3, revision)).at(-1);
       await cache.fresh();
-      while (((await store.historySize?.(await store.head())) as number) > bytesMax) await turn();
+      await until(async () => ((await store.historySize?.(await store.head())) as number) <= bytesMax);
       await close();
     }
   });
 });
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-
 /** Waits until a read fails with the code: compaction goes on beside writes. */
-async function until(read: () => Promise<unknown>, code: string): Promise<void> {
-  for (;;) {
+async function refused(read: () => Promise<unknown>, code: string): Promise<void> {
+  await until(async () => {
     const failure = await read().then(
       () => undefined,
       (error) => error,
     );
-    if (failure?.code === code) return;
-    assert.equal(failure, undefined);
-    await turn();
-  }
+    assert.ok(failure === undefined || failure.code === code, `${failure}`);
+    return failure !== undefined;
+  });
 }

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { limits } from '../../../base/limits.ts';
+import { within } from '../../../base/waits-fixture.ts';
 import { FrameReader } from '../frame-reader.ts';
 import { frameFlag, framePayloadMax, frameType, preface, windowMax } from '../frames.ts';
 import type { HeaderField } from '../header-field.ts';
@@ -82,7 +83,8 @@ export class RawClient {
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       if (this.closed) throw new Error('the connection has ended');
-      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+      const woken = new Promise<void>((resolve) => this.#waiting.add(resolve));
+      await within(woken, `this does not hold: ${condition}`);
     }
   }
 

@@ -128,7 +128,9 @@ describe('who waits', () => {
     for (let n = 0; n < 3; n++) waitIn(pool, flow('late'), served);
     const countOf = (name: string): number => served.filter((each) => each === name).length;
     while (countOf('late') < 3) {
-      places.shift()?.leave();
+      const place = places.shift();
+      assert.ok(place, `all have left, and served were ${served.join(' ')}`);
+      place.leave();
       await settle();
     }
     assert.ok(countOf('flood') <= 4, served.join(' '));

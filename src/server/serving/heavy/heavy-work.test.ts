@@ -4,6 +4,7 @@ import { ManualClock, systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { systemRandom } from '../../../base/random.ts';
+import { within } from '../../../base/waits-fixture.ts';
 import { createWatchCache } from '../../../cache/watch-cache.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
 import { orch } from '../../../dialect/orch.ts';
@@ -274,7 +275,7 @@ describe('a write on the thread whose request ends', () => {
       const abort = new AbortController();
       const request = side.received({ method: 'POST', target: '/api/v1/namespaces/n/pods', body }, () => {});
       const refused = assert.rejects(side.heavy.write({ ...request, signal: abort.signal }), ended);
-      await asked.promise;
+      await within(asked.promise, 'asked: never');
       abort.abort(ended);
       await refused;
       assert.equal(side.thread.size, 0);

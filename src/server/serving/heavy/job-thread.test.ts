@@ -5,6 +5,7 @@ import { ManualClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { untilAborted } from '../../../base/until-aborted.ts';
+import { within } from '../../../base/waits-fixture.ts';
 import { badRequest, StatusError } from '../../../meta/status-error.ts';
 import { type JobRequest, JobThread } from './job-thread.ts';
 import { SilentWorker, sameThread } from './thread-fixture.ts';
@@ -115,7 +116,7 @@ describe('jobs on the thread', () => {
       return new Promise(() => {});
     };
     const refused = assert.rejects(thread.run(request('ask', { calls: { never }, signal: abort.signal })), ended);
-    await asked.promise;
+    await within(asked.promise, 'asked: never');
     abort.abort(ended);
     await refused;
     assert.deepEqual([told, thread.size, getEventListeners(abort.signal, 'abort').length], [['Timeout'], 0, 0]);

@@ -3,6 +3,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
+import { until } from '../../../base/waits-fixture.ts';
 import { followFeed, readFeed } from '../../conformance/feed.ts';
 import { isStoreError, type Store, type StoreErrorCode } from '../../store.ts';
 import { EtcdConnection } from './etcd-connection.ts';
@@ -94,7 +95,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     network.holdAnswers();
     const write = store.create('/a', value('one'));
     // What is held first may be no answer yet but a frame of the connection's own.
-    while (!(await direct.get('/a')));
+    await until(async () => (await direct.get('/a')) !== undefined);
     await network.answerHeld();
     network.cut();
     assert.deepEqual(await write, { revision: before + 1 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { once } from '../../../base/waits-fixture.ts';
 import { isStoreError } from '../../store.ts';
 import type { EtcdTls } from './etcd-member.ts';
 import { type EtcdProcess, etcdMissing, startEtcd } from './etcd-process.ts';

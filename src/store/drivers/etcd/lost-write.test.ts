@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
+import { until } from '../../../base/waits-fixture.ts';
 import {
   isStoreError,
   type Revision,
@@ -330,7 +331,7 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
       };
       if (others === 'others') {
         const writing = outcomeOf(write(place, 'delete'));
-        while (calls < 2) await place.direct.head();
+        await until(() => calls >= 2);
         await remove(place.direct);
         assert.equal(await writing, 'notFound', 'the id of the others is there');
       } else {

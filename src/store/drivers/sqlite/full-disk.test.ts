@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../base/clock.ts';
+import { until } from '../../../base/waits-fixture.ts';
 import { bytes, rejected } from '../../conformance/subject.ts';
 import { isStoreError, type Store, type StoreErrorCode, type StoreRecord } from '../../store.ts';
 import { smallDiskMissing } from './small-disk.ts';
@@ -48,7 +48,7 @@ async function outcomeOf(write: Promise<unknown>): Promise<StoreErrorCode | 'com
 
 /** Waits until a write is taken: room is made beside. */
 async function taken(write: () => Promise<unknown>): Promise<void> {
-  while ((await outcomeOf(write())) !== 'committed') await turn();
+  await until(async () => (await outcomeOf(write())) === 'committed', 'no room is made');
 }
 
 const larger = bytes('w'.repeat(20_001));
@@ -250,7 +250,7 @@ describe('the reserve', () => {
     const place = placeFor(context);
     const file = `${place.file}-reserve`;
     const store = await place.open({ reserveBytes: 3 * mebibyte, clock: hasty });
-    while (!existsSync(file) || statSync(file).size < 3 * mebibyte) await turn();
+    await until(() => statSync(file, { throwIfNoEntry: false })?.size === 3 * mebibyte);
     await store.close();
     const { ino, mode } = statSync(file);
     assert.equal(mode & 0o777, 0o600);

@@ -1,4 +1,5 @@
 /** For the tests of this folder. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
+import { within } from '../../../base/waits-fixture.ts';
 import type { Store } from '../../store.ts';
 import { type SmallDisk, withSmallDisk } from './small-disk.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts';
@@ -81,7 +83,7 @@ export const inChild = (context: TestContext, source: string, limits: ChildLimit
   const ended = once(child, 'exit');
   const kill = async () => {
     child.kill('SIGKILL');
-    await ended;
+    await within(ended, 'the child does not end');
   };
   context.after(async () => {
     await kill();
@@ -90,7 +92,7 @@ export const inChild = (context: TestContext, source: string, limits: ChildLimit
   return {
     process: child,
     async line() {
-      const next = await lines.next();
+      const next = await within(lines.next(), 'the child prints nothing');
       return next.done ? undefined : next.value;
     },
     kill,
