@@ -75,3 +75,18 @@ it('refuses a second metric of the same name', () => {
   metrics.gauge({ name: 'x', help: '', labels: [] });
   assert.throws(() => metrics.counter({ name: 'x', help: '', labels: [] }), /defined twice/);
 });
+
+it('parts count into the same series; what a closed one collects is asked for no more', () => {
+  const metrics = new Metrics();
+  const define = (part: Metrics, labels: readonly string[] = []) =>
+    part.counter({ name: 'requests_total', help: 'Requests.', labels });
+  const [first, second] = [metrics.part(), metrics.part()];
+  define(first).add({});
+  second.onCollect(() => define(second).add({}, 10));
+  assert.match(first.render(), /^requests_total 11$/m);
+  second.close();
+  assert.match(metrics.render(), /^requests_total 11$/m);
+  assert.throws(() => define(first, ['verb']), /requests_total is defined in two ways/);
+  assert.throws(() => first.gauge({ name: 'requests_total', help: '', labels: [] }), /in two ways/);
+  assert.throws(() => define(metrics), /defined twice/);
+});

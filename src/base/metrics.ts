@@ -1,3 +1,4 @@
+import type { Closable } from './disposable.ts';
 import { limits } from './limits.ts';
 
 /**
@@ -49,11 +50,34 @@ interface HistogramDefinition<Name extends string> extends MetricDefinition<Name
 /** The value that every label has in the series of those others. */
 const overflowLabel = 'overflow';
 
-export class Metrics {
-  readonly #metrics = new Map<string, Metric>();
+export class Metrics implements Closable {
+  readonly #metrics: Map<string, Metric>;
   readonly #collectors: (() => void)[] = [];
   readonly #refreshers: (() => Promise<void>)[] = [];
+  /** What `part` gave out, as long as it is open. */
+  readonly #parts = new Set<Metrics>();
+  readonly #whole: Metrics | undefined;
   #refreshing: Promise<void> | undefined;
+
+  /** `whole`: for `part`. */
+  constructor(whole?: Metrics) {
+    this.#whole = whole;
+    this.#metrics = whole ? whole.#metrics : new Map();
+  }
+
+  /**
+   * The same metrics, for one of several parts that define alike: they count into the same series, and each shows those of
+   * all. Closing it ends what the part collects; what it has counted stays.
+   */
+  part(): Metrics {
+    const part = new Metrics(this);
+    this.#parts.add(part);
+    return part;
+  }
+
+  close(): void {
+    if (this.#whole) this.#whole.#parts.delete(this);
+  }
 
   counter<Name extends string>(definition: MetricDefinition<Name>): Counter<Name> {
     const series = this.#register('counter', definition, () => new ValueState(), renderValue);
@@ -96,13 +120,14 @@ export class Metrics {
     this.#collectors.push(collect);
   }
 
-  /** Runs in `refresh`, to set gauges whose value has to be asked for. It may not reject. */
+  /** Runs in `refresh`, to set gauges whose value has to be asked for. It may not reject. Of no part. */
   onRefresh(refresh: () => Promise<void>): void {
     this.#refreshers.push(refresh);
   }
 
   /** Asks for what has to be asked for. Calls that wait together share one round of questions. */
   refresh(): Promise<void> {
+    if (this.#whole) return this.#whole.refresh();
     this.#refreshing ??= Promise.all(this.#refreshers.map((refresh) => refresh())).then(() => {
       this.#refreshing = undefined;
     });
@@ -116,9 +141,15 @@ export class Metrics {
 
   /** The same in pieces, none of which takes long to make: there may be thousands of series. */
   *pieces(): Generator<string, void> {
-    for (const collect of this.#collectors) collect();
+    if (this.#whole) return yield* this.#whole.pieces();
+    this.#collect();
     const names = [...this.#metrics.keys()].sort();
     for (const name of names) yield* this.#metrics.get(name)?.pieces() ?? [];
+  }
+
+  #collect(): void {
+    for (const collect of this.#collectors) collect();
+    for (const part of this.#parts) part.#collect();
   }
 
   #register<Name extends string, State>(
@@ -127,10 +158,19 @@ export class Metrics {
     create: () => State,
     renderState: (name: string, labels: string, state: State) => string,
   ): SeriesSet<Name, State> {
-    if (this.#metrics.has(definition.name)) throw new Error(`metric ${definition.name} is defined twice`);
+    const known = this.#metrics.get(definition.name);
+    if (known) {
+      if (!this.#whole) throw new Error(`metric ${definition.name} is defined twice`);
+      if (known.type !== type || known.labels.join() !== definition.labels.join()) {
+        throw new Error(`metric ${definition.name} is defined in two ways`);
+      }
+      // Of the same type and labels.
+      return known.series as SeriesSet<Name, State>;
+    }
     const series = new SeriesSet(definition.labels, create);
     const head = `# HELP ${definition.name} ${escapeHelp(definition.help)}\n# TYPE ${definition.name} ${type}\n`;
     this.#metrics.set(definition.name, {
+      ...{ type, labels: definition.labels, series },
       *pieces() {
         yield head;
         for (const [labels, state] of series.states()) yield renderState(definition.name, labels, state);
@@ -144,6 +184,10 @@ export class Metrics {
 export const metricsMediaType = 'text/plain; version=0.0.4; charset=utf-8';
 
 interface Metric {
+  readonly type: string;
+  readonly labels: readonly string[];
+  /** A SeriesSet of the type. */
+  readonly series: unknown;
   pieces(): Iterable<string>;
 }
 

@@ -31,6 +31,7 @@ export function openSecretTokenSigner(
   const files = openFiles(flag, path, { clock, logger });
   const issuer = createTokenIssuer({
     issuer: '', // tokens in Secrets name one that is always the same
+    scope: '',
     signingKey: () => {
       const key = files.current().signingKey;
       if (!key) throw new Error('no key signs tokens');

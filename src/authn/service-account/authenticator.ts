@@ -24,6 +24,8 @@ interface ServiceAccountAuthenticatorOptions {
   readonly keys: () => TokenKeySet;
   /** `--service-account-issuer`: tokens of each are taken. */
   readonly issuers: readonly string[];
+  /** Name of the scope whose accounts' tokens hold. */
+  readonly scope: string;
   /** `--api-audiences`: whom tokens are for that name nobody. */
   readonly apiAudiences: readonly string[];
   /**
@@ -43,8 +45,8 @@ interface ServiceAccountAuthenticatorOptions {
  * a token is kept, times and objects are looked at each time. Stays synchronous as long as the objects are in the cache.
  */
 export function serviceAccountAuthenticator(options: ServiceAccountAuthenticatorOptions): TokenAuthenticator {
-  const { dialect, keys, clock } = options;
-  const tokens = new VerifiedTokens({ keys, dialect, clock, issuers: new Set(options.issuers) });
+  const { dialect, keys, scope, clock } = options;
+  const tokens = new VerifiedTokens({ keys, scope, dialect, clock, issuers: new Set(options.issuers) });
   return {
     authenticateToken(token, audiences) {
       const verified = tokens.verify(token);

@@ -8,6 +8,8 @@ export type TokenClaims = BoundClaims | LegacyClaims;
 
 interface CommonClaims {
   readonly account: AccountReference;
+  /** Name of the scope whose account it is; '' is not written. */
+  readonly scope: string;
   readonly times: JwtTimes;
   /** Absent where the token names none: then it is for the API server. */
   readonly audiences: readonly string[] | undefined;
@@ -37,7 +39,7 @@ export const legacyIssuer = ({ name }: Dialect): string => `${name}/serviceaccou
 /** The claim of a token that is kept in a Secret: `orch.io/serviceaccount/namespace`. */
 export const legacyClaim = (
   { domain }: Dialect,
-  name: 'namespace' | 'service-account.name' | 'service-account.uid' | 'secret.name',
+  name: 'namespace' | 'service-account.name' | 'service-account.uid' | 'secret.name' | 'scope',
 ): string => `${domain}/serviceaccount/${name}`;
 
 /**
@@ -75,6 +77,7 @@ function readBound(jwt: Jwt, { domain }: Dialect): BoundClaims {
   return {
     kind: 'bound',
     account: reference,
+    scope: readText(own, 'scope', at) ?? '',
     times,
     audiences: readAudiences(jwt.claims),
     tokenId: readText(jwt.claims, 'jti'),
@@ -96,6 +99,7 @@ function readLegacy(jwt: Jwt, dialect: Dialect): LegacyClaims {
   return {
     kind: 'legacy',
     account,
+    scope: readText(jwt.claims, legacyClaim(dialect, 'scope')) ?? '',
     times: readTimes(jwt),
     audiences: readAudiences(jwt.claims),
     secretName: name('secret.name'),

@@ -17,7 +17,7 @@ const [key] = keys;
 assert.ok(key);
 const clock = new ManualClock(1_800_000_000_900);
 const make = (dialect: Dialect = dialects.orch, signingKey = () => key) =>
-  createTokenIssuer({ issuer: issuerName, signingKey, dialect, clock, random });
+  createTokenIssuer({ issuer: issuerName, scope: '', signingKey, dialect, clock, random });
 const textOf = (token: string, part: number): string =>
   Buffer.from(token.split('.')[part] ?? '', 'base64url').toString();
 const grant: TokenGrant = { account, audiences: ['a'], lifetimeSeconds: 600 };

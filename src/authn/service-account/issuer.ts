@@ -25,6 +25,8 @@ export interface TokenIssuer {
 interface TokenIssuerOptions {
   /** `iss`: the first of `--service-account-issuer`. */
   readonly issuer: string;
+  /** Name of the scope whose accounts the tokens are of. */
+  readonly scope: string;
   /** Asked for every token, so that a new key counts at once. */
   readonly signingKey: () => SigningKey;
   readonly dialect: Dialect;
@@ -32,7 +34,14 @@ interface TokenIssuerOptions {
   readonly random: Random;
 }
 
-export function createTokenIssuer({ issuer, signingKey, dialect, clock, random }: TokenIssuerOptions): TokenIssuer {
+export function createTokenIssuer({
+  issuer,
+  scope,
+  signingKey,
+  dialect,
+  clock,
+  random,
+}: TokenIssuerOptions): TokenIssuer {
   return {
     issue(grant) {
       const issuedAt = Math.floor(clock.now() / 1000);
@@ -45,7 +54,7 @@ export function createTokenIssuer({ issuer, signingKey, dialect, clock, random }
         jti: tokenId,
         nbf: issuedAt,
         sub: accountUsername(grant.account),
-        [dialect.domain]: ownClaims(grant, issuedAt),
+        [dialect.domain]: { ...ownClaims(grant, issuedAt), ...(scope !== '' && { scope }) },
       };
       const issued = (token: string) => ({ token, credentialId: credentialId(tokenId), issuedAt });
       const token = signToken(claims, signingKey());
@@ -59,6 +68,7 @@ export function createTokenIssuer({ issuer, signingKey, dialect, clock, random }
         [legacyClaim(dialect, 'secret.name')]: secretName,
         [legacyClaim(dialect, 'service-account.name')]: account.name,
         [legacyClaim(dialect, 'service-account.uid')]: account.uid,
+        ...(scope !== '' && { [legacyClaim(dialect, 'scope')]: scope }),
       };
       return signToken(claims, signingKey());
     },

@@ -39,7 +39,6 @@ function start(context: TestContext, issuer: string) {
   const nothing = () => undefined;
   const tokens = createServiceAccountTokens(options, {
     dialect: orch,
-    objects: { account: () => found, pod: nothing, secret: nothing, node: nothing },
     externalAddress: () => '127.0.0.1:6443',
     clock,
     random: systemRandom,
@@ -50,24 +49,48 @@ function start(context: TestContext, issuer: string) {
     tokens.close();
     assert.equal(clock.pending, 0);
   });
-  return { tokens, clock, path };
+  const objects = { account: () => found, pod: nothing, secret: nothing, node: nothing };
+  return { tokens, of: (scope: string) => tokens.of({ scope, objects }), clock, path };
 }
 
 test('a token that is made is known, until its key is replaced in the file', async (context) => {
   const issuer = 'https://issuer.test';
-  const { tokens, clock, path } = start(context, issuer);
+  const { tokens, of, clock, path } = start(context, issuer);
+  const ours = of('');
   const lifetime = tokens.lifetime({ expirationSeconds: 600, audiences: [issuer], boundToPod: false });
-  const { token = '' } = (await tokens.issuer?.issue({ account, audiences: [issuer], ...lifetime })) ?? {};
-  assert.equal((await tokens.authenticator.authenticateToken(token, [issuer]))?.user.uid, account.uid);
+  const { token = '' } = (await ours.issuer?.issue({ account, audiences: [issuer], ...lifetime })) ?? {};
+  assert.equal((await ours.authenticator.authenticateToken(token, [issuer]))?.user.uid, account.uid);
   const before = tokens.discovery?.keySet().body;
   writeFileSync(path, pem());
   clock.advance(2_000);
-  assert.throws(() => tokens.authenticator.authenticateToken(token, [issuer]), /unknown key/);
+  assert.throws(() => ours.authenticator.authenticateToken(token, [issuer]), /unknown key/);
   assert.notDeepEqual(tokens.discovery?.keySet().body, before);
 });
 
 test('an issuer that is no URL signs, and is not discovered', (context) => {
-  const { tokens } = start(context, 'issuer');
-  assert.ok(tokens.issuer);
+  const { tokens, of } = start(context, 'issuer');
+  assert.ok(of('').issuer);
   assert.equal(tokens.discovery, undefined);
+});
+
+test('tokens of an account hold in its scope only, also where another has an account of the same name and uid', async (context) => {
+  const { of } = start(context, 'https://issuer.test');
+  const scopes = ['', 'b', 'c'];
+  const audiences = ['https://issuer.test'];
+  for (const made of scopes) {
+    const { issuer } = of(made);
+    assert.ok(issuer);
+    const { token } = await issuer.issue({ account, audiences, lifetimeSeconds: 600 });
+    for (const shown of scopes) {
+      const { authenticator } = of(shown);
+      if (shown === made) assert.ok(await authenticator.authenticateToken(token, audiences));
+      else assert.throws(() => authenticator.authenticateToken(token, audiences), /of another scope/);
+    }
+    // Nothing is in the store of this test: a legacy token gets as far as its Secret, in its own scope.
+    const legacy = await issuer.issueLegacy(account, 'kept');
+    for (const shown of scopes) {
+      const problem = shown === made ? /the secret kept is not there/ : /of another scope/;
+      await assert.rejects(async () => of(shown).authenticator.authenticateToken(legacy, audiences), problem);
+    }
+  }
 });

@@ -19,9 +19,6 @@ import { registerTokenMetrics } from './token-metrics.ts';
 
 interface ServiceAccountTokensContext {
   readonly dialect: Dialect;
-  readonly objects: TokenObjects;
-  /** Writes a label on a token Secret; absent: the last use of such tokens is not noted. */
-  readonly markLegacyToken?: (mark: LegacyTokenMark) => Promise<void>;
   /** `host:port` at which others reach this server; asked for once it serves. */
   readonly externalAddress: () => string;
   readonly clock: Clock;
@@ -30,11 +27,25 @@ interface ServiceAccountTokensContext {
   readonly metrics: Metrics;
 }
 
-/** Everything of a server that has to do with tokens of service accounts. Closing it stops the looks at key files. */
-export interface ServiceAccountTokens extends Closable {
+/** The accounts of one scope. */
+interface AccountsOfScope {
+  /** Name of the scope. */
+  readonly scope: string;
+  readonly objects: TokenObjects;
+  /** Writes a label on a token Secret; absent: the last use of such tokens is not noted. */
+  readonly markLegacyToken?: (mark: LegacyTokenMark) => Promise<void>;
+}
+
+/** Tokens of the accounts of one scope. Those of others don't hold, even where accounts have the same name and uid. */
+export interface TokensOfScope {
   readonly authenticator: TokenAuthenticator;
   /** Absent where no key signs: then there is no TokenRequest. */
   readonly issuer?: TokenIssuer;
+}
+
+/** Everything of a server that has to do with tokens of service accounts. Closing it stops the looks at key files. */
+export interface ServiceAccountTokens extends Closable {
+  of(accounts: AccountsOfScope): TokensOfScope;
   lifetime(request: TokenLifetimeRequest): TokenLifetime;
   /** Absent where the issuer cannot be discovered; the log says why. */
   readonly discovery?: IssuerDiscovery;
@@ -47,21 +58,18 @@ export function createServiceAccountTokens(
   const files = new TokenKeyFiles({ ...options, clock: context.clock, logger: context.logger });
   const keys = () => files.current();
   for (const warning of options.warnings) context.logger.warn(warning);
-  const issuer = options.signingKeyFile && createIssuer(options, context, files);
-  const discovery = issuer && createDiscovery(options, context, files);
+  const { signingKeyFile, issuers, apiAudiences, lookup } = options;
+  const discovery = signingKeyFile && createDiscovery(options, context, files);
+  const metrics = registerTokenMetrics(context.metrics);
   return {
-    authenticator: serviceAccountAuthenticator({
-      ...context,
-      keys,
-      issuers: options.issuers,
-      apiAudiences: options.apiAudiences,
-      lookup: options.lookup,
-      metrics: registerTokenMetrics(context.metrics),
-      ...(context.markLegacyToken && {
-        legacyTokenUse: new LegacyTokenUse({ ...context, mark: context.markLegacyToken }),
+    of: ({ scope, objects, markLegacyToken: mark }) => ({
+      authenticator: serviceAccountAuthenticator({
+        ...context,
+        ...{ keys, issuers, scope, apiAudiences, lookup, objects, metrics },
+        ...(mark && { legacyTokenUse: new LegacyTokenUse({ ...context, mark }) }),
       }),
+      ...(signingKeyFile && { issuer: createIssuer(options, context, { files, scope }) }),
     }),
-    ...(issuer && { issuer }),
     ...(discovery && { discovery }),
     lifetime: (request) => tokenLifetime(request, options),
     close: () => files.close(),
@@ -71,14 +79,14 @@ export function createServiceAccountTokens(
 function createIssuer(
   { issuers: [issuer = ''] }: ServiceAccountTokenOptions,
   { dialect, clock, random }: ServiceAccountTokensContext,
-  files: TokenKeyFiles,
+  { files, scope }: { readonly files: TokenKeyFiles; readonly scope: string },
 ): TokenIssuer {
   const signingKey = (): SigningKey => {
     const key = files.current().signingKey;
     if (!key) throw new Error('no key signs tokens');
     return key;
   };
-  return createTokenIssuer({ issuer, signingKey, dialect, clock, random });
+  return createTokenIssuer({ issuer, scope, signingKey, dialect, clock, random });
 }
 
 function createDiscovery(

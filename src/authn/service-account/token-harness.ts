@@ -62,6 +62,7 @@ interface HarnessOptions {
   readonly keys?: readonly TokenKey[];
   readonly signingKey?: SigningKey;
   readonly issuers?: readonly string[];
+  readonly scope?: string;
   readonly apiAudiences?: readonly string[];
   readonly lookup?: boolean;
 }
@@ -87,6 +88,7 @@ export class TokenHarness {
     const { clock } = this;
     this.issuer = createTokenIssuer({
       issuer: issuerName,
+      scope: options.scope ?? '',
       signingKey: () => this.signingKey,
       dialect: orch,
       clock,
@@ -96,6 +98,7 @@ export class TokenHarness {
       dialect: orch,
       keys: () => this.keys,
       issuers: options.issuers ?? [issuerName],
+      scope: options.scope ?? '',
       apiAudiences: options.apiAudiences ?? apiAudiences,
       lookup: options.lookup ?? true,
       objects: this.#objects(),

@@ -32,6 +32,7 @@ function setUp() {
   const byId = new CountingMap(keys.byId);
   const counted = { ...keySet(keys.all), byId };
   const tokens = new VerifiedTokens({
+    scope: '',
     keys: () => counted,
     issuers: new Set([issuerName]),
     dialect: orch,
@@ -74,6 +75,7 @@ test('tokens of other issuers are taken apart once, whatever keys come', () => {
   const issuers = new CountingSet(['https://other.example.com']);
   let current = keySet(keys.all);
   const tokens = new VerifiedTokens({
+    scope: '',
     keys: () => current,
     issuers,
     dialect: orch,
@@ -96,6 +98,7 @@ test('tokens that are long are few', () => {
   const byId = new CountingMap(keys.byId);
   const counted = { ...keySet(keys.all), byId };
   const tokens = new VerifiedTokens({
+    scope: '',
     keys: () => counted,
     issuers: new Set([issuerName]),
     dialect: orch,

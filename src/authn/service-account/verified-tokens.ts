@@ -22,6 +22,8 @@ export interface VerifiedToken {
 interface VerifiedTokensOptions {
   readonly keys: () => TokenKeySet;
   readonly issuers: ReadonlySet<string>;
+  /** Name of the scope whose accounts' tokens hold. */
+  readonly scope: string;
   readonly dialect: Dialect;
   readonly clock: Clock;
   /** Tokens that are kept of each sort; of those of other issuers as many as of good ones. */
@@ -75,7 +77,7 @@ export class VerifiedTokens {
   }
 
   #verifyFirst(token: string, digest: string): VerifiedToken | undefined {
-    const { issuers, dialect, clock } = this.#options;
+    const { issuers, scope, dialect, clock } = this.#options;
     const jwt = unverifiedJwt(token);
     const kind = jwt && kindOfToken(jwt, issuers, dialect);
     if (!jwt || !kind) {
@@ -86,6 +88,7 @@ export class VerifiedTokens {
     try {
       verifySignature(jwt, this.#keys);
       const claims = readClaims(jwt, kind, dialect);
+      if (claims.scope !== scope) throw new Error('it is of an account of another scope');
       const verified = { claims, user: userOf(claims, dialect), refusedAt: Number.NEGATIVE_INFINITY };
       this.#verified.set(digest, { value: verified, until: Number.POSITIVE_INFINITY, weight: token.length });
       return verified;

@@ -5,7 +5,7 @@ import type { Exchange } from '../../http/exchange.ts';
 import { parseWatchOptions } from '../../registry/read/list-options.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
-import type { PlaceKind } from './flow-control/flow-control.ts';
+import type { PlaceKind } from './flow-control/shared-capacity.ts';
 
 /** How a request is answered: all that can be found out without its body. */
 export type Operation = PathOperation | ResourceOperation;

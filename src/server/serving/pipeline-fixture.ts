@@ -8,7 +8,8 @@ import type { Exchange } from '../../http/exchange.ts';
 import { isReadVerb, parseRequestInfo, type RequestInfo } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import { accessCounts } from './access-counts.ts';
-import { FlowControl, type FlowControlOptions } from './flow-control/flow-control.ts';
+import { FlowControl, type FlowScope } from './flow-control/flow-control.ts';
+import { type CapacityOptions, SharedCapacity } from './flow-control/shared-capacity.ts';
 import type { Operation } from './operation.ts';
 import { servePipeline, stages } from './pipeline.ts';
 import { newContext, type RequestContext } from './request-context.ts';
@@ -20,23 +21,22 @@ export const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {}
 
 interface FixtureOptions extends Partial<PipelineParts> {
   readonly clock: Clock;
-  readonly flow?: Partial<FlowControlOptions>;
+  readonly flow?: Partial<CapacityOptions & FlowScope>;
 }
 
 /** Everybody is jane and may do everything, and every answer is 200, where `options` say nothing else. */
 export function pipelineParts({ flow, ...options }: FixtureOptions): PipelineParts {
   const resources = options.resources ?? new ClosableStack();
   const metrics = new Metrics();
-  const flowControl = new FlowControl({
+  const capacity = new SharedCapacity({
     clock: options.clock,
     dialect: orch,
     metrics,
     max: { reads: 400, writes: 200 },
     requestMsMax: limits.requestMsMax,
-    isOwn: () => false,
-    hasRole: () => true,
     ...flow,
   });
+  resources.add(capacity);
   return {
     resources,
     random: systemRandom,
@@ -45,7 +45,7 @@ export function pipelineParts({ flow, ...options }: FixtureOptions): PipelinePar
     authenticator: { authenticate: () => jane },
     authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
     counts: accessCounts(metrics),
-    flowControl: resources.add(flowControl),
+    flowControl: new FlowControl(capacity, { name: '', isOwn: () => false, hasRole: () => true, ...flow }),
     requestMsMax: limits.requestMsMax,
     refuse: ({ exchange }, error) => {
       throw new Error(`${exchange.method} ${exchange.target} was refused`, { cause: error });

@@ -12,7 +12,8 @@ interface StorageMetricsParts {
   readonly clock: Clock;
   readonly store: Pick<Store, 'size'>;
   readonly compactor: Pick<Compactor, 'historyBytes'>;
-  readonly resources: Pick<ResourceRegistry, 'stored' | 'onChange'>;
+  /** Of all scopes, whose objects are counted together. */
+  readonly tables: { all(): Iterable<Pick<ResourceRegistry, 'stored'>> };
   /** As published servers number the clusters that they keep objects in: `etcd-0`. */
   readonly clusterId: string;
 }
@@ -31,7 +32,7 @@ export function earlyCompactions(metrics: Metrics): Count {
 
 /** What the store holds, by the published names where there are any. */
 export function storageMetrics(parts: StorageMetricsParts): void {
-  const { metrics, compactor, resources, clusterId } = parts;
+  const { metrics, compactor, tables, clusterId } = parts;
   const size = metrics.gauge({
     name: 'apiserver_storage_size_bytes',
     help: 'Bytes that the store takes up on disk.',
@@ -47,19 +48,29 @@ export function storageMetrics(parts: StorageMetricsParts): void {
     help: 'Bytes in the store that only history holds.',
     labels: [],
   });
-  resources.onChange(({ removed }) => {
-    for (const { kind } of removed) objects.remove({ resource: qualified(kind) });
-  });
+  let shown: ReadonlyMap<string, number> = new Map();
   metrics.onRefresh(async () => {
     const bytes = await askSize(parts);
     if (bytes !== undefined) size.set({ storage_cluster_id: clusterId }, bytes);
   });
   metrics.onCollect(() => {
     history.set({}, compactor.historyBytes);
-    for (const { kind, collection } of resources.stored()) {
-      objects.set({ resource: qualified(kind) }, collection.snapshot().count(collection.prefix));
-    }
+    const before = shown;
+    shown = countObjects(tables.all());
+    for (const [resource, count] of shown) objects.set({ resource }, count);
+    for (const resource of before.keys()) if (!shown.has(resource)) objects.remove({ resource });
   });
+}
+
+function countObjects(tables: Iterable<Pick<ResourceRegistry, 'stored'>>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const table of tables) {
+    for (const { kind, collection } of table.stored()) {
+      const resource = qualified(kind);
+      counts.set(resource, (counts.get(resource) ?? 0) + collection.snapshot().count(collection.prefix));
+    }
+  }
+  return counts;
 }
 
 /** Undefined where the store does not say in time: what it said last stands. */

@@ -1,75 +1,39 @@
-import { hostname } from 'node:os';
-import { isDeepStrictEqual } from 'node:util';
-import {
-  type AnonymousPolicy,
-  anonymousPolicy,
-  type FinalAuthenticator,
-  withAnonymous,
-} from '../../authn/anonymous.ts';
+import { type AnonymousPolicy, type FinalAuthenticator, withAnonymous } from '../../authn/anonymous.ts';
 import type { Authenticator, TokenAuthenticator } from '../../authn/authenticator.ts';
 import { bearerAuthenticator, tokenUnion } from '../../authn/bearer.ts';
 import { bootstrapTokenAuthenticator } from '../../authn/bootstrap-token.ts';
 import { clientCertificateAuthenticator } from '../../authn/client-certificate.ts';
-import {
-  type AuthenticationSettings,
-  readAuthenticationConfiguration,
-} from '../../authn/configuration/authentication-configuration.ts';
-import { anonymousProblems } from '../../authn/configuration/oidc-flags.ts';
-import type { JwtAuthenticator } from '../../authn/oidc/jwt-authenticator.ts';
-import { OidcAuthenticators } from '../../authn/oidc/oidc-authenticators.ts';
-import { oidcMetrics } from '../../authn/oidc/oidc-metrics.ts';
 import { withReport } from '../../authn/report.ts';
 import { requestHeaderAuthenticator } from '../../authn/request-header.ts';
 import type { TokenObjects } from '../../authn/service-account/revocation.ts';
-import {
-  createServiceAccountTokens,
-  type ServiceAccountTokens,
-} from '../../authn/service-account/service-account-tokens.ts';
+import type { TokensOfScope } from '../../authn/service-account/service-account-tokens.ts';
 import { staticTokenAuthenticator } from '../../authn/static-token.ts';
-import { cachedTokens, type TokenCacheCounts, tokenCacheCounts } from '../../authn/token-cache.ts';
 import { unionAuthenticator } from '../../authn/union.ts';
 import { webSocketTokenAuthenticator, withOrigins } from '../../authn/web-socket.ts';
-import { webhookTokenMetrics } from '../../authn/webhook/webhook-metrics.ts';
-import { webhookTokenAuthenticator } from '../../authn/webhook/webhook-token.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { ClosableStack } from '../../base/disposable.ts';
-import type { Files } from '../../base/files.ts';
-import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { Metrics } from '../../base/metrics.ts';
-import type { Random } from '../../base/random.ts';
-import { type FileContent, WatchedFile } from '../../base/watched-file.ts';
-import { loadCel } from '../../cel/cel.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import { authoritiesOf, TrustPool } from '../../pki/trust-pool.ts';
-import type { AuthenticationConfig, AuthoritiesConfig } from './config.ts';
-
-import { openWebhook } from './webhooks.ts';
+import type { Scope } from '../../meta/scope.ts';
+import type { AuthenticationConfig } from './config.ts';
+import type { IdentitySources } from './identity-sources.ts';
 
 interface AuthenticationParts {
   readonly config: AuthenticationConfig;
+  readonly sources: IdentitySources;
   readonly dialect: Dialect;
+  readonly scope: Scope;
   readonly objects: TokenObjects;
   /** Knows the requests that come from within the process. */
   readonly own: Authenticator;
   /** Writes what is noted about tokens. */
   readonly client: ApiClient;
-  /** `host:port` at which others reach this server. Asked for when the first of them wants to know. */
-  readonly externalAddress: () => string;
   readonly clock: Clock;
-  readonly random: Random;
   readonly logger: Logger;
-  readonly metrics: Metrics;
   /** Whether pages of this origin may use what browsers show by themselves. */
   readonly allowsOrigin: (origin: string) => boolean;
   /** Whoever comes in may do everything. */
   readonly allowsEverything: boolean;
-  /** Called when `Authentication.authorities` have become others. */
-  readonly authoritiesChanged: () => void;
-  /** What is opened is closed with the server. */
-  readonly files: Files;
-  readonly held: ClosableStack;
 }
 
 export interface Authentication {
@@ -77,29 +41,21 @@ export interface Authentication {
   /** All that tell whose a bearer token is. */
   readonly tokens: TokenAuthenticator;
   /** Absent where no key verifies tokens of service accounts. */
-  readonly serviceAccounts: ServiceAccountTokens | undefined;
-  /** PEM of whom client certificates and proxies are verified against, for the listener. */
-  readonly authorities: () => readonly string[];
+  readonly serviceAccounts: TokensOfScope | undefined;
 }
 
-/**
- * Who may come in (spec section 5): every authenticator that is configured, as one. Rejects where a file that was read cannot
- * be used; the message names it.
- */
-export async function openAuthentication(parts: AuthenticationParts): Promise<Authentication> {
-  const { config, dialect, own, logger, held } = parts;
-  const serviceAccounts = openServiceAccounts(parts);
-  const clients = openPool(config.clientAuthorities, parts);
-  const proxies = openPool(config.requestHeader?.authorities, parts);
-  const counts = tokenCacheCounts(parts.metrics);
-  const { authenticators: oidc, anonymous } = await openProviders(parts, counts);
+/** Who may come in to a scope (spec section 5): every authenticator that is configured, as one. */
+export function openAuthentication(parts: AuthenticationParts): Authentication {
+  const { config, sources, dialect, own, logger } = parts;
+  const { clients, proxies, oidc, webhooks } = sources;
+  const serviceAccounts = serviceAccountTokens(parts);
   const tokens = tokenUnion(
     [
       staticTokenAuthenticator(config.staticTokens),
       ...(serviceAccounts ? [serviceAccounts.authenticator] : []),
       ...(config.bootstrapTokens ? [bootstrapTokens(parts)] : []),
       ...(oidc ? [oidc] : []),
-      ...webhookTokens(parts, counts),
+      ...webhooks,
     ],
     config.apiAudiences,
   );
@@ -114,18 +70,11 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
     ...(clients ? [clientCertificateAuthenticator({ dialect, pool: clients })] : []),
     ...shown,
   ]);
-  const all = withOrigins(withAnonymous(union, narrowed(parts, anonymous)), {
+  const all = withOrigins(withAnonymous(union, narrowed(parts, sources.anonymous)), {
     tokens: unionAuthenticator(shown),
     allowsOrigin: parts.allowsOrigin,
   });
-  const pools = [clients, proxies].filter((pool) => pool !== undefined);
-  if (serviceAccounts) held.add(serviceAccounts);
-  return {
-    authenticator: withReport(all, logger),
-    tokens,
-    serviceAccounts,
-    authorities: () => authoritiesOf(pools),
-  };
+  return { authenticator: withReport(all, logger), tokens, serviceAccounts };
 }
 
 /** As published: who may do everything is known at least. */
@@ -135,43 +84,15 @@ function narrowed({ allowsEverything, logger }: AuthenticationParts, policy: Ano
   return 'refuse';
 }
 
-function openServiceAccounts(parts: AuthenticationParts): ServiceAccountTokens | undefined {
-  const { config, client, objects } = parts;
-  if (!config.serviceAccounts) return undefined;
-  return createServiceAccountTokens(config.serviceAccounts, {
-    ...parts,
+const serviceAccountTokens = ({ sources, scope, objects, client }: AuthenticationParts): TokensOfScope | undefined =>
+  sources.serviceAccounts?.of({
+    scope: scope.name,
     objects,
     markLegacyToken: async ({ namespace, name, uid, label, date }) => {
       const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`;
       await client.mergePatch(path, { metadata: { uid, labels: { [label]: date } } });
     },
   });
-}
-
-/** A pool of authorities, and what of it comes from a file that is looked at again. */
-function openPool(
-  authorities: AuthoritiesConfig | undefined,
-  { clock, files, logger, held, authoritiesChanged }: AuthenticationParts,
-): TrustPool | undefined {
-  if (!authorities) return undefined;
-  const { fixed, file } = authorities;
-  const pemWith = (content: string): string => [...fixed, content].join('\n');
-  const pool = new TrustPool(pemWith(file?.content.toString() ?? ''), clock);
-  if (file) {
-    const { path, content } = file;
-    const apply = (now: Buffer): void => {
-      // Checked alone: beside fixed ones, an empty file would look like a good one.
-      new TrustPool(now.toString(), clock);
-      pool.replace(pemWith(now.toString()));
-      logger.info('authorities of clients were read anew', { file: path });
-      authoritiesChanged();
-    };
-    const failed = (error: unknown): void =>
-      logger.error('authorities of clients stay as they are', { file: path, error });
-    held.add(new WatchedFile({ path, clock, files, apply, failed }, content));
-  }
-  return pool;
-}
 
 const bootstrapTokens = ({ dialect, clock, objects }: AuthenticationParts): TokenAuthenticator =>
   bootstrapTokenAuthenticator({
@@ -180,81 +101,3 @@ const bootstrapTokens = ({ dialect, clock, objects }: AuthenticationParts): Toke
     // Never the cache first: how long it takes would tell whether there is a token of that id.
     secret: (name) => objects.secret(dialect.namespaces.system, name, 'store'),
   });
-
-function webhookTokens(parts: AuthenticationParts, counts: TokenCacheCounts): readonly TokenAuthenticator[] {
-  const { config, held, metrics, clock, random } = parts;
-  if (!config.tokenWebhook) return [];
-  const { file, version, cacheMs } = config.tokenWebhook;
-  const webhook = held.add(openWebhook({ type: 'file', file }, limits.webhookTokenMsMax, parts));
-  const asking = webhookTokenAuthenticator({
-    ...parts,
-    ask: webhook.send,
-    version,
-    ownAudiences: config.apiAudiences,
-    metrics: webhookTokenMetrics(metrics),
-  });
-  // Shorter than published servers remember it: who is made known at the webhook has not long to wait.
-  const failureMs = Math.min(cacheMs, limits.unknownTokenKeptMs);
-  return [cachedTokens(asking, { clock, random, successMs: cacheMs, failureMs, counts })];
-}
-
-interface Providers {
-  readonly authenticators: OidcAuthenticators | undefined;
-  readonly anonymous: AnonymousPolicy;
-}
-
-/** The providers of flags or of a file, and who may come in without a credential, which the file may say too. */
-async function openProviders(parts: AuthenticationParts, tokenCacheCounts: TokenCacheCounts): Promise<Providers> {
-  const { config, metrics, clock, held } = parts;
-  const { providers } = config;
-  const reports = oidcMetrics({ metrics, clock, serverId: hostname() });
-  const open = (authenticators: readonly JwtAuthenticator[]): OidcAuthenticators =>
-    held.add(new OidcAuthenticators(authenticators, { ...parts, metrics: reports, tokenCacheCounts }));
-  if (providers?.type === 'file') return openProviderFile(parts, providers, open);
-  return { authenticators: providers && open(providers.authenticators), anonymous: byFlag(config) };
-}
-
-/** The providers of an AuthenticationConfiguration, which is looked at again from time to time. */
-async function openProviderFile(
-  parts: AuthenticationParts,
-  { path, content }: FileContent,
-  open: (authenticators: readonly JwtAuthenticator[]) => OidcAuthenticators,
-): Promise<Providers> {
-  const { config, clock, files, held } = parts;
-  const first = await readProviderFile(parts, content).catch((error) => {
-    throw inFile(`--authentication-config: ${path}`, error);
-  });
-  const authenticators = open(first.authenticators);
-  const replace = async (changed: Buffer): Promise<void> => {
-    const settings = await readProviderFile(parts, changed);
-    // As published: who may come in without a credential is not changed while the server runs.
-    if (!isDeepStrictEqual(settings.anonymous, first.anonymous)) {
-      throw new Error('anonymous: changed from initial configuration file: restart the server');
-    }
-    authenticators.replace(settings.authenticators);
-  };
-  // One after the other: the last content counts.
-  let work = Promise.resolve();
-  const apply = (changed: Buffer): void => {
-    work = work.then(() => replace(changed)).catch((error) => authenticators.reloadFailed(inFile(path, error)));
-  };
-  const failed = (error: unknown): void => authenticators.reloadFailed(error);
-  held.add(new WatchedFile({ path, clock, files, apply, failed }, content));
-  return { authenticators, anonymous: first.anonymous ? anonymousPolicy(first.anonymous) : byFlag(config) };
-}
-
-const inFile = (path: string, error: unknown): Error =>
-  new Error(`${path}: ${error instanceof Error ? error.message : error}`, { cause: error });
-
-async function readProviderFile(
-  { config, dialect }: AuthenticationParts,
-  content: Buffer,
-): Promise<AuthenticationSettings> {
-  const disallowedIssuers = config.serviceAccounts?.issuers ?? [];
-  const settings = await readAuthenticationConfiguration(content, { dialect, disallowedIssuers, loadCel });
-  const [problem] = anonymousProblems(config.anonymousGiven, settings.anonymous);
-  if (problem !== undefined) throw new Error(problem);
-  return settings;
-}
-
-const byFlag = ({ anonymous }: AuthenticationConfig): AnonymousPolicy => (anonymous ? 'allow' : 'refuse');

@@ -1,22 +1,12 @@
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
-import type { ApiClient } from '../../client/api-client.ts';
-import type { Exchange } from '../../http/exchange.ts';
+import type { Closable } from '../../base/disposable.ts';
 import type { Listener } from '../../http/listener.ts';
-import type { Transport } from '../../outbound/transport.ts';
-import type { UserInfo } from '../../request/user-info.ts';
-import type { ResourceRegistry } from '../../resources/resource-registry.ts';
-import { createNamespaces } from '../upkeep/bootstrap.ts';
-import { ensureDefaultPolicy } from '../upkeep/default-policy.ts';
-import { type AccessParts, openAccess } from './access.ts';
+import { authoritiesOf } from '../../pki/trust-pool.ts';
 import { makeBasis } from './basis.ts';
 import type { ApiServerConfig, ExternalAddress, ListenAddress } from './config.ts';
 import { type Environment, systemEnvironment } from './environment.ts';
 import { startConsistencyChecker } from './open-cache.ts';
-import { OwnClients } from './own-clients.ts';
-import { startOwnControllers } from './own-controllers.ts';
-import { servedRbac } from './rbac.ts';
-import { servedNamespaces } from './served-namespaces.ts';
-import { openServing, type Serving } from './serving.ts';
+import { OpenScopes, type ServedScope } from './open-scopes.ts';
+import { openSharedParts } from './shared-parts.ts';
 import { openStorage } from './storage.ts';
 
 /** What a server listens with, closed with it. Without one it is served in process only. */
@@ -26,16 +16,13 @@ interface Attached extends Closable {
   readonly authoritiesChanged: () => void;
 }
 
-/** A whole server, apart from listening. */
-export interface ApiServer {
-  /** Serves a request, wherever it comes from. */
-  readonly handle: (exchange: Exchange) => void;
-  /** What is served now; may be changed while the server runs. */
-  readonly resources: ResourceRegistry;
-  /** Requests in process, as this user: through the whole pipeline, without a connection. */
-  transportAs(user: UserInfo): Transport;
-  /** The same as a typed client; `name` is what it calls itself. */
-  clientAs(user: UserInfo, name: string): ApiClient;
+/** A whole server, apart from listening. Its own requests are those of the default scope. */
+export interface ApiServer extends Omit<ServedScope, 'close'> {
+  /**
+   * One more control plane over the same store: its own resources, objects, accounts, roles and controllers. Its name is a
+   * DNS label; rejects where that one is open. Reached in process only.
+   */
+  openScope(name: string): Promise<ServedScope>;
   /** PEM of the authorities of clients' certificates; empty where none are asked for. */
   authorities(): readonly string[];
   /** From now on the server is reached, and stopped, by this listener. */
@@ -64,37 +51,32 @@ export async function createApiServer(
   try {
     let attached: Attached | undefined;
     const storage = await openStorage(config, basis);
-    const clients = new OwnClients((exchange) => serving.handle(exchange));
     const serverAddress = () => (attached ? hostAndPort(attached.listener, config.external) : '');
     const authoritiesChanged = () => attached?.authoritiesChanged();
-    const parts: AccessParts = { ...basis, ...storage, clients, serverAddress, authoritiesChanged };
-    const access = await openAccess(config, parts);
-    const serving = openServing(config, { ...parts, ...access });
-    const controllers = new ClosableStack();
-    shutdown.endWatches = () => {
-      controllers.close();
-      serving.responder.endWatches();
-    };
+    const shared = await openSharedParts(config, { ...basis, ...storage, serverAddress, authoritiesChanged });
+    const scopes = new OpenScopes(config, shared);
+    shutdown.add('scopes', () => scopes.close());
+    shutdown.endWatches = () => scopes.endWatches();
+    const { clients: authorities, proxies } = shared.identities;
+    const first = await scopes.open(storage.tables.default);
+    const { handle, resources, transportAs, clientAs } = first;
     return {
-      handle: serving.handle,
-      resources: storage.resources,
-      transportAs: (user) => clients.transportAs(user),
-      clientAs: (user, name) => clients.clientAs(user, name),
-      authorities: () => access.authentication.authorities(),
+      ...{ handle, resources, transportAs, clientAs },
+      authorities: () => authoritiesOf([authorities, proxies].filter((pool) => pool !== undefined)),
       attach(to) {
         attached = to;
         shutdown.listener = to.listener;
         basis.held.add(to);
       },
       async start(beforeReady) {
-        await makeInitialObjects(parts, serving);
-        await access.authorization.reached(await storage.cache.fresh());
-        basis.held.add(startConsistencyChecker(storage.cache, parts));
+        await first.prepare();
+        basis.held.add(startConsistencyChecker(storage.cache, shared));
         await beforeReady?.();
-        serving.health.started();
+        shared.health.started();
         void storage.measureHistory();
-        controllers.add(startOwnControllers(config, { ...parts, ...access }));
+        first.startControllers();
       },
+      openScope: (name) => scopes.openNew(name),
       stop: () => shutdown.stop(),
       done: shutdown.done,
     };
@@ -102,20 +84,6 @@ export async function createApiServer(
     await shutdown.stop();
     throw error;
   }
-}
-
-/** What is there after every start: namespaces and the default policy. */
-async function makeInitialObjects(
-  { dialect, logger, clients, cache, resources }: AccessParts,
-  { registry }: Serving,
-): Promise<void> {
-  await createNamespaces(registry, servedNamespaces(resources), dialect);
-  await ensureDefaultPolicy({
-    ...{ dialect, logger },
-    client: clients.server,
-    fresh: () => cache.fresh(),
-    servedAs: (kind) => servedRbac(resources, dialect, kind),
-  });
 }
 
 function hostAndPort(listening: ListenAddress, external: ExternalAddress | undefined): string {

@@ -8,8 +8,8 @@ import { createWatchCache, type WatchCacheOptions } from '../../cache/watch-cach
 import type { Kind } from '../../kinds/kind.ts';
 import { defaultScope } from '../../meta/scope.ts';
 import { cachedResources } from '../../resources/resource.ts';
-import { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
+import { ScopeTables } from './scope-tables.ts';
 
 interface CacheParts {
   readonly store: Store;
@@ -22,11 +22,11 @@ interface OpenCacheParts extends CacheParts {
   readonly historyGrew: NonNullable<WatchCacheOptions['historyGrew']>;
 }
 
-/** The cache of these kinds, loaded, and where the objects of each are in it. */
+/** The cache of these kinds, loaded, and where the objects of each are in it: now those of the default scope. */
 export async function openCache(
   kinds: readonly Kind[],
   { store, clock, logger, metrics, historyGrew }: OpenCacheParts,
-): Promise<{ readonly cache: WatchCache; readonly resources: ResourceRegistry }> {
+): Promise<{ readonly cache: WatchCache; readonly tables: ScopeTables }> {
   const count = counterOf(metrics);
   const cache = createWatchCache({
     ...{ store, clock, logger, historyGrew },
@@ -38,7 +38,7 @@ export async function openCache(
     },
   });
   await cache.ready();
-  return { cache, resources: new ResourceRegistry(kinds, { cache, scope: defaultScope }) };
+  return { cache, tables: new ScopeTables(kinds, cache) };
 }
 
 /** Compares the cache with the store from time to time, until it is closed. */

@@ -6,24 +6,23 @@ import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { Access } from './access.ts';
 import { type AdmissionLookups, admissionLookups, composeAdmission } from './admission.ts';
-import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
 import { kindServices } from './kind-services.ts';
 import { namespaceIdentity } from './namespace-identity.ts';
+import type { ScopeParts } from './scope-parts.ts';
 import { servedNamespaces } from './served-namespaces.ts';
-import type { Storage } from './storage.ts';
 
 /** What the verbs of the registry work with. */
 export function registryParts(
   config: ApiServerConfig,
-  { dialect, clock, random, logger, store, cache, resources, ...access }: Basis & Storage & Access,
+  { dialect, clock, random, logger, store, cache, resources, identities, ...access }: ScopeParts & Access,
 ): RegistryParts & { readonly lookups: AdmissionLookups } {
   const { authorizer, index: rbac } = access.authorization;
   const lookups = admissionLookups({ cache, resources, authorizer, rbac });
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },
     admission: composeAdmission(config.admissionPlugins, { dialect, clock, random, resources, lookups }),
-    servicesFor: servicesOfKinds(config, { cache, resources, ...access }),
+    servicesFor: servicesOfKinds(config, { cache, resources, identities, ...access }),
     requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) =>
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
     isSameNamespace: namespaceIdentity(servedNamespaces(resources), store),
@@ -35,10 +34,17 @@ export function registryParts(
 
 function servicesOfKinds(
   { authentication: { apiAudiences } }: Pick<ApiServerConfig, 'authentication'>,
-  { authentication, authorization, cache, resources }: Access & Pick<Storage, 'cache' | 'resources'>,
+  {
+    authentication,
+    authorization,
+    cache,
+    resources,
+    identities,
+  }: Access & Pick<ScopeParts, 'cache' | 'resources' | 'identities'>,
 ): (request: Caller) => KindServices {
   const { tokens, serviceAccounts } = authentication;
   const issuer = serviceAccounts?.issuer;
-  const issuing = issuer && { tokenLifetime: serviceAccounts.lifetime, issueToken: issuer.issue };
+  const tokenLifetime = identities.serviceAccounts?.lifetime;
+  const issuing = issuer && tokenLifetime && { tokenLifetime, issueToken: issuer.issue };
   return kindServices({ ...authorization, tokens, apiAudiences, cache, resources, ...(issuing && { issuing }) });
 }

@@ -1,21 +1,20 @@
 import { limits } from '../../base/limits.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { kinds } from '../../kinds/kinds.ts';
-import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
 import { claimStore } from '../upkeep/claim-store.ts';
 import { Compactor } from '../upkeep/compactor.ts';
-import { expireObjects } from '../upkeep/object-expiry.ts';
 import { earlyCompactions, storageMetrics } from '../upkeep/storage-metrics.ts';
 import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
 import { openCache } from './open-cache.ts';
+import type { ScopeTables } from './scope-tables.ts';
 
-/** Where objects are kept, and what goes on there beside requests. */
+/** Where objects of all scopes are kept. */
 export interface Storage {
   readonly store: Store;
   readonly cache: WatchCache;
-  readonly resources: ResourceRegistry;
+  readonly tables: ScopeTables;
   /** To be called once the server is ready: reads much. */
   readonly measureHistory: () => Promise<void>;
 }
@@ -24,7 +23,7 @@ export interface Storage {
 const storageNames = { sqlite: 'sqlite', etcd3: 'etcd', memory: 'memory' } as const;
 
 export async function openStorage(
-  { storage, timesToLiveMs }: Pick<ApiServerConfig, 'storage' | 'timesToLiveMs'>,
+  { storage }: Pick<ApiServerConfig, 'storage'>,
   { environment, clock, random, dialect, logger, metrics, shutdown, held }: Basis,
 ): Promise<Storage> {
   const store = await environment.openStore(storage, { clock, random, logger });
@@ -38,13 +37,12 @@ export async function openStorage(
   });
   const head = await store.head();
   shutdown.add('compactor', () => compactor.close());
-  const { cache, resources } = await openCache(kinds(dialect), {
+  const { cache, tables } = await openCache(kinds(dialect), {
     ...{ store, clock, logger, metrics },
     historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
   });
   shutdown.add('cache', () => cache.close());
   shutdown.add('timers', () => held.close());
-  storageMetrics({ metrics, clock, store, compactor, resources, clusterId: `${storageNames[storage.backend]}-0` });
-  held.add(expireObjects({ timesToLiveMs, resources, cache, store, clock, logger }));
-  return { store, cache, resources, measureHistory: () => compactor.measure(head) };
+  storageMetrics({ metrics, clock, store, compactor, tables, clusterId: `${storageNames[storage.backend]}-0` });
+  return { store, cache, tables, measureHistory: () => compactor.measure(head) };
 }

@@ -10,23 +10,32 @@ import { parseRequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import { ExchangeFixture } from '../exchange-fixture.ts';
 import { FlowControl } from './flow-control.ts';
+import { SharedCapacity } from './shared-capacity.ts';
 import type { Ticket } from './ticket.ts';
 
 const own = new WeakSet<Exchange>();
 let clock: ManualClock;
+let capacity: SharedCapacity;
 let control: FlowControl;
 beforeEach(() => {
   clock = new ManualClock();
   control = controlOf('kubernetes');
 });
 
-const controlOf = (dialect: keyof typeof dialects): FlowControl =>
-  new FlowControl({
+function controlOf(dialect: keyof typeof dialects): FlowControl {
+  capacity = new SharedCapacity({
     clock,
     dialect: dialects[dialect],
     metrics: new Metrics(),
     max: { reads: 400, writes: 200 },
     requestMsMax: limits.requestMsMax,
+  });
+  return inScope('');
+}
+
+const inScope = (name: string): FlowControl =>
+  new FlowControl(capacity, {
+    name,
     isOwn: (exchange) => own.has(exchange),
     hasRole: ({ username }) => username !== 'nobody',
   });
@@ -221,11 +230,20 @@ test('writes are in trouble when none has ended for long while others wait', asy
   const stop = new AbortController();
   const waiting = control.pools.mutating.wait(ticket, stop.signal).catch(() => {});
   clock.advance(limits.writesStalledMsMax);
-  assert.equal(control.writeTrouble(), undefined);
+  assert.equal(capacity.writeTrouble(), undefined);
   clock.advance(1_000);
-  assert.match(control.writeTrouble() ?? '', /^no write has ended for 11 s while others wait$/);
+  assert.match(capacity.writeTrouble() ?? '', /^no write has ended for 11 s while others wait$/);
   places[0]?.leave();
-  assert.equal(control.writeTrouble(), undefined);
+  assert.equal(capacity.writeTrouble(), undefined);
   stop.abort();
   await waiting;
+});
+
+test('users of one name in several scopes are several tenants, who share all that is short', () => {
+  const one = admit(user('jane')).ticket.tenant;
+  control = inScope('b');
+  const other = admit(user('jane')).ticket.tenant;
+  assert.notEqual(other, one);
+  assert.equal(admit(user('jane')).ticket.tenant, other);
+  assert.equal(other.commons, one.commons);
 });

@@ -1,0 +1,63 @@
+import { SharedCapacity } from '../serving/flow-control/shared-capacity.ts';
+import { JobThread } from '../serving/heavy/job-thread.ts';
+import { observeEventLoopDelay } from '../serving/observe/event-loop-delay.ts';
+import { Health } from '../upkeep/health.ts';
+import { storeHealth } from '../upkeep/store-health.ts';
+import type { Basis } from './basis.ts';
+import { type Browsers, forBrowsers } from './browsers.ts';
+import type { ApiServerConfig } from './config.ts';
+import { type IdentitySources, openIdentitySources } from './identity-sources.ts';
+import type { Storage } from './storage.ts';
+
+/** What all scopes of a process have in common. */
+export interface SharedParts extends Basis, Storage {
+  readonly identities: IdentitySources;
+  readonly browsers: Browsers;
+  readonly capacity: SharedCapacity;
+  /** For heavy work. */
+  readonly thread: JobThread;
+  readonly health: Health;
+  /** `host:port` of this server. */
+  readonly serverAddress: () => string;
+}
+
+interface SharedPartsOptions extends Basis, Storage {
+  readonly serverAddress: () => string;
+  /** Other authorities of clients are trusted from now on. */
+  readonly authoritiesChanged: () => void;
+}
+
+/** Opens them. They are closed with the server. */
+export async function openSharedParts(config: ApiServerConfig, parts: SharedPartsOptions): Promise<SharedParts> {
+  const { clock, random, logger, dialect, metrics, held, shutdown, environment, serverAddress } = parts;
+  const { inFlightMax: max, timeoutMs: requestMsMax } = config.requests;
+  const capacity = held.add(new SharedCapacity({ clock, dialect, metrics, max, requestMsMax }));
+  const thread = new JobThread({ clock, logger });
+  shutdown.add('the thread for heavy work', () => thread.close());
+  const { measureEventLoop } = environment;
+  if (measureEventLoop) held.add(observeEventLoopDelay(metrics, measureEventLoop));
+  return {
+    ...{ ...parts, capacity, thread },
+    browsers: await forBrowsers(config, random),
+    identities: await openIdentitySources({
+      ...parts,
+      config: config.authentication,
+      externalAddress: serverAddress,
+    }),
+    health: openHealth(config, parts, capacity),
+  };
+}
+
+function openHealth(
+  { livezGraceMs }: ApiServerConfig,
+  { clock, logger, shutdown, cache, store }: Basis & Storage,
+  capacity: SharedCapacity,
+): Health {
+  return new Health({
+    ...{ clock, logger, livezGraceMs },
+    stopping: () => shutdown.stopping,
+    cacheInStep: () => cache.revision > 0,
+    storeTrouble: storeHealth(store, clock),
+    writeTrouble: () => capacity.writeTrouble(),
+  });
+}
