@@ -81,7 +81,7 @@ export const bindingOf = (
   name: string,
   role: { readonly kind: 'Role' | 'ClusterRole'; readonly name: string },
   subjects: readonly Subject[],
-): unknown => ({
+): Readonly<Record<string, unknown>> => ({
   metadata: { name },
   roleRef: { apiGroup: rbacGroup, ...role },
   subjects: subjects.map((subject) => ({ apiGroup: rbacGroup, ...subject })),

@@ -12,13 +12,19 @@ const parallel = 1_000;
 /** Different sets of labels: as in a cluster, fewer than objects. */
 const labelSets = 1_000;
 
+interface FillOptions {
+  readonly objects?: number;
+  /** Of the ConfigMap of that number. */
+  readonly namespaceOf?: (index: number) => string;
+}
+
 /** Fills a data directory as the product would, without its server: through its store, in the form that it stores. */
 export async function fillDataDirectory(
   directory: string,
   what: 'ConfigMaps' | 'Pods',
-  objects: number = sizes.filledObjects,
+  { objects = sizes.filledObjects, namespaceOf = usualNamespace }: FillOptions = {},
 ): Promise<void> {
-  const record = what === 'Pods' ? podRecord : configMapRecord;
+  const record = what === 'Pods' ? podRecord : (index: number) => configMapRecord(index, namespaceOf(index));
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const store = await openSqliteStore({ file: join(directory, 'orch.db') });
   try {
@@ -46,8 +52,9 @@ function podRecord(index: number): StoredRecord {
   return { key: `/core/pods/default/${name}`, value: storedPod(name, index) };
 }
 
-function configMapRecord(index: number): StoredRecord {
-  const namespace = index < sizes.listedObjects ? listedNamespace : 'default';
+const usualNamespace = (index: number): string => (index < sizes.listedObjects ? listedNamespace : 'default');
+
+function configMapRecord(index: number, namespace: string): StoredRecord {
   const name = `object-${String(index).padStart(6, '0')}`;
   const labels = { app: `app-${index % labelSets}`, tier: index % 2 === 0 ? 'front' : 'back' };
   return {

@@ -9,8 +9,9 @@ import { parse } from 'yaml';
 import { ApiClient } from './api-client.ts';
 import { Http1Client } from './http1-client.ts';
 import { type ConnectOptions, Http2Client } from './http2-client.ts';
-import { collectGarbage, inspectorOptions } from './inspector.ts';
+import { Inspector, inspectorOptions } from './inspector.ts';
 import { cpuSeconds, residentBytes } from './process-stats.ts';
+import { TurnProbe } from './turn-probe.ts';
 import { within } from './within.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -47,6 +48,7 @@ export class Product implements AsyncDisposable {
   readonly startMs: number;
   readonly #workspace: Workspace;
   readonly #child: ChildProcess;
+  #inspector: Promise<Inspector> | undefined;
 
   private constructor(workspace: Workspace, child: ChildProcess, access: ConnectOptions, startMs: number) {
     this.#workspace = workspace;
@@ -141,8 +143,19 @@ export class Product implements AsyncDisposable {
     return residentBytes(this.#pid);
   }
 
-  collectGarbage(): Promise<void> {
-    return collectGarbage(this.#child);
+  async collectGarbage(): Promise<void> {
+    const inspector = await this.#inspect();
+    await inspector.collectGarbage();
+  }
+
+  /** Looks at the turns of its event loop from now on. */
+  async turnProbe(): Promise<TurnProbe> {
+    return TurnProbe.start(await this.#inspect());
+  }
+
+  #inspect(): Promise<Inspector> {
+    this.#inspector ??= Inspector.open(this.#child);
+    return this.#inspector;
   }
 
   get #pid(): number {
@@ -152,6 +165,7 @@ export class Product implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.api.close();
+    (await this.#inspector)?.[Symbol.dispose]();
     await this.#workspace.stop(this.#child);
   }
 }

@@ -27,8 +27,24 @@ export async function makeManyRoles(product: Product): Promise<void> {
   const numbers = Array.from({ length: sizes.rolesPerNamespace }, (_, index) => index);
   for (const name of namespaces.slice(1)) await create(product.api, '/api/v1/namespaces', { metadata: { name } });
   const places = namespaces.flatMap((namespace) => numbers.map((number) => ({ namespace, number })));
-  await createAll(product, places.map(roleAt));
-  await createAll(product, places.map(bindingAt));
+  await sendAll(product, 201, places.map(roleAt));
+  await sendAll(
+    product,
+    201,
+    places.map((place) => bindingAt(place)),
+  );
+}
+
+/** Writes all bindings that `makeManyRoles` made, each with something new in it. */
+export async function replaceBindings(product: Product, version: string): Promise<void> {
+  const namespaces = Array.from({ length: sizes.roleNamespaces }, (_, index) => namespaceName(index));
+  const numbers = Array.from({ length: sizes.rolesPerNamespace }, (_, index) => index);
+  const places = namespaces.flatMap((namespace) => numbers.map((number) => ({ namespace, number })));
+  await sendAll(
+    product,
+    200,
+    places.map((place) => bindingAt(place, version)),
+  );
 }
 
 interface Place {
@@ -58,17 +74,23 @@ const roleAt = ({ namespace, number }: Place): RequestOptions =>
     ],
   });
 
-const bindingAt = ({ namespace, number }: Place): RequestOptions => {
+/** To be made, or with a version in the place of the one that is there. */
+const bindingAt = ({ namespace, number }: Place, version?: string): RequestOptions => {
   const user: Subject = { kind: 'User', name: `user-${number}-of-${namespace}` };
   const role = { kind: 'Role', name: `role-${number}` } as const;
-  return post(collection(namespace, 'rolebindings'), bindingOf(`binding-${number}`, role, [user, team]));
+  const name = `binding-${number}`;
+  const path = collection(namespace, 'rolebindings');
+  const binding = bindingOf(name, role, [user, team]);
+  if (version === undefined) return post(path, binding);
+  const body = jsonBody({ ...binding, metadata: { name, labels: { version } } });
+  return { method: 'PUT', path: `${path}/${name}`, headers: json, body };
 };
 
 const streams = 64;
 const fillMsMax = 60_000;
 
-/** Creates objects, many at once. */
-async function createAll(product: Product, requests: readonly RequestOptions[]): Promise<void> {
+/** Writes objects, many at once. */
+async function sendAll(product: Product, status: number, requests: readonly RequestOptions[]): Promise<void> {
   const [client] = await product.http2(1);
   try {
     const prepared = requests.map((request) => new PreparedRequest(request));
@@ -76,13 +98,13 @@ async function createAll(product: Product, requests: readonly RequestOptions[]):
       slots: streams,
       durationMs: fillMsMax,
       requestsMax: prepared.length,
-      expected: { status: 201 },
+      expected: { status },
       send(_slot, turn, listener) {
         const request = prepared[turn];
         if (request) client?.send(request, listener);
       },
     });
-    if (created !== prepared.length) throw new Error(`${created} of ${prepared.length} objects were made in time`);
+    if (created !== prepared.length) throw new Error(`${created} of ${prepared.length} objects were written in time`);
   } finally {
     client?.close();
   }

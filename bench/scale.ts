@@ -39,9 +39,15 @@ export const sizes = {
   podBytes: 2_300,
   /** Nodes that pods are spread over, and watchers of one node each. */
   nodes: 5_000,
-  /** Objects that are listed while others wait, and values of the object that is written. */
+  /** Objects that are listed, or deleted, while others wait, and values of the object that is written. */
   heldObjects: 20_000,
   heldKeys: 50_000,
+  /** Lists that are asked for at once, objects that each of them shows, and watchers of one object that changes. */
+  listsAtOnce: 300,
+  listedAtOnce: 500,
+  heldWatchers: 5_000,
+  /** Objects of `heldKeys` values in one list. */
+  largeObjects: 10,
   /** Of the filled objects, those in the namespace that is listed. */
   listedObjects: 10_000,
   /** Of a stored object, about. */

@@ -1,103 +1,180 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ApiRequest } from '../api-client.ts';
+import { create, dialect, json, jsonBody } from '../api-objects.ts';
+import { Audience } from '../audience.ts';
 import { fillDataDirectory } from '../filled-data.ts';
+import { PreparedRequest } from '../http2-client.ts';
+import { runLoad } from '../load.ts';
+import { configMapBody } from '../objects.ts';
 import { Probe } from '../probe.ts';
 import type { Product } from '../product.ts';
 import { type Row, shortNumber } from '../report.ts';
+import { makeManyRoles, replaceBindings, teamNamespace } from '../roles.ts';
 import { sizes } from '../scale.ts';
-import type { Scenario } from '../scenario.ts';
+import type { BenchContext, Scenario } from '../scenario.ts';
 import { statsOf } from '../stats.ts';
 
-/** A request that is much work. `prepare` runs before each time, unmeasured. */
+/** What is done while others wait. */
 interface Heavy {
   readonly what: string;
-  readonly path: string;
-  readonly request: ApiRequest;
-  readonly status: number;
-  readonly prepare?: (product: Product) => Promise<unknown>;
+  run(product: Product): Promise<unknown>;
+  /** Before each time, unmeasured. */
+  prepare?(product: Product): Promise<unknown>;
+  /** What can be done once only is. */
+  readonly once?: boolean;
 }
 
 /** How long others wait beside each heavy request: nothing may hold the event loop for long. */
 export const holds: Scenario = {
   name: 'holds',
   async run(context) {
-    const { workspace, progress, scale } = context;
-    progress(`filling a store with ${sizes.heldObjects.toLocaleString('en-US')} ConfigMaps`);
+    const { workspace, progress } = context;
     const dataDirectory = workspace.freshPath('holds');
-    await fillDataDirectory(dataDirectory, 'ConfigMaps', sizes.heldObjects);
+    progress(`filling a store with ${text(2 * sizes.heldObjects)} ConfigMaps`);
+    await fillDataDirectory(dataDirectory, 'ConfigMaps', {
+      objects: 2 * sizes.heldObjects,
+      namespaceOf: (index) => (index < sizes.heldObjects ? 'default' : ending),
+    });
     await using product = await context.start({ dataDirectory });
     await using probe = new Probe(product.access);
+    const turns = await product.turnProbe();
     const rows: Row[] = [];
-    const measure = async (
-      what: string,
-      rounds: number,
-      run: () => Promise<unknown>,
-      before?: () => Promise<unknown>,
-    ) => {
-      progress(what);
-      const longest: number[] = [];
-      for (let round = 0; round < rounds; round++) {
-        await before?.();
-        longest.push(await probe.longestDuring(run));
-      }
-      rows.push({
-        what: `longest wait of others beside ${what}`,
-        unit: 'ms',
-        measured: statsOf(longest),
-        reach: { of: 'measured', atMost: 20 },
-        notes: [`every time: ${longest.map(shortNumber).join(', ')} ms`],
-      });
-    };
-    await measure('nothing', scale.rounds, () => pause(500));
-    for (const { what, path, request, status, prepare } of heavyRequests()) {
-      const run = () => product.api.expect(status, path, request);
-      await measure(what, scale.rounds, run, prepare && (() => prepare(product)));
-    }
-    await measure(`DELETE of a collection of ${sizes.heldObjects.toLocaleString('en-US')}`, 1, () =>
-      product.api.expect(200, '/api/v1/namespaces/default/configmaps', { method: 'DELETE' }),
-    );
+    for (const heavy of heavyWork()) rows.push(await measure(context, heavy, { product, probe, turns }));
     return rows;
   },
 };
 
-const list = '/api/v1/configmaps';
-const collection = '/api/v1/namespaces/kept/configmaps';
-const one = `${collection}/large`;
-
-/** An object with `sizes.heldKeys` values; `value` makes one state differ from another. */
-function large(value: string): Record<string, unknown> {
-  const data: Record<string, string> = {};
-  for (let index = 0; index < sizes.heldKeys; index++) data[`k${index}`] = value;
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'large' }, data };
+interface Measuring {
+  readonly product: Product;
+  readonly probe: Probe;
+  readonly turns: Awaited<ReturnType<Product['turnProbe']>>;
 }
 
-function heavyRequests(): readonly Heavy[] {
-  const reading = (what: string, accept: string, query = ''): Heavy => ({
-    what: `LIST of ${sizes.heldObjects.toLocaleString('en-US')}, ${what}`,
-    path: `${list}${query}`,
-    request: { headers: { accept } },
-    status: 200,
+async function measure(
+  { progress, scale }: BenchContext,
+  { what, run, prepare, once }: Heavy,
+  { product, probe, turns }: Measuring,
+): Promise<Row> {
+  progress(what);
+  const waits: number[] = [];
+  const longest: number[] = [];
+  for (let round = 0; round < (once ? 1 : scale.rounds); round++) {
+    await prepare?.(product);
+    await turns.takeLongest();
+    waits.push(await probe.longestDuring(() => run(product)));
+    longest.push(await turns.takeLongest());
+  }
+  return {
+    what: `longest wait of others beside ${what}`,
+    unit: 'ms',
+    measured: statsOf(waits),
+    reach: { of: 'measured', atMost: 20 },
+    notes: [
+      `every time: ${waits.map(shortNumber).join(', ')} ms`,
+      `longest turn of the event loop, CPU time: ${longest.map(shortNumber).join(', ')} ms`,
+    ],
+  };
+}
+
+const text = (count: number): string => count.toLocaleString('en-US');
+
+const inDefault = '/api/v1/namespaces/default/configmaps';
+const collection = '/api/v1/namespaces/kept/configmaps';
+const one = `${collection}/large`;
+const wide = '/api/v1/namespaces/wide/configmaps';
+/** The namespace that is deleted. */
+const ending = 'ending';
+const changing = 'changing';
+
+/** An object with `sizes.heldKeys` values; `value` makes one state differ from another. */
+function large(value: string, name = 'large'): Record<string, unknown> {
+  const data: Record<string, string> = {};
+  for (let index = 0; index < sizes.heldKeys; index++) data[`k${index}`] = value;
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data };
+}
+
+const tables = `application/json;as=Table;g=${dialect.group('meta')};v=v1`;
+
+/** In this order: what deletes comes last. */
+const heavyWork = (): readonly Heavy[] => [
+  { what: 'nothing', run: () => pause(500) },
+  ...lists(`LIST of ${text(sizes.heldObjects)}`, inDefault),
+  ...listsAtOnce(),
+  ...writes(),
+  makingLarge(),
+  ...lists(`LIST of ${sizes.largeObjects} objects of ${text(sizes.heldKeys)} keys`, wide),
+  watchers(),
+  ...bindings(),
+  {
+    what: `DELETE of a collection of ${text(sizes.heldObjects)}`,
+    once: true,
+    run: ({ api }) => api.expect(200, inDefault, { method: 'DELETE' }),
+  },
+  namespaceDeletion(),
+];
+
+function lists(what: string, path: string): readonly Heavy[] {
+  const list = (how: string, accept: string, query = ''): Heavy => ({
+    what: `${what}, ${how}`,
+    run: ({ api }) => api.expect(200, `${path}${query}`, { headers: { accept } }),
   });
+  return [
+    list('JSON', 'application/json'),
+    list('pretty JSON', 'application/json', '?pretty=true'),
+    list('YAML', 'application/yaml'),
+    list('protobuf', dialect.protobufMediaType),
+    list('Table', tables),
+    list('pretty Table', tables, '?pretty=true'),
+  ];
+}
+
+const listConnections = 10;
+
+/** Each shows a part, since the client has to read them all. */
+function listsAtOnce(): readonly Heavy[] {
+  const atOnce = (how: string, accept: string, query = ''): Heavy => ({
+    what: `${sizes.listsAtOnce} LISTs of ${sizes.listedAtOnce} at once, ${how}`,
+    async run(product) {
+      const clients = await product.http2(listConnections);
+      const path = `${inDefault}?limit=${sizes.listedAtOnce}${query}`;
+      const request = new PreparedRequest({ method: 'GET', path, headers: { accept } });
+      try {
+        await runLoad({
+          slots: sizes.listsAtOnce,
+          durationMs: 60_000,
+          requestsMax: sizes.listsAtOnce,
+          expected: { status: 200 },
+          send: (slot, _turn, listener) => clients[slot % clients.length]?.send(request, listener),
+        });
+      } finally {
+        for (const client of clients) client.close();
+      }
+    },
+  });
+  return [
+    atOnce('JSON', 'application/json'),
+    atOnce('pretty JSON', 'application/json', '&pretty=true'),
+    atOnce('protobuf', dialect.protobufMediaType),
+    atOnce('Table', tables),
+  ];
+}
+
+function writes(): readonly Heavy[] {
   let version = 0;
   /** Each write changes every value. */
   const writing = (what: string, method: string, type: string, body: (value: string) => unknown): Heavy => ({
-    what: `${what} of ${sizes.heldKeys.toLocaleString('en-US')} keys`,
-    path: `${method === 'POST' ? collection : one}?fieldManager=a${type.includes('apply') ? '&force=true' : ''}`,
-    get request() {
-      version += 1;
-      return { method, headers: { 'content-type': type }, body: Buffer.from(JSON.stringify(body(`v${version}`))) };
-    },
-    status: method === 'POST' ? 201 : 200,
+    what: `${what} of ${text(sizes.heldKeys)} keys`,
     prepare: (product) => reset(product, method === 'POST'),
+    run({ api }) {
+      version += 1;
+      const path = method === 'POST' ? collection : one;
+      const query = `?fieldManager=a${type.includes('apply') ? '&force=true' : ''}`;
+      const request: ApiRequest = { method, headers: { 'content-type': type }, body: jsonBody(body(`v${version}`)) };
+      return api.expect(method === 'POST' ? 201 : 200, `${path}${query}`, request);
+    },
   });
   const changes = (value: string) => ({ data: large(value)['data'] });
   return [
-    reading('JSON', 'application/json'),
-    reading('pretty JSON', 'application/json', '?pretty=true'),
-    reading('YAML', 'application/yaml'),
-    reading('protobuf', 'application/vnd.orch.protobuf'),
-    reading('Table', 'application/json;as=Table;g=meta.orch.io;v=v1'),
-    reading('pretty Table', 'application/json;as=Table;g=meta.orch.io;v=v1', '?pretty=true'),
     writing('create', 'POST', 'application/json', large),
     writing('create in YAML', 'POST', 'application/yaml', large),
     writing('PUT', 'PUT', 'application/json', large),
@@ -111,27 +188,92 @@ function heavyRequests(): readonly Heavy[] {
 }
 
 /** The object as it is before a write, or none. */
-async function reset(product: Product, absent: boolean): Promise<void> {
-  await product.api.send('/api/v1/namespaces', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: Buffer.from(JSON.stringify({ metadata: { name: 'kept' } })),
-  });
+async function reset({ api }: Product, absent: boolean): Promise<void> {
+  await makeNamespace(api, 'kept');
   if (absent) {
-    await product.api.send(one, { method: 'DELETE' });
+    await api.send(one, { method: 'DELETE' });
     return;
   }
-  const body = Buffer.from(JSON.stringify(large('initial')));
-  const answer = await product.api.send(`${one}?fieldManager=a`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body,
-  });
+  const body = jsonBody(large('initial'));
+  const answer = await api.send(`${one}?fieldManager=a`, { method: 'PUT', headers: json, body });
   if (answer.status === 404) {
-    await product.api.expect(201, `${collection}?fieldManager=a`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    });
+    await api.expect(201, `${collection}?fieldManager=a`, { method: 'POST', headers: json, body });
   }
 }
+
+/** Or leaves the one that is there. */
+const makeNamespace = (api: Product['api'], name: string) =>
+  api.send('/api/v1/namespaces', { method: 'POST', headers: json, body: jsonBody({ metadata: { name } }) });
+
+const makingLarge = (): Heavy => ({
+  what: `${sizes.largeObjects} creates of ${text(sizes.heldKeys)} keys at once`,
+  once: true,
+  prepare: ({ api }) => makeNamespace(api, 'wide'),
+  run: ({ api }) =>
+    Promise.all(
+      Array.from({ length: sizes.largeObjects }, (_, index) => create(api, wide, large('v', `wide-${index}`))),
+    ),
+});
+
+const watchConnections = 60;
+
+function watchers(): Heavy {
+  let version = 0;
+  let change: () => Promise<unknown> = () => Promise.reject(new Error('nobody watches'));
+  let close = (): void => {};
+  const write = ({ api }: Product) => {
+    version += 1;
+    const body = configMapBody({ name: changing, namespace: 'kept', version: String(version) });
+    return api.expect(200, `${collection}/${changing}`, { method: 'PUT', headers: json, body });
+  };
+  return {
+    what: `an event for ${text(sizes.heldWatchers)} watchers of one object`,
+    async prepare(product) {
+      close();
+      const body = configMapBody({ name: changing, namespace: 'kept' });
+      await product.api.send(collection, { method: 'POST', headers: json, body });
+      const { metadata } = JSON.parse((await product.api.expect(200, `${collection}?limit=1`)).body.toString());
+      const clients = await product.http2(watchConnections);
+      close = () => {
+        for (const client of clients) client.close();
+      };
+      const selector = `fieldSelector=metadata.name%3D${changing}`;
+      const path = `${collection}?watch=1&${selector}&resourceVersion=${metadata.resourceVersion}`;
+      const audience = await Audience.open(clients, sizes.heldWatchers, path, async (opening) => {
+        await opening.deliver(1, () => void write(product));
+      });
+      change = () => audience.deliver(1, () => void write(product));
+    },
+    run: () => change(),
+  };
+}
+
+function bindings(): readonly Heavy[] {
+  const count = text(sizes.roleNamespaces * sizes.rolesPerNamespace);
+  return [
+    {
+      what: `making ${count} roles and as many bindings`,
+      once: true,
+      prepare: ({ api }) => makeNamespace(api, teamNamespace),
+      run: makeManyRoles,
+    },
+    { what: `writing ${count} bindings anew`, once: true, run: (product) => replaceBindings(product, 'b') },
+  ];
+}
+
+const deletionMsMax = 60_000;
+
+const namespaceDeletion = (): Heavy => ({
+  what: `deletion of a namespace with ${text(sizes.heldObjects)} objects`,
+  once: true,
+  prepare: ({ api }) => makeNamespace(api, ending),
+  async run({ api }) {
+    const path = `/api/v1/namespaces/${ending}`;
+    await api.expect(200, path, { method: 'DELETE' });
+    const deadline = performance.now() + deletionMsMax;
+    while ((await api.send(path)).status !== 404) {
+      if (performance.now() > deadline) throw new Error('the namespace is still there');
+      await pause(100);
+    }
+  },
+});
