@@ -205,7 +205,7 @@ export const limits = {
   /** What all slices that begin in one turn of the event loop may take together. */
   turnMs: 10,
   /** How long followers within the server are told of objects before others run. */
-  objectFeedSliceMs: 5,
+  informerSliceMs: 5,
   /** Changes that wait to be told to watchers before the cache stops taking in more. */
   cacheFanOutMax: 10_000,
   /** How long the cache tells watchers of changes before it lets others run. */

@@ -26,7 +26,7 @@ import { groupAuthenticated, groupUnauthenticated, type UserInfo } from '../../r
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Revision } from '../../store/store.ts';
 import type { AuthorizationConfig } from './config.ts';
-import { followManyObjects } from './object-feed.ts';
+import { startSlicedInformer } from './object-informer.ts';
 import { openRbac } from './rbac.ts';
 import { openWebhook } from './webhooks.ts';
 
@@ -116,8 +116,8 @@ function openNodeAuthorizer({ dialect, resources, clock, logger, held }: Authori
     if (!served) continue;
     const put = (object: ApiObject): void => graph.put(resource, object);
     const remove = (namespace: string, name: string): void => graph.remove(resource, namespace, name);
-    const following = held.add(followManyObjects(served, { put, remove }, { clock, logger }));
-    told.push(following.told);
+    const informer = held.add(startSlicedInformer(served, { put, remove }, { clock, logger }));
+    told.push(informer.told);
   }
   return new NodeAuthorizer(graph, dialect, Promise.all(told));
 }

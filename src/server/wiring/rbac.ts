@@ -11,7 +11,7 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { decode } from '../../schema/decode.ts';
 import type { Revision } from '../../store/store.ts';
-import { followObjects } from './object-feed.ts';
+import { startInformer } from './object-informer.ts';
 
 /** The kinds that the index is made of, and how a write of one is guarded. Roles stand before what binds them. */
 const guards = {
@@ -53,7 +53,7 @@ export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRb
     const served = servedRbac(resources, dialect, kind);
     const put = (object: ApiObject): void => index.put(kind, decoded(object, served));
     const remove = (namespace: string, name: string): void => index.remove(kind, namespace, name);
-    return closing.add(followObjects(served, { put, remove }, logger));
+    return closing.add(startInformer(served, { put, remove }, logger));
   });
   return {
     index,

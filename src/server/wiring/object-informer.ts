@@ -9,61 +9,61 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
 
-/** What is kept up to date with the objects of one resource. */
-interface ObjectFollower {
+/** What an informer tells of the objects of one resource. */
+interface ObjectHandler {
   /**
-   * A new object, or the new state of one. It is the follower's own. As it is stored: where it is not what its kind says,
-   * this throws, and the follower is told to forget it.
+   * A new object, or the new state of one, for the handler to keep. It is as stored: the handler throws where it is not what
+   * its kind says, and is then told to remove it.
    */
   put(object: ApiObject): void;
   /** `namespace` is '' for cluster-scoped objects. An object that is not known may be told too. */
   remove(namespace: string, name: string): void;
 }
 
-/** Ends when it is closed. */
-interface ObjectFollowing extends Closable {
-  /** Everything up to this revision was told. */
+/** An informer in this process, on the cache. Ends when it is closed. */
+interface ObjectInformer extends Closable {
+  /** The handler knows all changes up to this revision. */
   readonly revision: Revision;
 }
 
 /**
- * Tells a follower of all objects of a resource: of those that are there before it returns, then of every change, as soon as
- * the cache tells its watchers. An object that became corrupt is removed, and so is one that the follower cannot take: what
- * nobody can read grants nothing, and must not keep the follower from what comes after it.
+ * Tells a handler of all objects of a resource: of those that exist before it returns, then of every change when the cache
+ * tells its watchers. A corrupt object is removed, and so is one that the handler refuses: it grants nothing, and must not
+ * keep the handler from what comes after it.
  */
-export function followObjects(served: ServedResource, follower: ObjectFollower, logger: Logger): ObjectFollowing {
-  const feed = new ObjectFeed(served, follower, logger);
-  feed.start();
-  return feed;
+export function startInformer(served: ServedResource, handler: ObjectHandler, logger: Logger): ObjectInformer {
+  const informer = new CacheInformer(served, handler, logger);
+  informer.start();
+  return informer;
 }
 
 /**
  * The same for resources with very many objects: those that are there are told in slices of time, after this returns. `told`
  * resolves when all were; it never rejects.
  */
-export function followManyObjects(
+export function startSlicedInformer(
   served: ServedResource,
-  follower: ObjectFollower,
+  handler: ObjectHandler,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
-): ObjectFollowing & { readonly told: Promise<void> } {
-  const feed = new ObjectFeed(served, follower, logger, clock);
-  return Object.assign(feed, { told: feed.startInSlices() });
+): ObjectInformer & { readonly told: Promise<void> } {
+  const informer = new CacheInformer(served, handler, logger, clock);
+  return Object.assign(informer, { told: informer.startInSlices() });
 }
 
-class ObjectFeed implements ObjectFollowing, WatchSink {
+class CacheInformer implements ObjectInformer, WatchSink {
   readonly #served: ServedResource;
-  readonly #follower: ObjectFollower;
+  readonly #handler: ObjectHandler;
   readonly #logger: Logger;
-  /** Present where the follower is told in slices. */
+  /** Present where the handler is told in slices. */
   readonly #clock: Clock | undefined;
-  /** What the follower was told of, by key. */
+  /** What the handler was told of, by key. */
   #known = new Map<string, CacheEntry>();
   #watcher: Watcher | undefined;
   #closed = false;
 
-  constructor(served: ServedResource, follower: ObjectFollower, logger: Logger, clock?: Clock) {
+  constructor(served: ServedResource, handler: ObjectHandler, logger: Logger, clock?: Clock) {
     this.#served = served;
-    this.#follower = follower;
+    this.#handler = handler;
     this.#logger = logger;
     this.#clock = clock;
   }
@@ -73,12 +73,12 @@ class ObjectFeed implements ObjectFollowing, WatchSink {
   }
 
   async startInSlices(): Promise<void> {
-    let sliceEnd = this.#monotonic() + limits.objectFeedSliceMs;
+    let sliceEnd = this.#monotonic() + limits.informerSliceMs;
     for (const _ of this.#bringInStep()) {
       if (this.#monotonic() < sliceEnd) continue;
       await turn();
       if (this.#closed) return;
-      sliceEnd = this.#monotonic() + limits.objectFeedSliceMs;
+      sliceEnd = this.#monotonic() + limits.informerSliceMs;
     }
   }
 
@@ -102,13 +102,13 @@ class ObjectFeed implements ObjectFollowing, WatchSink {
       if (known?.revision !== entry.revision) this.#put(entry);
       yield;
     }
-    for (const { namespace, name } of before.values()) this.#follower.remove(namespace, name);
+    for (const { namespace, name } of before.values()) this.#handler.remove(namespace, name);
     this.#watcher = collection.watch({ after: snapshot.revision }, this);
   }
 
   #put(entry: CacheEntry): void {
     try {
-      this.#follower.put(parseStored(entry.bytes) as ApiObject);
+      this.#handler.put(parseStored(entry.bytes) as ApiObject);
     } catch (error) {
       const { key, revision, namespace, name } = entry;
       const problem = error instanceof Error ? error.message : String(error);
@@ -117,14 +117,14 @@ class ObjectFeed implements ObjectFollowing, WatchSink {
         revision,
         problem,
       });
-      this.#follower.remove(namespace, name);
+      this.#handler.remove(namespace, name);
     }
   }
 
   event({ type, entry }: Parameters<WatchSink['event']>[0]): boolean {
     if (type === 'DELETED') {
       this.#known.delete(entry.key);
-      this.#follower.remove(entry.namespace, entry.name);
+      this.#handler.remove(entry.namespace, entry.name);
     } else {
       this.#known.set(entry.key, entry);
       this.#put(entry);
