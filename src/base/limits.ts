@@ -411,6 +411,7 @@ export const limits = {
   /** Annotations that a request's audit event may have, and bytes of their keys and values. */
   auditAnnotationsMax: 100,
   auditAnnotationsBytesMax: 256 * 1024,
-  /** Objects of one raw write. */
-  rawWriteObjectsMax: 1_000,
+  /** Writes of one batch, and bytes of their keys and values. etcd takes less: see `Store.batch`. */
+  storeBatchWritesMax: 1_000,
+  storeBatchBytesMax: 16 * 1024 * 1024,
 } as const;

@@ -14,6 +14,15 @@ conformance({
 });
 
 conformance({
+  name: 'cache of a store whose batches have one revision',
+  capabilities: { durable: false },
+  async open() {
+    const store = await cachedStore(openMemoryStore({ batchRevisions: 'shared' }));
+    return { store, dispose: () => store.close() };
+  },
+});
+
+conformance({
   name: 'cache of transformed values',
   capabilities: { durable: false, addedBytes: xorAddedBytes },
   async open() {

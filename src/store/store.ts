@@ -8,7 +8,8 @@
  *   happen yet. Nobody runs such a write again: only a read can tell what became of it. A store answers so as seldom as
  *   it can: before it does, it looks whether exactly this write happened, and resolves or rejects by what it finds.
  * - A reader never sees a write before it is durable; after a write's promise resolved every reader of this store sees it.
- * - Each write has its own revision, larger than all before, also across restarts, backup and restore.
+ * - Each write has its own revision, larger than all before, also across restarts, backup and restore. Only writes of one
+ *   `batch` may share a revision.
  * - The change feed is ordered by revision, complete, without repetition, and never splits a revision.
  *
  * Keys are well-formed, non-empty strings. A store may bound the size of values: writes of larger ones fail with `tooLarge`.
@@ -63,6 +64,12 @@ export interface UpdateOptions {
   readonly deletion?: boolean;
 }
 
+/** One write of a batch, with what `create`, `update` and `delete` take. */
+export type BatchWrite =
+  | { readonly verb: 'create'; readonly key: string; readonly value: Uint8Array }
+  | { readonly verb: 'update'; readonly key: string; readonly value: Uint8Array; readonly expected: Revision }
+  | { readonly verb: 'delete'; readonly key: string; readonly expected: Revision };
+
 export type Change =
   | ({ readonly type: 'create' } & StoreRecord)
   | ({ readonly type: 'update'; readonly previous: StoreRecord } & StoreRecord)
@@ -106,6 +113,24 @@ export interface Store {
 
   /** As `update`; the removal has a revision of its own. */
   delete(key: string, expected: Revision): Promise<Committed>;
+
+  /**
+   * All of the writes, or none: judged together, durable together, and the head moves past all of them at once. Resolves with
+   * one `Committed` for each write, in their order. No key may come twice (RangeError). No writes: resolves at once.
+   *
+   * - Revisions: consecutive in a store that numbers its writes itself, with no write of others in between. In one whose
+   *   transactions have a single revision (etcd) all writes have that one. A reader at most recent, and a feed that has
+   *   reached the last revision, sees all; a read `at` a revision between the first and the last sees the writes up to it.
+   * - Feeds have the writes in their order. A shared revision comes in one `ChangeBatch`, and who stops reading amid it must not
+   *   go on after it; the writes of other batches may come in several.
+   * - A write that cannot be done refuses the batch with the error of that write (`exists`, `conflict`, `notFound`, `full`);
+   *   `key` names the first such write. After a lost answer it may name a later one.
+   * - `tooLarge`: more than `limits.storeBatchWritesMax` writes, or `limits.storeBatchBytesMax` bytes, or more than the store
+   *   takes in one transaction: etcd 128 operations (`--max-txn-ops`; a batch with a deletion needs one more) and 1.5 MiB
+   *   (`--max-request-bytes`). Nothing was written. A store never divides a batch; a caller that can do with several does.
+   * - `unknownOutcome`: as for a single write; still all of it or nothing.
+   */
+  batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]>;
 
   /**
    * Every change after `from`, then what follows, until `signal` aborts (the iteration then ends without an error).

@@ -57,7 +57,13 @@ describe('etcd', { skip: etcdMissing }, () => {
   let stores = 0;
   conformance({
     name: 'transformed etcd',
-    capabilities: { durable: true, addedBytes, valueBytesMax: 1_536 * 1024 - 16 * 1024 },
+    capabilities: {
+      durable: true,
+      addedBytes,
+      valueBytesMax: 1_536 * 1024 - 16 * 1024,
+      batchWritesMax: 128,
+      batchBytesMax: 1_536 * 1024,
+    },
     open: async () => {
       const options = { backend: 'etcd3', endpoints: [etcd.endpoint], prefix: `/transformed-${stores++}` } as const;
       const opened: Store[] = [];

@@ -1,4 +1,5 @@
 import {
+  type BatchWrite,
   type Change,
   type ChangeBatch,
   type Committed,
@@ -56,6 +57,13 @@ class TransformedStore implements Store {
 
   delete(key: string, expected: Revision): Promise<Committed> {
     return this.store.delete(key, expected);
+  }
+
+  async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
+    const stored = writes.map((write) =>
+      write.verb === 'delete' ? write : { ...write, value: this.#transformer.toStored(write.value, write.key) },
+    );
+    return this.store.batch(stored);
   }
 
   async *changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch> {

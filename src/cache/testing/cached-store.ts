@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { Condition } from '../../base/condition.ts';
 import { silentLogger } from '../../base/logger.ts';
 import {
+  type BatchWrite,
   type Change,
   type ChangeBatch,
   type ListOptions,
@@ -127,6 +128,10 @@ class CachedStore implements Store {
 
   delete(key: string, expected: Revision) {
     return withOuterKey(this.#store.delete(inner(key), expected));
+  }
+
+  batch(writes: readonly BatchWrite[]) {
+    return withOuterKey(this.#store.batch(writes.map((write) => ({ ...write, key: inner(write.key) }))));
   }
 
   async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {

@@ -168,6 +168,10 @@ export class FaultyStore implements Store {
     return this.inner.delete(key, expected);
   }
 
+  batch(writes: Parameters<Store['batch']>[0]) {
+    return this.inner.batch(writes);
+  }
+
   async *changes(from: Revision, signal: AbortSignal) {
     await this.before('changes');
     const broken = this.#break.signal;

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { isTest, localImports, readSources } from '../../../tools/source-tree.ts';
+import { limits } from '../../base/limits.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { StoreError, type StoreErrorCode } from '../../store/store.ts';
 import { RegistryFixture } from '../registry-fixture.ts';
 import { writeRaw } from './raw-write.ts';
 
@@ -91,24 +93,43 @@ describe('a raw write', () => {
     });
   }
 
-  test('that others get in the way of leaves nothing', async () => {
+  const large = 'v'.repeat(1024 * 1024 - 100);
+  const tooMany: readonly (readonly [what: string, count: number, object: (name: string) => ApiObject])[] = [
+    ['objects', limits.storeBatchWritesMax + 1, (name) => saved(name)],
+    ['bytes', 17, (name) => ({ ...saved(name), data: { k: large } })],
+  ];
+  for (const [what, count, object] of tooMany) {
+    test(`with more ${what} than the store takes at once is too large and writes nothing`, async () => {
+      await using fixture = await RegistryFixture.open();
+      const head = await fixture.store.head();
+      const objects = Array.from({ length: count }, (_, index) => object(`a${index}`));
+      await assert.rejects(writeRaw(fixture, objects), { reason: 'RequestEntityTooLarge' });
+      assert.equal(await fixture.store.head(), head);
+    });
+  }
+
+  test('that the store refuses writes nothing, and says which object it was', async () => {
     await using fixture = await RegistryFixture.open();
-    const { store } = fixture;
-    const key = fixture.served(path).objectKey('n', 'b');
-    const get = store.get.bind(store);
-    store.get = async (asked, at) => {
-      const found = await get(asked, at);
-      if (asked === key && !found) await store.create(key, Buffer.from('{}'));
-      return found;
-    };
+    await writeRaw(fixture, [saved('b')]);
+    const { records } = await fixture.store.list('/');
     await assert.rejects(writeRaw(fixture, [saved('a'), saved('b'), saved('c')]), /configmaps "b" already exists/);
-    store.get = get;
-    const { records } = await store.list('/');
-    assert.deepEqual(
-      records.map((record) => [record.key, record.value.length]),
-      [[key, 2]],
-    );
+    assert.deepEqual((await fixture.store.list('/')).records, records);
   });
+
+  const failures: readonly (readonly [code: StoreErrorCode, reason: string])[] = [
+    ['unknownOutcome', 'Timeout'],
+    ['full', 'ServiceUnavailable'],
+    ['unavailable', 'ServiceUnavailable'],
+  ];
+  for (const [code, reason] of failures) {
+    test(`whose batch is ${code}: ${reason}`, async () => {
+      await using fixture = await RegistryFixture.open();
+      fixture.store.batch = async () => {
+        throw new StoreError(code, 'as the test says');
+      };
+      await assert.rejects(writeRaw(fixture, [saved('a')]), { reason });
+    });
+  }
 
   test('is out of reach of requests: nothing but commands imports it', () => {
     const sources = readSources(resolve(import.meta.dirname, '../../..'), ['src']).filter((file) => !isTest(file));

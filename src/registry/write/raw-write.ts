@@ -4,11 +4,11 @@ import { storesObjects } from '../../kinds/kind.ts';
 import { validateObjectMeta } from '../../kinds/meta/metadata-validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, required } from '../../meta/field-error.ts';
-import { alreadyExists, badRequest, invalidObject } from '../../meta/status-error.ts';
+import { alreadyExists, badRequest, entityTooLarge, invalidObject } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import { validate } from '../../schema/validate.ts';
-import type { Revision, Store } from '../../store/store.ts';
+import { isStoreError, type Revision, type Store, StoreError } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts } from '../verb.ts';
 import { decodeObject } from './decode-body.ts';
@@ -28,21 +28,18 @@ interface PreparedWrite {
  * owners of fields and status that they say. Only their resourceVersion is new. For commands; no request leads here.
  *
  * All are checked before anything is written: kind and scope, types, no unknown field, metadata and schema, no two of one
- * key, none that is there. Where a write fails all the same (others write to the store meanwhile, the disk is full), those
- * that were done are removed again, and the error of the first is thrown. A process that ends meanwhile leaves what the store
- * has by then: SQLite commits a batch that fits into one group as one transaction, etcd each object by itself. Objects of a
- * write with an unknown outcome may be there or come.
+ * key. Then they are one batch of the store (`Store.batch`): all of them are created or none, also where one of them exists,
+ * the disk is full or the process ends. What is too large for one batch is refused with 413 and nothing of it is written; how
+ * to divide it, and what to do with a part that was written, only the caller knows. With an unknown outcome (504) all may be
+ * there, or none.
  */
 export async function writeRaw(parts: Parts, objects: readonly unknown[]): Promise<readonly Revision[]> {
-  if (objects.length > limits.rawWriteObjectsMax) {
-    throw badRequest(`a raw write may have no more than ${limits.rawWriteObjectsMax} objects`);
+  if (objects.length > limits.storeBatchWritesMax) {
+    throw entityTooLarge(`a raw write has at most ${limits.storeBatchWritesMax} objects, not ${objects.length}`);
   }
   const servedKinds = servedByKind(parts);
   const writes = objects.map((object) => prepare(servedKinds, object));
   refuseTwice(writes);
-  const present = await Promise.all(writes.map(({ key }) => parts.store.get(key)));
-  const [taken] = writes.filter((_, index) => present[index]);
-  if (taken) throw alreadyExists(taken.served.name, taken.name);
   return commit(parts.store, writes);
 }
 
@@ -98,23 +95,18 @@ function refuseTwice(writes: readonly PreparedWrite[]): void {
   }
 }
 
-/** Sent in one turn, so that a store that groups writes commits them together. */
 async function commit(store: Store, writes: readonly PreparedWrite[]): Promise<readonly Revision[]> {
-  const outcomes = await Promise.allSettled(writes.map(({ key, value }) => store.create(key, value)));
-  const revisions: Revision[] = [];
-  let failure: unknown;
-  for (const [index, outcome] of outcomes.entries()) {
-    if (outcome.status === 'fulfilled') revisions.push(outcome.value.revision);
-    else failure ??= toStatusError(outcome.reason, writes[index]?.served.name ?? noName, writes[index]?.name ?? '');
+  try {
+    const committed = await store.batch(writes.map(({ key, value }) => ({ verb: 'create', key, value })));
+    return committed.map(({ revision }) => revision);
+  } catch (error) {
+    if (isStoreError(error, 'tooLarge')) {
+      const message = `the data store does not take ${writes.length} objects of this size at once: ${error.message}`;
+      throw entityTooLarge(message, { cause: error });
+    }
+    const failed = error instanceof StoreError ? writes.find(({ key }) => key === error.key) : undefined;
+    throw toStatusError(error, failed?.served.name ?? noName, failed?.name ?? '');
   }
-  if (failure === undefined) return revisions;
-  // What cannot be removed either, by a store that is gone, stays; the error says why the store is.
-  await Promise.allSettled(
-    outcomes.map((outcome, index) =>
-      outcome.status === 'fulfilled' ? store.delete(writes[index]?.key ?? '', outcome.value.revision) : undefined,
-    ),
-  );
-  throw failure;
 }
 
 const noName = { group: '', resource: '' };

@@ -1,4 +1,5 @@
 import { describe } from 'node:test';
+import { batchGuarantees } from './batches.ts';
 import { compactionGuarantees, feedGuarantees } from './feeds.ts';
 import { listGuarantees, recordGuarantees, serializabilityGuarantees } from './key-values.ts';
 import { lifecycleGuarantees } from './lifecycle.ts';
@@ -14,6 +15,7 @@ export const conformance = (subject: ConformanceSubject): void => {
   const guarantee = guaranteesOf(subject);
   describe(`${subject.name}: records`, () => recordGuarantees(guarantee));
   describe(`${subject.name}: sizes`, () => sizeGuarantees(guarantee, subject.capabilities));
+  describe(`${subject.name}: batches`, () => batchGuarantees(guarantee, subject.capabilities));
   describe(`${subject.name}: lists`, () => listGuarantees(guarantee));
   describe(`${subject.name}: strict serializability`, () => serializabilityGuarantees(guarantee));
   describe(`${subject.name}: feeds`, () => feedGuarantees(guarantee));

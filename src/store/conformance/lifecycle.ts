@@ -18,6 +18,7 @@ export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCap
       () => store.create('/b', bytes('x')),
       () => store.update('/a', bytes('x'), revision),
       () => store.delete('/a', revision),
+      () => store.batch([{ verb: 'create', key: '/b', value: bytes('x') }]),
       () => store.compact(revision),
       () => store.size(),
       ...(store.historySize ? [() => store.historySize?.(1) as Promise<number>] : []),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import {
+  type BatchWrite,
   type Change,
   isStoreError,
   type Revision,
@@ -28,11 +29,14 @@ export const modelGuarantees = (guarantee: Guarantee): void => {
   });
 };
 
+type WriteOperation = Operation & { readonly verb: 'create' | 'update' | 'delete' };
+
 /** `back` chooses a revision of the run by counting from its latest write: 0 is the latest. */
 type Operation =
   | { readonly verb: 'create'; readonly key: string; readonly value: string }
   | { readonly verb: 'update'; readonly key: string; readonly value: string; readonly stale: boolean }
   | { readonly verb: 'delete'; readonly key: string; readonly stale: boolean }
+  | { readonly verb: 'batch'; readonly writes: readonly WriteOperation[] }
   | { readonly verb: 'get'; readonly key: string; readonly back: number | undefined }
   | {
       readonly verb: 'list';
@@ -47,13 +51,21 @@ type Operation =
 const keys = fc.constantFrom('a', 'a/', 'a/1', 'a/2', 'b', 'é', '\uFFFD', '😀');
 const values = fc.string({ maxLength: 8, unit: 'grapheme' });
 const back = fc.option(fc.nat(12), { nil: undefined });
+const writeOf = (stale: fc.Arbitrary<boolean>): fc.Arbitrary<WriteOperation> =>
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ verb: fc.constant('create'), key: keys, value: values }) },
+    { weight: 4, arbitrary: fc.record({ verb: fc.constant('update'), key: keys, value: values, stale }) },
+    { weight: 3, arbitrary: fc.record({ verb: fc.constant('delete'), key: keys, stale }) },
+  );
 const operations: fc.Arbitrary<Operation> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ verb: fc.constant('create'), key: keys, value: values }) },
+  { weight: 11, arbitrary: writeOf(fc.boolean()) },
   {
-    weight: 4,
-    arbitrary: fc.record({ verb: fc.constant('update'), key: keys, value: values, stale: fc.boolean() }),
+    weight: 6,
+    arbitrary: fc.record({
+      verb: fc.constant('batch'),
+      writes: fc.uniqueArray(writeOf(fc.constant(false)), { selector: ({ key }) => key, maxLength: 4 }),
+    }),
   },
-  { weight: 3, arbitrary: fc.record({ verb: fc.constant('delete'), key: keys, stale: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ verb: fc.constant('get'), key: keys, back }) },
   {
     weight: 4,
@@ -95,6 +107,9 @@ const step = async (store: Store, prefix: string, model: Model, operation: Opera
     case 'delete':
       await replaceOrDelete(store, prefix, model, operation);
       return;
+    case 'batch':
+      await writeTogether(store, prefix, model, operation.writes);
+      return;
     case 'get': {
       const at = model.revisionBack(operation.back);
       const read = store.get(prefix + operation.key, at);
@@ -131,6 +146,42 @@ const replaceOrDelete = async (
   } else {
     const revision = await outcome(store.delete(key, expected), refusal);
     if (revision && current) model.log.push({ type: 'delete', key, revision, previous: current });
+  }
+};
+
+/** The first write that the model refuses refuses all. */
+const writeTogether = async (
+  store: Store,
+  prefix: string,
+  model: Model,
+  operations: readonly WriteOperation[],
+): Promise<void> => {
+  let refusal: StoreErrorCode | undefined;
+  const changes: Change[] = [];
+  const writes = operations.map((operation): BatchWrite => {
+    const { verb } = operation;
+    const key = prefix + operation.key;
+    const previous = model.get(key);
+    if (verb === 'create') {
+      if (previous) refusal ??= 'exists';
+      const value = bytes(operation.value);
+      changes.push({ type: verb, key, value, revision: 0 });
+      return { verb, key, value };
+    }
+    if (!previous) refusal ??= 'notFound';
+    else if (verb === 'delete') changes.push({ type: verb, key, revision: 0, previous });
+    else changes.push({ type: verb, key, value: bytes(operation.value), revision: 0, previous });
+    const expected = previous?.revision ?? model.start;
+    return verb === 'delete' ? { verb, key, expected } : { verb, key, value: bytes(operation.value), expected };
+  });
+  try {
+    const committed = await store.batch(writes);
+    assert.equal(refusal, undefined, `expected ${refusal}`);
+    for (const [index, change] of changes.entries()) {
+      model.log.push({ ...change, revision: committed[index]?.revision ?? 0 });
+    }
+  } catch (error) {
+    if (refusal === undefined || !isStoreError(error, refusal)) throw error;
   }
 };
 

@@ -27,6 +27,10 @@ export interface StoreCapabilities {
   readonly valueBytesMax?: number;
   /** What the store adds to each value that it keeps. Absent: nothing. */
   readonly addedBytes?: number;
+  /** Of a batch; a batch with a deletion may have one less. Absent: `limits.storeBatchWritesMax`. */
+  readonly batchWritesMax?: number;
+  /** Bytes of a batch. Absent: `limits.storeBatchBytesMax`. */
+  readonly batchBytesMax?: number;
 }
 
 /** A test of one guarantee, with a store of its own. */

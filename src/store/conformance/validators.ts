@@ -2,12 +2,19 @@
 import assert from 'node:assert/strict';
 import type { Change, ChangeBatch, Revision, StoreRecord } from '../store.ts';
 
-/** Ordered and unique: revisions grow from change to change, and start after `from`. */
+/**
+ * Ordered and unique: revisions grow from change to change, and start after `from`. Changes of one revision, which only a
+ * batch makes, are of different keys.
+ */
 export const assertOrdered = (changes: readonly Change[], from: Revision): void => {
   let last = from;
-  for (const change of changes) {
-    assert.ok(change.revision > last, `change at ${change.revision} came after ${last}`);
-    last = change.revision;
+  const keys = new Set<string>();
+  for (const { key, revision } of changes) {
+    const isShared = revision === last && keys.size > 0 && !keys.has(key);
+    assert.ok(revision > last || isShared, `change of ${key} at ${revision} came after ${last}`);
+    if (revision > last) keys.clear();
+    keys.add(key);
+    last = revision;
   }
 };
 

@@ -105,6 +105,7 @@ const remoteStore = (context: JobContext): Store => ({
   update: async (key, value, expected, options) =>
     (await context.call('update', { key, value: movableBytes(value), expected, options })) as Committed,
   delete: async (key, expected) => (await context.call('delete', { key, expected })) as Committed,
+  batch: notHere,
   head: notHere,
   list: notHere,
   changes: notHere,

@@ -120,6 +120,8 @@ export const toStoreError = (error: ServiceError, endpoint: string): StoreError 
   return new StoreError('unavailable', text, { cause: error });
 };
 
-/** By etcd's own check, or by its gRPC server's before that; each says so before anything is written. */
+/** By etcd's own checks, or by its gRPC server's before that; each says so before anything is written. */
 const isRequestTooLarge = (error: ServiceError): boolean =>
-  error.details.includes('request is too large') || error.details.startsWith('grpc: received message larger than max');
+  error.details.includes('request is too large') ||
+  error.details.includes('too many operations in txn request') ||
+  error.details.startsWith('grpc: received message larger than max');

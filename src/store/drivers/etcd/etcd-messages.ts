@@ -32,6 +32,7 @@ export interface RangeRequest {
   readonly limit?: number;
   /** Absent: the newest. */
   readonly revision?: number;
+  readonly keysOnly?: boolean;
   readonly countOnly?: boolean;
 }
 
@@ -47,21 +48,26 @@ interface PutRequest {
   readonly value: Uint8Array;
 }
 
-/** Writes if the key's last modification has this revision (0: the key is absent), else reads the key. */
+/** A write that is done if the key's last modification has this revision (0: the key is absent). */
 interface GuardedWrite {
   readonly key: Uint8Array;
   readonly modRevision: number;
   /** Absent: delete the key. */
   readonly value?: Uint8Array | undefined;
-  /** Put along with the write. */
+}
+
+/** Does all of the writes if each of them can be done, else reads the keys. */
+interface GuardedWrites {
+  readonly writes: readonly GuardedWrite[];
+  /** Put along with the writes. */
   readonly beside?: PutRequest | undefined;
 }
 
-interface GuardedWriteResponse {
+interface GuardedWritesResponse {
   readonly header: ResponseHeader;
   readonly succeeded: boolean;
-  /** The key as it is, when the guard failed; undefined where it is absent. */
-  readonly current: KeyValue | undefined;
+  /** The keys as they are, without values, in the order of the writes, when a guard failed; undefined where one is absent. */
+  readonly current: readonly (KeyValue | undefined)[];
 }
 
 interface CompactionRequest {
@@ -118,10 +124,10 @@ export const putMethod: UnaryMethod<PutRequest, ResponseHeader> = {
   decode: (bytes) => decodeHeaderOnly(bytes),
 };
 
-export const guardedWriteMethod: UnaryMethod<GuardedWrite, GuardedWriteResponse> = {
+export const guardedWritesMethod: UnaryMethod<GuardedWrites, GuardedWritesResponse> = {
   path: '/etcdserverpb.KV/Txn',
-  encode: (request) => encodeGuardedWrite(request).finish(),
-  decode: (bytes) => decodeGuardedWrite(bytes),
+  encode: (request) => encodeGuardedWrites(request).finish(),
+  decode: (bytes) => decodeGuardedWrites(bytes),
 };
 
 export const compactMethod: UnaryMethod<CompactionRequest, ResponseHeader> = {
@@ -138,28 +144,33 @@ export const statusMethod: UnaryMethod<undefined, StatusResponse> = {
 
 export const watchPath = '/etcdserverpb.Watch/Watch';
 
-const encodeRange = ({ key, rangeEnd, limit, revision, countOnly }: RangeRequest): MessageWriter =>
+const encodeRange = ({ key, rangeEnd, limit, revision, keysOnly, countOnly }: RangeRequest): MessageWriter =>
   new MessageWriter()
     .bytes(1, key)
     .bytes(2, rangeEnd ?? noBytes)
     .int64(3, limit ?? 0)
     .int64(4, revision ?? 0)
+    .bool(8, keysOnly ?? false)
     .bool(9, countOnly ?? false);
 
 const encodePut = ({ key, value }: PutRequest): MessageWriter => new MessageWriter().bytes(1, key).bytes(2, value);
 
 const encodeDelete = (key: Uint8Array): MessageWriter => new MessageWriter().bytes(1, key);
 
-const encodeGuardedWrite = ({ key, modRevision, value, beside }: GuardedWrite): MessageWriter => {
-  const write =
-    value === undefined
-      ? new MessageWriter().message(3, encodeDelete(key))
-      : new MessageWriter().message(2, encodePut({ key, value }));
-  const read = new MessageWriter().message(1, encodeRange({ key }));
-  const txn = new MessageWriter().message(1, encodeModRevisionIs(key, modRevision)).message(2, write);
+const encodeGuardedWrites = ({ writes, beside }: GuardedWrites): MessageWriter => {
+  const txn = new MessageWriter();
+  for (const { key, modRevision } of writes) txn.message(1, encodeModRevisionIs(key, modRevision));
+  for (const write of writes) txn.message(2, encodeWrite(write));
   if (beside) txn.message(2, new MessageWriter().message(2, encodePut(beside)));
-  return txn.message(3, read);
+  for (const { key } of writes) txn.message(3, new MessageWriter().message(1, encodeRange({ key, keysOnly: true })));
+  return txn;
 };
+
+/** RequestOp: a put or a deletion. */
+const encodeWrite = ({ key, value }: GuardedWrite): MessageWriter =>
+  value === undefined
+    ? new MessageWriter().message(3, encodeDelete(key))
+    : new MessageWriter().message(2, encodePut({ key, value }));
 
 /** Compare: result EQUAL (0) needs no bytes; target MOD is 2. */
 const encodeModRevisionIs = (key: Uint8Array, revision: number): MessageWriter =>
@@ -226,15 +237,15 @@ const decodeRange = (bytes: Uint8Array): RangeResponse => {
   return { header, records, count };
 };
 
-const decodeGuardedWrite = (bytes: Uint8Array): GuardedWriteResponse => {
+const decodeGuardedWrites = (bytes: Uint8Array): GuardedWritesResponse => {
   const reader = new MessageReader(bytes);
   let header = noHeader;
   let succeeded = false;
-  let current: KeyValue | undefined;
+  const current: (KeyValue | undefined)[] = [];
   while (reader.next()) {
     if (reader.field === 1) header = decodeHeader(reader.view());
     else if (reader.field === 2) succeeded = reader.bool();
-    else if (reader.field === 3) current = decodeReadOfResponseOp(reader.view());
+    else if (reader.field === 3) current.push(decodeReadOfResponseOp(reader.view()));
   }
   return { header, succeeded, current };
 };

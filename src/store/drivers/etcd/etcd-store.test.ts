@@ -14,7 +14,12 @@ describe('etcd', { skip: etcdMissing }, () => {
   conformance({
     name: 'etcd',
     // Its own limit is 1.5 MiB for a request, in which the key stands three times.
-    capabilities: { durable: true, valueBytesMax: 1_536 * 1024 - 16 * 1024 },
+    capabilities: {
+      durable: true,
+      valueBytesMax: 1_536 * 1024 - 16 * 1024,
+      batchWritesMax: 128,
+      batchBytesMax: 1_536 * 1024,
+    },
     open: async () => {
       const options = { endpoints: [etcd.endpoint], prefix: `/store-${stores++}` };
       const store = await openEtcdStore(options);

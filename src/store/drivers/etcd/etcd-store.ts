@@ -2,7 +2,9 @@ import { type Clock, systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
 import { type Random, systemRandom } from '../../../base/random.ts';
+import { checkBatch } from '../../batch.ts';
 import {
+  type BatchWrite,
   type ChangeBatch,
   type Committed,
   isStoreError,
@@ -20,7 +22,7 @@ import { EtcdKeys, type KeyRange } from './etcd-keys.ts';
 import type { EtcdTls } from './etcd-member.ts';
 import {
   compactMethod,
-  guardedWriteMethod,
+  guardedWritesMethod,
   type KeyValue,
   type RangeRequest,
   type RangeResponse,
@@ -30,7 +32,7 @@ import {
 import { changesOfKey } from './key-history.ts';
 import { refusalOf, type SentWrite, settle, type WrittenKey } from './lost-write.ts';
 import { SharedRead } from './shared-read.ts';
-import { type WriteId, WriteIds, withoutWriteId, withWriteId } from './write-id.ts';
+import { WriteIds, withoutWriteId, withWriteId } from './write-id.ts';
 
 export interface EtcdStoreOptions {
   /** `https://host:2379` or `http://host:2379`; each is tried. */
@@ -123,21 +125,23 @@ class EtcdStore implements Store {
   }
 
   create(key: string, value: Uint8Array): Promise<Committed> {
-    return this.#write({ verb: 'create', key, value, expected: 0 });
+    return this.#write([{ verb: 'create', key, value }]);
   }
 
   update(key: string, value: Uint8Array, expected: Revision): Promise<Committed> {
-    return this.#write({ verb: 'update', key, value, expected });
+    return this.#write([{ verb: 'update', key, value, expected }]);
   }
 
-  async delete(key: string, expected: Revision): Promise<Committed> {
-    try {
-      return await this.#write({ verb: 'delete', key, expected });
-    } catch (error) {
-      // A full etcd takes deletions, but nothing that is put along with them.
-      if (!isStoreError(error, 'full')) throw error;
-      return this.#write({ verb: 'delete', key, expected, marked: false });
-    }
+  delete(key: string, expected: Revision): Promise<Committed> {
+    return this.#write([{ verb: 'delete', key, expected }]);
+  }
+
+  /** etcd itself checks what a transaction may have: its operators may have raised that. */
+  async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
+    checkBatch(writes);
+    if (writes.length === 0) return [];
+    const committed = await this.#write(writes);
+    return writes.map(() => committed);
   }
 
   async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {
@@ -233,28 +237,47 @@ class EtcdStore implements Store {
     }
   }
 
-  /** Sent at most once. */
-  async #write({ verb, key, value, expected, marked = true }: Write): Promise<Committed> {
-    const id = this.#ids.next();
-    const write: SentWrite = { verb, key, expected, id, marked, since: Math.max(this.#headSeen, expected) };
+  /** All in one transaction. */
+  async #write(writes: readonly BatchWrite[]): Promise<Committed> {
     try {
-      const { header, succeeded, current } = await this.#connection.write(guardedWriteMethod, {
-        key: this.#keys.toEtcd(key),
-        modRevision: guardOf(write),
-        ...(value ? { value: withWriteId(value, id) } : { beside: marked ? this.#mark(id) : undefined }),
-      });
-      this.#headMoved(header.revision);
-      if (succeeded) return { revision: header.revision };
-      throw refusalOf(write, current);
+      return await this.#send(writes, { marked: true });
     } catch (error) {
-      if (!isStoreError(error, 'unknownOutcome')) throw error;
-      this.#logger.debug('a write went unanswered and is looked for', { verb, key, error });
-      return settle({ write, key: this.#written(key), error, clock: this.#clock, ended: this.#connection.ended });
+      // A full etcd takes deletions, but nothing that is put along with them.
+      if (!isStoreError(error, 'full') || writes.some(({ verb }) => verb !== 'delete')) throw error;
+      return this.#send(writes, { marked: false });
     }
   }
 
-  #mark(id: WriteId): { readonly key: Uint8Array; readonly value: Uint8Array } {
-    return { key: this.#keys.marker, value: id };
+  /** At most once. `marked`: deletions leave the id of the transaction. */
+  async #send(writes: readonly BatchWrite[], { marked }: { readonly marked: boolean }): Promise<Committed> {
+    const id = this.#ids.next();
+    const deletes = writes.some(({ verb }) => verb === 'delete');
+    const sent = writes.map((write) => this.#toSend(write, { id, marked }));
+    try {
+      const { header, succeeded, current } = await this.#connection.write(guardedWritesMethod, {
+        writes: writes.map((write, index) => ({
+          key: this.#keys.toEtcd(write.key),
+          modRevision: guardOf(sent[index] as SentWrite),
+          value: write.verb === 'delete' ? undefined : withWriteId(write.value, id),
+        })),
+        beside: deletes && marked ? { key: this.#keys.marker, value: id } : undefined,
+      });
+      this.#headMoved(header.revision);
+      if (succeeded) return { revision: header.revision };
+      throw refusalOfFirst(sent, current);
+    } catch (error) {
+      if (!isStoreError(error, 'unknownOutcome')) throw error;
+      this.#logger.debug('writes went unanswered and are looked for', { writes: writes.map(({ key }) => key), error });
+      const { ended } = this.#connection;
+      const looked = sent.map((write) => ({ write, key: this.#written(write.key) }));
+      return settle(looked, { error, clock: this.#clock, ended });
+    }
+  }
+
+  #toSend(write: BatchWrite, { id, marked }: Pick<SentWrite, 'id' | 'marked'>): SentWrite {
+    const { verb, key } = write;
+    const expected = verb === 'create' ? 0 : write.expected;
+    return { verb, key, expected, id, marked, since: Math.max(this.#headSeen, expected) };
   }
 
   #written(name: string): WrittenKey {
@@ -290,12 +313,11 @@ class EtcdStore implements Store {
   }
 }
 
-interface Write extends Pick<SentWrite, 'verb' | 'key' | 'expected'> {
-  /** Absent with delete. */
-  readonly value?: Uint8Array;
-  /** False: a deletion leaves no id. */
-  readonly marked?: boolean;
-}
+/** Why a transaction was not done: `current` has its keys as they are. */
+const refusalOfFirst = (sent: readonly SentWrite[], current: readonly (KeyValue | undefined)[]): StoreError => {
+  const index = sent.findIndex((write, index) => (current[index]?.modRevision ?? 0) !== guardOf(write));
+  return refusalOf(sent[Math.max(index, 0)] as SentWrite, current[Math.max(index, 0)]);
+};
 
 /** Where something at 0 is to be replaced no revision may match: to etcd it would mean that the key is absent. */
 const guardOf = ({ verb, expected }: Pick<SentWrite, 'verb' | 'expected'>): Revision =>

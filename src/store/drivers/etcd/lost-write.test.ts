@@ -4,6 +4,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import {
+  type BatchWrite,
   isStoreError,
   type Revision,
   type Store,
@@ -26,6 +27,8 @@ const bytes = (text: string): Uint8Array => Buffer.from(text);
 const text = (record: StoreRecord | undefined): string | undefined => record && Buffer.from(record.value).toString();
 
 type Verb = 'create' | 'update' | 'delete';
+/** `batch`: together with writes of each verb to keys of its own, which nobody else touches. */
+type Company = 'alone' | 'batch';
 
 interface Place {
   readonly proxy: EtcdProxy;
@@ -33,6 +36,8 @@ interface Place {
   readonly direct: Store;
   /** The revision of what is there before the write; 0 with create. */
   readonly expected: Revision;
+  /** Keys that batches change besides. */
+  readonly beside: readonly Revision[];
 }
 
 /** What others do with the key. */
@@ -192,10 +197,15 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
       await proxy.close();
     });
     const expected = verb === 'create' ? 0 : (await store.create(key, bytes('before'))).revision;
-    return { proxy, store, direct, expected };
+    const beside: Revision[] = [];
+    for (const name of ['/changed', '/gone']) beside.push((await store.create(name, bytes('before'))).revision);
+    return { proxy, store, direct, expected, beside };
   };
 
-  const write = ({ store, expected }: Place, verb: Verb): Promise<{ readonly revision: Revision }> => {
+  const write = (place: Place, verb: Verb, company: Company = 'alone'): Promise<{ readonly revision: Revision }> =>
+    company === 'batch' ? writeBatch(place, verb) : writeAlone(place, verb);
+
+  const writeAlone = ({ store, expected }: Place, verb: Verb): Promise<{ readonly revision: Revision }> => {
     switch (verb) {
       case 'create':
         return store.create(key, bytes('mine'));
@@ -204,6 +214,32 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
       case 'delete':
         return store.delete(key, expected);
     }
+  };
+
+  /** A batch of creations where the write is one, so that nothing else tells what became of it. */
+  const writeBatch = async (place: Place, verb: Verb): Promise<{ readonly revision: Revision }> => {
+    const { store, expected, beside } = place;
+    const [changed = 0, gone = 0] = beside;
+    const value = bytes('mine');
+    const writes: BatchWrite[] = [verb === 'delete' ? { verb, key, expected } : { verb, key, value, expected }];
+    writes.push({ verb: 'create', key: '/new', value });
+    if (verb !== 'create') {
+      writes.unshift({ verb: 'update', key: '/changed', value, expected: changed });
+      writes.push({ verb: 'delete', key: '/gone', expected: gone });
+    }
+    const committed = await store.batch(writes);
+    assert.equal(new Set(committed.map(({ revision }) => revision)).size, 1);
+    return committed[0] ?? assert.fail();
+  };
+
+  /** Whether the rest of a batch was done: all of it or nothing. */
+  const restIsDone = async ({ direct }: Place, verb: Verb): Promise<boolean> => {
+    const { records } = await direct.list('/');
+    const rest = records.filter((record) => record.key !== key).map((record) => `${record.key} ${text(record)}`);
+    const isDone = rest.includes('/new mine');
+    const done = verb === 'create' ? ['/changed before', '/gone before', '/new mine'] : ['/changed mine', '/new mine'];
+    assert.deepEqual(rest, isDone ? done : ['/changed before', '/gone before']);
+    return isDone;
   };
 
   /** Its revision, or the code of what it failed with. */
@@ -223,8 +259,14 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
     };
   };
 
-  for (const as of ['cut', 'reset', 'timeout'] as const satisfies readonly Loss[]) {
-    describe(`as the store sees it: ${as}`, () => {
+  for (const { as, company } of [
+    { as: 'cut', company: 'alone' },
+    { as: 'reset', company: 'alone' },
+    { as: 'timeout', company: 'alone' },
+    { as: 'cut', company: 'batch' },
+    { as: 'timeout', company: 'batch' },
+  ] as const satisfies readonly { readonly as: Loss; readonly company: Company }[]) {
+    describe(`as the store sees it: ${as}${company === 'batch' ? ', in a batch' : ''}`, () => {
       for (const row of rows) {
         test(`${row.verb}, ${row.what}: ${row.outcome}`, async (context) => {
           // What is never found is waited for in vain.
@@ -246,10 +288,11 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
             await row.others?.(direct);
             only(place, { type: 'loseRequest', as });
           }
-          const outcome = await outcomeOf(write(place, row.verb));
+          const outcome = await outcomeOf(write(place, row.verb, company));
           assert.equal(outcome, row.outcome === 'done' ? done : row.outcome);
           assert.equal(text(await direct.get(key)), row.end);
           assert.equal(proxy.transactions, sentBefore + 1, 'it was sent once');
+          assert.equal(await restIsDone(place, row.verb), row.done && company === 'batch');
         });
       }
     });
@@ -340,6 +383,44 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
       assert.equal(await place.direct.get(key), undefined);
     });
   }
+
+  test('a batch of which others have changed one key is refused, whichever it is', async (context) => {
+    const place = await openPlace(context, 'update');
+    await place.direct.delete('/gone', place.beside[1] ?? 0);
+    only(place, { type: 'loseRequest', as: 'cut' });
+    await assert.rejects(
+      writeBatch(place, 'update'),
+      (error) => isStoreError(error, 'notFound') && error.key === '/gone',
+    );
+    assert.equal(text(await place.direct.get(key)), 'before');
+  });
+
+  for (const verb of ['create', 'update', 'delete'] as const) {
+    test(`a batch with a ${verb}, done after it was looked for: done`, async (context) => {
+      const place = await openPlace(context, verb);
+      const released = Promise.withResolvers<void>();
+      only(place, { type: 'delay', as: 'cut', until: released.promise });
+      const writing = outcomeOf(write(place, verb, 'batch'));
+      await place.store.get(key);
+      released.resolve();
+      assert.equal(await writing, await place.direct.head());
+      assert.equal(await restIsDone(place, verb), true);
+    });
+  }
+
+  test('a batch of deletions, not done since etcd is full: done without leaving an id', async (context) => {
+    const place = await openPlace(context, 'delete');
+    only(place, { type: 'loseRequest', as: 'outOfSpace' });
+    const deletions: readonly BatchWrite[] = [
+      { verb: 'delete', key, expected: place.expected },
+      { verb: 'delete', key: '/gone', expected: place.beside[1] ?? 0 },
+    ];
+    await place.store.batch(deletions);
+    assert.deepEqual(
+      (await place.direct.list('/')).records.map((record) => record.key),
+      ['/changed'],
+    );
+  });
 
   test('what is not found is waited for within a bound', () => {
     assert.ok(limits.etcdSettleMsMax + limits.etcdWriteMsMax + limits.etcdRetryMsMax < limits.requestMsMax);

@@ -30,15 +30,21 @@ export interface WrittenKey {
   assertKept(revision: Revision): Promise<void>;
 }
 
-interface LostWriteOptions {
+/** A write, and where it can be looked for. */
+interface LookedFor {
   readonly write: SentWrite;
   readonly key: WrittenKey;
+}
+
+interface SettleOptions {
   /** Why it is in doubt. */
   readonly error: StoreError;
   readonly clock: Clock;
   /** The store closes. */
   readonly ended: AbortSignal;
 }
+
+type LostWriteOptions = LookedFor & SettleOptions;
 
 type Finding =
   | { readonly type: 'done'; readonly revision: Revision }
@@ -48,38 +54,57 @@ type Finding =
 
 const unknown: Finding = { type: 'unknown' };
 
+/** Writes of one transaction that are looked for, each with a watch of its own. */
+const witnessesMax = 16;
+
 /**
- * Finds out what became of a write whose answer did not come: `done` at its revision, also where others have changed the
- * key since; `refused` where somebody else was first; else `unknownOutcome`. It only reads, and never sends the write again.
+ * Finds out what became of the writes of one transaction whose answer did not come: `done` at its revision, also where
+ * others have changed the keys since; `refused` where somebody else was first; else `unknownOutcome`. It only reads, and never
+ * sends the writes again.
  *
  * Why what it finds is so:
- * - Every value carries the id of the write that made it, and every deletion puts its id into the marker key in the same
- *   transaction. A change with the id is this write, and none without it is.
+ * - All of the writes were done or none: what is found of one holds for all.
+ * - Every value carries the id of the transaction that made it, and every transaction with a deletion puts its id into the
+ *   marker key. A change with the id is of this transaction, and none without it is.
  * - An update or deletion compares the revision of the key's last modification with `expected`, and no revision comes twice:
  *   it can only be the first change after that. If the first one is another's, the comparison fails whenever it is made.
  * - A creation compares the key with being absent, which comes again: it may still happen while the answer is awaited, after
- *   somebody deleted the key. So a creation that is not found is never `refused`.
+ *   somebody deleted the key. So a creation that is not found is never `refused`. One of them is looked for where the
+ *   transaction has nothing else.
  * - A read says nothing of a write that etcd has taken but not yet done, or that is still on its way. So what is not found
  *   is waited for, `limits.etcdSettleMsMax`, and is unknown after that.
  * - History that was compacted meanwhile says nothing.
  */
-export const settle = async (options: LostWriteOptions): Promise<Committed> => {
-  const { error } = options;
-  const finding = await new LostWrite(options).find().catch((cause: unknown) => {
-    throw inDoubt(options.write, error, cause);
-  });
-  switch (finding.type) {
-    case 'done':
-      return { revision: finding.revision };
-    case 'refused':
-      throw finding.error;
-    case 'unknown':
-      throw inDoubt(options.write, error, error.cause);
+export const settle = async (writes: readonly LookedFor[], options: SettleOptions): Promise<Committed> => {
+  const guarded = writes.filter(({ write }) => write.verb !== 'create').slice(0, witnessesMax);
+  const known = new AbortController();
+  const ended = AbortSignal.any([options.ended, known.signal]);
+  const outcomes = await Promise.allSettled(
+    (guarded.length > 0 ? guarded : writes.slice(0, 1)).map(async (each) => {
+      const finding = await new LostWrite({ ...each, ...options, ended }).find();
+      // The others need not look any longer.
+      if (finding.type !== 'unknown') known.abort();
+      return finding;
+    }),
+  );
+  let cause = options.error.cause;
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') cause = outcome.reason;
+    else if (outcome.value.type === 'done') return { revision: outcome.value.revision };
+    else if (outcome.value.type === 'refused') throw outcome.value.error;
   }
+  throw inDoubt(writes, options.error, cause);
 };
 
-const inDoubt = ({ verb, key }: SentWrite, { message }: StoreError, cause: unknown): StoreError =>
-  new StoreError('unknownOutcome', `whether the ${verb} of ${key} was done is not known: ${message}`, { key, cause });
+const inDoubt = (writes: readonly LookedFor[], { message }: StoreError, cause: unknown): StoreError => {
+  const [first] = writes;
+  const key = first?.write.key ?? '';
+  const what = writes.length > 1 ? `batch with the ${first?.write.verb}` : first?.write.verb;
+  return new StoreError('unknownOutcome', `whether the ${what} of ${key} was done is not known: ${message}`, {
+    key,
+    cause,
+  });
+};
 
 class LostWrite {
   readonly #options: LostWriteOptions;

@@ -12,6 +12,15 @@ conformance({
   },
 });
 
+conformance({
+  name: 'memory, batches of one revision',
+  capabilities: { durable: false },
+  async open() {
+    const store = openMemoryStore({ batchRevisions: 'shared' });
+    return { store, dispose: () => store.close() };
+  },
+});
+
 test('a store that starts at a revision has no history before it', async () => {
   const store = openMemoryStore({ revision: 500 });
   assert.equal(await store.head(), 500);

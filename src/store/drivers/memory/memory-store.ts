@@ -1,7 +1,9 @@
 import SortedTree from 'sorted-btree';
 import { Condition } from '../../../base/condition.ts';
+import { checkBatch } from '../../batch.ts';
 import { compareKeys } from '../../key-order.ts';
 import {
+  type BatchWrite,
   type Change,
   type ChangeBatch,
   type Committed,
@@ -16,6 +18,8 @@ import {
 export interface MemoryStoreOptions {
   /** The revision the store starts at, with nothing in it and no history before. */
   readonly revision?: Revision;
+  /** `shared`: the writes of a batch have one revision, as in etcd. Absent: each its own. */
+  readonly batchRevisions?: 'own' | 'shared';
 }
 
 /** A store for tests, without durability: the model that the other drivers are compared with. */
@@ -41,12 +45,14 @@ const batchChangesMax = 1_000;
 class MemoryStore implements Store {
   readonly #versions = new SortedTree.default<string, Version[]>(undefined, compareKeys);
   readonly #moved = new Condition();
+  readonly #batchRevisions: 'own' | 'shared';
   #log: Change[] = [];
   #head: Revision;
   #compacted: Revision;
   #closed = false;
 
-  constructor({ revision }: MemoryStoreOptions) {
+  constructor({ revision, batchRevisions = 'own' }: MemoryStoreOptions) {
+    this.#batchRevisions = batchRevisions;
     this.#head = revision ?? 1;
     this.#compacted = revision ?? 0;
   }
@@ -85,21 +91,26 @@ class MemoryStore implements Store {
 
   async create(key: string, value: Uint8Array): Promise<Committed> {
     this.#assertOpen();
-    const current = this.#current(key);
-    if (current) throw new StoreError('exists', `key ${key} exists`, { key, revision: current.revision });
-    return this.#commit({ type: 'create', key, revision: this.#head + 1, value });
+    return this.#commit(this.#judge({ verb: 'create', key, value }, this.#head + 1));
   }
 
   async update(key: string, value: Uint8Array, expected: Revision): Promise<Committed> {
     this.#assertOpen();
-    const previous = this.#expect(key, expected);
-    return this.#commit({ type: 'update', key, revision: this.#head + 1, value, previous });
+    return this.#commit(this.#judge({ verb: 'update', key, value, expected }, this.#head + 1));
   }
 
   async delete(key: string, expected: Revision): Promise<Committed> {
     this.#assertOpen();
-    const previous = this.#expect(key, expected);
-    return this.#commit({ type: 'delete', key, revision: this.#head + 1, previous });
+    return this.#commit(this.#judge({ verb: 'delete', key, expected }, this.#head + 1));
+  }
+
+  async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
+    this.#assertOpen();
+    checkBatch(writes);
+    const first = this.#head + 1;
+    const isShared = this.#batchRevisions === 'shared';
+    const changes = writes.map((write, index) => this.#judge(write, isShared ? first : first + index));
+    return changes.map((change) => this.#commit(change));
   }
 
   async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {
@@ -142,6 +153,22 @@ class MemoryStore implements Store {
     this.#moved.notifyAll();
   }
 
+  /** The change that a write makes. Throws why it cannot be made. */
+  #judge(write: BatchWrite, revision: Revision): Change {
+    const { key } = write;
+    switch (write.verb) {
+      case 'create': {
+        const current = this.#current(key);
+        if (current) throw new StoreError('exists', `key ${key} exists`, { key, revision: current.revision });
+        return { type: 'create', key, revision, value: write.value };
+      }
+      case 'update':
+        return { type: 'update', key, revision, value: write.value, previous: this.#expect(key, write.expected) };
+      case 'delete':
+        return { type: 'delete', key, revision, previous: this.#expect(key, write.expected) };
+    }
+  }
+
   #commit(change: Change): Committed {
     const { key, revision } = change;
     const record = change.type === 'delete' ? undefined : { key, value: change.value, revision };
@@ -178,7 +205,10 @@ class MemoryStore implements Store {
       if ((this.#log[middle]?.revision ?? 0) <= position) low = middle + 1;
       else high = middle;
     }
-    return this.#log.slice(low, low + batchChangesMax);
+    let end = low + batchChangesMax;
+    // A revision is not divided.
+    while (end < this.#log.length && this.#log[end]?.revision === this.#log[end - 1]?.revision) end++;
+    return this.#log.slice(low, end);
   }
 
   #expect(key: string, expected: Revision): StoreRecord {

@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../../base/clock.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import { bytes, rejected } from '../../conformance/subject.ts';
-import { isStoreError, type Store, type StoreErrorCode, type StoreRecord } from '../../store.ts';
+import { type BatchWrite, isStoreError, type Store, type StoreErrorCode, type StoreRecord } from '../../store.ts';
 import { smallDiskMissing } from './small-disk.ts';
 import { inChild, type Place, placeFor } from './testing.ts';
 
@@ -101,6 +101,19 @@ describe('a full disk', () => {
     assert.ok(outcomes.filter((outcome) => outcome === 'full').length > 0);
     const { records: left } = await store.list('/fill/');
     assert.deepEqual(left, []);
+  });
+
+  test('a batch is done where each of its writes is, and otherwise not at all', async (context) => {
+    const store = await openSmall(placeFor(context));
+    const records = await fillUp(store);
+    const deletions = records.map(({ key, revision }): BatchWrite => ({ verb: 'delete', key, expected: revision }));
+    const creation: BatchWrite = { verb: 'create', key: '/new', value };
+    const refused = await rejected(store.batch([...deletions, creation]), 'full');
+    assert.equal(refused.key, '/new');
+    assert.equal((await store.list('/')).records.length, records.length);
+    await store.batch(deletions);
+    assert.deepEqual((await store.list('/')).records, []);
+    await taken(() => store.batch([creation]));
   });
 
   test('reads go on, history goes, and writes go on when enough was deleted, as often as it happens', async (context) => {

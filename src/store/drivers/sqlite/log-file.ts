@@ -6,7 +6,17 @@ import { historyRecordBytes, isStoreError, type Revision, StoreError } from '../
 import { claimDataFile } from './copied-file.ts';
 import { assertFolder, headOf, openDataFile, readNumber } from './data-file.ts';
 import { DiskReserve, type ReserveState } from './disk-reserve.ts';
-import { type PackedWrite, packChange, packOutcomes, packRecord, unpackWrites, type WriteOutcome } from './messages.ts';
+import {
+  type BatchOutcome,
+  type PackedBatch,
+  type PackedWrite,
+  packChange,
+  packOutcomes,
+  packRecord,
+  unpackWrites,
+  type WriteOutcome,
+  type WriteRefusal,
+} from './messages.ts';
 import { lockDataFile } from './owner-lock.ts';
 import { Packer } from './packing.ts';
 import { isNeverCommitted, toStoreError } from './sqlite-error.ts';
@@ -16,7 +26,7 @@ export interface LogFile {
   /** Takes the lock, opens or makes the file. The first call, once. */
   open(options: LogFileOptions): OpenedLog;
   /**
-   * Commits a packed group of writes with one sync to the disk, each judged by the state that those before it left.
+   * Commits a packed group of writes and batches with one sync to the disk, each judged by the state that those before it left.
    * Gives packed outcomes. Where it throws, no write of the group has happened, unless the error is `unknownOutcome`.
    */
   commit(writes: ArrayBuffer): ArrayBuffer;
@@ -162,11 +172,17 @@ export class SqliteLogFile implements LogFile {
     return outcomes;
   }
 
-  #commit(writes: readonly PackedWrite[]): ArrayBuffer {
+  #commit(writes: readonly (PackedWrite | PackedBatch)[]): ArrayBuffer {
     return this.#writing((log) => {
       let head = log.head;
       const outcomes = writes.map((write) => {
-        const outcome = applyWrite(log.statements, write, { revision: head + 1, isFull: this.#isFull });
+        const at = { revision: head + 1, isFull: this.#isFull };
+        if (write.verb === 'batch') {
+          const outcome = applyBatch(log.statements, write, at);
+          if (outcome.status === 'batchCommitted') head += write.writes.length;
+          return outcome;
+        }
+        const outcome = applyWrite(log.statements, write, at);
         if (outcome.status === 'committed') head = outcome.revision;
         return outcome;
       });
@@ -452,26 +468,55 @@ export const prepareStatements = (database: DatabaseSync) => {
   };
 };
 
-/** Writes at `revision` where the state allows it. Of a full disk, only what makes room takes more. */
-const applyWrite = (
+interface WriteState {
+  /** Of the write, or the first one of a batch. */
+  readonly revision: Revision;
+  readonly isFull: boolean;
+}
+
+/** Writes at `revision` where the state allows it. */
+const applyWrite = (statements: Statements, write: PackedWrite, state: WriteState): WriteOutcome => {
+  const { revision } = state;
+  const judged = judgeWrite(statements, write, state);
+  if (judged.status !== 'allowed') return judged;
+  insertWrite(statements, write, revision);
+  return { status: 'committed', revision, previous: judged.previous };
+};
+
+/** Writes at the revisions from `revision` on where the state allows all of them. No two are of one key. */
+const applyBatch = (statements: Statements, { writes }: PackedBatch, state: WriteState): BatchOutcome => {
+  const previous: Uint8Array[] = [];
+  for (const [index, write] of writes.entries()) {
+    const judged = judgeWrite(statements, write, state);
+    if (judged.status !== 'allowed') return { status: 'batchRefused', index, refusal: judged };
+    previous.push(judged.previous);
+  }
+  for (const [index, write] of writes.entries()) insertWrite(statements, write, state.revision + index);
+  return { status: 'batchCommitted', first: state.revision, previous };
+};
+
+/** `previous`: the value that is replaced or deleted. Of a full disk, only what makes room takes more. */
+const judgeWrite = (
   statements: Statements,
   { verb, key, value, expected }: PackedWrite,
-  { revision, isFull }: { readonly revision: Revision; readonly isFull: boolean },
-): WriteOutcome => {
+  { revision, isFull }: WriteState,
+): WriteRefusal | { readonly status: 'allowed'; readonly previous: Uint8Array } => {
   const latest = statements.latest.get(key, revision) as LatestRow | undefined;
   const current = latest && latest[1] === 0 ? latest[0] : undefined;
   if (verb === 'create') {
     if (current !== undefined) return { status: 'exists', revision: current };
-    if (isFull) return { status: 'full' };
-    statements.insert.run(revision, 0, 0, key, value);
-    return { status: 'committed', revision, previous: nothing };
+    return isFull ? { status: 'full' } : { status: 'allowed', previous: nothing };
   }
   if (current === undefined) return { status: 'notFound' };
   if (current !== expected) return { status: 'conflict', revision: current };
   const previous = valueAt(statements, current);
   if (isFull && verb === 'update' && value.length >= previous.length) return { status: 'full' };
-  statements.insert.run(revision, verb === 'delete' ? 1 : 0, current, key, value);
-  return { status: 'committed', revision, previous };
+  return { status: 'allowed', previous };
+};
+
+/** What a write expected is what it replaces. */
+const insertWrite = (statements: Statements, { verb, key, value, expected }: PackedWrite, revision: Revision): void => {
+  statements.insert.run(revision, verb === 'delete' ? 1 : 0, expected, key, value);
 };
 
 const valueAt = (statements: Statements, revision: Revision): Uint8Array => {

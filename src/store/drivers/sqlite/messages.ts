@@ -11,74 +11,165 @@ export interface PackedWrite {
   readonly expected: Revision;
 }
 
+/** Writes of which all are done or none. */
+export interface PackedBatch {
+  readonly verb: 'batch';
+  readonly writes: readonly PackedWrite[];
+}
+
 /** `mark`: an update that is a step of a deletion. */
-export type WriteVerb = 'create' | 'update' | 'mark' | 'delete';
+type WriteVerb = 'create' | 'update' | 'mark' | 'delete';
 
 /** What became of one write of a group. */
 export type WriteOutcome =
   /** `previous` is the replaced or deleted value; empty with create. Its revision is the one the write expected. */
-  | { readonly status: 'committed'; readonly revision: Revision; readonly previous: Uint8Array }
+  { readonly status: 'committed'; readonly revision: Revision; readonly previous: Uint8Array } | WriteRefusal;
+
+/** Why a write was not done. */
+export type WriteRefusal =
   | { readonly status: 'exists'; readonly revision: Revision }
   | { readonly status: 'conflict'; readonly revision: Revision }
   | { readonly status: 'notFound' }
   /** No room is left but what is kept for deletions. */
   | { readonly status: 'full' };
 
+/** What became of a batch. */
+export type BatchOutcome =
+  /** The writes have the revisions from `first` on; `previous` as with a single write. */
+  | { readonly status: 'batchCommitted'; readonly first: Revision; readonly previous: readonly Uint8Array[] }
+  /** The write at `index` could not be done. */
+  | { readonly status: 'batchRefused'; readonly index: number; readonly refusal: WriteRefusal };
+
 /** What became of a group. */
 interface GroupOutcome {
   /** The room that is kept for deletions is in use. */
   readonly isFull: boolean;
-  readonly outcomes: readonly WriteOutcome[];
+  /** One for each write or batch. */
+  readonly outcomes: readonly (WriteOutcome | BatchOutcome)[];
 }
 
-const verbs: readonly WriteVerb[] = ['create', 'update', 'mark', 'delete'];
-const statuses: readonly WriteOutcome['status'][] = ['committed', 'exists', 'conflict', 'notFound', 'full'];
+const verbs: readonly (WriteVerb | 'batch')[] = ['create', 'update', 'mark', 'delete', 'batch'];
+const statuses: readonly (WriteOutcome | BatchOutcome)['status'][] = [
+  'committed',
+  'exists',
+  'conflict',
+  'notFound',
+  'full',
+  'batchCommitted',
+  'batchRefused',
+];
 const changeTypes: readonly Change['type'][] = ['create', 'update', 'delete'];
 const nothing = new Uint8Array(0);
 
-export const packWrite = (
-  packer: Packer,
-  write: { readonly verb: WriteVerb; readonly key: string; readonly value: Uint8Array; readonly expected: Revision },
-): void => {
+/** A write on its way to the worker. */
+export interface WriteRequest {
+  readonly verb: WriteVerb;
+  readonly key: string;
+  /** Empty with delete. */
+  readonly value: Uint8Array;
+  /** 0 with create. */
+  readonly expected: Revision;
+}
+
+export const packBatch = (packer: Packer, writes: readonly WriteRequest[]): void => {
+  packer.number(verbs.indexOf('batch'));
+  packer.number(writes.length);
+  for (const write of writes) packWrite(packer, write);
+};
+
+export const packWrite = (packer: Packer, write: WriteRequest): void => {
   packer.number(verbs.indexOf(write.verb));
   packer.number(write.expected);
   packer.text(write.key);
   packer.bytes(write.value);
 };
 
-export const unpackWrites = (message: ArrayBuffer): readonly PackedWrite[] => {
+export const unpackWrites = (message: ArrayBuffer): readonly (PackedWrite | PackedBatch)[] => {
   const unpacker = new Unpacker(message);
-  const writes: PackedWrite[] = [];
+  const writes: (PackedWrite | PackedBatch)[] = [];
   while (!unpacker.done) {
     const verb = named(verbs, unpacker.number());
-    const expected = unpacker.number();
-    writes.push({ verb, expected, key: unpacker.bytes(), value: unpacker.bytes() });
+    if (verb === 'batch') writes.push({ verb, writes: unpackBatch(unpacker) });
+    else writes.push(unpackWrite(unpacker, verb));
   }
   return writes;
+};
+
+const unpackBatch = (unpacker: Unpacker): readonly PackedWrite[] =>
+  Array.from({ length: unpacker.number() }, () => {
+    const verb = named(verbs, unpacker.number());
+    if (verb === 'batch') throw new RangeError('a batch has no batches');
+    return unpackWrite(unpacker, verb);
+  });
+
+const unpackWrite = (unpacker: Unpacker, verb: WriteVerb): PackedWrite => {
+  const expected = unpacker.number();
+  return { verb, expected, key: unpacker.bytes(), value: unpacker.bytes() };
 };
 
 export const packOutcomes = ({ isFull, outcomes }: GroupOutcome): ArrayBuffer => {
   const packer = new Packer(outcomes.length * 32);
   packer.number(isFull ? 1 : 0);
-  for (const outcome of outcomes) {
-    packer.number(statuses.indexOf(outcome.status));
-    if ('revision' in outcome) packer.number(outcome.revision);
-    if (outcome.status === 'committed') packer.bytes(outcome.previous);
-  }
+  for (const outcome of outcomes) packOutcome(packer, outcome);
   return packer.finish();
+};
+
+const packOutcome = (packer: Packer, outcome: WriteOutcome | BatchOutcome): void => {
+  packer.number(statuses.indexOf(outcome.status));
+  switch (outcome.status) {
+    case 'committed':
+      packer.number(outcome.revision);
+      packer.bytes(outcome.previous);
+      break;
+    case 'exists':
+    case 'conflict':
+      packer.number(outcome.revision);
+      break;
+    case 'notFound':
+    case 'full':
+      break;
+    case 'batchCommitted':
+      packer.number(outcome.first);
+      packer.number(outcome.previous.length);
+      for (const previous of outcome.previous) packer.bytes(previous);
+      break;
+    case 'batchRefused':
+      packer.number(outcome.index);
+      packOutcome(packer, outcome.refusal);
+      break;
+  }
 };
 
 export const unpackOutcomes = (message: ArrayBuffer): GroupOutcome => {
   const unpacker = new Unpacker(message);
   const isFull = unpacker.number() === 1;
-  const outcomes: WriteOutcome[] = [];
-  while (!unpacker.done) {
-    const status = named(statuses, unpacker.number());
-    if (status === 'notFound' || status === 'full') outcomes.push({ status });
-    else if (status === 'committed') outcomes.push({ status, revision: unpacker.number(), previous: unpacker.bytes() });
-    else outcomes.push({ status, revision: unpacker.number() });
-  }
+  const outcomes: (WriteOutcome | BatchOutcome)[] = [];
+  while (!unpacker.done) outcomes.push(unpackOutcome(unpacker));
   return { isFull, outcomes };
+};
+
+const unpackOutcome = (unpacker: Unpacker): WriteOutcome | BatchOutcome => {
+  const status = named(statuses, unpacker.number());
+  switch (status) {
+    case 'committed':
+      return { status, revision: unpacker.number(), previous: unpacker.bytes() };
+    case 'exists':
+    case 'conflict':
+      return { status, revision: unpacker.number() };
+    case 'notFound':
+    case 'full':
+      return { status };
+    case 'batchCommitted':
+      return {
+        status,
+        first: unpacker.number(),
+        previous: Array.from({ length: unpacker.number() }, () => unpacker.bytes()),
+      };
+    case 'batchRefused': {
+      const index = unpacker.number();
+      return { status, index, refusal: unpackOutcome(unpacker) as WriteRefusal };
+    }
+  }
 };
 
 export const packRecord = (packer: Packer, key: Uint8Array, revision: Revision, value: Uint8Array): void => {

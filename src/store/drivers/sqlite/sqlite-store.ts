@@ -3,7 +3,9 @@ import { type Clock, pause, systemClock } from '../../../base/clock.ts';
 import { Condition } from '../../../base/condition.ts';
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
+import { checkBatch } from '../../batch.ts';
 import {
+  type BatchWrite,
   type Change,
   type ChangeBatch,
   type Committed,
@@ -16,7 +18,7 @@ import {
   type UpdateOptions,
 } from '../../store.ts';
 import type { KeyRange, LogFileOptions, OpenedLog } from './log-file.ts';
-import { unpackChanges, unpackRecords } from './messages.ts';
+import { unpackChanges, unpackRecords, type WriteRequest } from './messages.ts';
 import { RecentChanges } from './recent-changes.ts';
 import { WorkerCalls } from './worker-calls.ts';
 import { WriteGroups } from './write-groups.ts';
@@ -62,6 +64,15 @@ const startSqliteWorker = (): Worker => {
   // Flags of the process that only fit its own entry, such as --input-type, would keep the worker from starting.
   return new Worker(new URL(`./sqlite-worker.${extension}`, import.meta.url), { name: 'sqlite', execArgv: [] });
 };
+
+const nothing = new Uint8Array(0);
+
+const toRequest = (write: BatchWrite): WriteRequest => ({
+  verb: write.verb,
+  key: write.key,
+  value: write.verb === 'delete' ? nothing : write.value,
+  expected: write.verb === 'create' ? 0 : write.expected,
+});
 
 interface StoreParts {
   readonly logger: Logger;
@@ -167,7 +178,14 @@ class SqliteStore implements Store {
 
   async delete(key: string, expected: Revision): Promise<Committed> {
     this.#assertOpen();
-    return this.#writes.write({ verb: 'delete', key, value: new Uint8Array(0), expected });
+    return this.#writes.write({ verb: 'delete', key, value: nothing, expected });
+  }
+
+  async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
+    this.#assertOpen();
+    checkBatch(writes);
+    if (writes.length === 0) return [];
+    return this.#writes.batch(writes.map(toRequest));
   }
 
   async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Change, StoreError } from '../../store.ts';
-import { packOutcomes, unpackWrites, type WriteOutcome } from './messages.ts';
-import { WriteGroups, type WriteRequest } from './write-groups.ts';
+import { packOutcomes, unpackWrites, type WriteOutcome, type WriteRequest } from './messages.ts';
+import { WriteGroups } from './write-groups.ts';
 
 const create = (name: string): WriteRequest => ({ verb: 'create', key: name, value: new Uint8Array(1), expected: 0 });
 
 interface SentGroup {
   readonly keys: readonly string[];
-  answer(outcomes: readonly WriteOutcome[], isFull?: boolean): void;
+  answer(outcomes: Parameters<typeof packOutcomes>[0]['outcomes'], isFull?: boolean): void;
   fail(error: Error): void;
 }
 
@@ -20,7 +20,9 @@ const groupsUnderTest = () => {
   const groups = new WriteGroups({
     commit: (packed) => {
       const { promise, resolve, reject } = Promise.withResolvers<ArrayBuffer>();
-      const keys = unpackWrites(packed).map(({ key }) => Buffer.from(key).toString());
+      const keys = unpackWrites(packed)
+        .flatMap((write) => (write.verb === 'batch' ? write.writes : [write]))
+        .map(({ key }) => Buffer.from(key).toString());
       sent.push({
         keys,
         answer: (outcomes, isFull = false) => resolve(packOutcomes({ isFull, outcomes })),
@@ -110,6 +112,39 @@ test('a group is bounded', async () => {
   );
   for (const { keys, answer } of sent) answer(keys.map((_, index) => committed(index + 1)));
   await Promise.all(calls);
+});
+
+test('a batch travels whole, and settles as a whole', async () => {
+  const { groups, sent, published } = groupsUnderTest();
+  const singles = Array.from({ length: 1_000 }, (_, index) => groups.write(create(`/${index}`)));
+  const names = Array.from({ length: 100 }, (_, index) => `/batch/${index}`);
+  const batch = groups.batch(names.map(create));
+  const refused = groups.batch([create('x'), create('y')]);
+  const lost = groups.batch([create('z')]);
+  await turn();
+  await turn();
+  assert.deepEqual(
+    sent.map(({ keys }) => keys.length),
+    [1_100, 3],
+  );
+  const previous = names.map(() => new Uint8Array(0));
+  sent[0]?.answer([
+    ...singles.keys().map((index) => committed(index + 1)),
+    { status: 'batchCommitted', first: 1_001, previous },
+  ]);
+  assert.deepEqual(
+    await batch,
+    names.map((_, index) => ({ revision: 1_001 + index })),
+  );
+  assert.deepEqual(
+    published.slice(1_000).map(({ key, revision }) => [key, revision]),
+    names.map((name, index) => [name, 1_001 + index]),
+  );
+  sent[1]?.answer([{ status: 'batchRefused', index: 1, refusal: { status: 'exists', revision: 7 } }]);
+  await assert.rejects(refused, { code: 'exists', key: 'y', revision: 7 });
+  await assert.rejects(lost, { code: 'unknownOutcome' });
+  await Promise.all(singles);
+  assert.equal(published.length, 1_100);
 });
 
 test('a full disk is told, whether the group found some of its reserve or none', async () => {

@@ -1,18 +1,23 @@
 import { type Change, type Committed, isStoreError, type Revision, StoreError } from '../../store.ts';
-import { packWrite, unpackOutcomes, type WriteOutcome, type WriteVerb } from './messages.ts';
+import {
+  type BatchOutcome,
+  packBatch,
+  packWrite,
+  unpackOutcomes,
+  type WriteOutcome,
+  type WriteRequest,
+} from './messages.ts';
 import { Packer } from './packing.ts';
-
-export interface WriteRequest {
-  readonly verb: WriteVerb;
-  readonly key: string;
-  /** Empty with delete. */
-  readonly value: Uint8Array;
-  /** 0 with create. */
-  readonly expected: Revision;
-}
 
 interface WaitingWrite extends WriteRequest {
   resolve(committed: Committed): void;
+  reject(error: unknown): void;
+}
+
+interface WaitingBatch {
+  readonly verb: 'batch';
+  readonly writes: readonly WriteRequest[];
+  resolve(committed: readonly Committed[]): void;
   reject(error: unknown): void;
 }
 
@@ -24,7 +29,7 @@ interface WriteGroupsOptions {
   readonly becameFull: () => void;
 }
 
-/** What ends a group; the rest waits for the next one. */
+/** What ends a group; the rest waits for the next one. A batch is not divided. */
 const groupWritesMax = 1_024;
 const groupBytesMax = 8 * 1024 * 1024;
 
@@ -42,7 +47,7 @@ export class WriteGroups {
   readonly #commit: (group: ArrayBuffer) => Promise<ArrayBuffer>;
   readonly #published: (changes: readonly Change[]) => void;
   readonly #becameFull: () => void;
-  #waiting: WaitingWrite[] = [];
+  #waiting: (WaitingWrite | WaitingBatch)[] = [];
   #underWay = 0;
   #scheduled = false;
   #idle: (() => void)[] = [];
@@ -56,6 +61,14 @@ export class WriteGroups {
   write(request: WriteRequest): Promise<Committed> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...request, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** All of the writes or none, as `Store.batch`. */
+  batch(writes: readonly WriteRequest[]): Promise<readonly Committed[]> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ verb: 'batch', writes, resolve, reject });
       this.#schedule();
     });
   }
@@ -94,33 +107,68 @@ export class WriteGroups {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #takeGroup(): { readonly writes: readonly WaitingWrite[]; readonly packed: ArrayBuffer } {
+  #takeGroup(): { readonly writes: readonly (WaitingWrite | WaitingBatch)[]; readonly packed: ArrayBuffer } {
     const packer = new Packer(64 * 1024);
+    let taken = 0;
     let count = 0;
     for (const write of this.#waiting) {
-      if (count === groupWritesMax || packer.length >= groupBytesMax) break;
-      packWrite(packer, write);
-      count++;
+      if (count >= groupWritesMax || packer.length >= groupBytesMax) break;
+      if (write.verb === 'batch') {
+        packBatch(packer, write.writes);
+        count += write.writes.length;
+      } else {
+        packWrite(packer, write);
+        count++;
+      }
+      taken++;
     }
-    return { writes: this.#waiting.splice(0, count), packed: packer.finish() };
+    return { writes: this.#waiting.splice(0, taken), packed: packer.finish() };
   }
 
-  #settle(writes: readonly WaitingWrite[], outcomes: readonly WriteOutcome[]): void {
+  #settle(writes: readonly (WaitingWrite | WaitingBatch)[], outcomes: readonly (WriteOutcome | BatchOutcome)[]): void {
     const changes: Change[] = [];
     for (const [index, write] of writes.entries()) {
       const outcome = outcomes[index];
-      if (outcome?.status === 'committed') changes.push(changeOf(write, outcome));
+      if (write.verb !== 'batch') {
+        if (outcome?.status === 'committed') changes.push(changeOf(write, outcome));
+      } else if (outcome?.status === 'batchCommitted') {
+        for (const change of changesOf(write.writes, outcome)) changes.push(change);
+      }
     }
     this.#published(changes);
     for (const [index, write] of writes.entries()) {
       const outcome = outcomes[index];
-      if (outcome?.status === 'committed') write.resolve({ revision: outcome.revision });
+      if (write.verb === 'batch') settleBatch(write, outcome);
+      else if (outcome?.status === 'committed') write.resolve({ revision: outcome.revision });
       else write.reject(refusalOf(write, outcome));
     }
   }
 }
 
-const changeOf = (write: WriteRequest, outcome: WriteOutcome & { readonly status: 'committed' }): Change => {
+const settleBatch = (
+  { writes, resolve, reject }: WaitingBatch,
+  outcome: WriteOutcome | BatchOutcome | undefined,
+): void => {
+  if (outcome?.status === 'batchCommitted') {
+    resolve(writes.map((_, index) => ({ revision: outcome.first + index })));
+    return;
+  }
+  const refused = outcome?.status === 'batchRefused' ? outcome : undefined;
+  reject(refusalOf(writes[refused?.index ?? 0], refused?.refusal));
+};
+
+const changesOf = (
+  writes: readonly WriteRequest[],
+  { first, previous }: BatchOutcome & { readonly status: 'batchCommitted' },
+): readonly Change[] =>
+  writes.map((write, index) =>
+    changeOf(write, { revision: first + index, previous: previous[index] ?? new Uint8Array(0) }),
+  );
+
+const changeOf = (
+  write: WriteRequest,
+  outcome: { readonly revision: Revision; readonly previous: Uint8Array },
+): Change => {
   const { key, value, expected } = write;
   const { revision } = outcome;
   const previous = { key, value: outcome.previous, revision: expected };
@@ -135,10 +183,9 @@ const changeOf = (write: WriteRequest, outcome: WriteOutcome & { readonly status
   }
 };
 
-const refusalOf = (
-  { key, expected }: WriteRequest,
-  outcome: Exclude<WriteOutcome, { status: 'committed' }> | undefined,
-): StoreError => {
+/** Without a refusal nothing is known of the write. */
+const refusalOf = (write: WriteRequest | undefined, outcome: WriteOutcome | BatchOutcome | undefined): StoreError => {
+  const { key = '', expected = 0 } = write ?? {};
   switch (outcome?.status) {
     case 'exists':
       return new StoreError('exists', `key ${key} exists`, { key, revision: outcome.revision });
@@ -150,7 +197,7 @@ const refusalOf = (
       return new StoreError('notFound', `key ${key} is absent`, { key });
     case 'full':
       return new StoreError('full', `no room is left for key ${key}`, { key });
-    case undefined:
+    default:
       return new StoreError('unknownOutcome', `the outcome of the write of ${key} is not known`, { key });
   }
 };
