@@ -41,6 +41,13 @@ export interface RangeOptions {
   readonly before?: string;
 }
 
+/** Where a page of a range ends: its last entry, the one that follows, and how many follow. */
+export interface RangeCut {
+  readonly last: CacheEntry;
+  readonly next: CacheEntry;
+  readonly remaining: number;
+}
+
 /** A collection at one revision. Costs nothing to hold for a short time; never changes. */
 export interface Snapshot {
   readonly revision: Revision;
@@ -62,9 +69,9 @@ export interface Snapshot {
    * Costs what the collection has changed since somebody asked, and a little for each fifty entries.
    */
   runs(prefix: string, options?: RangeOptions): IterableIterator<ByteSpan>;
-  /** Of the same entries, the one that `index` others stand before. O(log n). */
-  entryAt(prefix: string, options: RangeOptions, index: number): CacheEntry | undefined;
-  /** How many these are. O(log n). */
+  /** Where the first `limit` of the same entries end; undefined where there are no more than that. O(log n). */
+  cut(prefix: string, options: RangeOptions, limit: number): RangeCut | undefined;
+  /** How many the same entries are. O(log n). */
   count(prefix: string, options?: RangeOptions): number;
 }
 

@@ -1,7 +1,7 @@
 import type { ByteSpan } from '../base/byte-span.ts';
 import { compareKeys } from '../store/key-order.ts';
 import type { Revision } from '../store/store.ts';
-import type { CacheEntry, RangeOptions, RequiredField, Snapshot } from './cache.ts';
+import type { CacheEntry, RangeCut, RangeOptions, RequiredField, Snapshot } from './cache.ts';
 import { prefixEnd } from './key-range.ts';
 import type { CollectionState } from './past-states.ts';
 import { runsOf } from './slab.ts';
@@ -41,9 +41,13 @@ export class CollectionSnapshot implements Snapshot {
     for (const runs of ofLeaves) yield* runs;
   }
 
-  entryAt(prefix: string, options: RangeOptions, index: number): CacheEntry | undefined {
+  cut(prefix: string, options: RangeOptions, limit: number): RangeCut | undefined {
     const { first, end } = this.#places(prefix, options);
-    return first + index < end ? this.#state.entries.at(first + index) : undefined;
+    const cut = first + limit;
+    if (cut >= end) return undefined;
+    const { entries } = this.#state;
+    const [last, next] = [entries.at(cut - 1), entries.at(cut)];
+    return last && next && { last, next, remaining: end - cut };
   }
 
   count(prefix: string, options: RangeOptions = {}): number {

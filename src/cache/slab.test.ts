@@ -61,8 +61,18 @@ function checkRuns(collection: Collection): number {
     );
     assert.equal([...snapshot.runs(configMaps.prefix, range)].map(pieceOf).join(), shown.map(pieceOf).join());
     assert.equal(snapshot.count(configMaps.prefix, range), shown.length);
-    for (const index of [0, 1, 64, shown.length >> 1, shown.length]) {
-      assert.equal(snapshot.entryAt(configMaps.prefix, range, index), shown[index]);
+    for (const limit of [
+      1,
+      2,
+      64,
+      (shown.length >> 1) + 1,
+      shown.length || 1,
+      shown.length + 1,
+      Number.MAX_SAFE_INTEGER,
+    ]) {
+      const [last, next] = [shown[limit - 1], shown[limit]];
+      const expected = last && next && { last, next, remaining: shown.length - limit };
+      assert.deepEqual(snapshot.cut(configMaps.prefix, range, limit), expected);
     }
   }
   return [...snapshot.runs(configMaps.prefix)].length;

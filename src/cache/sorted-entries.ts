@@ -168,13 +168,11 @@ export class SortedEntries<T extends Keyed> {
     let rest = index;
     let node = this.#root;
     while (node instanceof Branch) {
-      const child = node.children.find(({ size }) => {
-        if (rest < size) return true;
-        rest -= size;
-        return false;
-      });
-      if (!child) return undefined;
-      node = child;
+      const { children } = node;
+      let child = 0;
+      for (; child < children.length - 1 && rest >= childAt(node, child).size; child++)
+        rest -= childAt(node, child).size;
+      node = childAt(node, child);
     }
     return node.items[rest];
   }
@@ -219,7 +217,7 @@ export class SortedEntries<T extends Keyed> {
     for (let leaf: Leaf<T> | undefined = node; leaf; leaf = nextLeaf(path), at = 0) {
       const { items } = leaf;
       const last = items.at(-1);
-      const inside = last === undefined || end === undefined || compareKeys(last.key, end) < 0;
+      const inside = last === undefined || end === undefined || isBelow(this.#order, last.key, end);
       const stop = inside ? items.length : firstNotBelow(this.#order, items, end);
       if (at < stop) yield { leaf, from: at, to: stop };
       if (!inside) return;

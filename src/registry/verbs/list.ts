@@ -82,13 +82,12 @@ async function fromSnapshot(scope: Scope, snapshot: Snapshot, clock: Clock): Pro
 function stretch(scope: Scope, snapshot: Snapshot, range: RangeOptions): ListReply {
   const { prefix, options } = scope;
   const { limit } = options;
-  const next = limit === undefined ? undefined : snapshot.entryAt(prefix, range, limit);
-  const last = next && limit !== undefined ? snapshot.entryAt(prefix, range, limit - 1) : undefined;
-  const shown = next ? { ...range, before: next.key } : range;
+  const cut = limit === undefined ? undefined : snapshot.cut(prefix, range, limit);
+  const shown = cut ? { ...range, before: cut.next.key } : range;
   return reply(scope, snapshot.revision, {
     items: snapshot.entries(prefix, shown),
     runs: snapshot.runs(prefix, shown),
-    ...(last && { cut: { last, remaining: snapshot.count(prefix, { after: last.key }) } }),
+    ...(cut && { cut }),
   });
 }
 

@@ -157,7 +157,7 @@ class RemoteCache implements WatchCache {
         entries: notHere,
         entriesWith: notHere,
         runs: notHere,
-        entryAt: notHere,
+        cut: notHere,
         count: notHere,
       }),
       snapshotAt: notHere,
