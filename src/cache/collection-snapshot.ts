@@ -1,11 +1,11 @@
 import type { ByteSpan } from '../base/byte-span.ts';
-import { compareKeys } from '../store/key-order.ts';
+import { compareKeys } from '../base/key-order.ts';
+import type { RangeStart } from '../base/sorted-entries.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry, RangeCut, RangeOptions, RequiredField, Snapshot } from './cache.ts';
 import { prefixEnd } from './key-range.ts';
 import type { CollectionState } from './past-states.ts';
 import { runsOf } from './slab.ts';
-import type { RangeStart } from './sorted-entries.ts';
 
 /** A state of a collection under one of the revisions at which it was so. */
 export class CollectionSnapshot implements Snapshot {

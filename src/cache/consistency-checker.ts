@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
+import { compareKeys } from '../base/key-order.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { compareKeys } from '../store/key-order.ts';
 import { isStoreError, type Revision, type Store, type StoreRecord } from '../store/store.ts';
 import type { CacheEntry, Collection, Snapshot, WatchCache } from './cache.ts';
 import type { Count } from './count.ts';

@@ -1,5 +1,5 @@
+import { type ReadonlySortedEntries, SortedEntries } from '../base/sorted-entries.ts';
 import type { CacheEntry, RequiredField } from './cache.ts';
-import { type ReadonlySortedEntries, SortedEntries } from './sorted-entries.ts';
 
 /** Most values are those of one object, which needs no tree. */
 type Entries = CacheEntry | SortedEntries<CacheEntry>;

@@ -1,10 +1,10 @@
 import { limits } from '../base/limits.ts';
+import { SortedEntries } from '../base/sorted-entries.ts';
 import { versionBytes } from '../codec/encoded.ts';
 import type { Page, Revision, Store, StoreRecord } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
 import type { LoadedState, ResourceCollection } from './resource-collection.ts';
 import { SlabSequence } from './slab.ts';
-import { SortedEntries } from './sorted-entries.ts';
 
 /** Records of a prefix at one revision, in order of key, page by page. The next page is read while one is worked on. */
 export async function* readPages(

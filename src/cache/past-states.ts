@@ -1,6 +1,6 @@
+import type { ReadonlySortedEntries } from '../base/sorted-entries.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry, RequiredField } from './cache.ts';
-import type { ReadonlySortedEntries } from './sorted-entries.ts';
 
 /** What a collection holds, unchanging. */
 export interface CollectionState {

@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { SortedEntries } from '../base/sorted-entries.ts';
 import type { Change, Revision, StoreRecord } from '../store/store.ts';
 import type { CachedResource, CacheEntry, Collection, Snapshot, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { ObjectChange } from './change.ts';
@@ -12,7 +13,6 @@ import type { BudgetedHistory, HistoryBudget } from './history-budget.ts';
 import type { ObjectWatcher, WatchedCollection } from './object-watcher.ts';
 import { type CollectionState, PastStates } from './past-states.ts';
 import { isNext, SlabSequence, slabBytes } from './slab.ts';
-import { SortedEntries } from './sorted-entries.ts';
 
 /** What the cache gives its collections. */
 export interface CollectionHost {

@@ -1,7 +1,7 @@
-import SortedTree from 'sorted-btree';
 import { Condition } from '../../../base/condition.ts';
+import { compareKeys } from '../../../base/key-order.ts';
+import { SortedEntries } from '../../../base/sorted-entries.ts';
 import { checkBatch } from '../../batch.ts';
-import { compareKeys } from '../../key-order.ts';
 import {
   type BatchWrite,
   type Change,
@@ -31,19 +31,25 @@ interface Version {
   readonly record: StoreRecord | undefined;
 }
 
+/** All versions of a key that are kept, oldest first. */
+interface KeyVersions {
+  readonly key: string;
+  readonly versions: Version[];
+}
+
 /** Changes that a feed hands over at once. */
 const batchChangesMax = 1_000;
 
 /**
- * Two views of one history: `#versions` by key, `#log` by revision. After the writes
+ * Two views of one history: `#keys` by key, `#log` by revision. After the writes
  *
  *     2 create a=x,  3 update a=y,  4 create b=z,  5 delete a
  *
- * `#versions` is a: [2 x, 3 y, 5 nothing], b: [4 z], and `#log` has the four changes. compact(3) leaves a: [3 y, 5 nothing],
+ * `#keys` is a: [2 x, 3 y, 5 nothing], b: [4 z], and `#log` has the four changes. compact(3) leaves a: [3 y, 5 nothing],
  * b: [4 z] and the changes 4 and 5: the state at 3, and what followed.
  */
 class MemoryStore implements Store {
-  readonly #versions = new SortedTree.default<string, Version[]>(undefined, compareKeys);
+  readonly #keys = SortedEntries.empty<KeyVersions>();
   readonly #moved = new Condition();
   readonly #batchRevisions: 'own' | 'shared';
   #log: Change[] = [];
@@ -68,7 +74,7 @@ class MemoryStore implements Store {
 
   async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
     this.#assertOpen();
-    return this.#recordAt(this.#versions.get(key) ?? [], this.#readable(at));
+    return this.#recordAt(this.#keys.get(key)?.versions ?? [], this.#readable(at));
   }
 
   async list(prefix: string, options: ListOptions = {}): Promise<Page> {
@@ -78,7 +84,7 @@ class MemoryStore implements Store {
     const records: StoreRecord[] = [];
     let remaining = 0;
     const start = after !== undefined && compareKeys(after, prefix) > 0 ? after : prefix;
-    for (const [key, versions] of this.#versions.entries(start)) {
+    for (const { key, versions } of this.#keys.range({ key: start, exclusive: false }, undefined)) {
       if (!key.startsWith(prefix)) break;
       if (key === after) continue;
       const record = this.#recordAt(versions, revision);
@@ -135,14 +141,14 @@ class MemoryStore implements Store {
     if (upTo <= this.#compacted) return;
     this.#compacted = upTo;
     this.#log = this.#log.filter((change) => change.revision > upTo);
-    for (const [key, versions] of [...this.#versions.entries()]) this.#forget(key, versions, upTo);
+    for (const kept of [...this.#all()]) this.#forget(kept, upTo);
   }
 
   /** Of keys and values, those of history included. */
   async size(): Promise<number> {
     this.#assertOpen();
     let bytes = 0;
-    for (const [key, versions] of this.#versions.entries()) {
+    for (const { key, versions } of this.#all()) {
       for (const { record } of versions) bytes += key.length + (record?.value.length ?? 0);
     }
     return bytes;
@@ -172,9 +178,9 @@ class MemoryStore implements Store {
   #commit(change: Change): Committed {
     const { key, revision } = change;
     const record = change.type === 'delete' ? undefined : { key, value: change.value, revision };
-    const versions = this.#versions.get(key);
-    if (versions) versions.push({ revision, record });
-    else this.#versions.set(key, [{ revision, record }]);
+    const kept = this.#keys.get(key);
+    if (kept) kept.versions.push({ revision, record });
+    else this.#keys.set({ key, versions: [{ revision, record }] });
     this.#log.push(change);
     this.#head = revision;
     this.#moved.notifyAll();
@@ -182,15 +188,19 @@ class MemoryStore implements Store {
   }
 
   /** Drops versions that a later one, not after `upTo`, has replaced, and a deletion that is then the only one left. */
-  #forget(key: string, versions: readonly Version[], upTo: Revision): void {
+  #forget({ key, versions }: KeyVersions, upTo: Revision): void {
     const replaced = versions.findLastIndex((version) => version.revision <= upTo);
     const kept = versions.slice(Math.max(replaced, 0)).filter((version) => version.record || version.revision > upTo);
-    if (kept.length === 0) this.#versions.delete(key);
-    else this.#versions.set(key, kept);
+    if (kept.length === 0) this.#keys.delete(key);
+    else this.#keys.set({ key, versions: kept });
+  }
+
+  #all(): Iterable<KeyVersions> {
+    return this.#keys.range({ key: '', exclusive: false }, undefined);
   }
 
   #current(key: string): StoreRecord | undefined {
-    return this.#versions.get(key)?.at(-1)?.record;
+    return this.#keys.get(key)?.versions.at(-1)?.record;
   }
 
   #recordAt(versions: readonly Version[], at: Revision): StoreRecord | undefined {

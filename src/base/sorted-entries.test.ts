@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compareKeys } from '../store/key-order.ts';
+import { compareKeys } from './key-order.ts';
 import { type Keyed, type ReadonlySortedEntries, SortedEntries } from './sorted-entries.ts';
 
 interface Item extends Keyed {

@@ -1,5 +1,5 @@
 /**
- * Compares two keys by their UTF-8 bytes, which is the order of every store (RFC 3629 section 1: the order of UTF-8
+ * Compares two keys by their UTF-8 bytes, which is the order of every store and index (RFC 3629 section 1: the order of UTF-8
  * bytes is that of code points). JavaScript compares UTF-16 units instead, which puts U+10000 and above, written with
  * surrogates (D800 to DFFF), before U+E000 to U+FFFF. Keys are well-formed strings: no lone surrogates.
  */

@@ -1,6 +1,6 @@
-import { compareKeys, sortsNatively } from '../store/key-order.ts';
+import { compareKeys, sortsNatively } from './key-order.ts';
 
-/** What the collection sorts by. */
+/** What the tree sorts by. */
 export interface Keyed {
   readonly key: string;
 }
@@ -71,8 +71,7 @@ export type ReadonlySortedEntries<T extends Keyed> = Pick<
  * Objects sorted by key in UTF-8 byte order: a B+ tree whose copies share nodes until one of them is written to, and whose
  * branches know how many items are below them. `get`, `set`, `delete` and `rank` are O(log n); `snapshot` is O(1).
  *
- * Ours, and not `sorted-btree`, because counting the keys of a range (`remainingItemCount`) would cost that one O(n), and
- * because the items carry their keys already.
+ * Ours, because a library's counts the keys of a range (`remainingItemCount`) in O(n), and because the items carry their keys.
  */
 export class SortedEntries<T extends Keyed> {
   #owner: object = {};
