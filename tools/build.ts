@@ -9,6 +9,7 @@ import { basename, join, resolve } from 'node:path';
 /** What `dist/` begins with: outer file name without `.js`, and the source. */
 const entries: Readonly<Record<string, string>> = {
   main: 'src/cli/main.ts',
+  library: 'src/library/library.ts',
   'sqlite-worker': 'src/store/drivers/sqlite/sqlite-worker.ts',
   'heavy-worker': 'src/server/serving/heavy/heavy-worker.ts',
 };

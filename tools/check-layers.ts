@@ -8,6 +8,7 @@ import { type Import, isTest, isTestSupport, localImports, readSources, type Sou
 /** From the top down: a room imports only from rooms that stand after it. */
 const rooms: readonly string[] = [
   'cli',
+  'library',
   'server',
   'controllers',
   'client',

@@ -49,7 +49,7 @@ const linesMax = 600;
 
 /** Where the product begins. */
 const productEntries =
-  /^src\/cli\/main\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^src\/server\/serving\/heavy\/heavy-worker\.ts$/;
+  /^src\/cli\/main\.ts$|^src\/library\/library\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^src\/server\/serving\/heavy\/heavy-worker\.ts$/;
 /** Where other programs begin. */
 const otherEntries = /^(?:bench|tools|examples)\/[^/]+\.ts$/;
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ManualClock } from './clock.ts';
+import { systemFiles } from './files.ts';
 import { WatchedFile } from './watched-file.ts';
 
 describe('a watched file', () => {
@@ -28,7 +29,10 @@ describe('a watched file', () => {
       seen.push(content.toString());
     };
     const failed = (error: unknown): void => void errors.push(String(error));
-    watched = new WatchedFile({ path, clock, apply, failed, intervalMs: 1000, rereadMs: 60_000 }, readFileSync(path));
+    watched = new WatchedFile(
+      { files: systemFiles, path, clock, apply, failed, intervalMs: 1000, rereadMs: 60_000 },
+      readFileSync(path),
+    );
   });
 
   afterEach(() => {

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { Closable } from './disposable.ts';
-import { type Files, systemFiles } from './files.ts';
+import type { Files } from './files.ts';
 import { limits } from './limits.ts';
 
 /** A file as it was read at the start. */
@@ -11,8 +11,7 @@ export interface FileContent {
 
 interface WatchOptions<Content> {
   readonly clock: Clock;
-  /** Absent: those of the machine. */
-  readonly files?: Files;
+  readonly files: Files;
   /** Called with each new content, never with the same twice in a row. What it throws goes to `failed`. */
   readonly apply: (content: Content) => void;
   /** A content that cannot be read or applied; what was applied before stays. Called once for each such content. */
@@ -46,7 +45,7 @@ export class WatchedFiles implements Closable {
 
   /** `contents` is what the caller has read and applied already. */
   constructor(options: WatchedFilesOptions, contents: readonly Buffer[] | undefined) {
-    this.#options = { intervalMs: limits.fileLookMs, rereadMs: limits.fileRereadMs, files: systemFiles, ...options };
+    this.#options = { intervalMs: limits.fileLookMs, rereadMs: limits.fileRereadMs, ...options };
     this.#contents = contents;
     this.#readAt = options.clock.monotonic();
     this.#timer = this.#schedule();

@@ -1,18 +1,12 @@
 import { isIP, isIPv6 } from 'node:net';
-import { hostname, networkInterfaces } from 'node:os';
+import {
+  hostPattern,
+  interfaceAddresses,
+  isWildcard,
+  listenerHosts,
+  localAddress,
+} from '../server/wiring/addresses.ts';
 import type { ExternalAddress } from '../server/wiring/config.ts';
-
-const isWildcard = (address: string): boolean => address === '0.0.0.0' || address === '::';
-
-/** An address that clients on this machine reach a listener at. */
-export const localAddress = (bindAddress: string): string =>
-  bindAddress === '0.0.0.0' ? '127.0.0.1' : bindAddress === '::' ? '::1' : bindAddress;
-
-/** `https://host:port`, with IPv6 addresses in brackets (RFC 3986 section 3.2.2). */
-export const httpsUrl = (address: string, port: number): string =>
-  `https://${isIPv6(address) ? `[${address}]` : address}:${port}`;
-
-const hostPattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
 
 /** A host name or an IP address, and the port behind it where there is one; undefined where the text is neither. */
 export function parseExternalAddress(text: string): ExternalAddress | undefined {
@@ -50,20 +44,7 @@ function advertisedAddress({ 'bind-address': bind, 'advertise-address': advertis
 
 /** The names and addresses that clients may know a server by. */
 export function servedHosts(values: AddressValues): readonly string[] {
-  const { 'bind-address': bindAddress } = values;
-  const hosts = ['localhost', '127.0.0.1', '::1'];
-  const own = hostname().toLowerCase();
-  if (hostPattern.test(own)) hosts.push(own);
-  hosts.push(...(isWildcard(bindAddress) ? interfaceAddresses({ internal: true }) : [bindAddress]));
-  hosts.push(advertisedAddress(values));
-  if (values['external-hostname']) hosts.push(values['external-hostname'].host);
-  return [...new Set(hosts)];
+  const { 'bind-address': bindAddress, 'external-hostname': external } = values;
+  const told = [advertisedAddress(values), ...(external ? [external.host] : [])];
+  return [...new Set([...listenerHosts(bindAddress), ...told])];
 }
-
-/** Of this machine, without those that mean something only with the name of an interface. */
-const interfaceAddresses = ({ internal }: { readonly internal: boolean }): readonly string[] =>
-  Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .filter((each) => internal || !each.internal)
-    .map(({ address }) => address)
-    .filter((address) => !address.startsWith('fe80:'));

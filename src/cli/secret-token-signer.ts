@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createTokenIssuer } from '../authn/service-account/issuer.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
+import { systemFiles } from '../base/files.ts';
 import type { Logger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import type { SecretTokenSigner } from '../controllers/controller.ts';
@@ -46,7 +47,12 @@ export function openSecretTokenSigner(
 
 function openFiles(flag: string, path: string, context: Pick<SignerContext, 'clock' | 'logger'>): TokenKeyFiles {
   try {
-    return new TokenKeyFiles({ ...context, keyFiles: [], signingKeyFile: { path, content: readFileSync(path) } });
+    return new TokenKeyFiles({
+      files: systemFiles,
+      ...context,
+      keyFiles: [],
+      signingKeyFile: { path, content: readFileSync(path) },
+    });
   } catch (error) {
     throw new UsageError(`--${flag}: ${error instanceof Error ? error.message : String(error)}`);
   }

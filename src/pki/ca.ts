@@ -11,6 +11,9 @@ import {
   PkiFileError,
 } from './key-pair-files.ts';
 
+import { generateKey, keyToPem } from './keys.ts';
+import { certificateToPem } from './pem.ts';
+
 const dayMs = 24 * 60 * 60_000;
 /** An authority is renewed, for the same key and name, while the certificates that it issued are still good. */
 const authorityMs = 10 * 365 * dayMs;
@@ -24,7 +27,7 @@ const authorityMarginMs = 30 * dayMs;
 /** Clocks of clients may be behind by this much. */
 const skewMs = 5 * 60_000;
 
-interface PkiContext {
+export interface PkiContext {
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -45,17 +48,7 @@ export function ensureAuthority(files: KeyPairFiles, commonName: string, context
   const isOurs = (certificate: X509Certificate): boolean =>
     certificate.subject === `CN=${commonName}` && certificate.issuer === certificate.subject;
   return ensureKeyPair(files, {
-    issue: (key) =>
-      issueSelfSigned(
-        {
-          subject: { commonName },
-          publicKey: createPublicKey(key),
-          uses: ['authority'],
-          ...validity(authorityMs, context),
-        },
-        key,
-        context.random,
-      ),
+    issue: (key) => issueAuthority(key, commonName, context),
     check(certificate) {
       if (!certificate.ca) throw new PkiFileError(files.certificate, 'is not the certificate of an authority');
       if (!isOurs(certificate) && expiresWithin(certificate, 0, context.clock)) {
@@ -101,7 +94,8 @@ const endOf = ({ validTo }: X509Certificate): number => Date.parse(validTo);
 const isNotYetValid = ({ validFrom }: X509Certificate, { clock }: PkiContext): boolean =>
   Date.parse(validFrom) > clock.now();
 
-function isDue(certificate: X509Certificate, { clock }: PkiContext): boolean {
+/** Whether so much of its life is over that a certificate is to be renewed. */
+export function isDue(certificate: X509Certificate, { clock }: PkiContext): boolean {
   const begin = Date.parse(certificate.validFrom);
   return clock.now() >= begin + renewalPart * (endOf(certificate) - begin);
 }
@@ -129,6 +123,37 @@ export function ensureSelfSigned(files: KeyPairFiles, purpose: CertificatePurpos
         !coversHosts(certificate, purpose.hosts ?? [])),
   });
 }
+
+/** An authority that is in no file: ten years. */
+export function makeAuthority(commonName: string, context: PkiContext): KeyPair {
+  const key = generateKey();
+  return keyPairOf(issueAuthority(key, commonName, context), key);
+}
+
+/** A certificate that the authority issued, in no file: one year. */
+export function makeIssued(authority: Authority, purpose: CertificatePurpose, context: PkiContext): KeyPair {
+  const key = generateKey();
+  return keyPairOf(issueCertificate(authority, leaf(key, purpose, context), context.random), key);
+}
+
+const keyPairOf = (certificate: X509Certificate, privateKey: KeyObject): KeyPair => ({
+  certificate,
+  privateKey,
+  certificatePem: certificateToPem(certificate),
+  keyPem: keyToPem(privateKey),
+});
+
+const issueAuthority = (key: KeyObject, commonName: string, context: PkiContext): X509Certificate =>
+  issueSelfSigned(
+    {
+      subject: { commonName },
+      publicKey: createPublicKey(key),
+      uses: ['authority'],
+      ...validity(authorityMs, context),
+    },
+    key,
+    context.random,
+  );
 
 const leaf = (key: KeyObject, purpose: CertificatePurpose, context: PkiContext) => ({
   subject: purpose.subject,

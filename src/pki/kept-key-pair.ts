@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
+import { systemFiles } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { WatchedFiles } from '../base/watched-file.ts';
@@ -36,6 +37,8 @@ export class KeptKeyPair implements Closable {
       {
         paths: [files.certificate, files.key],
         clock,
+        // `read` does not look elsewhere either.
+        files: systemFiles,
         apply: () => this.#read(),
         failed: (error) => this.#failed(error),
       },

@@ -65,9 +65,12 @@ export function ensureKey(file: string): KeyObject {
 }
 
 /** Reads a pair and checks that its parts belong together. The first certificate of the file is the one that counts. */
-export function readKeyPair(files: KeyPairFiles): KeyPair {
-  const certificatePem = readPem(files.certificate);
-  const keyPem = readPem(files.key);
+export const readKeyPair = (files: KeyPairFiles): KeyPair =>
+  parseKeyPair({ certificate: readPem(files.certificate), key: readPem(files.key) }, files);
+
+/** The same of PEM texts; `files` is what errors call them. */
+export function parseKeyPair(pem: KeyPairFiles, files: KeyPairFiles): KeyPair {
+  const { certificate: certificatePem, key: keyPem } = pem;
   const [certificate] = parseCertificates(certificatePem, files.certificate);
   const privateKey = parseKey(keyPem, files.key);
   if (!certificate || !certifies(certificate, privateKey)) {

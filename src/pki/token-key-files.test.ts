@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
+import { systemFiles } from '../base/files.ts';
 import { silentLogger } from '../base/logger.ts';
 import { TokenKeyFiles } from './token-key-files.ts';
 
@@ -32,6 +33,7 @@ function setUp(context: TestContext, texts: { readonly keys: string; readonly si
   const clock = new ManualClock();
   const errors: string[] = [];
   const files = new TokenKeyFiles({
+    files: systemFiles,
     keyFiles: [load('keys.pem', texts.keys)],
     ...(texts.signing !== undefined && { signingKeyFile: load('signing.pem', texts.signing) }),
     clock,

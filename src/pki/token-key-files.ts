@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { type Closable, ClosableStack } from '../base/disposable.ts';
+import type { Files } from '../base/files.ts';
 import type { Logger } from '../base/logger.ts';
 import { type FileContent, WatchedFile } from '../base/watched-file.ts';
 import { distinctKeys, readSigningKey, readTokenKeys, type SigningKey, type TokenKey } from './token-keys.ts';
@@ -10,6 +11,7 @@ interface TokenKeyFilesOptions {
   /** Of `--service-account-signing-key-file`. */
   readonly signingKeyFile?: FileContent;
   readonly clock: Clock;
+  readonly files: Files;
   readonly logger: Logger;
 }
 
@@ -34,7 +36,7 @@ export class TokenKeyFiles implements Closable {
   #current: TokenKeySet;
 
   /** Throws a PkiFileError where a file holds no usable keys. */
-  constructor({ keyFiles, signingKeyFile, clock, logger }: TokenKeyFilesOptions) {
+  constructor({ keyFiles, signingKeyFile, clock, files, logger }: TokenKeyFilesOptions) {
     this.#byFile = keyFiles.map(({ content, path }) => readTokenKeys(content, path));
     this.#signingKey = signingKeyFile && readSigningKey(signingKeyFile.content, signingKeyFile.path);
     this.#current = this.#collect();
@@ -45,7 +47,7 @@ export class TokenKeyFiles implements Closable {
         logger.info('keys of tokens changed', { file: path, keys: this.#current.all.map(({ id }) => id) });
       };
       const failed = (error: unknown): void => logger.error('keys of tokens stay as they are', { file: path, error });
-      this.#files.push(this.#watched.add(new WatchedFile({ path, clock, apply, failed }, content)));
+      this.#files.push(this.#watched.add(new WatchedFile({ path, clock, files, apply, failed }, content)));
     };
     keyFiles.forEach((file, at) => {
       watch(file, (content) => {

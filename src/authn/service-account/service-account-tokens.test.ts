@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
+import { systemFiles } from '../../base/files.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
@@ -41,6 +42,7 @@ function start(context: TestContext, issuer: string) {
     dialect: orch,
     externalAddress: () => '127.0.0.1:6443',
     clock,
+    files: systemFiles,
     random: systemRandom,
     logger: silentLogger,
     metrics: new Metrics(),

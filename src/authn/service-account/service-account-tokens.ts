@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
+import type { Files } from '../../base/files.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
@@ -22,6 +23,7 @@ interface ServiceAccountTokensContext {
   /** `host:port` at which others reach this server; asked for once it serves. */
   readonly externalAddress: () => string;
   readonly clock: Clock;
+  readonly files: Files;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -55,11 +57,16 @@ export function createServiceAccountTokens(
   options: ServiceAccountTokenOptions,
   context: ServiceAccountTokensContext,
 ): ServiceAccountTokens {
-  const files = new TokenKeyFiles({ ...options, clock: context.clock, logger: context.logger });
-  const keys = () => files.current();
+  const keyFiles = new TokenKeyFiles({
+    ...options,
+    clock: context.clock,
+    files: context.files,
+    logger: context.logger,
+  });
+  const keys = () => keyFiles.current();
   for (const warning of options.warnings) context.logger.warn(warning);
   const { signingKeyFile, issuers, apiAudiences, lookup } = options;
-  const discovery = signingKeyFile && createDiscovery(options, context, files);
+  const discovery = signingKeyFile && createDiscovery(options, context, keyFiles);
   const metrics = registerTokenMetrics(context.metrics);
   return {
     of: ({ scope, objects, markLegacyToken: mark }) => ({
@@ -68,11 +75,11 @@ export function createServiceAccountTokens(
         ...{ keys, issuers, scope, apiAudiences, lookup, objects, metrics },
         ...(mark && { legacyTokenUse: new LegacyTokenUse({ ...context, mark }) }),
       }),
-      ...(signingKeyFile && { issuer: createIssuer(options, context, { files, scope }) }),
+      ...(signingKeyFile && { issuer: createIssuer(options, context, { files: keyFiles, scope }) }),
     }),
     ...(discovery && { discovery }),
     lifetime: (request) => tokenLifetime(request, options),
-    close: () => files.close(),
+    close: () => keyFiles.close(),
   };
 }
 

@@ -68,17 +68,18 @@ export class Shutdown {
         failures.push(error);
       }
     };
-    const { listener } = this;
-    if (listener) await attempt('listener', () => this.#stopServing(listener));
+    await attempt('listener', () => this.#stopServing());
     for (const { name, close } of this.#parts.toReversed()) await attempt(name, close);
     if (failures.length > 0) throw failures[0];
   }
 
-  async #stopServing(listener: Listener): Promise<void> {
+  async #stopServing(): Promise<void> {
     const { clock, delayMs, drainMs } = this.#options;
-    if (delayMs > 0) await pause(clock, delayMs);
-    listener.stopAccepting();
+    const { listener } = this;
+    // Clients in process know that the server stops.
+    if (listener && delayMs > 0) await pause(clock, delayMs);
+    listener?.stopAccepting();
     this.endWatches();
-    await listener.drain(drainMs);
+    await listener?.drain(drainMs);
   }
 }

@@ -14,6 +14,9 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Features } from './features.ts';
+import type { KeyPairPem, StorageConfig } from './storage-config.ts';
+
+export type { KeyPairPem, StorageConfig } from './storage-config.ts';
 
 /**
  * All that a server needs that does not listen, as plain data: flags and files have been read, checked and put into it by
@@ -121,12 +124,6 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** A certificate, with its chain, and the private key that belongs to it. */
-export interface KeyPairPem {
-  readonly certificate: string;
-  readonly key: string;
-}
-
 /** Who may come in (spec section 5). */
 export interface AuthenticationConfig {
   /** Whom client certificates are verified against; absent: none are asked for. */
@@ -178,27 +175,6 @@ export interface AuthorizationConfig {
   /** The policies of ABAC; absent where there is no file of them. */
   readonly policies?: readonly Policy[];
 }
-
-/** Which store, by the names of `--storage-backend`. */
-export type StorageConfig =
-  | { readonly backend: 'memory' }
-  | {
-      readonly backend: 'sqlite';
-      /** Path of the database; its directory exists. */
-      readonly file: string;
-    }
-  | {
-      readonly backend: 'etcd3';
-      /** `https://host:port`; each is tried. */
-      readonly endpoints: readonly string[];
-      /** Before every key, begins with `/` and has none at its end: `/registry`. */
-      readonly prefix: string;
-      /** PEM texts; absent with `http` endpoints. */
-      readonly tls?: {
-        readonly authorities?: string;
-        readonly client?: KeyPairPem;
-      };
-    };
 
 export interface RunningServer extends ListenAddress {
   /** What is served: for whatever makes resources come and go while the server runs. */

@@ -6,7 +6,7 @@ import { type Random, systemRandom } from '../../base/random.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventLoopDelays } from '../serving/observe/event-loop-delay.ts';
-import type { StorageConfig } from './config.ts';
+import type { StorageConfig } from './storage-config.ts';
 
 /**
  * What a server takes from the world around it. With a manual clock, a seeded random and a store of its own a whole server

@@ -29,7 +29,7 @@ export const featureGates = {
   },
 } as const satisfies Readonly<Record<string, FeatureGate>>;
 
-type FeatureName = keyof typeof featureGates;
+export type FeatureName = keyof typeof featureGates;
 export type Features = Readonly<Record<FeatureName, boolean>>;
 
 /** How the gates stand when none is set. */

@@ -14,11 +14,7 @@ export async function startServer(
 ): Promise<RunningServer> {
   const server = await createApiServer(config, environment);
   try {
-    const certificates = new ServedCertificates(config, () => server.authorities());
-    const listener = await openListener(config, server, certificates, environment);
-    const followed = certificates.follow(listener);
-    const authoritiesChanged = () => listener.setTls(certificates.material);
-    server.attach({ listener, authoritiesChanged, close: () => followed.close() });
+    const listener = await listenFor(server, config, environment);
     await server.start(() => config.beforeReady?.(listener));
     const { address, port } = listener;
     const { resources, done } = server;
@@ -29,11 +25,31 @@ export async function startServer(
   }
 }
 
+/** What a listener is made of. */
+export type ListenerConfig = Pick<
+  ServerConfig,
+  'listen' | 'allowedOrigins' | 'strictTransportSecurity' | 'tls' | 'serving' | 'followServing' | 'requests' | 'logger'
+>;
+
+/** Has a server listen; the listener is closed with it. */
+export async function listenFor(
+  server: ApiServer,
+  config: ListenerConfig,
+  environment: Pick<Environment, 'clock' | 'random'>,
+): Promise<Listener> {
+  const certificates = new ServedCertificates(config, () => server.authorities());
+  const listener = await openListener(config, server, certificates, environment);
+  const followed = certificates.follow(listener);
+  const authoritiesChanged = () => listener.setTls(certificates.material);
+  server.attach({ listener, authoritiesChanged, close: () => followed.close() });
+  return listener;
+}
+
 function openListener(
-  { listen: at, allowedOrigins, strictTransportSecurity, tls, requests, logger }: ServerConfig,
+  { listen: at, allowedOrigins, strictTransportSecurity, tls, requests, logger }: ListenerConfig,
   { handle }: ApiServer,
   { material }: ServedCertificates,
-  { clock, random }: Environment,
+  { clock, random }: Pick<Environment, 'clock' | 'random'>,
 ): Promise<Listener> {
   return listen({
     ...at,

@@ -1,4 +1,4 @@
-import type { KeyPair } from '../pki/key-pair-files.ts';
+import type { KeyPair } from '../../pki/key-pair-files.ts';
 
 interface AdminAccess {
   /** `https://host:port`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { parse } from 'yaml';
-import { adminKubeconfig } from './kubeconfig.ts';
+import { adminKubeconfig } from './admin-kubeconfig.ts';
 
 const client = { certificatePem: 'CERT\n', keyPem: 'KEY\n' };
 const base64 = (text: string) => Buffer.from(text).toString('base64');

@@ -1,0 +1,104 @@
+import { defaultPlugins } from '../admission/plugins.ts';
+import { limits } from '../base/limits.ts';
+import { silentLogger } from '../base/logger.ts';
+import type { FileContent } from '../base/watched-file.ts';
+import { chooseControllers } from '../controllers/controllers.ts';
+import { dialects } from '../dialect/dialects.ts';
+import { generateKey, keyToPem } from '../pki/keys.ts';
+import { readSigningKey } from '../pki/token-keys.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import type { ApiServerConfig, AuthenticationConfig, AuthorizationConfig } from '../server/wiring/config.ts';
+import { defaultFeatures } from '../server/wiring/features.ts';
+import type { BuiltInAuthorizer, ServerOptions, User } from './options.ts';
+
+/** What options that are documents are called in messages, and where the server looks at them: no file has such a name. */
+const documents = {
+  tokenKey: 'options:tokenKey',
+  authentication: 'options:authenticationConfiguration',
+  authorization: 'options:authorizationConfiguration',
+} as const;
+
+export const userInfoOf = ({ username, groups = [], uid = '', extra = {} }: User): UserInfo => ({
+  ...{ username, groups, uid, extra },
+});
+
+interface LibraryConfig {
+  readonly config: ApiServerConfig;
+  /** What stands under those names in place of files. */
+  readonly documents: ReadonlyMap<string, Buffer>;
+}
+
+const defaultAuthorizers: readonly BuiltInAuthorizer[] = ['Node', 'RBAC'];
+
+/** The whole configuration of a server. Throws where a document or a key cannot be used. */
+export function configOf(options: ServerOptions, authorityPem: string): LibraryConfig {
+  const { dialect: name = 'orch', controllers = ['*'], requestTimeoutMs = limits.requestMsMax } = options;
+  const { readsInFlightMax: reads, writesInFlightMax: writes } = limits;
+  const files = new Map<string, Buffer>();
+  const keep = (path: string, text: string): FileContent => {
+    const content = Buffer.from(text);
+    files.set(path, content);
+    return { path, content };
+  };
+  const dialect = dialects[name];
+  const config: ApiServerConfig = {
+    dialect,
+    storage: options.storage ?? { backend: 'memory' },
+    requests: { inFlightMax: { reads, writes }, timeoutMs: requestTimeoutMs, watchMsMin: limits.watchMsDefault },
+    authentication: authenticationOf(options, { issuer: dialect.tokenIssuer, authorityPem, keep }),
+    authorization: authorizationOf(options, keep),
+    livezGraceMs: 0,
+    shutdownDelayMs: 0,
+    timesToLiveMs: { event: options.eventTtlMs ?? 3600_000 },
+    features: { ...defaultFeatures, ...options.features },
+    admissionPlugins: options.admissionPlugins ?? defaultPlugins,
+    controllers: { run: chooseControllers(controllers), rootAuthority: authorityPem },
+    logger: options.logger ?? silentLogger,
+    accessLog: false,
+  };
+  return { config, documents: files };
+}
+
+type Keep = (path: string, text: string) => FileContent;
+
+interface AuthenticationContext {
+  readonly issuer: string;
+  readonly authorityPem: string;
+  readonly keep: Keep;
+}
+
+function authenticationOf(
+  options: ServerOptions,
+  { issuer, authorityPem, keep }: AuthenticationContext,
+): AuthenticationConfig {
+  const { authenticationConfiguration: document, tokenKey = keyToPem(generateKey()) } = options;
+  const signingKeyFile = keep(documents.tokenKey, tokenKey);
+  readSigningKey(signingKeyFile.content, signingKeyFile.path);
+  return {
+    clientAuthorities: { fixed: [authorityPem, ...(options.clientAuthorities ?? [])] },
+    staticTokens: (options.staticTokens ?? []).map(({ token, user }) => ({ token, user: userInfoOf(user) })),
+    serviceAccounts: {
+      keyFiles: [],
+      signingKeyFile,
+      issuers: [issuer],
+      apiAudiences: [issuer],
+      jwksUri: undefined,
+      lookup: true,
+      maxExpirationSeconds: undefined,
+      extendExpiration: true,
+      warnings: [],
+    },
+    apiAudiences: [issuer],
+    bootstrapTokens: false,
+    ...(document !== undefined && { providers: { type: 'file', ...keep(documents.authentication, document) } }),
+    anonymous: options.anonymous ?? true,
+    anonymousGiven: options.anonymous !== undefined,
+  };
+}
+
+function authorizationOf(options: ServerOptions, keep: Keep): AuthorizationConfig {
+  const { authorizationConfiguration: document, authorizers = defaultAuthorizers } = options;
+  if (document !== undefined) return { chain: { type: 'file', ...keep(documents.authorization, document) } };
+  const specs = authorizers.map((type) => ({ type, name: type.toLowerCase() }));
+  return { chain: { type: 'specs', specs } };
+}

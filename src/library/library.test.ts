@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { get } from 'node:https';
+import { describe, it } from 'node:test';
+import { systemClock as clock } from '../base/clock.ts';
+import { systemRandom as random } from '../base/random.ts';
+import { makeAuthority } from '../pki/ca.ts';
+import * as library from './library.ts';
+import { type ApiList, createServer, type Server } from './library.ts';
+
+const configMaps = '/api/v1/namespaces/default/configmaps';
+const named = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+const namesAt = async (server: Server): Promise<readonly (string | undefined)[]> => {
+  const { items } = await server.client().get<ApiList>(configMaps);
+  return items.map(({ metadata }) => metadata.name).filter((name) => name?.startsWith('my-'));
+};
+
+/** What a pair of a connection file says, by its field. */
+const decoded = (kubeconfig: string, field: string): string =>
+  Buffer.from(new RegExp(`${field}: (\\S+)`).exec(kubeconfig)?.[1] ?? '', 'base64').toString();
+
+/** The status of a request over the network, with what a connection file says. */
+function statusOf(url: string, kubeconfig: string): Promise<number | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  const [ca, cert, key] = ['certificate-authority-data', 'client-certificate-data', 'client-key-data'].map((field) =>
+    decoded(kubeconfig, field),
+  );
+  get(url, { ca, cert, key, agent: false }, (response) => {
+    response.resume();
+    resolve(response.statusCode);
+  }).on('error', reject);
+  return promise;
+}
+
+describe('the library', () => {
+  it('has this on its surface, and no more', () => {
+    assert.deepEqual(Object.keys(library).sort(), [
+      'ApiClient',
+      'ApiError',
+      'ManualClock',
+      'createLogger',
+      'createServer',
+      'hasReason',
+      'seededRandom',
+      'silentLogger',
+      'systemClock',
+      'systemRandom',
+    ]);
+  });
+
+  it('runs two servers beside each other, which know nothing of each other', async () => {
+    await using first = await createServer();
+    await using second = await createServer({ dialect: 'kubernetes' });
+    await first.client().create(configMaps, named('my-first'));
+    await second.client().create(configMaps, named('my-second'));
+    assert.deepEqual([await namesAt(first), await namesAt(second)], [['my-first'], ['my-second']]);
+    await first.close();
+    assert.deepEqual(await namesAt(second), ['my-second']);
+  });
+
+  it('serves requests as the user that they are from', async () => {
+    await using server = await createServer();
+    const jane = server.client({ username: 'jane' });
+    await assert.rejects(jane.get(configMaps), (error) => library.hasReason(error, 'Forbidden'));
+  });
+
+  it('ends watches when it is closed, although nobody listens', async () => {
+    const server = await createServer();
+    const events = server.client().watch(`${configMaps}?watch=true`, { signal: new AbortController().signal });
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const { type, object } of events) {
+        seen.push(type);
+        if (type === 'ADDED' && object.metadata.name === 'my-last') void server.close();
+      }
+    })();
+    await server.client().create(configMaps, named('my-last'));
+    await watching;
+    assert.ok(seen.includes('ADDED'));
+    await server.closed;
+  });
+
+  it('listens, and gives connection files for whoever is named', async () => {
+    await using server = await createServer();
+    assert.throws(() => server.kubeconfig(), /does not listen/);
+    const { url } = await server.listen();
+    await assert.rejects(server.listen(), /listens already/);
+    assert.equal(await statusOf(url + configMaps, server.kubeconfig()), 200);
+    assert.equal(await statusOf(url + configMaps, server.kubeconfig({ username: 'jane' })), 403);
+  });
+
+  it('goes on with an authority that was kept: connection files of one server are good at another', async () => {
+    const { certificatePem: certificate, keyPem: key } = makeAuthority('mine', { clock, random });
+    await using first = await createServer({ authority: { certificate, key } });
+    await using same = await createServer({ authority: { certificate, key } });
+    await using other = await createServer();
+    const { url } = await first.listen();
+    for (const each of [same, other]) await each.listen();
+    assert.equal(await statusOf(url + configMaps, same.kubeconfig()), 200);
+    await assert.rejects(statusOf(url + configMaps, other.kubeconfig()), { code: /^(UNABLE|SELF_SIGNED|DEPTH|CERT)/ });
+  });
+
+  for (const [what, options, problem] of [
+    ['an authority that is none', { authority: { certificate: 'x', key: 'y' } }, /authority\.certificate/],
+    ['a key of tokens that is none', { tokenKey: 'x' }, /options:tokenKey/],
+    ['a controller that is none', { controllers: ['x'] }, /"x" is no controller/],
+    ['a document that cannot be read', { authorizationConfiguration: '{' }, /options:authorizationConfiguration/],
+  ] as const) {
+    it(`refuses ${what}`, () => assert.rejects(createServer(options), problem));
+  }
+});

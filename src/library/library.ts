@@ -1,0 +1,24 @@
+/**
+ * What `import 'orch'` gives: a server in the process of another program. Loading it has no effect but that; a thread is started by
+ * a server, and ended with it. All else in the package may change at any time.
+ */
+export { type Clock, ManualClock, systemClock } from '../base/clock.ts';
+export type { Closable } from '../base/disposable.ts';
+export type { Files } from '../base/files.ts';
+export { createLogger, type Logger, silentLogger } from '../base/logger.ts';
+export { type Random, seededRandom, systemRandom } from '../base/random.ts';
+export {
+  ApiClient,
+  ApiError,
+  type ApiEvent,
+  type ApiList,
+  hasReason,
+  type WatchOptions,
+} from '../client/api-client.ts';
+export type { ApiObject } from '../meta/api-object.ts';
+export type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
+export type { Environment } from '../server/wiring/environment.ts';
+export type { KeyPairPem, StorageConfig } from '../server/wiring/storage-config.ts';
+export type { Store } from '../store/store.ts';
+export type { ListenOptions, ServerOptions, User } from './options.ts';
+export { createServer, type Listening, type Server } from './server.ts';

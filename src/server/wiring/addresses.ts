@@ -1,0 +1,34 @@
+import { isIPv6 } from 'node:net';
+import { hostname, networkInterfaces } from 'node:os';
+
+/** RFC 1123 section 2.1, in lower case. */
+export const hostPattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
+
+/** All addresses of the machine. */
+export const isWildcard = (address: string): boolean => address === '0.0.0.0' || address === '::';
+
+/** An address that clients on this machine reach a listener at. */
+export const localAddress = (bindAddress: string): string =>
+  bindAddress === '0.0.0.0' ? '127.0.0.1' : bindAddress === '::' ? '::1' : bindAddress;
+
+/** `https://host:port`, with IPv6 addresses in brackets (RFC 3986 section 3.2.2). */
+export const httpsUrl = (address: string, port: number): string =>
+  `https://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+
+/** The names and addresses that clients may know a listener by, apart from those that it was told of. */
+export function listenerHosts(bindAddress: string): readonly string[] {
+  const own = hostname().toLowerCase();
+  return [
+    ...['localhost', '127.0.0.1', '::1'],
+    ...(hostPattern.test(own) ? [own] : []),
+    ...(isWildcard(bindAddress) ? interfaceAddresses({ internal: true }) : [bindAddress]),
+  ];
+}
+
+/** Of this machine, without those that mean something only with the name of an interface. */
+export const interfaceAddresses = ({ internal }: { readonly internal: boolean }): readonly string[] =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter((each) => internal || !each.internal)
+    .map(({ address }) => address)
+    .filter((address) => !address.startsWith('fe80:'));

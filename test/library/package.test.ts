@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { build } from '../../tools/build.ts';
+import { writeDeclarations } from '../../tools/declarations.ts';
+
+/** The package as npm packs it, in a project that has nothing else. */
+
+const root = resolve(import.meta.dirname, '../..');
+const packed = ['package.json', 'README.md', 'tsconfig.json', 'bin', 'src'];
+let area: string;
+/** Where the project is that uses the package. */
+let project: string;
+
+/** What a program wrote. Fails with its words where it does not end well, or not at all. */
+function run(program: string, args: readonly string[], cwd: string): string {
+  const { status, signal, stdout, stderr, error } = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    timeout: 300_000,
+  });
+  assert.equal(error, undefined);
+  assert.equal(status, 0, `${program} ${args.join(' ')}: ${signal ?? status}\n${stdout}\n${stderr}`);
+  return stdout;
+}
+
+const put = (name: string, text: string): void => writeFileSync(join(project, name), text);
+
+const consumer = `
+import assert from 'node:assert/strict';
+import { workerData } from 'node:worker_threads';
+
+const signals = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection', 'exit'] as const;
+const listeners = () => signals.map((name) => process.listenerCount(name));
+/** Without the standard streams, which a program gets by itself. */
+const open = () => process.getActiveResourcesInfo().filter((name) => name !== 'PipeWrap').sort();
+const atFirst = { listeners: listeners(), open: open(), worker: workerData };
+
+const { createServer, hasReason, ManualClock, seededRandom } = await import('orch');
+import type { ApiList, ApiObject, Environment, ServerOptions } from 'orch';
+
+assert.deepEqual({ listeners: listeners(), open: open(), worker: workerData }, atFirst, 'loading does something');
+
+const path = '/api/v1/namespaces/default/configmaps';
+const named = (name: string): Partial<ApiObject> => ({ metadata: { name } });
+
+async function use(options: ServerOptions, environment: Partial<Environment> = {}): Promise<readonly string[]> {
+  await using server = await createServer(options, environment);
+  const client = server.client();
+  await client.create(path, named('a'));
+  const { items, metadata } = await client.get<ApiList>(path);
+  const names = items.map(({ metadata: { name } }) => String(name));
+  const stop = new AbortController();
+  const target = path + '?watch=true&resourceVersion=' + metadata.resourceVersion;
+  const changes = client.watch(target, { signal: stop.signal });
+  const first = changes.next();
+  await client.create(path, named('b'));
+  const { value } = await first;
+  names.push(value?.type + ' ' + (value?.type === 'ADDED' ? value.object.metadata.name : ''));
+  await changes.return?.();
+  await client.delete(path + '/a');
+  await assert.rejects(client.get(path + '/a'), (error: unknown) => hasReason(error, 'NotFound'));
+  const listening = await server.listen({ port: 0 });
+  assert.equal(new URL(listening.url).port, String(listening.port));
+  assert.match(server.kubeconfig(), /client-key-data/);
+  return names.filter((name) => !name.startsWith('orch-'));
+}
+
+const controllers = { controllers: [] };
+const all = await Promise.all([
+  use({ ...controllers, storage: { backend: 'memory' } }),
+  use({ ...controllers, storage: { backend: 'sqlite', file: process.argv[2] + '/a.db' }, dialect: 'kubernetes' }),
+  use({ ...controllers }, { random: seededRandom(1), clock: new ManualClock() }),
+]);
+assert.deepEqual(listeners(), atFirst.listeners, 'somebody listens for signals');
+assert.deepEqual(open(), atFirst.open, 'something is left open');
+process.stdout.write(JSON.stringify(all));
+`;
+
+describe('the package in another project', () => {
+  before(async () => {
+    area = mkdtempSync(join(tmpdir(), 'orch-package-'));
+    const source = join(area, 'source');
+    project = join(area, 'project');
+    for (const name of packed) cpSync(join(root, name), join(source, name), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(source, 'node_modules'));
+    await build(source);
+    writeDeclarations(source);
+    run('npm', ['pack', '--ignore-scripts', '--pack-destination', area], source);
+    const [archive = ''] = readdirSync(area).filter((name) => name.endsWith('.tgz'));
+    const installed = join(project, 'node_modules/orch');
+    mkdirSync(installed, { recursive: true });
+    run('tar', ['-xzf', join(area, archive), '--strip-components=1', '-C', installed], area);
+    symlinkSync(join(root, 'node_modules/@types'), join(project, 'node_modules/@types'));
+    put('package.json', JSON.stringify({ type: 'module' }));
+    put('consumer.ts', consumer);
+  });
+
+  after(() => rmSync(area, { recursive: true, force: true }));
+
+  it('has types that are whole', () => {
+    const compilerOptions = {
+      ...{ target: 'esnext', module: 'nodenext', lib: ['esnext'], types: ['node'], strict: true, noEmit: true },
+      ...{ skipLibCheck: false, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
+    };
+    put('tsconfig.json', JSON.stringify({ compilerOptions, files: ['consumer.ts'] }));
+    run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', '.'], project);
+  });
+
+  it('runs servers, and leaves nothing open', () => {
+    const flags = ['--disable-warning=ExperimentalWarning', 'consumer.ts', project];
+    const said = JSON.parse(run(process.execPath, flags, project)) as readonly (readonly string[])[];
+    for (const names of said) assert.deepEqual(names, ['a', 'ADDED b']);
+    assert.equal(said.length, 3);
+  });
+
+  it('still has its command', () => {
+    const flags = ['--disable-warning=ExperimentalWarning', join(project, 'node_modules/orch/dist/orch.js'), 'version'];
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    assert.ok(run(process.execPath, flags, project).includes(version));
+  });
+});
