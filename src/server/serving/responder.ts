@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
 import { bodyForm } from '../../content/body.ts';
+import type { DocumentForms } from '../../content/document-forms.ts';
 import type { ListRepresentation } from '../../content/formats/format.ts';
 import { type Negotiated, type NegotiateOptions, Negotiator } from '../../content/negotiation.ts';
 import { type Presentation, Representation } from '../../content/representation.ts';
@@ -37,6 +38,7 @@ interface ResponderParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly heavy: HeavyWork;
+  readonly forms: DocumentForms;
   /** `host:port` for clients that ask where this server is. */
   readonly serverAddress: () => string;
   /** How others verify tokens of this server. */
@@ -67,6 +69,7 @@ export class Responder {
       health: parts.health,
       metrics: parts.metrics,
       negotiator: this.#negotiator,
+      forms: parts.forms,
       issuerDiscovery: parts.issuerDiscovery,
     });
   }
