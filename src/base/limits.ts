@@ -109,6 +109,8 @@ export const limits = {
   finishedStreamsMax: 1_000,
   /** What waits for the socket of an HTTP/2 connection before its client must read; also what goes out at once. */
   outputBytesMax: 256 * 1024,
+  /** Buffers of each size for that which are kept when they were sent: of many connections that are written to at once. */
+  outputBytesKept: 8 * 1024 * 1024,
   /** What waits of one response over HTTP/2 before whoever writes it should wait. */
   responseBufferBytes: 64 * 1024,
   /** How long requests of one HTTP/2 connection are read before others have their turn. */

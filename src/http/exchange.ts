@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import type { SharedChunk } from './shared-chunk.ts';
 
 /** Response headers; names in lower case. */
 export type Headers = Readonly<Record<string, string | readonly string[]>>;
@@ -19,6 +20,14 @@ export interface Peer {
   readonly certificateError: string | undefined;
 }
 
+/** Where what several writers write leaves together: a connection. */
+export interface Outlet {
+  /** What is written from now on waits for `flush`, which has to follow in the same turn of the event loop. */
+  hold(): void;
+  /** Sends what waits, as far as the connection takes it now. */
+  flush(): void;
+}
+
 /** Writes a body in parts. */
 export interface BodyWriter {
   /**
@@ -27,6 +36,10 @@ export interface BodyWriter {
    * known for sure, as when the client went away, it is never called.
    */
   write(chunk: Uint8Array | string, sent?: () => void): boolean;
+  /** `write` of what other responses send as well. Absent where `write` of its bytes is as good. */
+  writeShared?(chunk: SharedChunk): boolean;
+  /** The same for all writers of one connection. Absent where each write leaves by itself. */
+  readonly outlet?: Outlet;
   /** Resolves when the buffer has room or the client is gone. */
   drained(): Promise<void>;
   /** Bytes that wait for the client. */

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { BaseExchange, type BodyEvents, type ExchangeOwner, isBodiless } from './base-exchange.ts';
 import { discardBody } from './discard-body.ts';
-import type { BodyWriter, Headers } from './exchange.ts';
-import { nowhere, ResponseWriter } from './response-writer.ts';
+import type { BodyWriter, Headers, Outlet } from './exchange.ts';
+import { nowhere, ResponseWriter, type WriterEvents } from './response-writer.ts';
+import type { SharedChunk } from './shared-chunk.ts';
 
 /** One request of an HTTP/1.1 connection (RFC 9112). */
 export class Http1Exchange extends BaseExchange {
@@ -95,7 +97,7 @@ export class Http1Exchange extends BaseExchange {
     };
     if (this.method !== 'HEAD') {
       response.flushHeaders();
-      return new ResponseWriter(response, { ended, abort: () => this.destroy(), written: this.countWritten });
+      return new Http1Writer(response, { ended, abort: () => this.destroy(), written: this.countWritten });
     }
     response.end();
     ended();
@@ -163,6 +165,46 @@ export class Http1Exchange extends BaseExchange {
     discardBody(request, finish);
     request.once('end', finish);
     request.once('close', finish);
+  }
+}
+
+/** The body of a response in parts. */
+class Http1Writer extends ResponseWriter implements Outlet {
+  readonly #response: ServerResponse;
+  /** Corked; absent while the response is not the one that the connection sends. */
+  #socket: Socket | undefined;
+
+  constructor(response: ServerResponse, on: WriterEvents) {
+    super(response, on);
+    this.#response = response;
+  }
+
+  /** A connection sends one response at a time. */
+  get outlet(): Outlet {
+    return this;
+  }
+
+  hold(): void {
+    this.#socket = this.#response.socket ?? undefined;
+    this.#socket?.cork();
+  }
+
+  flush(): void {
+    this.#socket?.uncork();
+    this.#socket = undefined;
+  }
+
+  /** The chunk has its framing: written by Node it would be four pieces, which TLS copies together for each response anew. */
+  writeShared(chunk: SharedChunk): boolean {
+    const response = this.#response;
+    // False where the client knows no chunks, and the body ends with its connection.
+    if (!response.chunkedEncoding) return this.write(chunk.bytes);
+    response.chunkedEncoding = false;
+    try {
+      return this.write(chunk.chunked);
+    } finally {
+      response.chunkedEncoding = true;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { BaseExchange, type BodyEvents, type ExchangeOwner, isBodiless } from './base-exchange.ts';
-import type { BodyWriter, Headers } from './exchange.ts';
+import type { BodyWriter, Headers, Outlet } from './exchange.ts';
 import { errorCode } from './h2/frames.ts';
 import type { HeaderField } from './h2/header-field.ts';
 import type { ServerStream, StreamOwner } from './h2/stream.ts';
@@ -136,6 +136,10 @@ class StreamWriter implements BodyWriter {
   constructor(stream: ServerStream, on: WriterEvents) {
     this.#stream = stream;
     this.#on = on;
+  }
+
+  get outlet(): Outlet {
+    return this.#stream.outlet;
   }
 
   get buffered(): number {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { Outlet } from '../exchange.ts';
 import {
   defaultWindow,
   type ErrorCode,
@@ -32,7 +33,7 @@ interface ByteSink {
  * The sending side of a connection. All frames of a turn of the event loop go out as one write, and the next write waits
  * until the system has taken that one. What may not go out yet stays where it is made: DATA in its stream.
  */
-export class Outbound {
+export class Outbound implements Outlet {
   readonly #socket: ByteSink;
   readonly #clock: Clock;
   /** Told when a write was taken, so that a session that waits for the client to read can go on. */
@@ -41,6 +42,8 @@ export class Outbound {
   #sources: DataSource[] = [];
   #writing = false;
   #scheduled = false;
+  /** Whoever writes now flushes when it has written all. */
+  #held = false;
   #tableRefused = false;
   #closed = false;
   /** What the client takes of all DATA together. Never beyond `windowMax`. */
@@ -173,12 +176,17 @@ export class Outbound {
 
   /** Has what waits written when whoever runs now is done. */
   schedule(): void {
-    if (this.#scheduled || this.#writing) return;
+    if (this.#scheduled || this.#writing || this.#held) return;
     this.#scheduled = true;
     process.nextTick(flush, this);
   }
 
+  hold(): void {
+    this.#held = true;
+  }
+
   flush(): void {
+    this.#held = false;
     this.#scheduled = false;
     if (this.#writing || this.#closed) return;
     this.#gather();

@@ -1,9 +1,10 @@
+import { limits } from '../../base/limits.ts';
+
 /**
  * Memory for bytes on their way to sockets. It lies outside the heap, where making and dropping it makes the collector run
  * early and often; so some of each size is kept.
  */
 const sizes = [4 * 1024, 16 * 1024, 64 * 1024, 320 * 1024] as const;
-const keptBytesMax = 1024 * 1024;
 const kept: readonly Buffer[][] = sizes.map(() => []);
 
 function acquire(bytes: number): Buffer {
@@ -16,13 +17,15 @@ function acquire(bytes: number): Buffer {
 function release(buffer: Buffer): void {
   const index = sizes.indexOf(buffer.length as (typeof sizes)[number]);
   const free = kept[index];
-  if (free && free.length * buffer.length < keptBytesMax) free.push(buffer);
+  if (free && free.length * buffer.length < limits.outputBytesKept) free.push(buffer);
 }
 
 /** Bytes that are gathered to go out in one write: TLS copies many small pieces, and costs as much for a short write as for a long one. */
 export class OutputBuffer {
   #buffer: Buffer = noBytes;
   #used = 0;
+  /** Taken last: about as much comes next, and growing to it step by step would copy it as often. */
+  #taken = 0;
 
   get length(): number {
     return this.#used;
@@ -47,7 +50,7 @@ export class OutputBuffer {
   }
 
   #grow(bytes: number): void {
-    const larger = acquire(bytes);
+    const larger = acquire(Math.max(bytes, Math.min(this.#taken, sizes[sizes.length - 1] as number)));
     if (this.#used > 0) larger.set(this.#buffer.subarray(0, this.#used));
     release(this.#buffer);
     this.#buffer = larger;
@@ -58,6 +61,7 @@ export class OutputBuffer {
     const buffer = this.#buffer;
     const bytes = buffer.subarray(0, this.#used);
     this.#buffer = noBytes;
+    this.#taken = this.#used;
     this.#used = 0;
     return { bytes, free: () => release(buffer) };
   }

@@ -70,6 +70,10 @@ export class ServerStream implements DataSource {
     this.#sendWindow = stream.sendWindow;
   }
 
+  get outlet(): Outbound {
+    return this.#session.outbound;
+  }
+
   get isClosed(): boolean {
     return this.#closed;
   }

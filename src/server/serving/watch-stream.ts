@@ -9,7 +9,9 @@ import type { WatchEncoding } from '../../content/watch-encoding.ts';
 import type { BodyWriter, Exchange } from '../../http/exchange.ts';
 import { expired, internalError, StatusError } from '../../meta/status-error.ts';
 import type { Revision } from '../../store/store.ts';
+import type { EventRun } from './event-run.ts';
 import type { WatchCounts } from './observe/watch-metrics.ts';
+import { type OutboxQueue, type Pending, WatchOutbox } from './watch-outbox.ts';
 
 /** What a watch shows (spec sections 4.4 and 6). */
 export interface WatchSource {
@@ -43,8 +45,8 @@ export class WatchStreams implements Closable {
   readonly #clock: Clock;
   readonly logger: Logger;
   readonly bufferBytesMax: number;
+  readonly outbox: WatchOutbox;
   readonly #open = new Set<WatchStream>();
-  #written: WatchStream[] = [];
   #tick: Closable | undefined;
   #closed = false;
 
@@ -52,11 +54,17 @@ export class WatchStreams implements Closable {
     this.#clock = options.clock;
     this.logger = options.logger;
     this.bufferBytesMax = options.bufferBytesMax ?? limits.watcherBufferBytesMax;
+    this.outbox = new WatchOutbox(options.clock);
   }
 
   /** Watches open now. */
   get open(): number {
     return this.#open.size;
+  }
+
+  /** Resolves when watches have room for more events, where they should not be told of more for now. */
+  get busy(): Promise<void> | undefined {
+    return this.outbox.busy;
   }
 
   /**
@@ -74,7 +82,7 @@ export class WatchStreams implements Closable {
       this.#open.delete(stream);
       stream.stop();
     });
-    this.#tick ??= this.#clock.after(tickMs, () => this.#sweep());
+    this.#tick ??= this.#clock.after(tickMs, () => void this.#sweep());
   }
 
   /** For work that must not hold up others. */
@@ -82,20 +90,15 @@ export class WatchStreams implements Closable {
     return new TimeSlice(this.#clock);
   }
 
-  /** Has the stream's `flush` called when whoever delivers events now has delivered them all. */
-  flushSoon(stream: WatchStream): void {
-    if (this.#written.push(stream) > 1) return;
-    queueMicrotask(() => {
-      const written = this.#written;
-      this.#written = [];
-      for (const each of written) each.flush();
-    });
-  }
-
-  #sweep(): void {
+  async #sweep(): Promise<void> {
     const now = this.#clock.monotonic();
-    for (const stream of this.#open) stream.tick(now);
-    this.#tick = this.#open.size > 0 ? this.#clock.after(tickMs, () => this.#sweep()) : undefined;
+    const slice = this.slice();
+    for (const stream of this.#open) {
+      stream.tick(now);
+      if (slice.over) await slice.next();
+    }
+    const goesOn = this.#open.size > 0 && !this.#closed;
+    this.#tick = goesOn ? this.#clock.after(tickMs, () => void this.#sweep()) : undefined;
   }
 
   /** Ends every watch cleanly. */
@@ -108,7 +111,7 @@ export class WatchStreams implements Closable {
 }
 
 /** One watch on its way to one client. */
-class WatchStream implements WatchSink {
+class WatchStream implements WatchSink, Pending {
   readonly #all: WatchStreams;
   readonly #source: WatchSource;
   readonly #encoding: WatchEncoding;
@@ -116,13 +119,18 @@ class WatchStream implements WatchSink {
   readonly #endsAt: number;
   #bookmarkAt: number;
   #writer: BodyWriter | undefined;
+  /** Where it waits to write. */
+  #queue: OutboxQueue | undefined;
   /** Set while events flow: after the initial ones, until the end. */
   #watcher: Watcher | undefined;
   #ended = false;
   #first = true;
-  /** Of this tick, to be written together. */
-  #pending: Uint8Array[] = [];
-  #pendingBytes = 0;
+  /** To be written together. */
+  #pending: EventRun | undefined;
+  /** What the connection held when the first of that came; it can only have become less. */
+  #buffered = 0;
+  /** Of the last event. */
+  #told: Revision = 0;
   /** The watcher was told to wait. */
   #full = false;
 
@@ -142,6 +150,9 @@ class WatchStream implements WatchSink {
     if (first.done) this.#watcher = this.#source.start(this);
     const writer = this.#start(exchange);
     this.#writer = writer;
+    this.#queue = this.#all.outbox.queueFor(writer);
+    // What came before there was a connection.
+    if (this.#pending) this.#all.outbox.add(this.#queue, this);
     if (first.done) this.#endInitial();
     else void this.#sendInitial(writer, first.value, initial);
   }
@@ -197,8 +208,11 @@ class WatchStream implements WatchSink {
 
   event(event: CacheEvent): boolean {
     if (this.#ended) return true;
-    this.#send(this.#frame(event));
-    this.#full = (this.#writer?.buffered ?? 0) + this.#pendingBytes >= this.#all.bufferBytesMax;
+    this.#told = event.revision;
+    const unwritten = this.#send(this.#frame(event));
+    const { bufferBytesMax, outbox } = this.#all;
+    if (unwritten * 2 >= bufferBytesMax) outbox.crowd();
+    this.#full = this.#buffered + unwritten >= bufferBytesMax;
     return !this.#full;
   }
 
@@ -233,21 +247,33 @@ class WatchStream implements WatchSink {
     this.#send(this.#encoding.framing.frame('ERROR', this.#encoding.status(error.toStatus())));
   }
 
-  #send(frame: Uint8Array): void {
-    if (this.#pending.push(frame) === 1) this.#all.flushSoon(this);
-    this.#pendingBytes += frame.length;
+  /** Returns how many bytes are to be written now. */
+  #send(frame: Uint8Array): number {
     this.#counts.sent(frame.length);
+    if (this.#pending) this.#pending = this.#pending.followedBy(frame);
+    else {
+      const { outbox } = this.#all;
+      this.#pending = outbox.begin(frame);
+      this.#buffered = this.#writer?.buffered ?? 0;
+      if (this.#queue) outbox.add(this.#queue, this);
+    }
+    return this.#pending.bytes;
   }
 
-  /** Writes what the tick brought, as one chunk. */
+  /** Writes what has come since the last time, as one chunk. */
   flush(): void {
-    const [only] = this.#pending;
-    if (!only || !this.#writer) return;
-    const chunk = this.#pending.length === 1 ? only : Buffer.concat(this.#pending, this.#pendingBytes);
-    this.#pending = [];
-    this.#pendingBytes = 0;
-    this.#writer.write(chunk);
-    if (this.#full) this.#resumeWhenDrained(this.#writer);
+    const [run, writer] = [this.#pending, this.#writer];
+    if (!run || !writer) return;
+    this.#pending = undefined;
+    try {
+      if (writer.writeShared) writer.writeShared(run.chunk);
+      else writer.write(run.chunk.bytes);
+      if (this.#full) this.#resumeWhenDrained(writer);
+    } catch (error) {
+      this.#all.logger.error('the events of a watch could not be written', { error });
+      this.stop();
+      writer.abort();
+    }
   }
 
   #resumeWhenDrained(writer: BodyWriter): void {
@@ -262,14 +288,19 @@ class WatchStream implements WatchSink {
     if (this.#ended) return;
     const over = now >= this.#endsAt;
     if (this.#source.bookmarks && this.#watcher && (over || now >= this.#bookmarkAt)) {
-      this.#bookmarkAt = now + limits.bookmarkMs;
-      // To a client that does not read, a bookmark would only be more that waits.
-      const { revision } = this.#watcher;
-      if (this.#pending.length === 0 && this.#writer?.buffered === 0 && revision <= this.#source.reached()) {
-        this.#send(this.#bookmark(revision, false));
-      }
+      this.#sendBookmark(this.#watcher.revision, now);
     }
     if (over) this.end();
+  }
+
+  #sendBookmark(revision: Revision, now: number): void {
+    // Others are still being told of the last event, and more of its revision may come: asked again at the next tick.
+    if (revision < this.#told) return;
+    this.#bookmarkAt = now + limits.bookmarkMs;
+    // To a client that does not read, a bookmark would only be more that waits.
+    if (!this.#pending && this.#writer?.buffered === 0 && revision <= this.#source.reached()) {
+      this.#send(this.#bookmark(revision, false));
+    }
   }
 
   #fail(error: unknown): void {

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpsRequest } from 'node:https';
+import { after, before, test } from 'node:test';
+import { ManualClock } from '../../base/clock.ts';
+import { silentLogger } from '../../base/logger.ts';
+import type { CacheEntry, CacheEvent, WatchSink } from '../../cache/cache.ts';
+import type { Negotiated } from '../../content/negotiation.ts';
+import { Representation } from '../../content/representation.ts';
+import type { WatchEncoding } from '../../content/watch-encoding.ts';
+import { orch } from '../../dialect/orch.ts';
+import { ca, readAll, type Started, start, until } from '../../http/listener-harness.ts';
+import { opcodes } from '../../http/websocket/frames.ts';
+import { clientFrame } from '../../http/websocket/websocket-harness.ts';
+import { RegistryFixture } from '../../registry/registry-fixture.ts';
+import type { ServedResource } from '../../resources/resource.ts';
+import { WatchStreams } from './watch-stream.ts';
+
+const path = '/api/v1/namespaces/n/configmaps';
+const clock = new ManualClock();
+const representation = new Representation(orch, clock);
+
+let fixture: RegistryFixture;
+let started: Started;
+let served: ServedResource;
+let entries: readonly CacheEntry[] = [];
+const streams = new WatchStreams({ clock, logger: silentLogger });
+/** The next watch is written so. */
+let negotiated: Negotiated | undefined;
+let sinks: WatchSink[] = [];
+
+before(async () => {
+  fixture = await RegistryFixture.open({ clock });
+  for (const name of ['a', 'b', 'c']) {
+    await fixture.call('POST', path, { metadata: { name }, data: { key: name.repeat(2_000) } });
+  }
+  served = fixture.served(path);
+  entries = [...served.collection.snapshot().entries(served.collectionKey('n'))];
+  const handle: Parameters<typeof start>[0] = (exchange) => {
+    const { webSocket } = exchange;
+    streams.serve(
+      exchange,
+      {
+        initial: [],
+        revision: 0,
+        bookmarks: false,
+        initialEventsEnd: false,
+        timeoutMs: 3600_000,
+        reached: () => 0,
+        start: (sink) => {
+          sinks.push(sink);
+          return { revision: 0, resume() {}, close() {} };
+        },
+      },
+      {
+        encoding: encodingOf(negotiated as Negotiated, webSocket && { request: webSocket, protocol: undefined }),
+        counts: { sent() {} },
+      },
+    );
+  };
+  started = await start(handle, { upgrades: (target) => target.startsWith('/socket') });
+});
+after(async () => {
+  streams.close();
+  await started[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
+});
+
+const encodingOf = (form: Negotiated, webSocket?: WatchEncoding['webSocket']): WatchEncoding =>
+  representation.watchEncoding(
+    served,
+    representation.presentation(form, served.kind, new URLSearchParams()),
+    webSocket,
+  );
+
+const json: Negotiated = {
+  format: 'json',
+  as: 'object',
+  metaVersion: 'meta.orch.io/v1',
+  mediaType: 'application/json',
+  pretty: false,
+};
+const protobuf: Negotiated = { ...json, format: 'protobuf', mediaType: 'application/vnd.kubernetes.protobuf' };
+const forms: readonly (readonly [what: string, form: Negotiated])[] = [
+  ['JSON', json],
+  ['JSON for people', { ...json, pretty: true }],
+  ['metadata in JSON', { ...json, as: 'PartialObjectMetadata' }],
+  ['tables in JSON', { ...json, as: 'Table' }],
+  ['protobuf', protobuf],
+  ['metadata in protobuf', { ...protobuf, as: 'PartialObjectMetadata' }],
+];
+
+/** What a client received, when the watch has ended. */
+type Received = () => Promise<Buffer>;
+
+/** Opens a watch over each protocol. */
+const protocols: readonly (readonly [what: string, open: () => Promise<Received>, messages: boolean])[] = [
+  [
+    'HTTP/2',
+    async () => {
+      const stream = (await started.http2()).request({ ':path': '/' });
+      await once(stream, 'response');
+      return () => readAll(stream);
+    },
+    false,
+  ],
+  [
+    'HTTP/1.1',
+    async () => {
+      const request = httpsRequest({ host: '127.0.0.1', port: started.listener.port, ca, path: '/', agent: false });
+      request.end();
+      const [response] = await once(request, 'response');
+      assert.equal(response.headers['transfer-encoding'], 'chunked');
+      return () => readAll(response);
+    },
+    false,
+  ],
+  ['HTTP/1.1 without chunks', () => openRaw('GET / HTTP/1.0\r\nhost: a\r\n\r\n'), false],
+  [
+    'a WebSocket',
+    async () => {
+      const lines = ['connection: Upgrade', 'upgrade: websocket', 'sec-websocket-version: 13'];
+      const key = 'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==';
+      const received = await openRaw(['GET /socket HTTP/1.1', 'host: a', ...lines, key, '', ''].join('\r\n'));
+      return async () => {
+        const bytes = await received();
+        assert.deepEqual(bytes.subarray(-closing.length), closing);
+        return bytes.subarray(0, -closing.length);
+      };
+    },
+    true,
+  ],
+];
+
+/** The server's last frame. */
+const closing = Buffer.from([0x88, 0x02, 0x03, 0xe8]);
+
+/** Sends a request as it is; what comes behind the head of the answer, until the connection ends. */
+async function openRaw(request: string): Promise<Received> {
+  const socket = await started.tls();
+  let all = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    all = Buffer.concat([all, chunk]);
+    if (all.subarray(-closing.length).equals(closing)) socket.write(clientFrame(opcodes.close));
+  });
+  const ended = once(socket, 'close');
+  socket.write(request);
+  await until(() => all.includes(headEnd));
+  return async () => {
+    await ended;
+    return all.subarray(all.indexOf(headEnd) + headEnd.length);
+  };
+}
+
+const headEnd = '\r\n\r\n';
+
+function eventsOf(): readonly CacheEvent[] {
+  const types = ['ADDED', 'MODIFIED', 'DELETED'] as const;
+  return entries.flatMap((entry, at) =>
+    types.map((type, number) => ({ type, entry, revision: 10 * at + number, encodings: new Map() })),
+  );
+}
+
+/** What one watch alone is to receive: each event framed by itself. */
+function unshared(form: Negotiated, messages: boolean): Buffer {
+  const socket = messages ? { request: undefined as never, protocol: undefined } : undefined;
+  const encoding = encodingOf(form, socket);
+  return Buffer.concat(
+    eventsOf().map(({ type, entry }, at) => encoding.framing.frame(type, encoding.object(entry, at === 0))),
+  );
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+for (const [what, form] of forms) {
+  for (const [protocol, open, messages] of protocols) {
+    test(`${what} over ${protocol} is to each watch what it would be to one alone, whatever they share`, async () => {
+      negotiated = form;
+      sinks = [];
+      const watches = [await open(), await open(), await open()];
+      await until(() => sinks.length === watches.length);
+      const [first, second, late] = sinks;
+      const events = eventsOf();
+      for (const event of events) {
+        assert.ok(first?.event(event));
+        assert.ok(second?.event(event));
+      }
+      // The third is told the same in other portions.
+      for (const [at, event] of events.entries()) {
+        assert.ok(late?.event(event));
+        if (at % 2 === 0) await turn();
+      }
+      for (const sink of sinks) sink.closed('closed');
+      const expected = unshared(form, messages);
+      assert.ok(expected.length > 0);
+      for (const received of await Promise.all(watches.map((received) => received()))) {
+        assert.ok(received.equals(expected), `${received.length} bytes instead of ${expected.length}`);
+      }
+    });
+  }
+}
