@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+
 import { request as httpsRequest } from 'node:https';
 import { after, before, test } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { once, until } from '../../base/waits-fixture.ts';
 import type { CacheEntry, CacheEvent, WatchSink } from '../../cache/cache.ts';
 import type { Negotiated } from '../../content/negotiation.ts';
 import { Representation } from '../../content/representation.ts';
 import type { WatchEncoding } from '../../content/watch-encoding.ts';
 import { orch } from '../../dialect/orch.ts';
-import { ca, readAll, type Started, start, until } from '../../http/listener-harness.ts';
+import { ca, readAll, type Started, start } from '../../http/listener-harness.ts';
 import { opcodes } from '../../http/websocket/frames.ts';
 import { clientFrame } from '../../http/websocket/websocket-harness.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
