@@ -39,6 +39,27 @@ describe('the chain', () => {
     assert.deepEqual(log, ['b mutates', 'b validates']);
   });
 
+  it('waits where a plugin does, and only there', async () => {
+    const later = (name: string): Partial<AdmissionPlugin> => ({
+      mutate: async () => {
+        await null;
+        log.push(`${name} mutates later`);
+      },
+      validate: async () => {
+        await null;
+        log.push(`${name} validates later`);
+      },
+    });
+    assert.equal(await admit([plugin('a'), plugin('b', later('b')), plugin('c')]), undefined);
+    assert.deepEqual(log, [
+      ...['a mutates', 'b mutates later', 'c mutates'],
+      ...['a validates', 'b validates later', 'c validates'],
+    ]);
+    const chain = admissionChain([plugin('a'), plugin('b')]);
+    assert.equal(chain.mutate(attributesOf()), undefined);
+    assert.equal(chain.validate(attributesOf()), undefined);
+  });
+
   it('ends with the first refusal', async () => {
     const refuse = () => {
       throw badRequest('no');

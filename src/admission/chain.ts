@@ -1,5 +1,5 @@
 import { untilAborted } from '../base/until-aborted.ts';
-import { badRequest } from '../meta/status-error.ts';
+import { badRequest, type StatusError } from '../meta/status-error.ts';
 import type { Admission, AdmissionAttributes } from '../request/admission.ts';
 import { MutatorRounds } from './mutator-rounds.ts';
 
@@ -49,34 +49,42 @@ export interface Mutator {
  * as their reinvocation policy says. What changes then makes nobody run a third time.
  */
 export const admissionChain = (plugins: readonly AdmissionPlugin[]): Admission => ({
-  async mutate(attributes) {
+  mutate(attributes) {
     const rounds = new MutatorRounds();
-    await mutateOnce(plugins, attributes, rounds);
-    if (rounds.beginSecond()) await mutateOnce(plugins, attributes, rounds);
+    const round = () => inTurn(plugins, (plugin) => mutate(plugin, attributes, rounds));
+    const again = () => (rounds.beginSecond() ? round() : undefined);
+    const first = round();
+    return first ? first.then(again) : again();
   },
-  async validate(attributes) {
-    for (const plugin of plugins) {
+  validate: (attributes) =>
+    inTurn(plugins, (plugin) => {
       // A plugin that mutates may have made the write one that concerns another.
-      if (!plugin.validate || !plugin.concerns(attributes)) continue;
-      refuseSideEffects(titleOf(plugin), plugin, attributes);
-      const validating = plugin.validate(attributes);
-      if (validating) await untilAborted(validating, attributes.signal);
-    }
-  },
+      if (!plugin.validate || !plugin.concerns(attributes)) return undefined;
+      if (isRefused(plugin, attributes)) throw sideEffectsRefused(titleOf(plugin));
+      return whileAsked(plugin.validate(attributes), attributes);
+    }),
 });
 
-async function mutateOnce(
-  plugins: readonly AdmissionPlugin[],
-  attributes: AdmissionAttributes,
-  rounds: MutatorRounds,
-): Promise<void> {
-  for (const plugin of plugins) {
-    if (!plugin.concerns(attributes)) continue;
-    refuseSideEffects(titleOf(plugin), plugin, attributes);
-    const mutating = plugin.mutate?.(attributes);
-    if (mutating) await untilAborted(mutating, attributes.signal);
-    if (plugin.mutators) await runMutators(plugin, plugin.mutators(attributes), attributes, rounds);
+/** Calls `step` for each item when the one before is done. A promise only where one of them waits, as few do. */
+function inTurn<T>(items: readonly T[], step: (item: T) => Promise<void> | void, from = 0): Promise<void> | void {
+  for (let at = from; at < items.length; at++) {
+    const waiting = step(items[at] as T);
+    if (waiting) return waiting.then(() => inTurn(items, step, at + 1));
   }
+}
+
+/** What a plugin waits for, no longer than the request lasts. */
+const whileAsked = (work: Promise<void> | void, attributes: AdmissionAttributes): Promise<void> | void =>
+  work && untilAborted(work, attributes.signal);
+
+function mutate(plugin: AdmissionPlugin, attributes: AdmissionAttributes, rounds: MutatorRounds): Promise<void> | void {
+  if (!plugin.concerns(attributes)) return;
+  if (isRefused(plugin, attributes)) throw sideEffectsRefused(titleOf(plugin));
+  const mutating = whileAsked(plugin.mutate?.(attributes), attributes);
+  const { mutators } = plugin;
+  if (!mutators) return mutating;
+  const run = () => runMutators(plugin, mutators(attributes), attributes, rounds);
+  return mutating ? mutating.then(run) : run();
 }
 
 async function runMutators(
@@ -88,7 +96,7 @@ async function runMutators(
   rounds.enter(plugin, attributes);
   for (const mutator of mutators) {
     if (!rounds.isDue(plugin, mutator) || !mutator.concerns(attributes)) continue;
-    refuseSideEffects(mutator.title, mutator, attributes);
+    if (isRefused(mutator, attributes)) throw sideEffectsRefused(mutator.title);
     const before = attributes.replacements;
     const mutating = mutator.mutate(attributes);
     if (mutating) await untilAborted(mutating, attributes.signal);
@@ -99,10 +107,7 @@ async function runMutators(
 
 const titleOf = ({ name }: AdmissionPlugin): string => `admission plugin ${JSON.stringify(name)}`;
 
-function refuseSideEffects(
-  title: string,
-  { sideEffects }: { readonly sideEffects: SideEffects },
-  { dryRun }: AdmissionAttributes,
-): void {
-  if (dryRun && sideEffects === 'some') throw badRequest(`${title} does not support dry run`);
-}
+const isRefused = ({ sideEffects }: { readonly sideEffects: SideEffects }, { dryRun }: AdmissionAttributes): boolean =>
+  dryRun && sideEffects === 'some';
+
+const sideEffectsRefused = (title: string): StatusError => badRequest(`${title} does not support dry run`);

@@ -11,6 +11,7 @@ const ancientManager = 'ancient-changes';
  * Appliers are all kept: what they applied would otherwise not be pruned.
  */
 export function capUpdaters(owners: Owners): Owners {
+  if (owners.size <= limits.updateManagersMax) return owners;
   const updaters = [...owners.values()].filter(({ operation }) => operation === 'Update');
   if (updaters.length <= limits.updateManagersMax) return owners;
   const capped = new Map(owners);

@@ -4,7 +4,7 @@ import { fieldElement, type PathElement } from './field-path.ts';
 import { type FieldNode, type FieldSet, leafNode, makeNode, noFields, recursiveDifference } from './field-set.ts';
 import { isWhole } from './fields-of.ts';
 import { itemsOf } from './list-items.ts';
-import { isEmpty, type ListShape, type Shape, type StructShape } from './shape.ts';
+import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './shape.ts';
 
 /**
  * What is different between two values; no field is in more than one of the sets. Containers that came or went are in
@@ -45,13 +45,15 @@ type Change = Readonly<Partial<Record<ChangeType, FieldNode>>>;
 /** Undefined values are absent. */
 function compare(shape: Shape, old: unknown, now: unknown): Change | undefined {
   if (old === now) return undefined;
+  if (old === undefined) return { added: nodeOf(shape, now) };
+  if (now === undefined) return { removed: nodeOf(shape, old) };
   if (shape.type === 'leaf' || (isEmpty(old) && isEmpty(now))) return compareWhole(old, now);
   const below = new ChangesBelow();
-  below.modified = (old === null && now !== undefined) || (now === null && old !== undefined);
+  below.modified = old === null || now === null;
   switch (shape.type) {
     case 'deduced':
       if (isWhole(shape, old ?? now) && isWhole(shape, now ?? old)) return compareWhole(old, now);
-      if (isRecord(old) !== isRecord(now)) below.modified = old !== undefined && now !== undefined;
+      if (isRecord(old) !== isRecord(now)) below.modified = true;
       compareMaps(shape, old, now, below);
       break;
     case 'map':
@@ -63,14 +65,51 @@ function compare(shape: Shape, old: unknown, now: unknown): Change | undefined {
     case 'list':
       compareLists(shape, old, now, below);
   }
-  return below.change(old === undefined, now === undefined);
+  return below.change();
 }
 
-const compareWhole = (old: unknown, now: unknown): Change | undefined => {
-  if (old === undefined) return now === undefined ? undefined : { added: leafNode };
-  if (now === undefined) return { removed: leafNode };
-  return equalValues(old, now) ? undefined : { modified: leafNode };
-};
+const compareWhole = (old: unknown, now: unknown): Change | undefined =>
+  equalValues(old, now) ? undefined : { modified: leafNode };
+
+/** A value that came or went: it and all that it holds. */
+function nodeOf(shape: Shape, value: unknown): FieldNode {
+  if (isWhole(shape, value) || isEmpty(value)) return leafNode;
+  const below = new Map<PathElement, FieldNode>();
+  switch (shape.type) {
+    case 'leaf':
+      break;
+    case 'deduced':
+    case 'map':
+      addEntries(shape.type === 'map' ? shape.values : shape, value, below);
+      break;
+    case 'struct':
+      addFields(shape, value, below);
+      break;
+    case 'list':
+      // Elements that share their path element are owned as one.
+      for (const [element, [item, ...more]] of itemsOf(shape, value)) {
+        if (more.length > 0) below.set(element, leafNode);
+        else if (item !== undefined) below.set(element, nodeOf(shape.items, item));
+      }
+  }
+  return below.size === 0 ? leafNode : { member: true, below };
+}
+
+function addEntries(values: Shape, map: unknown, to: Map<PathElement, FieldNode>): void {
+  if (!isRecord(map)) return;
+  for (const key in map) if (map[key] !== undefined) to.set(fieldElement(key), nodeOf(values, map[key]));
+}
+
+function addFields({ fields }: StructShape, struct: unknown, to: Map<PathElement, FieldNode>): void {
+  if (!isRecord(struct)) return;
+  for (const name in struct) {
+    const field = struct[name] === undefined ? undefined : fields.get(name);
+    if (!field || field.owners === 'nobody') continue;
+    const node = nodeOf(field.shape, struct[name]);
+    const owned = field.owners === 'below' ? makeNode(false, node.below) : node;
+    if (owned) to.set(field.element, owned);
+  }
+}
 
 /** Collects the changes of the parts of a value. */
 class ChangesBelow {
@@ -91,40 +130,46 @@ class ChangesBelow {
     this.#below[type] = below.set(element, node);
   }
 
-  change(isAdded: boolean, isRemoved: boolean): Change | undefined {
-    const added = makeNode(isAdded, this.#below.added ?? noFields);
+  change(): Change | undefined {
+    const added = makeNode(false, this.#below.added ?? noFields);
     const modified = makeNode(this.modified, this.#below.modified ?? noFields);
-    const removed = makeNode(isRemoved, this.#below.removed ?? noFields);
+    const removed = makeNode(false, this.#below.removed ?? noFields);
     if (!added && !modified && !removed) return undefined;
     return { ...(added && { added }), ...(modified && { modified }), ...(removed && { removed }) };
   }
 }
 
 function compareMaps(shape: Shape, old: unknown, now: unknown, below: ChangesBelow): void {
-  for (const [key, before, after] of parts(old, now)) below.add(fieldElement(key), compare(shape, before, after));
+  const [before, after] = [partsOf(old), partsOf(now)];
+  for (const name in before) {
+    const part = Object.hasOwn(after, name) ? after[name] : undefined;
+    if (before[name] !== part) below.add(fieldElement(name), compare(shape, before[name], part));
+  }
+  for (const name in after) {
+    if (!Object.hasOwn(before, name)) below.add(fieldElement(name), compare(shape, undefined, after[name]));
+  }
 }
 
 function compareStructs({ fields }: StructShape, old: unknown, now: unknown, below: ChangesBelow): void {
-  for (const [name, before, after] of parts(old, now)) {
-    const field = fields.get(name);
-    if (!field || field.owners === 'nobody') continue;
-    const change = compare(field.shape, before, after);
-    below.add(field.element, field.owners === 'below' ? withoutItself(change) : change);
+  const [before, after] = [partsOf(old), partsOf(now)];
+  for (const name in before) {
+    const part = Object.hasOwn(after, name) ? after[name] : undefined;
+    if (before[name] !== part) compareField(fields.get(name), before[name], part, below);
+  }
+  for (const name in after) {
+    if (!Object.hasOwn(before, name)) compareField(fields.get(name), undefined, after[name], below);
   }
 }
 
-/** Parts of two objects by name, where they are not one and the same. */
-function parts(old: unknown, now: unknown): (readonly [name: string, before: unknown, after: unknown])[] {
-  const before = isRecord(old) ? old : {};
-  const after = isRecord(now) ? now : {};
-  const found: (readonly [string, unknown, unknown])[] = [];
-  for (const name in before) {
-    const part = Object.hasOwn(after, name) ? after[name] : undefined;
-    if (before[name] !== part) found.push([name, before[name], part]);
-  }
-  for (const name in after) if (!Object.hasOwn(before, name)) found.push([name, undefined, after[name]]);
-  return found;
+function compareField(field: FieldShape | undefined, before: unknown, after: unknown, below: ChangesBelow): void {
+  if (!field || field.owners === 'nobody') return;
+  const change = compare(field.shape, before, after);
+  below.add(field.element, field.owners === 'below' ? withoutItself(change) : change);
 }
+
+const noParts: Readonly<Record<string, unknown>> = Object.freeze({});
+
+const partsOf = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : noParts);
 
 /** Of what only parts have owners, only those can change. */
 function withoutItself(change: Change | undefined): Change | undefined {

@@ -2,7 +2,7 @@ import { equalValues } from './equal-values.ts';
 import { difference, equalSets, type FieldSet, noFields, recursiveDifference, union } from './field-set.ts';
 import { fieldsOf } from './fields-of.ts';
 import { mergeValues } from './merge-values.ts';
-import { type Owner, type Owners, ownerId, type Writer } from './owners.ts';
+import { noOwners, type Owner, type Owners, ownerId, type Writer } from './owners.ts';
 import { prune } from './prune.ts';
 import { changesOf, type Overruled, takeOver, type Write, written } from './take-over.ts';
 import { type ConvertObject, reconcileOwners, type VersionedObject } from './versions.ts';
@@ -16,6 +16,7 @@ import { type ConvertObject, reconcileOwners, type VersionedObject } from './ver
 export function ownersAfterUpdate(owners: Owners, write: Write, writer: Writer, time: string): Owners {
   const changes = changesOf(write);
   if (!changes) return owners;
+  if (owners.size === 0) return soleOwner(writer, time, written(changes));
   const reconciled = reconcileOwners(owners, write.now, write.convert);
   const id = ownerId(writer);
   const { owners: after } = takeOver(reconciled, write, changes);
@@ -26,6 +27,9 @@ export function ownersAfterUpdate(owners: Owners, write: Write, writer: Writer, 
   const touched = written(changes).size > 0 || !before || !equalSets(before.fields, kept);
   return after.set(id, { ...writer, time: touched ? time : before.time, fields });
 }
+
+const soleOwner = (writer: Writer, time: string, fields: FieldSet): Owners =>
+  fields.size === 0 ? noOwners : new Map([[ownerId(writer), { ...writer, time, fields }]]);
 
 export interface Application {
   readonly live: VersionedObject;

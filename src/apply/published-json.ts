@@ -31,11 +31,16 @@ function publishedEscape(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-const surrogate = /[\ud800-\udfff]/;
+const isSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdfff;
 
-/** The order of the UTF-8 bytes, which published servers sort by; the engine's own differs past U+FFFF. */
+/** The order of the UTF-8 bytes, which published servers sort by; that of UTF-16 differs where the first difference is past U+FFFF. */
 export function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  if (surrogate.test(a) || surrogate.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  return a < b ? -1 : 1;
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const [x, y] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (x === y) continue;
+    if (isSurrogate(x) || isSurrogate(y)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+    return x < y ? -1 : 1;
+  }
+  return Math.sign(a.length - b.length);
 }

@@ -1,4 +1,5 @@
 import { skipValue } from './json-bytes.ts';
+import { asBuffer } from './utf8.ts';
 
 /** Places `resourceVersion` in the bytes of a stored object; see `insertResourceVersion`. */
 const marker = Buffer.from('"metadata":{');
@@ -13,12 +14,13 @@ export function insertResourceVersion(
   revision: number,
   allocate: (size: number) => Buffer = Buffer.allocUnsafe,
 ): Buffer {
-  const at = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).indexOf(marker) + marker.length;
+  const bytes = asBuffer(stored);
+  const at = bytes.indexOf(marker) + marker.length;
   const inserted = versionField(revision);
-  const result = allocate(stored.length + inserted.length);
-  result.set(stored.subarray(0, at), 0);
+  const result = allocate(bytes.length + inserted.length);
+  bytes.copy(result, 0, 0, at);
   result.write(inserted, at, 'latin1');
-  result.set(stored.subarray(at), at + inserted.length);
+  bytes.copy(result, at + inserted.length, at);
   return result;
 }
 

@@ -145,10 +145,35 @@ function hasBackslashField(value: unknown): boolean {
  * no resourceVersion. Throws where metadata would be empty: no object is stored without a name.
  */
 export function encodeObject(object: ApiObject): Buffer {
-  const { kind, apiVersion, metadata, ...rest } = object;
-  const { resourceVersion: _, ...kept } = metadata;
-  if (Object.keys(kept).length === 0) throw new TypeError('an object without metadata cannot be stored');
-  return Buffer.from(stringifyJson({ kind, apiVersion, metadata: kept, ...rest }));
+  const { metadata } = object;
+  const kept = metadata.resourceVersion === undefined ? metadata : withoutVersion(metadata);
+  if (isEmptyRecord(kept)) throw new TypeError('an object without metadata cannot be stored');
+  return Buffer.from(stringifyJson(kept === metadata && isOrdered(object) ? object : ordered(object, kept)));
+}
+
+function withoutVersion({ resourceVersion: _, ...kept }: ApiObject['metadata']): ApiObject['metadata'] {
+  return kept;
+}
+
+function ordered({ kind, apiVersion, metadata: _, ...rest }: ApiObject, metadata: ApiObject['metadata']): ApiObject {
+  return { kind, apiVersion, metadata, ...rest };
+}
+
+const firstFields = ['kind', 'apiVersion', 'metadata'];
+
+/** As decoding leaves most objects. */
+function isOrdered(object: ApiObject): boolean {
+  let at = 0;
+  for (const name in object) {
+    if (name !== firstFields[at]) return false;
+    if (++at === firstFields.length) return true;
+  }
+  return false;
+}
+
+function isEmptyRecord(record: object): boolean {
+  for (const _ in record) return false;
+  return true;
 }
 
 /** JSON text of a value that may hold bigints; `pretty` puts each field on a line of its own. */

@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { badRequest } from '../meta/status-error.ts';
 import { positionIn } from './text-position.ts';
 
-/** A view of the same bytes. */
-export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** A view of the same bytes; a buffer itself. */
+export const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** The text of a document. Throws BadRequest that says where it is not UTF-8; `format` names the document: 'JSON'. */
 export function decodeUtf8(bytes: Uint8Array, format: string): string {

@@ -50,7 +50,6 @@ export class RegistryFixture implements AsyncDisposable {
   readonly cache: ReturnType<typeof createWatchCache>;
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
-  readonly kinds: readonly Kind[];
   readonly warnings: string[] = [];
   readonly annotations = new AuditAnnotations();
   userAgent = 'test/v1 (fixture)';
@@ -68,7 +67,6 @@ export class RegistryFixture implements AsyncDisposable {
   ) {
     this.store = store;
     const all = [...kinds(orch), ...(options.kinds ?? [])];
-    this.kinds = all;
     this.cache = createWatchCache({
       store,
       clock,

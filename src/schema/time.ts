@@ -12,8 +12,15 @@ interface Instant {
   readonly fraction: string;
 }
 
+/** The second that was written last: most times are now. */
+let written = { second: Number.NaN, text: '' };
+
 /** Whole seconds: `2006-01-02T15:04:05Z`. What is finer is cut off, towards the past. */
-export const formatTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+export function formatTime(ms: number): string {
+  const second = Math.floor(ms / 1000);
+  if (written.second !== second) written = { second, text: `${new Date(ms).toISOString().slice(0, 19)}Z` };
+  return written.text;
+}
 
 /** Microseconds: `2006-01-02T15:04:05.000000Z`. */
 export function formatMicroTime(ms: number): string {

@@ -48,14 +48,16 @@ function refuseImmortal(attributes: AdmissionAttributes, { immortal }: Namespace
   if (immortal.has(attributes.name)) throw admissionForbidden(attributes, 'this namespace may not be deleted');
 }
 
-async function requireActive(
-  attributes: AdmissionAttributes,
-  { phase: phaseOf }: NamespaceLifecycleOptions,
-): Promise<void> {
-  const { namespace } = attributes.info;
-  const found = phaseOf(namespace);
+function requireActive(attributes: AdmissionAttributes, { phase }: NamespaceLifecycleOptions): Promise<void> | void {
+  const found = phase(attributes.info.namespace);
   // What is known at once is not waited for: other writes would come in between.
-  const phase = found instanceof Promise ? await found : found;
+  return found instanceof Promise
+    ? found.then((late) => refuseInactive(attributes, late))
+    : refuseInactive(attributes, found);
+}
+
+function refuseInactive(attributes: AdmissionAttributes, phase: NamespacePhase): void {
+  const { namespace } = attributes.info;
   if (phase === 'absent') throw notFound({ group: '', resource: 'namespaces' }, namespace);
   if (phase === 'Active') return;
   const why = `unable to create new content in namespace ${namespace} because it is being terminated`;

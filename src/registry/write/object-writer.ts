@@ -126,7 +126,8 @@ export class ObjectWriter {
     const fill = (made: ApiObject): void => kind.strategy.default?.(made, strategyContext);
     const attributes = admissionAttributes(this.#parts, context, { operation: 'create', object, old: undefined, fill });
     const identity = identityOf(object);
-    await admission.mutate(attributes);
+    const mutating = admission.mutate(attributes);
+    if (mutating) await mutating;
     if (attributes.replacements > 0) {
       keepIdentity(object, identity, { of: 'new', request: context.request });
       delete object.metadata.deletionTimestamp;
@@ -141,7 +142,8 @@ export class ObjectWriter {
       ...(kind.strategy.validateCreate?.(object, strategyContext) ?? []),
     ]);
     for (const warning of kind.strategy.warnings?.(object, undefined) ?? []) context.request.warn(warning);
-    await admission.validate(attributes);
+    const admitting = admission.validate(attributes);
+    if (admitting) await admitting;
     const key = context.served.objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
     const encoded = encodeObject(object);
     requireObjectSize(encoded);
@@ -286,7 +288,8 @@ export class ObjectWriter {
     const fill = (made: ApiObject): void => kind.strategy.default?.(made, strategyContext);
     const attributes = admissionAttributes(this.#parts, context, { operation: 'update', object, old, fill });
     const identity = identityOf(object);
-    await admission.mutate(attributes);
+    const mutating = admission.mutate(attributes);
+    if (mutating) await mutating;
     if (attributes.replacements > 0) {
       keepIdentity(object, identity, { of: 'stored', request: context.request });
       keepServerMetadata(object, old);
@@ -303,7 +306,8 @@ export class ObjectWriter {
       ...(view.validateUpdate?.(object, old, strategyContext) ?? []),
     ]);
     for (const warning of kind.strategy.warnings?.(object, old) ?? []) context.request.warn(warning);
-    await admission.validate(attributes);
+    const admitting = admission.validate(attributes);
+    if (admitting) await admitting;
     return this.#isReleased(context, object) ? { type: 'remove', object } : { type: 'put', object };
   }
 
@@ -321,8 +325,10 @@ export class ObjectWriter {
   async admitDelete(context: WriteContext, old: ApiObject): Promise<void> {
     const admission = this.#admission(context);
     const attributes = admissionAttributes(this.#parts, context, { operation: 'delete', object: undefined, old });
-    await admission.mutate(attributes);
-    await admission.validate(attributes);
+    const mutating = admission.mutate(attributes);
+    if (mutating) await mutating;
+    const admitting = admission.validate(attributes);
+    if (admitting) await admitting;
   }
 
   #admission({ admission }: WriteContext): Admission {

@@ -106,12 +106,7 @@ function yaml({ bytes }: YamlInput): YamlOutput {
   return { json: new Uint8Array(Buffer.from(stringifyJson(value))), duplicates };
 }
 
-function represent(input: RepresentInput): Uint8Array {
-  const { representation, presentation, bytes } = presented(input);
-  return new Uint8Array(representation.object(bytes, presentation));
-}
-
-function presented({ dialect, bytes, negotiated, target }: RepresentInput) {
+function represent({ dialect, bytes, negotiated, target }: RepresentInput): Uint8Array {
   const info = parseRequestInfo('GET', target);
   const kind =
     info.type === 'resource'
@@ -122,13 +117,7 @@ function presented({ dialect, bytes, negotiated, target }: RepresentInput) {
       : undefined;
   const representation = new Representation(dialects[dialect], systemClock);
   const presentation = representation.presentation(negotiated, kind, info.query);
-  return { representation, presentation, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };
-}
-
-/** The same as an item of a list. */
-function listItem(input: RepresentInput): Uint8Array {
-  const { representation, presentation, bytes } = presented(input);
-  return new Uint8Array(representation.listItem(bytes, presentation));
+  return new Uint8Array(representation.object(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), presentation));
 }
 
 /** By name: what the thread can do. */
@@ -136,5 +125,4 @@ export const jobs: Readonly<Record<string, Job>> = {
   write: (input, context) => write(input as WriteInput, context),
   yaml: (input) => yaml(input as YamlInput),
   represent: (input) => represent(input as RepresentInput),
-  listItem: (input) => listItem(input as RepresentInput),
 };

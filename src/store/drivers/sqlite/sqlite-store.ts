@@ -161,24 +161,25 @@ class SqliteStore implements Store {
     }
   }
 
-  async create(key: string, value: Uint8Array): Promise<Committed> {
-    this.#assertOpen();
-    return this.#writes.write({ verb: 'create', key, value, expected: 0 });
+  create(key: string, value: Uint8Array): Promise<Committed> {
+    return this.#write({ verb: 'create', key, value, expected: 0 });
   }
 
-  async update(
+  update(
     key: string,
     value: Uint8Array,
     expected: Revision,
     { deletion = false }: UpdateOptions = {},
   ): Promise<Committed> {
-    this.#assertOpen();
-    return this.#writes.write({ verb: deletion ? 'mark' : 'update', key, value, expected });
+    return this.#write({ verb: deletion ? 'mark' : 'update', key, value, expected });
   }
 
-  async delete(key: string, expected: Revision): Promise<Committed> {
-    this.#assertOpen();
-    return this.#writes.write({ verb: 'delete', key, value: nothing, expected });
+  delete(key: string, expected: Revision): Promise<Committed> {
+    return this.#write({ verb: 'delete', key, value: nothing, expected });
+  }
+
+  #write(request: WriteRequest): Promise<Committed> {
+    return this.#unavailable ? Promise.reject(this.#unavailable) : this.#writes.write(request);
   }
 
   async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
