@@ -148,6 +148,10 @@ export interface Kind extends GroupVersionKind {
   readonly categories: readonly string[];
   readonly scope: 'Namespaced' | 'Cluster';
   readonly schema: StructSchema;
+  /** The feature without which this version is not served. */
+  readonly gate?: string;
+  /** Only stored: other versions are kept in its form. */
+  readonly served?: false;
   /** Absent where objects are stored as they are. */
   readonly storedAs?: StoredAs;
   /** Rule for `metadata.name`. */

@@ -16,6 +16,7 @@ import type { Admission } from '../request/admission.ts';
 import { AuditAnnotations } from '../request/audit-annotations.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
 import { groupMasters, type UserInfo } from '../request/user-info.ts';
+import { enabledKinds } from '../resources/enabled-kinds.ts';
 import { cachedResources, type ServedResource } from '../resources/resource.ts';
 import { ResourceRegistry } from '../resources/resource-registry.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
@@ -33,6 +34,8 @@ interface FixtureOptions {
   readonly requireUnsafeDelete?: RegistryParts['requireUnsafeDelete'];
   readonly isSameNamespace?: RegistryParts['isSameNamespace'];
   readonly unsafeDeletion?: boolean;
+  /** Those that are on; none unless said otherwise. */
+  readonly features?: ReadonlySet<string>;
   /** Served beside those that are built in. */
   readonly kinds?: readonly Kind[];
 }
@@ -62,11 +65,12 @@ export class RegistryFixture implements AsyncDisposable {
     admission: Admission,
     options: Pick<
       FixtureOptions,
-      'unsafeDeletion' | 'requireCreate' | 'requireUnsafeDelete' | 'isSameNamespace' | 'kinds'
+      'unsafeDeletion' | 'features' | 'requireCreate' | 'requireUnsafeDelete' | 'isSameNamespace' | 'kinds'
     >,
   ) {
     this.store = store;
-    const all = [...kinds(orch), ...(options.kinds ?? [])];
+    const features = options.features ?? new Set();
+    const all = enabledKinds([...kinds(orch), ...(options.kinds ?? [])], features);
     this.cache = createWatchCache({
       store,
       clock,
@@ -84,6 +88,7 @@ export class RegistryFixture implements AsyncDisposable {
       isSameNamespace: options.isSameNamespace ?? (() => true),
       requireUnsafeDelete: options.requireUnsafeDelete ?? (() => {}),
       unsafeDeletion: options.unsafeDeletion ?? false,
+      features,
       watchMsMin: 30 * 60_000,
       dialect: orch,
       clock,

@@ -28,6 +28,8 @@ export interface RegistryParts {
   readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo, request: Caller) => Promise<void> | void;
   /** Whether the namespace of that name was, at a past revision, the one that is there now. */
   readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
+  /** Names of the features that are on: fields of others are not written. */
+  readonly features: ReadonlySet<string>;
   /** Gate `AllowUnsafeMalformedObjectDeletion`. */
   readonly unsafeDeletion: boolean;
   /** A watch whose client names no time ends at random between this and twice this. Milliseconds. */

@@ -77,8 +77,9 @@ export class ResourceRegistry {
 
   /** What is stored, each resource once however many versions it has. */
   *stored(): IterableIterator<Resource> {
-    for (const { kind, resource } of this.#table.all()) {
-      if (kind === resource.kind && storesObjects(kind)) yield resource;
+    for (const served of this.#table.all()) {
+      const { resource } = served;
+      if (served === resource.versions[0] && storesObjects(resource.kind)) yield resource;
     }
   }
 

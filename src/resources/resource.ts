@@ -16,6 +16,7 @@ export interface Resource {
   readonly kind: Kind;
   /** Objects as they are stored. Of kinds that are answered and never stored: one of which nothing may be asked. */
   readonly collection: Collection;
+  /** The one of the stored form first, where that is served. */
   readonly versions: readonly ServedResource[];
   /** It is there from the start, on every thread of the server. */
   readonly builtIn: boolean;
@@ -89,7 +90,7 @@ export function makeResource(
   const resource: Resource = { kind: stored, collection, versions, builtIn };
   const kinds = [stored, ...others];
   const convert = others.length > 0 ? converter(kinds) : undefined;
-  for (const kind of kinds) versions.push(makeVersion(resource, kind, { prefix, convert }));
+  for (const kind of kinds) if (kind.served !== false) versions.push(makeVersion(resource, kind, { prefix, convert }));
   return resource;
 }
 

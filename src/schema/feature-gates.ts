@@ -1,25 +1,36 @@
 import { getOwn, isRecord } from './own-property.ts';
 import { type Field, type Schema, schemaOf } from './schema.ts';
-import { someField } from './within.ts';
+import { within } from './within.ts';
 
 /**
  * Takes fields whose feature is off out of a decoded value. A field that the old value has anywhere stays: what was written
- * while the feature was on can still be updated. Changes `value` and never `old`, which is undefined on create.
+ * while the feature was on can still be updated. Changes `value` and never `old`, which is undefined on create. `features` are
+ * the names of those that are on.
  */
-export function dropDisabledFields(
-  schema: Schema,
-  value: unknown,
-  old: unknown,
-  isEnabled: (gate: string) => boolean,
-): void {
-  const isOff = ({ gate }: Field): boolean => gate !== undefined && !isEnabled(gate);
-  if (!someField(schema, isOff)) return;
+export function dropDisabledFields(schema: Schema, value: unknown, old: unknown, features: ReadonlySet<string>): void {
+  if (gatesOf(schema).isSubsetOf(features)) return;
+  const isOff = ({ gate }: Field): boolean => gate !== undefined && !features.has(gate);
   const used = new Set<Field>();
   visit(schema, old, (field) => used.add(field));
   visit(schema, value, (field, name, struct) => {
     if (isOff(field) && !used.has(field)) delete struct[name];
   });
 }
+
+/** The features that fields of a schema and below it need; most schemas have none, and are done with that. */
+export function gatesOf(schema: Schema): ReadonlySet<string> {
+  const known = gates.get(schema);
+  if (known) return known;
+  const found = new Set<string>();
+  for (const each of within(schema)) {
+    if (each.type !== 'struct') continue;
+    for (const { gate } of Object.values(each.fields)) if (gate !== undefined) found.add(gate);
+  }
+  gates.set(schema, found);
+  return found;
+}
+
+const gates = new WeakMap<Schema, ReadonlySet<string>>();
 
 type Visitor = (field: Field, name: string, struct: Record<string, unknown>) => void;
 

@@ -14,6 +14,7 @@ import type { Admission } from '../../request/admission.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
+import { dropDisabledFields } from '../../schema/feature-gates.ts';
 import { validate, validateUpdate } from '../../schema/validate.ts';
 import { isStoreError, StoreError } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
@@ -120,6 +121,9 @@ export class ObjectWriter {
     const strategyContext = this.strategyContext(context);
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
     kind.strategy.default?.(object, strategyContext);
+    // Before anybody comes to own them; and what admission has added, before it is validated.
+    const dropDisabled = (): void => dropDisabledFields(kind.schema, object, undefined, this.#parts.features);
+    dropDisabled();
     if (context.ownership === 'tracked') trackOwners(context, object, undefined, strategyContext.now);
     kind.strategy.prepareForCreate?.(object, strategyContext);
     const admission = this.#admission(context);
@@ -135,6 +139,7 @@ export class ObjectWriter {
       delete object.metadata.generation;
       kind.strategy.prepareForCreate?.(object, strategyContext);
     }
+    dropDisabled();
     joinEqualOwners(object, 'admission', context.request);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object),
@@ -271,6 +276,8 @@ export class ObjectWriter {
     const old = stored.object;
     const strategyContext = this.strategyContext(context);
     kind.strategy.default?.(object, strategyContext);
+    const dropDisabled = (): void => dropDisabledFields(kind.schema, object, old, this.#parts.features);
+    dropDisabled();
     keepServerMetadata(object, old);
     const isMain = view === kind.strategy;
     // What a subresource does not change is put back first, so that its writer does not come to own it.
@@ -296,6 +303,7 @@ export class ObjectWriter {
       if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
       keepWhatIsKept();
     }
+    dropDisabled();
     joinEqualOwners(object, 'admission', context.request);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object, old),

@@ -32,6 +32,10 @@ export const featureGates = {
 export type FeatureName = keyof typeof featureGates;
 export type Features = Readonly<Record<FeatureName, boolean>>;
 
+/** Of the features that are on. */
+export const namesOfEnabled = (features: Features): ReadonlySet<string> =>
+  new Set(Object.entries(features).flatMap(([name, on]) => (on ? [name] : [])));
+
 /** How the gates stand when none is set. */
 export const defaultFeatures: Features = Object.fromEntries(
   Object.entries(featureGates).map(([name, gate]) => [name, gate.default]),

@@ -7,6 +7,7 @@ import type { UserInfo } from '../../request/user-info.ts';
 import type { Access } from './access.ts';
 import { type AdmissionLookups, admissionLookups, composeAdmission } from './admission.ts';
 import type { ApiServerConfig } from './config.ts';
+import { namesOfEnabled } from './features.ts';
 import { kindServices } from './kind-services.ts';
 import { namespaceIdentity } from './namespace-identity.ts';
 import type { ScopeParts } from './scope-parts.ts';
@@ -27,6 +28,7 @@ export function registryParts(
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
     isSameNamespace: namespaceIdentity(servedNamespaces(resources), store),
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
+    features: namesOfEnabled(config.features),
     unsafeDeletion: config.features.AllowUnsafeMalformedObjectDeletion,
     watchMsMin: config.requests.watchMsMin,
   };

@@ -1,12 +1,14 @@
 import { limits } from '../../base/limits.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { kinds } from '../../kinds/kinds.ts';
+import { enabledKinds } from '../../resources/enabled-kinds.ts';
 import type { Store } from '../../store/store.ts';
 import { claimStore } from '../upkeep/claim-store.ts';
 import { Compactor } from '../upkeep/compactor.ts';
 import { earlyCompactions, storageMetrics } from '../upkeep/storage-metrics.ts';
 import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
+import { namesOfEnabled } from './features.ts';
 import { openCache } from './open-cache.ts';
 import type { ScopeTables } from './scope-tables.ts';
 
@@ -23,7 +25,7 @@ export interface Storage {
 const storageNames = { sqlite: 'sqlite', etcd3: 'etcd', memory: 'memory' } as const;
 
 export async function openStorage(
-  { storage }: Pick<ApiServerConfig, 'storage'>,
+  { storage, features }: Pick<ApiServerConfig, 'storage' | 'features'>,
   { environment, clock, random, dialect, logger, metrics, shutdown, held }: Basis,
 ): Promise<Storage> {
   const store = await environment.openStore(storage, { clock, random, logger });
@@ -37,7 +39,7 @@ export async function openStorage(
   });
   const head = await store.head();
   shutdown.add('compactor', () => compactor.close());
-  const { cache, tables } = await openCache(kinds(dialect), {
+  const { cache, tables } = await openCache(enabledKinds(kinds(dialect), namesOfEnabled(features)), {
     ...{ store, clock, logger, metrics },
     historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
   });

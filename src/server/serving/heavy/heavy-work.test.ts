@@ -7,7 +7,10 @@ import { systemRandom } from '../../../base/random.ts';
 import { within } from '../../../base/waits-fixture.ts';
 import { createWatchCache } from '../../../cache/watch-cache.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
 import { orch } from '../../../dialect/orch.ts';
+import { gadget } from '../../../kinds/gated-kind-fixture.ts';
+import type { Kind } from '../../../kinds/kind.ts';
 import { kinds } from '../../../kinds/kinds.ts';
 import type { KindServices } from '../../../kinds/services.ts';
 import { defaultScope } from '../../../meta/scope.ts';
@@ -22,7 +25,7 @@ import { openMemoryStore } from '../../../store/drivers/memory/memory-store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/admission.ts';
 import { HeavyWork, type ReceivedRequest } from './heavy-work.ts';
 import { JobThread } from './job-thread.ts';
-import { jobs } from './jobs.ts';
+import { jobsOf } from './jobs.ts';
 import { sameThread } from './thread-fixture.ts';
 
 const plugins = ['NamespaceLifecycle', 'ServiceAccount', 'NodeRestriction'] as const;
@@ -40,6 +43,8 @@ const lookups: AdmissionLookups = {
   heldRules: () => ({ rules, errors: [] }),
   roleRules: () => undefined,
 };
+
+const allKinds = (dialect: Dialect): readonly Kind[] => [...kinds(dialect), gadget];
 
 interface Sent {
   readonly method: string;
@@ -61,7 +66,7 @@ class Side implements AsyncDisposable {
 
   constructor(way: 'here' | 'thread', asked: AdmissionLookups = lookups) {
     this.#way = way;
-    const all = kinds(orch);
+    const all = allKinds(orch);
     const resources = cachedResources(defaultScope, all);
     this.cache = createWatchCache({ store: this.store, clock: systemClock, logger: silentLogger, resources });
     this.resources = new ResourceRegistry(all, { cache: this.cache, scope: defaultScope });
@@ -81,6 +86,7 @@ class Side implements AsyncDisposable {
       requireUnsafeDelete: () => {},
       watchMsMin: 0,
       isSameNamespace: () => true,
+      features: new Set(['Fresh']),
       unsafeDeletion: false,
       dialect: orch,
       clock: systemClock,
@@ -88,7 +94,11 @@ class Side implements AsyncDisposable {
       logger: silentLogger,
     };
     this.registry = new Registry(parts);
-    this.thread = new JobThread({ clock: new ManualClock(), logger: silentLogger, startWorker: sameThread(jobs) });
+    this.thread = new JobThread({
+      clock: new ManualClock(),
+      logger: silentLogger,
+      startWorker: sameThread(jobsOf(allKinds)),
+    });
     const { thread, registry } = this;
     this.heavy = new HeavyWork({ ...parts, thread, registry, lookups: asked, admissionPlugins: plugins });
   }
@@ -153,6 +163,8 @@ const map = (name: string, data: Readonly<Record<string, string>> = {}, metadata
   metadata: { name, ...metadata },
   data,
 });
+const gadgets = `/apis/${gadget.group}/v1/namespaces/n/gadgets`;
+const gated = (colour: string) => ({ metadata: { name: 'g' }, spec: { size: 1, colour } });
 const pod = (name: string) => ({ metadata: { name }, spec: { containers: [{ name: 'a', image: 'b' }] } });
 
 /** In order: later ones meet what earlier ones left. */
@@ -228,6 +240,8 @@ const script: readonly (readonly [what: string, sent: Sent])[] = [
     { method: 'PATCH', target: `${maps}/f`, form: as('merge'), body: { metadata: { finalizers: null } } },
   ],
   ['a dry run of a deletion', { method: 'DELETE', target: `${maps}/a?dryRun=All` }],
+  ['a field of a feature that is off', { method: 'POST', target: gadgets, body: gated('red') }],
+  ['the same in an update', { method: 'PUT', target: `${gadgets}/g`, body: gated('blue') }],
   ['a deletion', { method: 'DELETE', target: `${maps}/a` }],
   ['another', { method: 'DELETE', target: `${maps}/a` }],
 ];
@@ -252,6 +266,10 @@ describe('a write is answered the same on the thread as here', async () => {
     const expected = await stored(here);
     assert.ok(expected.length > 5);
     assert.deepEqual(await stored(thread), expected);
+    assert.ok(
+      expected.some((line) => line.includes('"spec":{"size":1}')),
+      'what needs a feature is dropped',
+    );
   });
 });
 

@@ -21,7 +21,14 @@ import { countParts, isHeavy } from './weight.ts';
 interface HeavyWorkParts
   extends Pick<
     RegistryParts,
-    'dialect' | 'store' | 'cache' | 'resources' | 'requireCreate' | 'requireUnsafeDelete' | 'unsafeDeletion'
+    | 'dialect'
+    | 'store'
+    | 'cache'
+    | 'resources'
+    | 'requireCreate'
+    | 'requireUnsafeDelete'
+    | 'features'
+    | 'unsafeDeletion'
   > {
   readonly thread: JobThread;
   readonly registry: Registry;
@@ -92,6 +99,7 @@ export class HeavyWork {
       dialect: this.#parts.dialect.name,
       scope: this.#parts.resources.scope.name,
       admissionPlugins: this.#parts.admissionPlugins,
+      features: this.#parts.features,
       unsafeDeletion: this.#parts.unsafeDeletion,
       ...{ method, target, user, userAgent, form },
       body: ownBytes(bytes),

@@ -1,6 +1,7 @@
 /** The thread for heavy work. */
 import { parentPort } from 'node:worker_threads';
-import { jobs } from './jobs.ts';
+import { kinds } from '../../../kinds/kinds.ts';
+import { jobsOf } from './jobs.ts';
 import { serveJobs } from './serve-jobs.ts';
 
-if (parentPort) serveJobs(parentPort, jobs);
+if (parentPort) serveJobs(parentPort, jobsOf(kinds));

@@ -8,7 +8,6 @@ import { Representation } from '../../../content/representation.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { dialects } from '../../../dialect/dialects.ts';
 import type { Kind } from '../../../kinds/kind.ts';
-import { kinds } from '../../../kinds/kinds.ts';
 import { scopeNamed } from '../../../meta/scope.ts';
 import type { Status } from '../../../meta/status-error.ts';
 import { parseRequestInfo } from '../../../request/request-info.ts';
@@ -22,6 +21,8 @@ export interface WriteInput {
   /** Name of the scope that the request is in. */
   readonly scope: string;
   readonly admissionPlugins: readonly PluginName[];
+  /** Names of those that are on. */
+  readonly features: ReadonlySet<string>;
   readonly unsafeDeletion: boolean;
   readonly method: string;
   readonly target: string;
@@ -55,17 +56,11 @@ export interface RepresentInput {
   readonly target: string;
 }
 
-/** By dialect: the kinds without what only the main thread can do, which no stored kind needs. */
-const kindsByDialect = new Map<Dialect['name'], readonly Kind[]>();
+/** Gives the kinds of a dialect, without what only the main thread can do, which no stored kind needs. */
+type KindsOf = (dialect: Dialect['name']) => readonly Kind[];
 
-function kindsOf(name: Dialect['name']): readonly Kind[] {
-  const known = kindsByDialect.get(name) ?? kinds(dialects[name]);
-  kindsByDialect.set(name, known);
-  return known;
-}
-
-async function write(input: WriteInput, context: JobContext): Promise<WriteOutput> {
-  const { dialect: name, admissionPlugins, unsafeDeletion, entry, user, userAgent, form } = input;
+async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): Promise<WriteOutput> {
+  const { dialect: name, admissionPlugins, features, unsafeDeletion, entry, user, userAgent, form } = input;
   const dialect = dialects[name];
   const info = parseRequestInfo(input.method, input.target);
   const { registry, resources } = remoteRegistry({
@@ -73,6 +68,7 @@ async function write(input: WriteInput, context: JobContext): Promise<WriteOutpu
     kinds: kindsOf(name),
     scope: scopeNamed(input.scope),
     admissionPlugins,
+    features,
     unsafeDeletion,
     entry,
     context,
@@ -106,7 +102,7 @@ function yaml({ bytes }: YamlInput): YamlOutput {
   return { json: new Uint8Array(Buffer.from(stringifyJson(value))), duplicates };
 }
 
-function represent({ dialect, bytes, negotiated, target }: RepresentInput): Uint8Array {
+function represent({ dialect, bytes, negotiated, target }: RepresentInput, kindsOf: KindsOf): Uint8Array {
   const info = parseRequestInfo('GET', target);
   const kind =
     info.type === 'resource'
@@ -120,9 +116,17 @@ function represent({ dialect, bytes, negotiated, target }: RepresentInput): Uint
   return new Uint8Array(representation.object(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), presentation));
 }
 
-/** By name: what the thread can do. */
-export const jobs: Readonly<Record<string, Job>> = {
-  write: (input, context) => write(input as WriteInput, context),
-  yaml: (input) => yaml(input as YamlInput),
-  represent: (input) => represent(input as RepresentInput),
-};
+/** By name: what the thread can do with these kinds, made once for each dialect. */
+export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Record<string, Job>> {
+  const made = new Map<Dialect['name'], readonly Kind[]>();
+  const kindsOf: KindsOf = (name) => {
+    const known = made.get(name) ?? make(dialects[name]);
+    made.set(name, known);
+    return known;
+  };
+  return {
+    write: (input, context) => write(input as WriteInput, context, kindsOf),
+    yaml: (input) => yaml(input as YamlInput),
+    represent: (input) => represent(input as RepresentInput, kindsOf),
+  };
+}

@@ -14,6 +14,7 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import type { Scope } from '../../../meta/scope.ts';
 import { Registry } from '../../../registry/registry.ts';
 import type { Decision } from '../../../request/access.ts';
+import { enabledKinds } from '../../../resources/enabled-kinds.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/admission.ts';
@@ -33,6 +34,7 @@ interface RemoteRegistryOptions {
   /** That of the request. */
   readonly scope: Scope;
   readonly admissionPlugins: readonly PluginName[];
+  readonly features: ReadonlySet<string>;
   readonly unsafeDeletion: boolean;
   /** The object that the request names, where the cache has it. */
   readonly entry: KnownEntry | undefined;
@@ -47,9 +49,9 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
 } {
-  const { dialect, kinds, scope, admissionPlugins, unsafeDeletion, context } = options;
+  const { dialect, kinds, scope, admissionPlugins, features, unsafeDeletion, context } = options;
   const cache = new RemoteCache(context, options.entry);
-  const resources = new ResourceRegistry(kinds, { cache, scope });
+  const resources = new ResourceRegistry(enabledKinds(kinds, features), { cache, scope });
   const registry = new Registry({
     resources,
     store: remoteStore(context),
@@ -67,6 +69,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     // Only reads ask for these.
     isSameNamespace: notHere,
     watchMsMin: 0,
+    features,
     unsafeDeletion,
     dialect,
     clock: systemClock,
