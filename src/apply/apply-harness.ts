@@ -3,15 +3,17 @@ import type { ApiObject, ManagedFieldsEntry } from '../meta/api-object.ts';
 import { decode } from '../schema/decode.ts';
 import { applyDefaults } from '../schema/defaults.ts';
 import {
+  always,
   anyObject,
-  boolean,
+  bool,
   type Field,
   int32,
   list,
   map,
-  optional,
+  opt,
+  ptr,
   quantity,
-  required,
+  req,
   type StructSchema,
   string,
   struct,
@@ -162,91 +164,91 @@ export function contentOf(object: ApiObject | undefined): Fields {
 const text = 'For tests.';
 
 const managedFieldsEntry = struct('test.ManagedFieldsEntry', text, {
-  manager: optional(1, string(), text),
-  operation: optional(2, string(), text),
-  apiVersion: optional(3, string(), text),
-  time: optional(4, time(), text, { presence: 'explicit' }),
-  fieldsType: optional(6, string(), text),
-  fieldsV1: optional(7, anyObject(), text, { presence: 'explicit' }),
-  subresource: optional(8, string(), text),
+  manager: opt(1, string(), text),
+  operation: opt(2, string(), text),
+  apiVersion: opt(3, string(), text),
+  time: ptr(4, time(), text),
+  fieldsType: opt(6, string(), text),
+  fieldsV1: ptr(7, anyObject(), text),
+  subresource: opt(8, string(), text),
 });
 
 const ownerReference = struct(
   'test.OwnerReference',
   text,
   {
-    uid: optional(1, string(), text, { presence: 'always' }),
-    name: optional(2, string(), text, { presence: 'always' }),
+    uid: always(1, string(), text),
+    name: always(2, string(), text),
   },
   { structType: 'atomic' },
 );
 
 const objectMeta = struct('test.ObjectMeta', text, {
-  name: optional(1, string(), text),
-  generation: optional(2, int32(), text),
-  uid: optional(3, string(), text),
-  creationTimestamp: optional(4, time(), text, { presence: 'always' }),
-  labels: optional(5, map(string()), text),
-  annotations: optional(6, map(string()), text),
-  resourceVersion: optional(7, string(), text),
-  finalizers: optional(14, list(string(), { patchStrategy: 'merge', duplicatesAllowed: true }), text),
-  ownerReferences: optional(
+  name: opt(1, string(), text),
+  generation: opt(2, int32(), text),
+  uid: opt(3, string(), text),
+  creationTimestamp: always(4, time(), text),
+  labels: opt(5, map(string()), text),
+  annotations: opt(6, map(string()), text),
+  resourceVersion: opt(7, string(), text),
+  finalizers: opt(14, list(string(), { patchStrategy: 'merge', duplicatesAllowed: true }), text),
+  ownerReferences: opt(
     13,
     list(ownerReference, { patchStrategy: 'merge', patchMergeKey: 'uid', duplicatesAllowed: true }),
     text,
   ),
-  managedFields: optional(17, list(managedFieldsEntry), text),
+  managedFields: opt(17, list(managedFieldsEntry), text),
 });
 
 /** A kind of objects with these fields. */
 export const thing = (fields: Readonly<Record<string, Field>>): StructSchema =>
   struct('test.Thing', text, {
-    apiVersion: optional(0, string(), text),
-    kind: optional(0, string(), text),
-    metadata: optional(1, objectMeta, text, { presence: 'always' }),
+    apiVersion: opt(0, string(), text),
+    kind: opt(0, string(), text),
+    metadata: always(1, objectMeta, text),
     ...fields,
   });
 
 const inner = struct('test.Inner', text, {
-  name: optional(1, string(), text),
-  value: optional(2, int32(), text, { presence: 'explicit' }),
+  name: opt(1, string(), text),
+  value: ptr(2, int32(), text),
 });
 
 const point = struct(
   'test.Point',
   text,
-  { x: optional(1, int32(), text), y: optional(2, int32(), text, { default: 7 }) },
+  { x: opt(1, int32(), text), y: opt(2, int32(), text, { default: 7 }) },
   { structType: 'atomic' },
 );
 
 const port = struct('test.Port', text, {
-  port: required(1, int32(), text),
-  protocol: optional(2, string(), text, { default: 'TCP' }),
-  name: optional(3, string(), text),
+  port: req(1, int32(), text),
+  protocol: opt(2, string(), text, { default: 'TCP' }),
+  name: opt(3, string(), text),
 });
 
 const part = struct('test.Part', text, {
-  name: required(1, string(), text),
-  value: optional(2, int32(), text, { presence: 'explicit' }),
-  tags: optional(3, list(string(), { listType: 'set', duplicatesAllowed: true }), text),
-  limits: optional(4, map(quantity()), text),
+  name: req(1, string(), text),
+  value: ptr(2, int32(), text),
+  tags: opt(3, list(string(), { listType: 'set', duplicatesAllowed: true }), text),
+  limits: opt(4, map(quantity()), text),
 });
 
 /** One field of each shape. */
 export const allShapes: StructSchema = thing({
-  text: optional(2, string(), text),
-  count: optional(3, int32(), text, { presence: 'explicit', default: 1 }),
-  flag: optional(4, boolean(), text),
-  data: optional(5, map(string()), text),
-  atomicMap: optional(6, map(string(), { mapType: 'atomic' }), text),
-  inner: optional(7, inner, text, { presence: 'explicit' }),
-  point: optional(8, point, text, { presence: 'explicit' }),
-  set: optional(9, list(string(), { listType: 'set', duplicatesAllowed: true }), text),
-  atomicList: optional(10, list(point), text),
-  parts: optional(11, list(part, { listType: 'map', mapKeys: ['name'], duplicatesAllowed: true }), text),
-  ports: optional(12, list(port, { listType: 'map', mapKeys: ['port', 'protocol'] }), text),
-  named: optional(13, map(inner), text),
-  free: optional(14, anyObject(), text, { presence: 'explicit' }),
-  amount: optional(15, quantity(), text, { presence: 'explicit' }),
-  status: optional(16, inner, text, { presence: 'explicit' }),
+  text: opt(2, string(), text),
+  count: ptr(3, int32(), text, { default: 1 }),
+  flag: opt(4, bool(), text),
+  data: opt(5, map(string()), text),
+  atomicMap: opt(6, map(string(), { mapType: 'atomic' }), text),
+  inner: ptr(7, inner, text),
+  point: ptr(8, point, text),
+  set: opt(9, list(string(), { listType: 'set', duplicatesAllowed: true }), text),
+  atomicList: opt(10, list(point), text),
+  parts: opt(11, list(part, { listType: 'map', mapKeys: ['name'], duplicatesAllowed: true }), text),
+  ports: opt(12, list(port, { listType: 'map', mapKeys: ['port', 'protocol'] }), text),
+  named: opt(13, map(inner), text),
+  free: ptr(14, anyObject(), text),
+  amount: ptr(15, quantity(), text),
+  status: ptr(16, inner, text),
 });

@@ -1,25 +1,22 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { strategicMerge } from '../patch/strategic-merge.ts';
-import { map, optional, string, struct } from '../schema/schema.ts';
+import { map, opt, ptr, string, struct } from '../schema/schema.ts';
 import { contentOf, type Operation, ownersOf, run, thing } from './apply-harness.ts';
 
 /** Ownership of what only the schemas of custom resources can say. */
 
 const schema = thing({
-  open: optional(2, { ...struct('test.Open', '', { known: optional(1, string(), '') }), additional: 'preserve' }, '', {
-    presence: 'explicit',
-  }),
-  typed: optional(
+  open: ptr(2, { ...struct('test.Open', '', { known: opt(1, string(), '') }), additional: 'preserve' }, ''),
+  typed: ptr(
     3,
     {
-      ...struct('test.Typed', '', { known: optional(1, string(), '') }),
-      additional: struct('test.Part', '', { a: optional(1, string(), ''), b: optional(2, string(), '') }),
+      ...struct('test.Typed', '', { known: opt(1, string(), '') }),
+      additional: struct('test.Part', '', { a: opt(1, string(), ''), b: opt(2, string(), '') }),
     },
     '',
-    { presence: 'explicit' },
   ),
-  gone: optional(4, { ...map(string()), nullable: true }, '', { presence: 'explicit' }),
+  gone: ptr(4, { ...map(string()), nullable: true }, ''),
 });
 
 interface Case {

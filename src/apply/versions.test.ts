@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { suite, test } from 'node:test';
 import type { ApiObject } from '../meta/api-object.ts';
-import { anyObject, int32, list, map, optional, type Schema, string, struct } from '../schema/schema.ts';
+import { anyObject, int32, list, map, opt, type Schema, string, struct } from '../schema/schema.ts';
 import { applyConfiguration } from './apply.ts';
 import {
   allShapes,
@@ -19,7 +19,7 @@ import {
 const base = { schema: allShapes, apiVersion: 'v1', subresource: '', nowMs: firstMs, force: false };
 
 suite('a schema that changed', () => {
-  const pair = { x: optional(1, int32(), 'x'), y: optional(2, int32(), 'y') };
+  const pair = { x: opt(1, int32(), 'x'), y: opt(2, int32(), 'y') };
   const kinds: Readonly<
     Record<
       string,
@@ -54,8 +54,7 @@ suite('a schema that changed', () => {
       field: '.it[="x"]',
     },
   };
-  const schemaWith = (schema: Schema) =>
-    thing({ it: optional(2, schema, 'It.'), text: optional(3, string(), 'Text.') });
+  const schemaWith = (schema: Schema) => thing({ it: opt(2, schema, 'It.'), text: opt(3, string(), 'Text.') });
 
   for (const [name, { granular, atomic, value, other, field }] of Object.entries(kinds)) {
     test(`${name}: what was granular and is atomic belongs whole to all who had a part`, () => {
@@ -87,8 +86,8 @@ suite('a schema that changed', () => {
 suite('several versions', () => {
   // v2 has `text` under the name `title`.
   const schemas = {
-    v1: thing({ text: optional(2, string(), 'Text.'), other: optional(3, string(), 'Other.') }),
-    v2: thing({ title: optional(2, string(), 'Text.'), other: optional(3, string(), 'Other.') }),
+    v1: thing({ text: opt(2, string(), 'Text.'), other: opt(3, string(), 'Other.') }),
+    v2: thing({ title: opt(2, string(), 'Text.'), other: opt(3, string(), 'Other.') }),
   };
   const convert = (object: Readonly<Record<string, unknown>>, apiVersion: string) => {
     if (apiVersion !== 'v1' && apiVersion !== 'v2') return undefined;

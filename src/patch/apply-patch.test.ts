@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { list, map, optional, string, struct } from '../schema/schema.ts';
+import { list, map, opt, string, struct } from '../schema/schema.ts';
 import { applyPatch, type PatchType } from './apply-patch.ts';
 
 const schema = struct('Thing', '', {
-  marks: optional(1, list(string(), { patchStrategy: 'merge' }), ''),
-  labels: optional(2, map(string()), ''),
+  marks: opt(1, list(string(), { patchStrategy: 'merge' }), ''),
+  labels: opt(2, map(string()), ''),
 });
 const original = { marks: ['a'], labels: { x: '1' } };
 

@@ -8,7 +8,7 @@ import {
   intOrString,
   list,
   map,
-  optional,
+  opt,
   type Schema,
   type StructSchema,
   string,
@@ -19,7 +19,7 @@ import { strategicMerge } from './strategic-merge.ts';
 /** What the tests of strategic merge share: a kind with a field of each sort, and tables of cases. */
 
 const field = (schema: Schema | (() => Schema), options: Pick<Field, 'patchStrategy'> = {}): Field =>
-  optional(1, schema, '', options);
+  opt(1, schema, '', options);
 
 const port: StructSchema = struct('Port', '', { number: field(int32()), protocol: field(string()) });
 const part: StructSchema = struct('Part', '', {

@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { limits } from '../base/limits.ts';
 import { decode } from './decode.ts';
 import {
+  always,
   anyObject,
   anyValue,
-  boolean,
+  bool,
   bytes,
   int32,
   int64,
@@ -15,9 +16,10 @@ import {
   map,
   microTime,
   number,
-  optional,
+  opt,
+  ptr,
   quantity,
-  required,
+  req,
   type Schema,
   type StructSchema,
   string,
@@ -26,36 +28,36 @@ import {
 } from './schema.ts';
 
 const leaf = struct('test.v1.Leaf', 'A part.', {
-  name: required(1, string(), 'Its name.'),
-  port: optional(2, int32(), 'Its port.', { presence: 'explicit' }),
+  name: req(1, string(), 'Its name.'),
+  port: ptr(2, int32(), 'Its port.'),
 });
 
 const node: StructSchema = struct('test.v1.Node', 'Holds itself.', {
-  name: optional(1, string(), 'Its name.'),
-  children: optional(2, () => list(node), 'More of its kind.'),
-  left: optional(3, () => node, 'One more.'),
+  name: opt(1, string(), 'Its name.'),
+  children: opt(2, () => list(node), 'More of its kind.'),
+  left: opt(3, () => node, 'One more.'),
 });
 
 const thing = struct('test.v1.Thing', 'Has a field of each type.', {
-  text: optional(1, string(), 'A text.'),
-  count: optional(2, int32(), 'A number.'),
-  total: optional(3, int64(), 'A great number.'),
-  ratio: optional(4, number(), 'A fraction.'),
-  on: optional(5, boolean(), 'A switch.'),
-  off: optional(6, boolean(), 'A switch that can be off.', { presence: 'explicit' }),
-  data: optional(7, map(bytes()), 'Bytes.'),
-  when: optional(8, time(), 'A time.'),
-  exact: optional(9, microTime(), 'A fine time.'),
-  amount: optional(10, quantity(), 'A quantity.'),
-  port: optional(11, intOrString(), 'A port.'),
-  labels: optional(12, map(string()), 'Labels.'),
-  parts: optional(13, list(leaf), 'Parts.'),
-  words: optional(14, list(string()), 'Words.'),
-  part: optional(15, leaf, 'A part.'),
-  always: optional(16, leaf, 'A part that is always there.', { presence: 'always' }),
-  raw: optional(17, anyObject(), 'Any object.'),
-  value: optional(18, anyValue(), 'Any value.'),
-  byName: optional(19, map(leaf), 'Parts by name.'),
+  text: opt(1, string(), 'A text.'),
+  count: opt(2, int32(), 'A number.'),
+  total: opt(3, int64(), 'A great number.'),
+  ratio: opt(4, number(), 'A fraction.'),
+  on: opt(5, bool(), 'A switch.'),
+  off: ptr(6, bool(), 'A switch that can be off.'),
+  data: opt(7, map(bytes()), 'Bytes.'),
+  when: opt(8, time(), 'A time.'),
+  exact: opt(9, microTime(), 'A fine time.'),
+  amount: opt(10, quantity(), 'A quantity.'),
+  port: opt(11, intOrString(), 'A port.'),
+  labels: opt(12, map(string()), 'Labels.'),
+  parts: opt(13, list(leaf), 'Parts.'),
+  words: opt(14, list(string()), 'Words.'),
+  part: opt(15, leaf, 'A part.'),
+  always: always(16, leaf, 'A part that is always there.'),
+  raw: opt(17, anyObject(), 'Any object.'),
+  value: opt(18, anyValue(), 'Any value.'),
+  byName: opt(19, map(leaf), 'Parts by name.'),
 });
 
 const bare = { always: {} };
@@ -107,12 +109,12 @@ test('null elements are zero values', () => {
 
 test('always there, at any depth, with the zero value of its type', () => {
   const inner = struct('test.v1.Inner', 'Inner.', {
-    type: optional(1, string(), 'Type.', { presence: 'always' }),
-    when: optional(2, time(), 'When.', { presence: 'always' }),
-    count: optional(3, int32(), 'Count.', { presence: 'always' }),
-    on: optional(4, boolean(), 'On.', { presence: 'always' }),
+    type: always(1, string(), 'Type.'),
+    when: always(2, time(), 'When.'),
+    count: always(3, int32(), 'Count.'),
+    on: always(4, bool(), 'On.'),
   });
-  const outer = struct('test.v1.Outer', 'Outer.', { inner: optional(1, inner, 'Inner.', { presence: 'always' }) });
+  const outer = struct('test.v1.Outer', 'Outer.', { inner: always(1, inner, 'Inner.') });
   const empty = { inner: { type: '', when: null, count: 0, on: false } };
   assert.deepEqual(decode(outer, {}).value, empty);
   assert.deepEqual(decode(outer, { inner: { when: null } }).value, empty);
@@ -234,8 +236,8 @@ test('names of what objects inherit are fields like others, and change no protot
 
 test('a schema may have fields with such names', () => {
   const schema = struct('test.v1.Odd', 'Odd.', {
-    constructor: optional(1, string(), 'Odd.'),
-    ['__proto__']: optional(2, string(), 'Odder.'),
+    constructor: opt(1, string(), 'Odd.'),
+    ['__proto__']: opt(2, string(), 'Odder.'),
   });
   assert.deepEqual(decode(schema, {}), { value: {}, unknown: [], errors: [] });
   const { value, unknown } = decode(schema, JSON.parse('{"constructor": "a", "__proto__": "b"}'));

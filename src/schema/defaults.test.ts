@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyDefaults } from './defaults.ts';
-import { int32, list, map, optional, type StructSchema, string, struct } from './schema.ts';
+import { int32, list, map, opt, ptr, type StructSchema, string, struct } from './schema.ts';
 
 const port = struct('test.v1.Port', 'A port.', {
-  protocol: optional(1, string(), 'Protocol.', { default: 'TCP' }),
-  number: optional(2, int32(), 'Number.', { presence: 'explicit', default: 80 }),
+  protocol: opt(1, string(), 'Protocol.', { default: 'TCP' }),
+  number: ptr(2, int32(), 'Number.', { default: 80 }),
 });
 
 const options = struct('test.v1.Options', 'Options.', {
-  mode: optional(1, string(), 'Mode.', { default: 'fast' }),
-  tags: optional(2, list(string()), 'Tags.', { default: ['a', 'b'] }),
+  mode: opt(1, string(), 'Mode.', { default: 'fast' }),
+  tags: opt(2, list(string()), 'Tags.', { default: ['a', 'b'] }),
 });
 
-const plain = struct('test.v1.Plain', 'No defaults.', { name: optional(1, string(), 'Name.') });
+const plain = struct('test.v1.Plain', 'No defaults.', { name: opt(1, string(), 'Name.') });
 
 const thing: StructSchema = struct('test.v1.Thing', 'A thing.', {
-  ports: optional(1, list(port), 'Ports.'),
-  byName: optional(2, map(port), 'Ports by name.'),
-  given: optional(3, options, 'Options with a default.', { default: {} }),
-  absent: optional(4, options, 'Options without.'),
-  next: optional(5, () => thing, 'Holds itself.'),
-  plain: optional(6, plain, 'Nothing to fill.'),
+  ports: opt(1, list(port), 'Ports.'),
+  byName: opt(2, map(port), 'Ports by name.'),
+  given: opt(3, options, 'Options with a default.', { default: {} }),
+  absent: opt(4, options, 'Options without.'),
+  next: opt(5, () => thing, 'Holds itself.'),
+  plain: opt(6, plain, 'Nothing to fill.'),
 });
 
 test('absent fields of structs that are there get their defaults', () => {
@@ -55,7 +55,7 @@ test('each default is a copy', () => {
 
 test('a default has its place also where objects inherit something of that name', () => {
   const odd = struct('test.v1.Odd', 'Odd.', {
-    constructor: optional(1, string(), 'Odd.', { default: 'a' }),
+    constructor: opt(1, string(), 'Odd.', { default: 'a' }),
   });
   const value = {};
   applyDefaults(odd, value);

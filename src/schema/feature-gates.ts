@@ -18,7 +18,7 @@ export function dropDisabledFields(schema: Schema, value: unknown, old: unknown,
 }
 
 /** The features that fields of a schema and below it need; most schemas have none, and are done with that. */
-export function gatesOf(schema: Schema): ReadonlySet<string> {
+function gatesOf(schema: Schema): ReadonlySet<string> {
   const known = gates.get(schema);
   if (known) return known;
   const found = new Set<string>();

@@ -1,33 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeFieldError, type FieldError } from '../meta/field-error.ts';
-import { boolean, list, map, optional, type StructSchema, string, struct } from './schema.ts';
+import { always, bool, list, map, opt, ptr, type StructSchema, string, struct } from './schema.ts';
 import { validate } from './validate.ts';
 import { validateUpdate } from './validate-update.ts';
 
 const texts = (errors: readonly FieldError[]): string[] =>
   errors.map((error) => `${error.field}: ${describeFieldError(error)}`);
 
-const text = (): ReturnType<typeof optional> => optional(1, string(), 'A text.', { presence: 'explicit' });
+const text = (): ReturnType<typeof ptr> => ptr(1, string(), 'A text.');
 const members = { a: text(), b: text(), c: text() };
-const holder = (it: StructSchema): StructSchema =>
-  struct('test.Holder', 'Holds it.', { it: optional(1, it, 'It.', { presence: 'explicit' }) });
+const holder = (it: StructSchema): StructSchema => struct('test.Holder', 'Holds it.', { it: ptr(1, it, 'It.') });
 
 const pair = struct('test.Pair', 'A pair.', { a: text(), b: text() });
 const items = (unique: Parameters<typeof list>[1]): StructSchema =>
-  struct('test.Items', 'Items.', { list: optional(1, list(pair, unique), 'Pairs.') });
+  struct('test.Items', 'Items.', { list: opt(1, list(pair, unique), 'Pairs.') });
 const selector = struct(
   'test.Selector',
   'Selects.',
   {
-    matchLabels: optional(1, map(string()), 'Labels.'),
-    matchExpressions: optional(
+    matchLabels: opt(1, map(string()), 'Labels.'),
+    matchExpressions: opt(
       2,
       list(
         struct('test.Expression', 'One.', {
-          key: optional(1, string(), 'Key.', { presence: 'always' }),
-          operator: optional(2, string(), 'Operator.', { presence: 'always' }),
-          values: optional(3, list(string()), 'Values.'),
+          key: always(1, string(), 'Key.'),
+          operator: always(2, string(), 'Operator.'),
+          values: opt(3, list(string()), 'Values.'),
         }),
       ),
       'Conditions.',
@@ -36,10 +35,10 @@ const selector = struct(
   { selects: 'labels' },
 );
 const dependent = struct('test.Dependent', 'Depends.', {
-  a: optional(1, string(), 'Needed with b or d.', { requiredWith: { fields: ['b', 'd'], detail: 'with b' } }),
+  a: opt(1, string(), 'Needed with b or d.', { requiredWith: { fields: ['b', 'd'], detail: 'with b' } }),
   b: text(),
-  c: optional(3, list(string()), 'Only with b.', { onlyWith: { fields: ['b'], detail: 'b is not set' } }),
-  d: optional(4, boolean(), 'A flag.'),
+  c: opt(3, list(string()), 'Only with b.', { onlyWith: { fields: ['b'], detail: 'b is not set' } }),
+  d: opt(4, bool(), 'A flag.'),
 });
 
 const rows: Readonly<
@@ -161,14 +160,13 @@ const changing = struct(
   'test.Changing',
   'Changes.',
   {
-    once: optional(1, string(), 'Once set.', { immutable: true }),
-    never: optional(2, string(), 'Never.', { immutable: 'always' }),
-    worded: optional(3, pair, 'With its own text.', {
-      presence: 'explicit',
+    once: opt(1, string(), 'Once set.', { immutable: true }),
+    never: opt(2, string(), 'Never.', { immutable: 'always' }),
+    worded: ptr(3, pair, 'With its own text.', {
       immutable: { when: 'always', problem: { type: 'forbidden', detail: 'stays' } },
     }),
-    frozen: optional(4, boolean(), 'Freezes.', { presence: 'explicit' }),
-    data: optional(5, map(string()), 'Data.'),
+    frozen: ptr(4, bool(), 'Freezes.'),
+    data: opt(5, map(string()), 'Data.'),
   },
   { freeze: { by: 'frozen', fields: ['data'] } },
 );

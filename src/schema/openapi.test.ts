@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openapiSchemas } from './openapi.ts';
 import {
+  always,
   anyObject,
   anyValue,
-  boolean,
+  bool,
   bytes,
   int64,
   intOrString,
@@ -12,9 +13,9 @@ import {
   map,
   microTime,
   number,
-  optional,
+  opt,
   quantity,
-  required,
+  req,
   type StructSchema,
   string,
   struct,
@@ -24,25 +25,25 @@ import {
 const part: StructSchema = struct(
   'test.v1.Part',
   'A part.',
-  { name: required(1, string(), 'Its name.'), parts: optional(2, () => list(part), 'Its own parts.') },
+  { name: req(1, string(), 'Its name.'), parts: opt(2, () => list(part), 'Its own parts.') },
   { structType: 'atomic' },
 );
 
 const thing = struct('test.v1.Thing', 'A thing.', {
-  mode: optional(1, string({ enum: ['On', 'Off'] }), 'Mode.', { default: 'On' }),
-  count: optional(2, int64(), 'Count.', { presence: 'always' }),
-  ratio: optional(3, number(), 'Ratio.'),
-  flag: optional(4, boolean(), 'Flag.', { deprecated: true }),
-  data: optional(5, map(bytes(), { mapType: 'atomic' }), 'Data.'),
-  when: optional(6, time(), 'When.'),
-  exact: optional(7, microTime(), 'Exactly when.'),
-  amounts: optional(8, map(quantity()), 'Amounts.'),
-  port: optional(9, intOrString(), 'Port.'),
-  parts: optional(10, list(part, { patchStrategy: 'merge', patchMergeKey: 'name' }), 'Parts.'),
-  words: optional(11, list(string(), { listType: 'set' }), 'Words.'),
-  part: optional(12, part, 'One.', { presence: 'always', patchStrategy: 'retainKeys' }),
-  raw: optional(13, anyObject(), 'Raw.'),
-  value: optional(14, anyValue(), 'Value.'),
+  mode: opt(1, string({ enum: ['On', 'Off'] }), 'Mode.', { default: 'On' }),
+  count: always(2, int64(), 'Count.'),
+  ratio: opt(3, number(), 'Ratio.'),
+  flag: opt(4, bool(), 'Flag.', { deprecated: true }),
+  data: opt(5, map(bytes(), { mapType: 'atomic' }), 'Data.'),
+  when: opt(6, time(), 'When.'),
+  exact: opt(7, microTime(), 'Exactly when.'),
+  amounts: opt(8, map(quantity()), 'Amounts.'),
+  port: opt(9, intOrString(), 'Port.'),
+  parts: opt(10, list(part, { patchStrategy: 'merge', patchMergeKey: 'name' }), 'Parts.'),
+  words: opt(11, list(string(), { listType: 'set' }), 'Words.'),
+  part: always(12, part, 'One.', { patchStrategy: 'retainKeys' }),
+  raw: opt(13, anyObject(), 'Raw.'),
+  value: opt(14, anyValue(), 'Value.'),
 });
 
 const kinds = new Map([[thing, [{ group: 'g', version: 'v1', kind: 'Thing', resource: 'things' }]]]);

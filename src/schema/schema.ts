@@ -187,34 +187,22 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
 }
 
 type FieldOptions = Partial<
-  Pick<
-    Field,
-    'presence' | 'default' | 'immutable' | 'requiredWith' | 'onlyWith' | 'deprecated' | 'gate' | 'patchStrategy'
-  >
+  Pick<Field, 'default' | 'immutable' | 'requiredWith' | 'onlyWith' | 'deprecated' | 'gate' | 'patchStrategy'>
 >;
 
-/** A field that may be left out. Presence is `implicit` unless said otherwise. */
-export const optional = <const S extends Schema>(
-  number: number,
-  schema: S | (() => S),
-  description: string,
-  options: FieldOptions = {},
-): Field<S, false> => ({ number, schema, description, required: false, presence: 'implicit', ...options });
+type PresenceOption = Partial<Pick<Field, 'presence'>>;
 
-/** A field without which an object is invalid. */
-export const required = <const S extends Schema>(
+/** How it is to be written stands in the name of what makes it; only required fields say it. */
+type FieldMaker<R extends boolean, O = FieldOptions> = <const S extends Schema>(
   number: number,
   schema: S | (() => S),
   description: string,
-  options: FieldOptions = {},
-): Field<S, true> => ({ number, schema, description, required: true, presence: 'explicit', ...options });
+  options?: O,
+) => Field<S, R>;
 
-type Shorthand = <const S extends Schema>(
-  number: number,
-  schema: S | (() => S),
-  description: string,
-  options?: Omit<FieldOptions, 'presence'>,
-) => Field<S, false>;
+const made =
+  <const R extends boolean>(required: R, presence: Field['presence']): FieldMaker<R, FieldOptions & PresenceOption> =>
+  (number, schema, description, options) => ({ number, schema, description, required, presence, ...options });
 
 /*
  * One field a line: its number, its type, its description, and what else there is to say. The names follow the Go types
@@ -222,15 +210,13 @@ type Shorthand = <const S extends Schema>(
  */
 
 /** Dropped when it has the zero value of its type. */
-export const opt: Shorthand = (number, schema, description, options) => optional(number, schema, description, options);
+export const opt: FieldMaker<false> = made(false, 'implicit');
 /** Kept with the zero value: a pointer. */
-export const ptr: Shorthand = (number, schema, description, options) =>
-  optional(number, schema, description, { ...options, presence: 'explicit' });
+export const ptr: FieldMaker<false> = made(false, 'explicit');
 /** Written even when the client left it out. */
-export const always: Shorthand = (number, schema, description, options) =>
-  optional(number, schema, description, { ...options, presence: 'always' });
+export const always: FieldMaker<false> = made(false, 'always');
 /** An object without it is invalid. */
-export const req = required;
+export const req: FieldMaker<true, FieldOptions & PresenceOption> = made(true, 'explicit');
 
 /**
  * The fields of a struct, to be spread into another: inline in JSON, a message of its own with number `number` in
@@ -262,8 +248,7 @@ export const int64 = (options: Pick<IntegerSchema, 'minimum' | 'maximum'> = {}):
   ...options,
 });
 export const number = (): NumberSchema => ({ type: 'number' });
-export const boolean = (): BooleanSchema => ({ type: 'boolean' });
-export const bool = boolean;
+export const bool = (): BooleanSchema => ({ type: 'boolean' });
 export const bytes = (): BytesSchema => ({ type: 'bytes' });
 export const time = (): TimeSchema => ({ type: 'time', precision: 'second' });
 export const microTime = (): TimeSchema => ({ type: 'time', precision: 'micro' });

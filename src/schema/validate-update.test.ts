@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { invalid } from '../meta/field-error.ts';
-import { anyValue, list, map, optional, type StructSchema, string, struct } from './schema.ts';
+import { anyValue, list, map, opt, type StructSchema, string, struct } from './schema.ts';
 import { validateUpdate } from './validate-update.ts';
 
 const item = struct('test.v1.Item', 'An item.', {
-  name: optional(1, string(), 'Name.'),
-  kind: optional(2, string(), 'Kind.', { immutable: true }),
+  name: opt(1, string(), 'Name.'),
+  kind: opt(2, string(), 'Kind.', { immutable: true }),
 });
 
 const thing: StructSchema = struct('test.v1.Thing', 'A thing.', {
-  type: optional(1, string(), 'Type.', { immutable: true }),
-  raw: optional(2, anyValue(), 'Raw.', { immutable: true }),
-  note: optional(3, string(), 'Note.'),
-  items: optional(4, list(item, { patchMergeKey: 'name' }), 'Items.'),
-  atomic: optional(5, list(item), 'Items.'),
-  byName: optional(6, map(item), 'Items.'),
-  next: optional(7, () => thing, 'Next.'),
+  type: opt(1, string(), 'Type.', { immutable: true }),
+  raw: opt(2, anyValue(), 'Raw.', { immutable: true }),
+  note: opt(3, string(), 'Note.'),
+  items: opt(4, list(item, { patchMergeKey: 'name' }), 'Items.'),
+  atomic: opt(5, list(item), 'Items.'),
+  byName: opt(6, map(item), 'Items.'),
+  next: opt(7, () => thing, 'Next.'),
 });
 
 test('immutable fields', () => {

@@ -13,14 +13,16 @@ import {
 } from '../meta/field-error.ts';
 import { isDnsLabel, isQualifiedName } from './formats.ts';
 import {
-  boolean,
+  always,
+  bool,
   bytes,
   int32,
   int64,
   list,
   map,
-  optional,
-  required,
+  opt,
+  ptr,
+  req,
   type Schema,
   type StructSchema,
   string,
@@ -32,34 +34,33 @@ const source = struct(
   'test.v1.VolumeSource',
   'One of several.',
   {
-    file: optional(1, string(), 'A file.', { presence: 'explicit' }),
-    empty: optional(2, struct('test.v1.Empty', 'Nothing.', {}), 'Nothing.'),
-    size: optional(3, int32(), 'Beside.'),
+    file: ptr(1, string(), 'A file.'),
+    empty: opt(2, struct('test.v1.Empty', 'Nothing.', {}), 'Nothing.'),
+    size: opt(3, int32(), 'Beside.'),
   },
   { union: { fields: ['file', 'empty'] } },
 );
 
 const port = struct('test.v1.Port', 'A port.', {
-  number: required(1, int32({ minimum: 1, maximum: 65535 }), 'Number.'),
-  protocol: optional(2, string({ enum: ['TCP', 'UDP'] }), 'Protocol.'),
+  number: req(1, int32({ minimum: 1, maximum: 65535 }), 'Number.'),
+  protocol: opt(2, string({ enum: ['TCP', 'UDP'] }), 'Protocol.'),
 });
 
 const node: StructSchema = struct('test.v1.Node', 'Holds itself.', {
-  name: required(1, string(), 'Name.'),
-  next: optional(2, () => node, 'Next.'),
+  name: req(1, string(), 'Name.'),
+  next: opt(2, () => node, 'Next.'),
 });
 
-const within = (schema: Schema): StructSchema =>
-  struct('test.v1.Within', 'Holds it.', { it: optional(1, schema, 'It.') });
+const within = (schema: Schema): StructSchema => struct('test.v1.Within', 'Holds it.', { it: opt(1, schema, 'It.') });
 
 const rows: readonly [what: string, schema: Schema, value: unknown, errors: readonly FieldError[]][] = [
-  ['a struct without constraints', within(boolean()), { it: true }, []],
+  ['a struct without constraints', within(bool()), { it: true }, []],
   ['required and there', port, { number: 1 }, []],
   ['required and absent', port, {}, [missing('number')]],
   ['required and null', port, { number: null }, [missing('number')]],
   ['required and empty', node, { name: '' }, [missing('name')]],
-  ['required bytes and empty', struct('test.v1.B', 'B.', { b: required(1, bytes(), 'B.') }), { b: '' }, [missing('b')]],
-  ['required list and empty', struct('test.v1.L', 'L.', { l: required(1, list(string()), 'L.') }), { l: [] }, []],
+  ['required bytes and empty', struct('test.v1.B', 'B.', { b: req(1, bytes(), 'B.') }), { b: '' }, [missing('b')]],
+  ['required list and empty', struct('test.v1.L', 'L.', { l: req(1, list(string()), 'L.') }), { l: [] }, []],
   ['within itself', node, { name: 'a', next: { name: 'b', next: {} } }, [missing('next.next.name')]],
   ['below the range', port, { number: 0 }, [invalid('number', 0, 'must be between 1 and 65535, inclusive')]],
   ['above the range', port, { number: 65536 }, [invalid('number', 65536, 'must be between 1 and 65535, inclusive')]],
@@ -151,9 +152,9 @@ test('paths begin with the given one', () => {
 
 test('fields that are always there may be empty', () => {
   const schema = struct('test.v1.Status', 'Status.', {
-    phase: optional(1, string({ enum: ['Ready'] }), 'Phase.', { presence: 'always' }),
-    count: optional(2, int32({ minimum: 1 }), 'Count.', { presence: 'always' }),
-    mode: optional(3, string({ enum: ['On'] }), 'Mode.', { presence: 'explicit' }),
+    phase: always(1, string({ enum: ['Ready'] }), 'Phase.'),
+    count: always(2, int32({ minimum: 1 }), 'Count.'),
+    mode: ptr(3, string({ enum: ['On'] }), 'Mode.'),
   });
   assert.deepEqual(validate(schema, { phase: '', count: 0 }), []);
   assert.deepEqual(validate(schema, { phase: 'x', count: -1, mode: '' }), [
@@ -164,7 +165,7 @@ test('fields that are always there may be empty', () => {
 });
 
 test('a field that objects inherit something for is absent all the same', () => {
-  const schema = struct('test.v1.Odd', 'Odd.', { constructor: required(1, string(), 'Odd.') });
+  const schema = struct('test.v1.Odd', 'Odd.', { constructor: req(1, string(), 'Odd.') });
   assert.deepEqual(validate(schema, {}), [missing('constructor')]);
 });
 

@@ -13,7 +13,7 @@ import {
   partialObjectMetadataListV1beta1,
 } from '../../src/kinds/meta/partial-object-metadata.ts';
 import { status } from '../../src/kinds/meta/status.ts';
-import { bytes as bytesSchema, optional, type StructSchema, string, struct } from '../../src/schema/schema.ts';
+import { always, bytes as bytesSchema, opt, type StructSchema, string, struct } from '../../src/schema/schema.ts';
 import { type Answer, OrchProcess } from '../support/orch-process.ts';
 
 const path = '/api/v1/namespaces/default/configmaps';
@@ -80,10 +80,10 @@ async function watchEvents(server: OrchProcess, query: string, count: number): P
   }
 }
 
-const rawExtension = struct('test.v1.Raw', 'Raw.', { raw: optional(1, bytesSchema(), 'Raw.') });
+const rawExtension = struct('test.v1.Raw', 'Raw.', { raw: opt(1, bytesSchema(), 'Raw.') });
 const watchEvent = struct('test.v1.WatchEvent', 'An event.', {
-  type: optional(1, string(), 'Type.'),
-  object: optional(2, rawExtension, 'Object.'),
+  type: opt(1, string(), 'Type.'),
+  object: opt(2, rawExtension, 'Object.'),
 });
 
 function openEvent(bytes: Buffer): Opened {
@@ -201,7 +201,7 @@ describe('protobuf', () => {
   test('a field that the kind does not have is told, unless it is zero', async () => {
     const extra = struct('test.v1.Extra', 'Extra.', {
       ...configMap.fields,
-      extra: optional(99, string(), 'Extra.', { presence: 'always' }),
+      extra: always(99, string(), 'Extra.'),
     });
     const send = (name: string, value: string, mode: string) =>
       server.post(`${path}?fieldValidation=${mode}`, encodeEnvelope(extra, typed(name, { extra: value })), {

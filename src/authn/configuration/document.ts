@@ -1,4 +1,4 @@
-import { boolean, type Infer, list, optional, string, struct } from '../../schema/schema.ts';
+import { bool, type Infer, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 
 /**
  * The fields of an AuthenticationConfiguration (spec section 5.5), the same in all of its versions. Nothing is required
@@ -6,65 +6,64 @@ import { boolean, type Infer, list, optional, string, struct } from '../../schem
  */
 
 /** A prefix that is empty is not the same as none. */
-const explicit = { presence: 'explicit' } as const;
 
 const issuer = struct('api.apiserver.v1beta1.Issuer', 'Who issues the tokens.', {
-  url: optional(1, string(), 'What `iss` of a token must be, and where the provider is.'),
-  discoveryURL: optional(2, string(), 'Where the provider describes itself, if not in the usual place.'),
-  certificateAuthority: optional(3, string(), 'Authorities that vouch for the provider, in PEM.'),
-  audiences: optional(4, list(string()), 'Whom tokens may be meant for.'),
-  audienceMatchPolicy: optional(5, string(), 'How audiences are compared.'),
+  url: opt(1, string(), 'What `iss` of a token must be, and where the provider is.'),
+  discoveryURL: opt(2, string(), 'Where the provider describes itself, if not in the usual place.'),
+  certificateAuthority: opt(3, string(), 'Authorities that vouch for the provider, in PEM.'),
+  audiences: opt(4, list(string()), 'Whom tokens may be meant for.'),
+  audienceMatchPolicy: opt(5, string(), 'How audiences are compared.'),
 });
 
 const claimValidationRule = struct('api.apiserver.v1beta1.ClaimValidationRule', 'What claims must be like.', {
-  claim: optional(1, string(), 'A claim that must be there.'),
-  requiredValue: optional(2, string(), 'What it must hold.'),
-  expression: optional(3, string(), 'An expression over `claims` that must be true.'),
-  message: optional(4, string(), 'What is said where the expression is not.'),
+  claim: opt(1, string(), 'A claim that must be there.'),
+  requiredValue: opt(2, string(), 'What it must hold.'),
+  expression: opt(3, string(), 'An expression over `claims` that must be true.'),
+  message: opt(4, string(), 'What is said where the expression is not.'),
 });
 
 const prefixedMapping = struct('api.apiserver.v1beta1.PrefixedClaimOrExpression', 'Where a value comes from.', {
-  claim: optional(1, string(), 'A claim.'),
-  prefix: optional(2, string(), 'What stands before it.', explicit),
-  expression: optional(3, string(), 'An expression over `claims`.'),
+  claim: opt(1, string(), 'A claim.'),
+  prefix: ptr(2, string(), 'What stands before it.'),
+  expression: opt(3, string(), 'An expression over `claims`.'),
 });
 
 const mapping = struct('api.apiserver.v1beta1.ClaimOrExpression', 'Where a value comes from.', {
-  claim: optional(1, string(), 'A claim.'),
-  expression: optional(2, string(), 'An expression over `claims`.'),
+  claim: opt(1, string(), 'A claim.'),
+  expression: opt(2, string(), 'An expression over `claims`.'),
 });
 
 const extraMapping = struct('api.apiserver.v1beta1.ExtraMapping', 'One extra attribute.', {
-  key: optional(1, string(), 'Its key, with a domain before a slash.'),
-  valueExpression: optional(2, string(), 'An expression over `claims`.'),
+  key: opt(1, string(), 'Its key, with a domain before a slash.'),
+  valueExpression: opt(2, string(), 'An expression over `claims`.'),
 });
 
 const claimMappings = struct('api.apiserver.v1beta1.ClaimMappings', 'How claims make a user.', {
-  username: optional(1, prefixedMapping, 'The name.'),
-  groups: optional(2, prefixedMapping, 'The groups.'),
-  uid: optional(3, mapping, 'The uid.'),
-  extra: optional(4, list(extraMapping), 'Extra attributes.'),
+  username: opt(1, prefixedMapping, 'The name.'),
+  groups: opt(2, prefixedMapping, 'The groups.'),
+  uid: opt(3, mapping, 'The uid.'),
+  extra: opt(4, list(extraMapping), 'Extra attributes.'),
 });
 
 const userValidationRule = struct('api.apiserver.v1beta1.UserValidationRule', 'What the user must be like.', {
-  expression: optional(1, string(), 'An expression over `user` that must be true.'),
-  message: optional(2, string(), 'What is said where it is not.'),
+  expression: opt(1, string(), 'An expression over `user` that must be true.'),
+  message: opt(2, string(), 'What is said where it is not.'),
 });
 
 const jwtAuthenticator = struct('api.apiserver.v1beta1.JWTAuthenticator', 'One provider.', {
-  issuer: optional(1, issuer, 'Who issues the tokens.'),
-  claimValidationRules: optional(2, list(claimValidationRule), 'What claims must be like.'),
-  claimMappings: optional(3, claimMappings, 'How claims make a user.'),
-  userValidationRules: optional(4, list(userValidationRule), 'What the user must be like.'),
+  issuer: opt(1, issuer, 'Who issues the tokens.'),
+  claimValidationRules: opt(2, list(claimValidationRule), 'What claims must be like.'),
+  claimMappings: opt(3, claimMappings, 'How claims make a user.'),
+  userValidationRules: opt(4, list(userValidationRule), 'What the user must be like.'),
 });
 
 const anonymous = struct('api.apiserver.v1beta1.AnonymousAuthConfig', 'Requests without a credential.', {
-  enabled: optional(1, boolean(), 'Whether they are served.'),
-  conditions: optional(
+  enabled: opt(1, bool(), 'Whether they are served.'),
+  conditions: opt(
     2,
     list(
       struct('api.apiserver.v1beta1.AnonymousAuthCondition', 'For what.', {
-        path: optional(1, string(), 'The path of the request.'),
+        path: opt(1, string(), 'The path of the request.'),
       }),
     ),
     'For what; everything where there is none.',
@@ -75,8 +74,8 @@ export const authenticationConfiguration = struct(
   'api.apiserver.v1beta1.AuthenticationConfiguration',
   'How requests are authenticated.',
   {
-    jwt: optional(1, list(jwtAuthenticator), 'Providers whose tokens are accepted.'),
-    anonymous: optional(2, anonymous, 'Requests without a credential.', explicit),
+    jwt: opt(1, list(jwtAuthenticator), 'Providers whose tokens are accepted.'),
+    anonymous: ptr(2, anonymous, 'Requests without a credential.'),
   },
 );
 

@@ -4,7 +4,7 @@ import { parseJson } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { groupAuthenticated } from '../../request/user-info.ts';
 import { isRecord } from '../../schema/own-property.ts';
-import { boolean, type Infer, optional, string, struct } from '../../schema/schema.ts';
+import { bool, type Infer, opt, string, struct } from '../../schema/schema.ts';
 import { everything, type Policy } from './policy.ts';
 
 interface PolicyFile {
@@ -53,23 +53,23 @@ const linesOf = (content: Uint8Array): readonly Buffer[] =>
     .split('\n')
     .map((line) => Buffer.from(line.replace(space, ''), 'latin1'));
 
-const user = optional(1, string(), 'A user name; `*` is everybody who was authenticated.');
-const group = optional(2, string(), 'A group; `*` is everybody who was authenticated.');
-const readonly = optional(3, boolean(), 'Allows only to read.');
-const resource = optional(4, string(), 'A resource with its subresources; `*` is every one.');
-const namespace = optional(5, string(), 'A namespace; `*` is every one, and what lies outside of namespaces.');
+const user = opt(1, string(), 'A user name; `*` is everybody who was authenticated.');
+const group = opt(2, string(), 'A group; `*` is everybody who was authenticated.');
+const readonly = opt(3, bool(), 'Allows only to read.');
+const resource = opt(4, string(), 'A resource with its subresources; `*` is every one.');
+const namespace = opt(5, string(), 'A namespace; `*` is every one, and what lies outside of namespaces.');
 
 const v1beta1 = struct('api.abac.v1beta1.Policy', 'Who may do what.', {
-  spec: optional(
+  spec: opt(
     1,
     struct('api.abac.v1beta1.PolicySpec', 'Who may do what.', {
       user,
       group,
       readonly,
-      apiGroup: optional(6, string(), 'The group of the resource; `*` is every one.'),
+      apiGroup: opt(6, string(), 'The group of the resource; `*` is every one.'),
       resource,
       namespace,
-      nonResourcePath: optional(7, string(), 'A path; with `*` at its end all that begin so.'),
+      nonResourcePath: opt(7, string(), 'A path; with `*` at its end all that begin so.'),
     }),
     'The rule.',
   ),

@@ -7,7 +7,7 @@ import { readConfiguration, requireNoErrors } from '../../codec/configuration-do
 import type { Dialect } from '../../dialect/dialect.ts';
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { isDnsSubdomain } from '../../schema/formats.ts';
-import { type Infer, list, optional, string, struct } from '../../schema/schema.ts';
+import { type Infer, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { compileMatchConditions, type MatchConditions } from '../webhook/match-conditions.ts';
 import {
   type AuthorizerSpec,
@@ -45,29 +45,28 @@ export async function readAuthorizationConfiguration(
 }
 
 /** An empty text is no duration, and not the same as none. */
-const duration = (number: number, description: string) =>
-  optional(number, string(), description, { presence: 'explicit' });
+const duration = (number: number, description: string) => ptr(number, string(), description);
 
 const webhookConfiguration = struct('api.apiserver.v1.WebhookConfiguration', 'How a webhook is asked.', {
   authorizedTTL: duration(1, 'How long it is remembered that something is allowed.'),
   unauthorizedTTL: duration(2, 'How long it is remembered that something is not allowed.'),
   timeout: duration(3, 'What a round trip may take.'),
-  subjectAccessReviewVersion: optional(4, string(), 'The version of the reviews that are sent.'),
-  matchConditionSubjectAccessReviewVersion: optional(5, string(), 'The version of the reviews that conditions see.'),
-  failurePolicy: optional(6, string(), 'What becomes of a question when the webhook fails.'),
-  connectionInfo: optional(
+  subjectAccessReviewVersion: opt(4, string(), 'The version of the reviews that are sent.'),
+  matchConditionSubjectAccessReviewVersion: opt(5, string(), 'The version of the reviews that conditions see.'),
+  failurePolicy: opt(6, string(), 'What becomes of a question when the webhook fails.'),
+  connectionInfo: opt(
     7,
     struct('api.apiserver.v1.WebhookConnectionInfo', 'Where the webhook is.', {
-      type: optional(1, string(), 'How it is found.'),
-      kubeConfigFile: optional(2, string(), 'Path of the connection file.', { presence: 'explicit' }),
+      type: opt(1, string(), 'How it is found.'),
+      kubeConfigFile: ptr(2, string(), 'Path of the connection file.'),
     }),
     'Where the webhook is.',
   ),
-  matchConditions: optional(
+  matchConditions: opt(
     8,
     list(
       struct('api.apiserver.v1.WebhookMatchCondition', 'When the webhook is asked.', {
-        expression: optional(1, string(), 'An expression over `request`.'),
+        expression: opt(1, string(), 'An expression over `request`.'),
       }),
     ),
     'When the webhook is asked.',
@@ -75,13 +74,13 @@ const webhookConfiguration = struct('api.apiserver.v1.WebhookConfiguration', 'Ho
 });
 
 const authorizerConfiguration = struct('api.apiserver.v1.AuthorizerConfiguration', 'One authorizer.', {
-  type: optional(1, string(), 'Which authorizer.'),
-  name: optional(2, string(), 'Its name.'),
-  webhook: optional(3, webhookConfiguration, 'For webhooks.', { presence: 'explicit' }),
+  type: opt(1, string(), 'Which authorizer.'),
+  name: opt(2, string(), 'Its name.'),
+  webhook: ptr(3, webhookConfiguration, 'For webhooks.'),
 });
 
 const authorizationConfiguration = struct('api.apiserver.v1.AuthorizationConfiguration', 'The chain of authorizers.', {
-  authorizers: optional(1, list(authorizerConfiguration), 'In the order in which they are asked.'),
+  authorizers: opt(1, list(authorizerConfiguration), 'In the order in which they are asked.'),
 });
 
 type AuthorizerFields = Infer<typeof authorizerConfiguration>;

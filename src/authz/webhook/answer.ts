@@ -2,14 +2,14 @@ import { limits } from '../../base/limits.ts';
 import { parseJson } from '../../codec/json.ts';
 import { decode } from '../../schema/decode.ts';
 import { isRecord } from '../../schema/own-property.ts';
-import { boolean, optional, string, struct } from '../../schema/schema.ts';
+import { bool, opt, string, struct } from '../../schema/schema.ts';
 import type { Decision } from '../authorizer.ts';
 
 const status = struct('api.authorization.v1.SubjectAccessReviewStatus', 'What may be done.', {
-  allowed: optional(1, boolean(), 'It may be done.'),
-  denied: optional(4, boolean(), 'It may not be done, whoever else allows it.'),
-  reason: optional(2, string(), 'Why.'),
-  evaluationError: optional(3, string(), 'What went wrong.'),
+  allowed: opt(1, bool(), 'It may be done.'),
+  denied: opt(4, bool(), 'It may not be done, whoever else allows it.'),
+  reason: opt(2, string(), 'Why.'),
+  evaluationError: opt(3, string(), 'What went wrong.'),
 });
 
 /**

@@ -4,22 +4,22 @@ import { systemClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
 import { StatusError } from '../../meta/status-error.ts';
-import { list, optional, string, struct } from '../../schema/schema.ts';
+import { always, list, opt, string, struct } from '../../schema/schema.ts';
 import { encodeEnvelope, openEnvelope } from './envelope.ts';
 import { encodeList } from './list.ts';
 import { watchFrame } from './watch-frame.ts';
 
 const thing = struct('test.v1.Thing', 'A thing.', {
-  apiVersion: optional(0, string(), 'Version.'),
-  kind: optional(0, string(), 'Kind.'),
-  name: optional(1, string(), 'Name.'),
+  apiVersion: opt(0, string(), 'Version.'),
+  kind: opt(0, string(), 'Kind.'),
+  name: opt(1, string(), 'Name.'),
 });
-const meta = struct('test.v1.Meta', 'Of a list.', { resourceVersion: optional(2, string(), 'Version.') });
+const meta = struct('test.v1.Meta', 'Of a list.', { resourceVersion: opt(2, string(), 'Version.') });
 const things = struct('test.v1.ThingList', 'Things.', {
-  apiVersion: optional(0, string(), 'Version.'),
-  kind: optional(0, string(), 'Kind.'),
-  metadata: optional(1, meta, 'Of the list.', { presence: 'always' }),
-  items: optional(2, list(thing), 'Things.'),
+  apiVersion: opt(0, string(), 'Version.'),
+  kind: opt(0, string(), 'Kind.'),
+  metadata: always(1, meta, 'Of the list.'),
+  items: opt(2, list(thing), 'Things.'),
 });
 
 const magic = '6b387300';

@@ -5,9 +5,10 @@ import { limits } from '../../base/limits.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { decode } from '../../schema/decode.ts';
 import {
+  always,
   anyObject,
   anyValue,
-  boolean,
+  bool,
   bytes,
   inline,
   int32,
@@ -17,9 +18,10 @@ import {
   map,
   microTime,
   number,
-  optional,
+  opt,
+  ptr,
   quantity,
-  required,
+  req,
   type Schema,
   type StructSchema,
   string,
@@ -30,13 +32,10 @@ import { decodeMessage } from './decode.ts';
 import { encodeMessage } from './encode.ts';
 import { hasMessage } from './message.ts';
 
-const explicit = { presence: 'explicit' } as const;
-const always = { presence: 'always' } as const;
+const of = (schema: Schema, made: typeof opt = opt): StructSchema =>
+  struct('test.v1.One', 'One field.', { a: made(1, schema, 'It.') });
 
-const of = (schema: Schema, options: { readonly presence?: 'explicit' | 'always' } = {}): StructSchema =>
-  struct('test.v1.One', 'One field.', { a: optional(1, schema, 'It.', options) });
-
-const leaf = struct('test.v1.Leaf', 'A leaf.', { name: optional(1, string(), 'Name.') });
+const leaf = struct('test.v1.Leaf', 'A leaf.', { name: opt(1, string(), 'Name.') });
 
 const hex = (schema: StructSchema, value: Readonly<Record<string, unknown>>): string =>
   encodeMessage(schema, value).toString('hex');
@@ -49,7 +48,7 @@ const both: readonly (readonly [why: string, schema: StructSchema, value: Record
   ['an integer', of(int32()), { a: 300 }, '08ac02'],
   ['a negative integer', of(int32()), { a: -1 }, '08ffffffffffffffffff01'],
   ['a great integer', of(int64()), { a: 2n ** 62n }, '08808080808080808040'],
-  ['true', of(boolean()), { a: true }, '0801'],
+  ['true', of(bool()), { a: true }, '0801'],
   ['a fraction', of(number()), { a: 0.5 }, '09000000000000e03f'],
   ['bytes', of(bytes()), { a: 'aGk=' }, '0a026869'],
   ['a time', of(time()), { a: '1970-01-01T00:00:10Z' }, '0a04080a1000'],
@@ -70,8 +69,8 @@ const both: readonly (readonly [why: string, schema: StructSchema, value: Record
   ['a map of bytes', of(map(bytes())), { a: { k: 'aA==' } }, '0a060a016b120168'],
   ['a map of lists', of(map(list(string()))), { a: { k: ['x', 'y'] } }, '0a0b0a016b12060a01780a0179'],
   ['an empty list in a map', of(map(list(string()))), { a: { k: null } }, '0a050a016b1200'],
-  ['an empty text with a pointer', of(string(), explicit), { a: '' }, '0a00'],
-  ['false with a pointer', of(boolean(), explicit), { a: false }, '0800'],
+  ['an empty text with a pointer', of(string(), ptr), { a: '' }, '0a00'],
+  ['false with a pointer', of(bool(), ptr), { a: false }, '0800'],
 ];
 for (const [why, schema, value, text] of both) {
   test(`${why}: written and read`, () => {
@@ -84,38 +83,38 @@ test('what has no pointer in the published types is written when it is absent to
   const zeros: readonly (readonly [schema: StructSchema, bytes: string])[] = [
     [of(string()), '0a00'],
     [of(int32()), '0800'],
-    [of(boolean()), '0800'],
+    [of(bool()), '0800'],
     [of(number()), '090000000000000000'],
     [of(leaf, always), '0a020a00'],
     [of(time(), always), '0a00'],
     [of(quantity(), always), '0a030a0130'],
     [of(intOrString(), always), '0a06080010001a00'],
-    [struct('test.v1.Must', 'Must.', { a: required(1, string(), 'It.') }), '0a00'],
+    [struct('test.v1.Must', 'Must.', { a: req(1, string(), 'It.') }), '0a00'],
   ];
   for (const [schema, text] of zeros) assert.equal(hex(schema, {}), text);
-  const nothing = [of(string(), explicit), of(leaf), of(time()), of(bytes()), of(list(string())), of(map(string()))];
+  const nothing = [of(string(), ptr), of(leaf), of(time()), of(bytes()), of(list(string())), of(map(string()))];
   for (const schema of nothing) assert.equal(hex(schema, {}), '');
 });
 
 test('fields stand in the order of their numbers, and those in JSON only are left out', () => {
   const schema = struct('test.v1.Order', 'Order.', {
-    kind: optional(0, string(), 'Kind.'),
-    c: optional(3, string(), 'C.'),
-    a: optional(1, string(), 'A.'),
+    kind: opt(0, string(), 'Kind.'),
+    c: opt(3, string(), 'C.'),
+    a: opt(1, string(), 'A.'),
   });
   assert.equal(hex(schema, { kind: 'K', c: 'c', a: 'a' }), '0a01611a0163');
   assert.deepEqual(read(schema, '1a01630a0161'), { a: 'a', c: 'c' });
 });
 
 test('fields that JSON has inline are messages of their own, always there', () => {
-  const inner = struct('test.v1.Inner', 'Inner.', { x: optional(1, string(), 'X.', explicit) });
-  const middle = struct('test.v1.Middle', 'Middle.', { ...inline(1, inner), y: optional(2, string(), 'Y.', explicit) });
-  const outer = struct('test.v1.Outer', 'Outer.', { z: optional(1, string(), 'Z.', explicit), ...inline(2, middle) });
+  const inner = struct('test.v1.Inner', 'Inner.', { x: ptr(1, string(), 'X.') });
+  const middle = struct('test.v1.Middle', 'Middle.', { ...inline(1, inner), y: ptr(2, string(), 'Y.') });
+  const outer = struct('test.v1.Outer', 'Outer.', { z: ptr(1, string(), 'Z.'), ...inline(2, middle) });
   assert.equal(hex(outer, { x: 'x', y: 'y', z: 'z' }), '0a017a12080a030a0178120179');
   assert.equal(hex(outer, {}), '12020a00');
   assert.deepEqual(read(outer, '12080a030a01781201790a017a'), { x: 'x', y: 'y', z: 'z' });
   assert.equal(hasMessage(outer), true);
-  assert.equal(hasMessage(struct('test.v1.Custom', 'Custom.', { a: optional(0, string(), 'A.') })), false);
+  assert.equal(hasMessage(struct('test.v1.Custom', 'Custom.', { a: opt(0, string(), 'A.') })), false);
 });
 
 test('read: packed lists, repeated fields, entries without key or value, parts of times', () => {
@@ -123,7 +122,7 @@ test('read: packed lists, repeated fields, entries without key or value, parts o
   assert.deepEqual(read(of(list(number())), '0a08000000000000e03f'), { a: [0.5] });
   assert.deepEqual(read(of(list(int32())), '08010a0102'), { a: [1, 2] });
   assert.deepEqual(read(of(string()), '0a01610a0162'), { a: 'b' }, 'the last one counts');
-  const two = struct('test.v1.Two', 'Two.', { x: optional(1, string(), 'X.'), y: optional(2, string(), 'Y.') });
+  const two = struct('test.v1.Two', 'Two.', { x: opt(1, string(), 'X.'), y: opt(2, string(), 'Y.') });
   assert.deepEqual(read(of(two), '0a030a01780a03120179'), { a: { x: 'x', y: 'y' } }, 'structs are merged');
   assert.deepEqual(read(of(map(string())), '0a030a016b'), { a: { k: null } });
   assert.deepEqual(read(of(map(string())), '0a03120178'), { a: { '': 'x' } });
@@ -136,9 +135,9 @@ test('read: packed lists, repeated fields, entries without key or value, parts o
 
 test('unknown fields are passed over, and told with their paths unless they are zero', () => {
   const schema = struct('test.v1.Deep', 'Deep.', {
-    parts: optional(1, list(leaf), 'Parts.'),
-    named: optional(2, map(leaf), 'Named.'),
-    part: optional(3, leaf, 'Part.'),
+    parts: opt(1, list(leaf), 'Parts.'),
+    named: opt(2, map(leaf), 'Named.'),
+    part: opt(3, leaf, 'Part.'),
   });
   const told = decodeMessage(
     schema,
@@ -165,7 +164,7 @@ test('keys that objects inherit are keys like others', () => {
   assert.equal(hex(of(map(string())), { a }), entry);
 });
 
-const node: StructSchema = struct('test.v1.Node', 'Holds itself.', { next: optional(1, () => node, 'Next.') });
+const node: StructSchema = struct('test.v1.Node', 'Holds itself.', { next: opt(1, () => node, 'Next.') });
 
 function nested(depth: number): Buffer {
   let message = Buffer.alloc(0);
@@ -239,29 +238,29 @@ test('any bytes are read or refused, and end nothing', () => {
 });
 
 const everything: StructSchema = struct('test.v1.Everything', 'Has a field of each type.', {
-  text: optional(1, string(), 'A text.'),
-  count: optional(2, int32(), 'A number.'),
-  total: optional(300, int64(), 'A great number.'),
-  ratio: optional(4, number(), 'A fraction.'),
-  on: optional(5, boolean(), 'A switch.'),
-  off: optional(6, boolean(), 'A switch that can be off.', explicit),
-  data: optional(7, bytes(), 'Bytes.'),
-  when: optional(8, time(), 'A time.', explicit),
-  exact: optional(9, microTime(), 'A fine time.', always),
-  amounts: optional(10, map(quantity()), 'Quantities.'),
-  port: optional(11, intOrString(), 'A port.', always),
-  parts: optional(13, list(leaf), 'Parts.'),
-  totals: optional(14, list(int64()), 'Great numbers.'),
-  again: optional(15, () => everything, 'One more.', explicit),
-  always: optional(16, leaf, 'A part that is always there.', always),
-  raw: optional(17, anyObject(), 'Any object.'),
-  byName: optional(18, map(leaf), 'Parts by name.'),
-  lists: optional(19, map(list(string())), 'Lists by name.'),
+  text: opt(1, string(), 'A text.'),
+  count: opt(2, int32(), 'A number.'),
+  total: opt(300, int64(), 'A great number.'),
+  ratio: opt(4, number(), 'A fraction.'),
+  on: opt(5, bool(), 'A switch.'),
+  off: ptr(6, bool(), 'A switch that can be off.'),
+  data: opt(7, bytes(), 'Bytes.'),
+  when: ptr(8, time(), 'A time.'),
+  exact: always(9, microTime(), 'A fine time.'),
+  amounts: opt(10, map(quantity()), 'Quantities.'),
+  port: always(11, intOrString(), 'A port.'),
+  parts: opt(13, list(leaf), 'Parts.'),
+  totals: opt(14, list(int64()), 'Great numbers.'),
+  again: ptr(15, () => everything, 'One more.'),
+  always: always(16, leaf, 'A part that is always there.'),
+  raw: opt(17, anyObject(), 'Any object.'),
+  byName: opt(18, map(leaf), 'Parts by name.'),
+  lists: opt(19, map(list(string())), 'Lists by name.'),
   ...inline(
     20,
     struct('test.v1.Inline', 'Inline.', {
-      inside: optional(1, string(), 'Inside.'),
-      bound: optional(2, string(), 'Bound.', explicit),
+      inside: opt(1, string(), 'Inside.'),
+      bound: ptr(2, string(), 'Bound.'),
     }),
   ),
 });

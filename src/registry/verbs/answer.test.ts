@@ -9,7 +9,7 @@ import { kindSchema } from '../../kinds/meta/kind-schema.ts';
 import { invalid } from '../../meta/field-error.ts';
 import { badRequest, notFound } from '../../meta/status-error.ts';
 import type { Admission, AdmissionAttributes } from '../../request/admission.ts';
-import { int64, optional, required, string } from '../../schema/schema.ts';
+import { int64, opt, ptr, req, string } from '../../schema/schema.ts';
 import { groupResources, resourceList } from '../documents/discovery.ts';
 import { openapiV3 } from '../documents/openapi.ts';
 import { operations } from '../documents/operations.ts';
@@ -17,9 +17,9 @@ import { RegistryFixture, withoutObjects } from '../registry-fixture.ts';
 
 const group = 'questions.example';
 const schema = kindSchema('api.questions.v1.Question', 'Is answered.', {
-  text: required(2, string(), 'What is asked.', { presence: 'always' }),
-  times: optional(3, int64({ maximum: 9 }), 'How often.', { presence: 'explicit', default: 1 }),
-  reply: optional(4, string(), 'The answer.'),
+  text: req(2, string(), 'What is asked.', { presence: 'always' }),
+  times: ptr(3, int64({ maximum: 9 }), 'How often.', { default: 1 }),
+  reply: opt(4, string(), 'The answer.'),
 });
 
 /** A kind that is answered and never stored. */
@@ -304,7 +304,7 @@ describe('an action', () => {
   const asked = question('things', 'Namespaced', {
     kind: 'Thing',
     schema: kindSchema('api.questions.v1.Thing', 'Is asked.', {
-      data: optional(2, { type: 'map', values: string(), mapType: 'granular' }, 'What it knows.'),
+      data: opt(2, { type: 'map', values: string(), mapType: 'granular' }, 'What it knows.'),
     }),
     strategy: {},
     subresources: [asking],

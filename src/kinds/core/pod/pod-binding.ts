@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { notSupported, required } from '../../../meta/field-error.ts';
 import { conflict, invalidObject, type StatusError } from '../../../meta/status-error.ts';
-import { required as requiredField } from '../../../schema/schema.ts';
+import { req } from '../../../schema/schema.ts';
 import { formatTime } from '../../../schema/time.ts';
 import type { ActionSubresource, StrategyContext } from '../../kind.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
@@ -12,7 +12,7 @@ import { setCondition } from './pod-conditions.ts';
 import { asPod } from './pod-schema.ts';
 
 const schema = kindSchema('api.core.v1.Binding', 'Assigns a pod to a node.', {
-  target: requiredField(2, objectReference, 'The node.', { presence: 'always' }),
+  target: req(2, objectReference, 'The node.', { presence: 'always' }),
 });
 
 const kind = { group: '', version: 'v1', kind: 'Binding' } as const;

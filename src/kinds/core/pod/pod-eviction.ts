@@ -1,13 +1,13 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { optional } from '../../../schema/schema.ts';
+import { ptr } from '../../../schema/schema.ts';
 import type { ActionSubresource } from '../../kind.ts';
 import { deleteOptions } from '../../meta/delete-options.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
 import { requireTargetName, success } from './action-answer.ts';
 
 const schema = kindSchema('api.policy.v1.Eviction', 'Asks that a pod leaves its node, within the budgets set for it.', {
-  deleteOptions: optional(2, deleteOptions, 'How to delete the pod.', { presence: 'explicit' }),
+  deleteOptions: ptr(2, deleteOptions, 'How to delete the pod.'),
 });
 
 /** POST `pods/{name}/eviction`: a deletion that disruption budgets may refuse. There are no budgets yet. */
