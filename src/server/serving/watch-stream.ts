@@ -82,7 +82,7 @@ export class WatchStreams implements Closable {
       this.#open.delete(stream);
       stream.stop();
     });
-    this.#tick ??= this.#clock.after(tickMs, () => void this.#sweep());
+    this.#tick ??= this.#clock.after(tickMs, () => this.#sweep());
   }
 
   /** For work that must not hold up others. */
@@ -90,15 +90,10 @@ export class WatchStreams implements Closable {
     return new TimeSlice(this.#clock);
   }
 
-  async #sweep(): Promise<void> {
+  #sweep(): void {
     const now = this.#clock.monotonic();
-    const slice = this.slice();
-    for (const stream of this.#open) {
-      stream.tick(now);
-      if (slice.over) await slice.next();
-    }
-    const goesOn = this.#open.size > 0 && !this.#closed;
-    this.#tick = goesOn ? this.#clock.after(tickMs, () => void this.#sweep()) : undefined;
+    for (const stream of this.#open) stream.tick(now);
+    this.#tick = this.#open.size > 0 ? this.#clock.after(tickMs, () => this.#sweep()) : undefined;
   }
 
   /** Ends every watch cleanly. */
@@ -124,6 +119,8 @@ class WatchStream implements WatchSink, Pending {
   /** Set while events flow: after the initial ones, until the end. */
   #watcher: Watcher | undefined;
   #ended = false;
+  /** Once all is written the response ends. */
+  #ending = false;
   #first = true;
   /** To be written together. */
   #pending: EventRun | undefined;
@@ -263,12 +260,13 @@ class WatchStream implements WatchSink, Pending {
   /** Writes what has come since the last time, as one chunk. */
   flush(): void {
     const [run, writer] = [this.#pending, this.#writer];
-    if (!run || !writer) return;
+    if (!writer) return;
     this.#pending = undefined;
     try {
-      if (writer.writeShared) writer.writeShared(run.chunk);
-      else writer.write(run.chunk.bytes);
-      if (this.#full) this.#resumeWhenDrained(writer);
+      if (run && writer.writeShared) writer.writeShared(run.chunk);
+      else if (run) writer.write(run.chunk.bytes);
+      if (this.#ending) writer.end();
+      else if (this.#full) this.#resumeWhenDrained(writer);
     } catch (error) {
       this.#all.logger.error('the events of a watch could not be written', { error });
       this.stop();
@@ -315,8 +313,8 @@ class WatchStream implements WatchSink, Pending {
   end(): void {
     if (this.#ended) return;
     this.stop();
-    this.flush();
-    this.#writer?.end();
+    this.#ending = true;
+    if (!this.#pending && this.#queue) this.#all.outbox.add(this.#queue, this);
   }
 
   /** Nobody listens any more. */
