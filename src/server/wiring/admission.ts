@@ -14,7 +14,7 @@ import type { WatchCache } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { commonNameOfRequest } from '../../pki/certificate-request-subject.ts';
+import { commonNameOfRequest } from '../../pki/certificate-request.ts';
 import type { Decision } from '../../request/access.ts';
 import type { Admission } from '../../request/admission.ts';
 import type { ResourceAttributes } from '../../request/attributes.ts';
