@@ -40,18 +40,26 @@ export const yaml: TextLayout = {
   close: '',
 };
 
-/** The text of an object whose last field is a list, in pieces: one for each item, which is made when it is asked for. */
+/**
+ * The text of an object whose last field is a list, in pieces: one for each item, which is made when it is asked for.
+ * `encode` gives what an item shows, or a promise of its text where somebody else makes that (`itemText`).
+ */
 export function* encodeList<T>(
   layout: TextLayout,
   head: object,
   field: string,
   items: Iterable<T>,
   encode: (item: T) => unknown,
-): Generator<string, void, undefined> {
+): Generator<string | Promise<Uint8Array>, void, undefined> {
   let before: string | undefined;
   for (const item of items) {
-    yield (before ?? layout.open(head, field)) + layout.item(encode(item));
+    const shown = encode(item);
+    const start = before ?? layout.open(head, field);
     before = layout.between;
+    if (shown instanceof Promise) {
+      yield start;
+      yield shown;
+    } else yield start + layout.item(shown);
   }
   yield before === undefined ? layout.whole({ ...head, [field]: [] }) : layout.close;
 }

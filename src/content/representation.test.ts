@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import type { ByteSpan } from '../base/byte-span.ts';
 import { ManualClock } from '../base/clock.ts';
 import { TimeSlice } from '../base/time-slice.ts';
+import type { CacheEntry } from '../cache/cache.ts';
 import { decodeMessage } from '../codec/protobuf/decode.ts';
 import { openEnvelope } from '../codec/protobuf/envelope.ts';
 import { kubernetes } from '../dialect/kubernetes.ts';
@@ -59,6 +60,39 @@ async function listText(presentation: Presentation, query = ''): Promise<string>
   if (list.type === 'pieces') return [...list.pieces].join('');
   return list.head + [...list.items].map(textOf).join(',') + list.tail;
 }
+
+describe('a list whose items are made elsewhere is the same', () => {
+  for (const [what, more] of [
+    ['JSON for people', { pretty: true }],
+    ['YAML', { format: 'yaml' }],
+    ['protobuf', { format: 'protobuf' }],
+    ['a table', { as: 'Table' }],
+    ['a table for people', { as: 'Table', pretty: true }],
+    ['a table in YAML', { as: 'Table', format: 'yaml' }],
+    ['metadata in YAML', { as: 'PartialObjectMetadataList', format: 'yaml' }],
+    ['metadata in protobuf', { as: 'PartialObjectMetadataList', format: 'protobuf' }],
+  ] as const) {
+    for (const large of [['a'], ['b'], ['a', 'b']]) {
+      test(`${what}, ${large.join(' and ')}`, async () => {
+        const presentation = presented(more);
+        const made: string[] = [];
+        const elsewhere = ({ name, bytes }: CacheEntry) => {
+          if (!large.includes(name)) return undefined;
+          made.push(name);
+          return Promise.resolve(representation.listItem(bytes, presentation));
+        };
+        const whole = async (options: object): Promise<string> => {
+          const list = await representation.list(await listReply(), presentation, { ...client, ...options });
+          assert.ok(list.type === 'pieces');
+          const pieces = await Promise.all(list.pieces);
+          return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString('latin1');
+        };
+        assert.equal(await whole({ elsewhere }), await whole({}));
+        assert.deepEqual(made, large);
+      });
+    }
+  }
+});
 
 describe('one object', () => {
   test('in JSON is the bytes that the cache holds, not a copy of them', async () => {

@@ -7,10 +7,11 @@ import { partialObjectMetadata, partialObjectMetadataBytes } from '../codec/part
 import { parseIncludeObject, type TableOptions, tableHead, tableOf, tableRow } from '../codec/table.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ListReply } from '../registry/reply.ts';
 import type { ServedResource } from '../resources/resource.ts';
-import type { EncodeOptions, Format, ListParts, ListRepresentation, Shown } from './formats/format.ts';
+import type { EncodeOptions, Format, ItemParts, ListParts, ListRepresentation, Shown } from './formats/format.ts';
 import { formatNamed } from './formats/formats.ts';
 import { messageSchema } from './message-schema.ts';
 import type { Negotiated } from './negotiation.ts';
@@ -22,6 +23,15 @@ export interface Presentation {
   readonly table: TableOptions;
   /** Of the resource that was asked. */
   readonly kind: Kind | undefined;
+}
+
+/** For whom a list is. */
+interface ListClient {
+  /** The signal aborts when nobody waits for it any more. */
+  readonly exchange: { readonly signal: AbortSignal };
+  readonly slice: TimeSlice;
+  /** See ListParts. Absent: all is made here. */
+  readonly elsewhere?: ListParts['elsewhere'];
 }
 
 /**
@@ -59,15 +69,23 @@ export class Representation {
     return format.encode(shownOf(bytes, negotiated.as, table), encodeOptions(presentation));
   }
 
-  /** A list, made item by item as it is sent. The signal aborts when nobody waits for it any more. */
+  /** A list, made item by item as it is sent. */
   list(
     reply: ListReply,
     presentation: Presentation,
-    { exchange, slice }: { readonly exchange: { readonly signal: AbortSignal }; readonly slice: TimeSlice },
+    { exchange, slice, elsewhere = () => undefined }: ListClient,
   ): ListRepresentation | Promise<ListRepresentation> {
     const parts = { ...listParts(reply, presentation), ...encodeOptions(presentation) };
     const format = formatNamed(presentation.negotiated.format);
-    return format.list({ ...parts, signal: exchange.signal, slice });
+    return format.list({ ...parts, elsewhere, signal: exchange.signal, slice });
+  }
+
+  /** An object as an item of a list of the presentation's kind. */
+  listItem(bytes: Buffer, presentation: Presentation): Uint8Array {
+    const { kind, negotiated } = presentation;
+    if (!kind) throw new TypeError('lists are of a kind');
+    const parts = { ...itemParts(kind, presentation), ...encodeOptions(presentation) };
+    return formatNamed(negotiated.format).item({ bytes }, parts);
   }
 
   /** How the events of a watch are written: one after the other, or as messages of a WebSocket. */
@@ -141,39 +159,47 @@ const eventBytes = (bytes: Buffer, { isStored }: Format): Buffer =>
 
 const lineEnd = 0x0a;
 
-type ListContent = Omit<ListParts, keyof EncodeOptions | 'signal' | 'slice'>;
-
-function listParts({ served, metadata, items, runs }: ListReply, { negotiated, table }: Presentation): ListContent {
+function itemParts(kind: Kind, { negotiated, table }: Presentation): Omit<ItemParts, keyof EncodeOptions> {
   const { metaVersion } = table;
   switch (negotiated.as) {
     case 'Table':
       return {
-        head: { ...tableHead(metadata, table) },
-        field: 'rows',
-        items,
+        head: { kind: 'Table', apiVersion: metaVersion },
         itemKind: '',
         shown: (entry) => tableRow(objectOf(entry), table),
       };
     case 'PartialObjectMetadata':
     case 'PartialObjectMetadataList':
       return {
-        head: { kind: 'PartialObjectMetadataList', apiVersion: metaVersion, metadata },
-        field: 'items',
-        items,
+        head: { kind: 'PartialObjectMetadataList', apiVersion: metaVersion },
         itemKind: 'PartialObjectMetadata',
         shown: (entry) => partialObjectMetadata(objectOf(entry), metaVersion),
-        json: metadataSpans(items, metaVersion),
       };
     case 'object':
       return {
-        head: { kind: served.kind.listKind, apiVersion: served.apiVersion, metadata },
-        field: 'items',
-        items,
-        itemKind: served.kind.kind,
+        head: { kind: kind.listKind, apiVersion: apiVersionOf(kind) },
+        itemKind: kind.kind,
         shown: objectOf,
-        // Goes out as it is: the bytes are not looked at.
-        json: runs ?? items,
       };
+  }
+}
+
+type ListContent = Omit<ListParts, keyof EncodeOptions | 'elsewhere' | 'signal' | 'slice'>;
+
+function listParts({ served, metadata, items, runs }: ListReply, presentation: Presentation): ListContent {
+  const { negotiated, table } = presentation;
+  const parts = itemParts(served.kind, presentation);
+  switch (negotiated.as) {
+    case 'Table':
+      return { ...parts, head: { ...tableHead(metadata, table) }, field: 'rows', items };
+    case 'PartialObjectMetadata':
+    case 'PartialObjectMetadataList': {
+      const json = metadataSpans(items, table.metaVersion);
+      return { ...parts, head: { ...parts.head, metadata }, field: 'items', items, json };
+    }
+    case 'object':
+      // Goes out as it is: the bytes are not looked at.
+      return { ...parts, head: { ...parts.head, metadata }, field: 'items', items, json: runs ?? items };
   }
 }
 
@@ -184,4 +210,4 @@ function* metadataSpans(
   for (const { bytes } of items) yield spanOf(partialObjectMetadataBytes(bytes, metaVersion));
 }
 
-const objectOf = ({ bytes }: CacheEntry): ApiObject => parseStored(bytes) as ApiObject;
+const objectOf = ({ bytes }: Pick<CacheEntry, 'bytes'>): ApiObject => parseStored(bytes) as ApiObject;

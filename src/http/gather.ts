@@ -68,11 +68,49 @@ export function* gatherList(
   for (let chunk = gathered.next(); chunk; chunk = gathered.next()) yield chunk;
 }
 
+const noFraming: Framing = { head: '', separator: '', tail: '' };
+
 /** The same for pieces that need nothing between them. */
 export const gatherPieces = (
   pieces: Iterable<Uint8Array | string>,
   slice?: Pick<TimeSlice, 'over'>,
-): Generator<Chunk, void> => gatherList({ head: '', separator: '', tail: '' }, spansOf(pieces), slice);
+): Generator<Chunk, void> => gatherList(noFraming, spansOf(pieces), slice);
+
+/** The same where some pieces are made elsewhere: each of those is a chunk, which has to be waited for. */
+export function* gatherAwaited(
+  pieces: Iterable<Uint8Array | string | Promise<Uint8Array>>,
+  slice?: Pick<TimeSlice, 'over'>,
+): Generator<Chunk | Promise<Chunk>, void> {
+  const iterator = pieces[Symbol.iterator]();
+  try {
+    for (let last: Stretch['last']; last !== 'end'; ) {
+      const stretch: Stretch = { last: 'end' };
+      yield* gatherPieces(untilPromise(iterator, stretch), slice);
+      ({ last } = stretch);
+      if (last instanceof Promise) yield last.then((bytes) => ({ bytes }));
+    }
+  } finally {
+    iterator.return?.();
+  }
+}
+
+interface Stretch {
+  /** What ended it. */
+  last: Promise<Uint8Array> | 'end' | undefined;
+}
+
+function* untilPromise(
+  pieces: Iterator<Uint8Array | string | Promise<Uint8Array>>,
+  stretch: Stretch,
+): Generator<Uint8Array | string, void> {
+  for (let next = pieces.next(); !next.done; next = pieces.next()) {
+    if (next.value instanceof Promise) {
+      stretch.last = next.value;
+      return;
+    }
+    yield next.value;
+  }
+}
 
 function* spansOf(pieces: Iterable<Uint8Array | string>): Generator<ByteSpan, void> {
   for (const piece of pieces) yield spanOf(typeof piece === 'string' ? Buffer.from(piece) : piece);

@@ -137,6 +137,30 @@ describe('a list', () => {
     session.destroy();
   });
 
+  it('waits for pieces that are promised, and has them in their place', async () => {
+    const texts = Array.from({ length: 9 }, (_, index) => `piece ${index} `.repeat(index === 4 ? 100_000 : 10));
+    for (const promised of [[0], [8], [4], [0, 1, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8]]) {
+      const pieces = texts.map((text, index) =>
+        promised.includes(index)
+          ? new Promise<Uint8Array>((resolve) => setImmediate(() => resolve(Buffer.from(text))))
+          : text,
+      );
+      handle = (exchange) => void sendPieces(exchange, pieces, { ...options, compress: false });
+      assert.equal((await over2('identity')).body.toString(), texts.join(''));
+    }
+  });
+
+  it('is cut off where a promised piece cannot be made', async () => {
+    const failed = Promise.withResolvers<unknown>();
+    function* pieces() {
+      yield 'begin';
+      yield Promise.reject<Uint8Array>(new Error('no piece'));
+    }
+    handle = (exchange) => void sendPieces(exchange, pieces(), options)?.catch(failed.resolve);
+    await assert.rejects(over2('identity'));
+    assert.match(String(await failed.promise), /no piece/);
+  });
+
   it('of pieces arrives', async () => {
     const pieces = Array.from({ length: 2_000 }, (_, i) =>
       i % 2 ? `piece ${i} `.repeat(30) : Buffer.from(`bytes ${i} `),

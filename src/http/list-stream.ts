@@ -2,7 +2,7 @@ import { createGzip } from 'node:zlib';
 import type { ByteSpan } from '../base/byte-span.ts';
 import type { TimeSlice } from '../base/time-slice.ts';
 import type { BodyWriter, Exchange, Headers } from './exchange.ts';
-import { type Chunk, gatherList, gatherPieces } from './gather.ts';
+import { type Chunk, gatherAwaited, gatherList } from './gather.ts';
 import { gzipLevel } from './gzip.ts';
 import { type Answer, gzipHeaders, sendBytes, wantsGzip } from './respond.ts';
 import { ResponseWriter } from './response-writer.ts';
@@ -31,27 +31,29 @@ export function sendList(exchange: Exchange, body: ListBody, options: ListOption
   return sendChunks(exchange, gatherList(framing, body.items, options.slice), options);
 }
 
-/** The same for a body that comes in any pieces: a table, a list in another format. */
+/**
+ * The same for a body that comes in any pieces: a table, a list in another format. Pieces that are promised are waited for
+ * when their turn has come.
+ */
 export function sendPieces(
   exchange: Exchange,
-  pieces: Iterable<Uint8Array | string>,
+  pieces: Iterable<Uint8Array | string | Promise<Uint8Array>>,
   options: ListOptions,
 ): Promise<void> | undefined {
-  return sendChunks(exchange, gatherPieces(pieces, options.slice), options);
+  return sendChunks(exchange, gatherAwaited(pieces, options.slice), options);
 }
 
-function sendChunks(
-  exchange: Exchange,
-  chunks: Generator<Chunk, void>,
-  options: ListOptions,
-): Promise<void> | undefined {
+type Chunks = Generator<Chunk | Promise<Chunk>, void>;
+
+function sendChunks(exchange: Exchange, chunks: Chunks, options: ListOptions): Promise<void> | undefined {
   const { slice } = options;
   const first = chunks.next();
-  // Whatever took a slice is long.
-  const second = first.done || slice?.over ? undefined : chunks.next();
+  // Whatever took a slice is long, and so is what is waited for.
+  const only = first.value instanceof Promise ? undefined : first.value;
+  const second = first.done || !only || slice?.over ? undefined : chunks.next();
   if (first.done || second?.done) {
-    const body = Buffer.from(first.value?.bytes ?? '');
-    first.value?.sent?.();
+    const body = Buffer.from(only?.bytes ?? '');
+    only?.sent?.();
     return sendBytes(exchange, { ...options, body }) ?? undefined;
   }
   if (exchange.method === 'HEAD') {
@@ -60,7 +62,7 @@ function sendChunks(
     return undefined;
   }
   const writer = startStream(exchange, options);
-  const begun = second ? [first.value, second.value] : [first.value];
+  const begun = second?.value ? [first.value, second.value] : [first.value];
   return streamChunks(exchange, writer, { begun, rest: chunks, slice });
 }
 
@@ -84,8 +86,8 @@ async function streamChunks(
     rest,
     slice,
   }: {
-    readonly begun: readonly Chunk[];
-    readonly rest: Generator<Chunk, void>;
+    readonly begun: readonly (Chunk | Promise<Chunk>)[];
+    readonly rest: Chunks;
     readonly slice: TimeSlice | undefined;
   },
 ): Promise<void> {
@@ -93,7 +95,10 @@ async function streamChunks(
   const cutOff = (): void => writer.abort();
   signal.addEventListener('abort', cutOff, { once: true });
   try {
-    for (const { bytes, sent } of begun) writer.write(bytes, sent);
+    for (const chunk of begun) {
+      const { bytes, sent } = chunk instanceof Promise ? await chunk : chunk;
+      writer.write(bytes, sent);
+    }
     for (;;) {
       // A chunk is more than the connection buffers, so this waits, and other requests get their turn.
       await writer.drained();
@@ -101,12 +106,15 @@ async function streamChunks(
       if (signal.aborted) break;
       const next = rest.next();
       if (next.done) break;
-      writer.write(next.value.bytes, next.value.sent);
+      const { bytes, sent } = next.value instanceof Promise ? await next.value : next.value;
+      writer.write(bytes, sent);
     }
     if (!signal.aborted) writer.end();
   } catch (error) {
+    // What nobody waits for any more is given up by those who make it.
+    const wanted = !signal.aborted;
     writer.abort();
-    throw error;
+    if (wanted) throw error;
   } finally {
     signal.removeEventListener('abort', cutOff);
     rest.return();

@@ -53,6 +53,7 @@ export class RegistryFixture implements AsyncDisposable {
   readonly cache: ReturnType<typeof createWatchCache>;
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
+  readonly kinds: readonly Kind[];
   readonly warnings: string[] = [];
   readonly annotations = new AuditAnnotations();
   userAgent = 'test/v1 (fixture)';
@@ -71,6 +72,7 @@ export class RegistryFixture implements AsyncDisposable {
     this.store = store;
     const features = options.features ?? new Set();
     const all = enabledKinds([...kinds(orch), ...(options.kinds ?? [])], features);
+    this.kinds = all;
     this.cache = createWatchCache({
       store,
       clock,

@@ -7,6 +7,7 @@ import { kinds } from '../kinds/kinds.ts';
 import { scopeNamed } from '../meta/scope.ts';
 import { ApiDocuments } from '../registry/documents/documents.ts';
 import { RegistryFixture } from '../registry/registry-fixture.ts';
+import type { StructSchema } from '../schema/schema.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type ServedResource, servedKey } from './resource.ts';
 import { ResourceRegistry, type TableChange } from './resource-registry.ts';
@@ -67,6 +68,49 @@ test('tables of several scopes share a cache, and nothing else', async () => {
   assert.equal(cache.collections().length, [...resources.stored()].length, 'the cache forgets what the other held');
   (await ResourceRegistry.open(kinds(orch), place)).close();
 });
+
+test('scopes with the same kinds share what is made of them', async () => {
+  await using fixture = await RegistryFixture.open();
+  const { cache, resources } = fixture;
+  const other = await ResourceRegistry.open(fixture.kinds, { cache, scope: scopeNamed('b') });
+  const documents = [resources, other].map((table) => new ApiDocuments(orch, table, () => ''));
+  const described = (index: number) => {
+    const of = documents[index];
+    assert.ok(of);
+    return {
+      lists: ['v1', 'g1.example/v1'].map((apiVersion) => {
+        const [group = '', version = ''] = apiVersion === 'v1' ? ['', 'v1'] : apiVersion.split('/');
+        return [of.resourceList(group, version), of.openapi(group, version)];
+      }),
+      all: [of.openapiIndex(), of.openapiV2(), of.aggregated('apis', 'v2')],
+    };
+  };
+  // Read twice, as two definitions of the same text are: data is the same, and functions are other ones.
+  const made = (columns: number): Kind => ({
+    ...small(1),
+    schema: dataOf(small(1).schema),
+    columns: [],
+    strategy: { gracePeriodSeconds: () => columns },
+  });
+  const [one, same] = [await resources.add(made(1)), await other.add(made(2))];
+  assert.equal(same.kind.schema, one.kind.schema, 'what is compiled hangs on the schema');
+  assert.notEqual(same.kind, one.kind, 'each has its own functions');
+  other.remove(same.resource);
+  const again = await other.add({ ...one.kind, shortNames: [...one.kind.shortNames] });
+  assert.equal(again.kind, one.kind);
+  const [mine, theirs] = [described(0), described(1)];
+  for (const [at, documentsOfGroup] of mine.lists.entries()) {
+    for (const [each, document] of documentsOfGroup.entries()) assert.equal(theirs.lists[at]?.[each], document);
+  }
+  for (const [at, document] of mine.all.entries()) assert.equal(theirs.all[at], document);
+  other.remove(again.resource);
+  assert.equal(described(1).lists[1]?.[0], undefined);
+  assert.notEqual(described(1).all[0], mine.all[0]);
+  assert.equal(described(0).all[0], mine.all[0]);
+});
+
+/** A schema without what is no data. */
+const dataOf = (schema: StructSchema): StructSchema => JSON.parse(JSON.stringify(schema));
 
 test('to add a small resource costs the same, whatever the number of others', async () => {
   const store = openMemoryStore();

@@ -1,6 +1,7 @@
 import type { Closable } from '../base/disposable.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
+import { sharedKind } from '../kinds/shared-kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { Scope } from '../meta/scope.ts';
 import {
@@ -94,7 +95,8 @@ export class ResourceRegistry {
    * resource that it is stored as. Costs what these cost, whatever the number of other resources. Throws where something is
    * served at its place.
    */
-  async add(kind: Kind): Promise<ServedResource> {
+  async add(added: Kind): Promise<ServedResource> {
+    const kind = sharedKind(added);
     const { group, version, resource, storedAs } = kind;
     if (this.find(group, version, resource)) throw new Error(`${resource} are served in ${apiVersionOf(kind)}`);
     if (storedAs) this.#addVersion(kind, storedAs.kind);
@@ -102,9 +104,9 @@ export class ResourceRegistry {
       if (storesObjects(kind)) await this.#cache.addResource(cachedResource(this.scope, kind));
       this.#swap({ removed: [], added: this.#make({ kind, others: [], builtIn: false }).versions });
     }
-    const added = this.find(group, version, resource);
-    if (!added) throw new Error(`${resource} were removed again`);
-    return added;
+    const served = this.find(group, version, resource);
+    if (!served) throw new Error(`${resource} were removed again`);
+    return served;
   }
 
   #addVersion(kind: Kind, { group, version, resource: name }: Kind): void {

@@ -74,6 +74,32 @@ describe('others are answered while a heavy request is', () => {
   }
 });
 
+describe('others are answered while a list of large objects is made', () => {
+  for (const [what, accept, query] of [
+    ['indented JSON', 'application/json', '?pretty=true'],
+    ['YAML', 'application/yaml', ''],
+    ['protobuf', 'application/vnd.orch.protobuf', ''],
+    ['a table', 'application/json;as=Table;v=v1;g=meta.orch.io', ''],
+    ['metadata in YAML', 'application/yaml;as=PartialObjectMetadataList;v=v1;g=meta.orch.io', ''],
+  ] as const) {
+    test(what, async () => {
+      await server.put(wide, object('wide', 'listed'));
+      const order: string[] = [];
+      const noted = async (name: string, answer: Promise<Answer>): Promise<Answer> => {
+        const done = await answer;
+        order.push(name);
+        return done;
+      };
+      const list = noted('list', server.get(`${maps}${query}`, { headers: { accept } }));
+      for (let n = 0; n < 3; n++) await noted('other', server.get('/livez'));
+      const answer = await list;
+      assert.equal(answer.status, 200, answer.text.slice(0, 300));
+      assert.ok(answer.text.includes('wide'));
+      assert.deepEqual(order, ['other', 'other', 'other', 'list']);
+    });
+  }
+});
+
 describe('what a heavy request did is there', () => {
   test('for the reader that comes after its answer, in each format', async () => {
     await server.put(wide, object('wide', 'last'));

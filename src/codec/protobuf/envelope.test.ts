@@ -64,17 +64,19 @@ for (const [why, bytes, message] of refused) {
 }
 
 const encoded = async (names: readonly string[], signal = new AbortController().signal): Promise<Buffer> =>
-  Buffer.concat([
-    ...(await encodeList({
-      listSchema: things,
-      itemSchema: thing,
-      head: { apiVersion: 'v1', kind: 'T', metadata: { resourceVersion: '7' } },
-      items: names,
-      object: (name) => ({ name }),
-      signal,
-      slice: new TimeSlice(systemClock),
-    })),
-  ]);
+  Buffer.concat(
+    await Promise.all([
+      ...(await encodeList({
+        listSchema: things,
+        itemSchema: thing,
+        head: { apiVersion: 'v1', kind: 'T', metadata: { resourceVersion: '7' } },
+        items: names,
+        object: (name) => ({ name }),
+        signal,
+        slice: new TimeSlice(systemClock),
+      })),
+    ]),
+  );
 
 test('a list is one message, made of its items', async () => {
   const head = '0a03120137';

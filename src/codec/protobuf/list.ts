@@ -9,8 +9,11 @@ interface ListParts<T> {
   /** `kind`, `apiVersion` and `metadata` of the list. */
   readonly head: TypeMeta & Readonly<Record<string, unknown>>;
   readonly items: Iterable<T>;
-  /** Makes the object of an item; the same one each time it is asked. */
-  readonly object: (item: T) => Readonly<Record<string, unknown>>;
+  /**
+   * Makes the object of an item; the same one each time it is asked. Or promises the bytes of the item, as `encodeItem`
+   * has them, where somebody else makes them.
+   */
+  readonly object: (item: T) => Readonly<Record<string, unknown>> | Promise<Uint8Array>;
   /** Ends the work when nobody waits for it any more. */
   readonly signal: AbortSignal;
   readonly slice: TimeSlice;
@@ -21,15 +24,19 @@ interface ListParts<T> {
  * the first byte is sent; a long list is not kept meanwhile, but encoded again as it is sent, so that it costs time and
  * not memory. Rejects with the signal's reason.
  */
-export async function encodeList<T>(parts: ListParts<T>): Promise<Iterable<Uint8Array>> {
+export async function encodeList<T>(parts: ListParts<T>): Promise<Iterable<Piece>> {
   const { listSchema, itemSchema, head, object, signal, slice } = parts;
   const items = [...parts.items];
-  const number = listSchema.fields['items']?.number ?? 0;
-  const encode = (item: T): Buffer => encodeItem(number, itemSchema, object(item));
-  let kept: Buffer[] | undefined = [];
+  const number = itemsNumber(listSchema);
+  const encode = (item: T): Piece => {
+    const made = object(item);
+    return made instanceof Promise ? made : encodeItem(number, itemSchema, made);
+  };
+  let kept: Uint8Array[] | undefined = [];
   let bytes = 0;
   for (const item of items) {
-    const encoded = encode(item);
+    const made = encode(item);
+    const encoded = made instanceof Promise ? await made : made;
     bytes += encoded.length;
     if (bytes <= limits.protobufListKeptBytes) kept?.push(encoded);
     else kept = undefined;
@@ -41,7 +48,12 @@ export async function encodeList<T>(parts: ListParts<T>): Promise<Iterable<Uint8
   return pieces(envelope.head, kept ?? Iterator.from(items).map(encode), envelope.tail);
 }
 
-function* pieces(head: Uint8Array, items: Iterable<Uint8Array>, tail: Uint8Array): Generator<Uint8Array, void> {
+/** The number of the field that has the items of a list. */
+export const itemsNumber = (listSchema: StructSchema): number => listSchema.fields['items']?.number ?? 0;
+
+type Piece = Uint8Array | Promise<Uint8Array>;
+
+function* pieces(head: Uint8Array, items: Iterable<Piece>, tail: Uint8Array): Generator<Piece, void> {
   yield head;
   yield* items;
   yield tail;

@@ -34,16 +34,24 @@ export interface EncodeOptions {
   readonly schemaOf: (kind: string, apiVersion?: string) => StructSchema;
 }
 
+/** What an item of a list shows. */
+export interface ItemParts extends EncodeOptions {
+  /** Of the list, by which formats with schemas find the field of the items. */
+  readonly head: { readonly kind: string; readonly apiVersion: string };
+  /** The kind of each item where it is an object, and not the row of a table. */
+  readonly itemKind: string;
+  readonly shown: (entry: Pick<CacheEntry, 'bytes'>) => ApiObject | PartialObjectMetadata | TableRow;
+}
+
 /** A list whose items are made one by one, as they are sent. */
-export interface ListParts extends EncodeOptions {
+export interface ListParts extends ItemParts {
   /** All but the items. */
-  readonly head: { readonly kind: string; readonly apiVersion: string } & Readonly<Record<string, unknown>>;
+  readonly head: ItemParts['head'] & Readonly<Record<string, unknown>>;
   /** The list's own field. */
   readonly field: 'items' | 'rows';
   readonly items: Iterable<CacheEntry>;
-  /** The kind of each item where `field` is `items`. */
-  readonly itemKind: string;
-  readonly shown: (entry: CacheEntry) => ApiObject | PartialObjectMetadata | TableRow;
+  /** Has an item made off the event loop, as `Format.item` makes it; undefined where it is small enough to be made here. */
+  readonly elsewhere: (entry: CacheEntry) => Promise<Uint8Array> | undefined;
   /** All items in JSON on one line, where that needs no parsing. To be read instead of `items`: see `ListBody`. */
   readonly json?: Iterable<ByteSpan> | undefined;
   /** Aborts when nobody waits for the list any more. */
@@ -51,10 +59,13 @@ export interface ListParts extends EncodeOptions {
   readonly slice: TimeSlice;
 }
 
+/** Part of a list; a promise where it is made elsewhere. */
+type Piece = Uint8Array | string | Promise<Uint8Array>;
+
 /** A list as it is sent: items that are joined by commas, or pieces of any kind. Both are made as they are asked for. */
 export type ListRepresentation =
   | ({ readonly type: 'items' } & ListBody)
-  | { readonly type: 'pieces'; readonly pieces: Iterable<Uint8Array | string> };
+  | { readonly type: 'pieces'; readonly pieces: Iterable<Piece> };
 
 /** How the events of watches are written in a format. */
 interface WatchFormat {
@@ -81,6 +92,8 @@ export interface Format {
   decode(bytes: Uint8Array, expected: ExpectedBody): RequestBody;
   encode(shown: Shown, options: EncodeOptions): Buffer;
   list(parts: ListParts): ListRepresentation | Promise<ListRepresentation>;
+  /** One item, as it stands in `list`. */
+  item(entry: Pick<CacheEntry, 'bytes'>, parts: ItemParts): Uint8Array;
   /** Absent: no watches are written in it. */
   readonly watch?: WatchFormat;
 }

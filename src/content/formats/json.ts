@@ -2,7 +2,7 @@ import { parseJson } from '../../codec/json.ts';
 import { compactJson, prettyJson } from '../../codec/list-text.ts';
 import { jsonLines, jsonMessages } from './event-framing.ts';
 import type { Format } from './format.ts';
-import { encodeText, listText } from './text.ts';
+import { encodeText, itemText, listText } from './text.ts';
 
 /** JSON (RFC 8259): what every client takes, and what the cache holds. */
 export const json: Format = {
@@ -19,5 +19,6 @@ export const json: Format = {
     const head = compactJson.open(parts.head, parts.field);
     return { type: 'items', head, items: parts.json, tail: compactJson.close };
   },
+  item: (entry, parts) => itemText(parts.pretty ? prettyJson : compactJson, entry, parts),
   watch: { stream: jsonLines, messages: jsonMessages, contentType: (mediaType) => mediaType },
 };

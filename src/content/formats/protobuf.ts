@@ -1,6 +1,6 @@
 import { decodeMessage } from '../../codec/protobuf/decode.ts';
-import { encodeEnvelope, openEnvelope } from '../../codec/protobuf/envelope.ts';
-import { encodeList } from '../../codec/protobuf/list.ts';
+import { encodeEnvelope, encodeItem, openEnvelope } from '../../codec/protobuf/envelope.ts';
+import { encodeList, itemsNumber } from '../../codec/protobuf/list.ts';
 import { hasMessage } from '../../codec/protobuf/message.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import { protobufFrames, protobufMessages } from './event-framing.ts';
@@ -28,18 +28,20 @@ export const protobuf: Format = {
   },
   encode: (shown, { schemaOf }) => encodeEnvelope(schemaOf(shown.kind, shown.apiVersion), { ...shown }),
   // Measured first, since its length stands at its beginning.
-  async list({ head, items, itemKind, shown, schemaOf, signal, slice }) {
+  async list({ head, items, itemKind, shown, elsewhere, schemaOf, signal, slice }) {
     const pieces = await encodeList({
       listSchema: schemaOf(head.kind, head.apiVersion),
       itemSchema: schemaOf(itemKind),
       head,
       items,
-      object: (entry) => ({ ...shown(entry) }),
+      object: (entry) => elsewhere(entry) ?? { ...shown(entry) },
       signal,
       slice,
     });
     return { type: 'pieces', pieces };
   },
+  item: (entry, { head, itemKind, shown, schemaOf }) =>
+    encodeItem(itemsNumber(schemaOf(head.kind, head.apiVersion)), schemaOf(itemKind), { ...shown(entry) }),
   watch: {
     stream: protobufFrames,
     messages: protobufMessages,

@@ -1,7 +1,7 @@
 import { yaml as layout } from '../../codec/list-text.ts';
 import { parseYaml } from '../../codec/yaml.ts';
 import type { Format } from './format.ts';
-import { encodeText, listText } from './text.ts';
+import { encodeText, itemText, listText } from './text.ts';
 
 /** YAML 1.2, as people write it. */
 export const yaml: Format = {
@@ -13,4 +13,5 @@ export const yaml: Format = {
   decode: parseYaml,
   encode: (shown) => encodeText(layout, shown),
   list: (parts) => listText(layout, parts),
+  item: (entry, parts) => itemText(layout, entry, parts),
 };

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { identityOf } from '../../base/shared-content.ts';
+import { WeakValues } from '../../base/weak-values.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
@@ -32,13 +34,22 @@ export interface ApiDocument {
 }
 
 interface DocumentOptions {
+  /** The only one that the document describes. */
   readonly group?: string;
   readonly openapi?: 2 | 3;
+  /** All that the document is made of, beside its name and the dialect. Absent: it is made of more. */
+  readonly of?: () => readonly ServedResource[];
 }
+
+/** What documents say of it follows from its kind, and from the kind that is stored. */
+const contentOf = ({ kind, resource }: ServedResource): string => `${identityOf(kind)}/${identityOf(resource.kind)}`;
+
+/** Those that are in use in any scope of the process: what is made of the same kinds is the same document. */
+const inUse = new WeakValues<ApiDocument>();
 
 /**
  * The documents of discovery and OpenAPI. Each is made when it is first asked for, and kept until what it describes
- * changes: those of one group with that group, those of all with any.
+ * changes: those of one group with that group, those of all with any. Scopes with the same kinds share them.
  */
 export class ApiDocuments {
   readonly #dialect: Dialect;
@@ -65,19 +76,30 @@ export class ApiDocuments {
     });
   }
 
-  /** `group`: the only one that the document describes. */
-  #document(name: string, make: () => unknown, { group, openapi }: DocumentOptions = {}): ApiDocument {
+  #document(name: string, make: () => unknown, options: DocumentOptions = {}): ApiDocument {
+    const { group } = options;
     const documents = this.#made.get(group) ?? new Map<string, ApiDocument>();
     this.#made.set(group, documents);
     let document = documents.get(name);
     if (!document) {
-      const json = Buffer.from(JSON.stringify(make()));
-      const hash = createHash('sha512').update(json).digest('hex').toUpperCase();
-      document = { json, hash, ...(openapi && { openapi }) };
+      document = this.#shared(name, make, options);
       documents.set(name, document);
     }
     return document;
   }
+
+  #shared(name: string, make: () => unknown, { of, openapi }: DocumentOptions): ApiDocument {
+    const key = of && `${this.#dialect.name} ${name} ${of().map(contentOf).join()}`;
+    const known = key === undefined ? undefined : inUse.get(key);
+    if (known) return known;
+    const json = Buffer.from(JSON.stringify(make()));
+    const hash = createHash('sha512').update(json).digest('hex').toUpperCase();
+    const document = { json, hash, ...(openapi && { openapi }) };
+    if (key !== undefined) inUse.set(key, document);
+    return document;
+  }
+
+  readonly #everything = (): readonly ServedResource[] => [...this.#resources.all()];
 
   #groups(): readonly GroupDiscovery[] {
     this.#all ??= [...groupNames(this.#resources.all())].flatMap((name) => this.#group(name) ?? []);
@@ -106,7 +128,8 @@ export class ApiDocuments {
   aggregated(root: 'api' | 'apis', version: AggregatedVersion): ApiDocument {
     const inRoot = ({ group }: GroupDiscovery): boolean => (group === '') === (root === 'api');
     const name = `aggregated ${root} ${version}`;
-    return this.#document(name, () => aggregated(this.#groups().filter(inRoot), this.#dialect, version));
+    const make = (): unknown => aggregated(this.#groups().filter(inRoot), this.#dialect, version);
+    return this.#document(name, make, { of: this.#everything });
   }
 
   /** Where the groups that are served and their versions are. */
@@ -127,7 +150,11 @@ export class ApiDocuments {
   resourceList(group: string, version: string): ApiDocument | undefined {
     const resources = this.#resourcesOf(group, version);
     return (
-      resources && this.#document(`/${group}/${version}`, () => resourceList(group, version, resources), { group })
+      resources &&
+      this.#document(`/${group}/${version}`, () => resourceList(group, version, resources), {
+        group,
+        of: () => resources,
+      })
     );
   }
 
@@ -137,28 +164,31 @@ export class ApiDocuments {
 
   /** `/openapi/v3`: where the document of each group version is, with its hash, so that clients may keep it. */
   openapiIndex(): ApiDocument {
-    return this.#document('/openapi/v3', () => ({
-      paths: Object.fromEntries(
-        this.#groups().flatMap(({ group, versions }) =>
-          versions.map(({ version }) => {
-            const path = openapiPath(group, version);
-            const hash = this.openapi(group, version)?.hash ?? '';
-            return [path, { serverRelativeURL: openapiUrl(group, version, hash) }];
-          }),
-        ),
-      ),
-    }));
+    return this.#document('/openapi/v3', () => ({ paths: Object.fromEntries(this.#openapiPaths()) }), {
+      of: this.#everything,
+    });
+  }
+
+  *#openapiPaths(): Generator<readonly [path: string, at: { readonly serverRelativeURL: string }]> {
+    for (const { group, versions } of this.#groups()) {
+      for (const { version } of versions) {
+        const hash = this.openapi(group, version)?.hash ?? '';
+        yield [openapiPath(group, version), { serverRelativeURL: openapiUrl(group, version, hash) }];
+      }
+    }
   }
 
   /** `/openapi/v3/<path>`; undefined for versions that are not served. */
   openapi(group: string, version: string): ApiDocument | undefined {
     const resources = this.#resourcesOf(group, version);
     const make = (): unknown => openapiV3(resources ?? [], this.#dialect);
-    return resources && this.#document(`/openapi/v3/${group}/${version}`, make, { group, openapi: 3 });
+    const options = { group, openapi: 3, of: () => resources ?? [] } as const;
+    return resources && this.#document(`/openapi/v3/${group}/${version}`, make, options);
   }
 
   /** `/openapi/v2`. */
   openapiV2(): ApiDocument {
-    return this.#document('/openapi/v2', () => openapiV2([...this.#resources.all()], this.#dialect), { openapi: 2 });
+    const of = this.#everything;
+    return this.#document('/openapi/v2', () => openapiV2(of(), this.#dialect), { openapi: 2, of });
   }
 }

@@ -3,7 +3,9 @@ import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
+import type { CacheEntry } from '../../cache/cache.ts';
 import { bodyForm } from '../../content/body.ts';
+import type { DocumentForms } from '../../content/document-forms.ts';
 import type { ListRepresentation } from '../../content/formats/format.ts';
 import { type Negotiated, type NegotiateOptions, Negotiator } from '../../content/negotiation.ts';
 import { type Presentation, Representation } from '../../content/representation.ts';
@@ -37,6 +39,7 @@ interface ResponderParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly heavy: HeavyWork;
+  readonly forms: DocumentForms;
   /** `host:port` for clients that ask where this server is. */
   readonly serverAddress: () => string;
   /** How others verify tokens of this server. */
@@ -67,6 +70,7 @@ export class Responder {
       health: parts.health,
       metrics: parts.metrics,
       negotiator: this.#negotiator,
+      forms: parts.forms,
       issuerDiscovery: parts.issuerDiscovery,
     });
   }
@@ -229,9 +233,23 @@ export class Responder {
       if (sent && !exchange.responded) return sent;
       sent?.catch((error) => this.refuse(context, error));
     };
-    const list = this.#representation.list(reply, presentation, { exchange, slice });
+    const elsewhere = this.#largeItems(context, presentation);
+    const list = this.#representation.list(reply, presentation, { exchange, slice, elsewhere });
     if (!(list instanceof Promise)) return send(list);
     return list.then((made) => (exchange.responded ? undefined : send(made)));
+  }
+
+  /** Items whose form in the list would hold the event loop too long are made on the thread for heavy work. */
+  #largeItems({ exchange, ticket }: RequestContext, presentation: Presentation) {
+    const { heavy } = this.#parts;
+    return (entry: CacheEntry): Promise<Uint8Array> | undefined => {
+      // Without a view of the bytes of an object that is small.
+      if (entry.end - entry.start <= limits.lightBytesMax) return undefined;
+      const { bytes } = entry;
+      if (!heavy.takesRepresentation(bytes, presentation)) return undefined;
+      const { target, signal } = exchange;
+      return heavy.listItem(bytes, presentation, { target, signal, owner: ticket?.tenant });
+    };
   }
 
   #sendWatch(

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
+import { DocumentForms } from '../../content/document-forms.ts';
 import { Negotiator } from '../../content/negotiation.ts';
 import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
@@ -29,6 +30,7 @@ const health = new Health({
 health.started();
 const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => '');
 const router = routes({
+  forms: new DocumentForms(),
   clock,
   dialect: orch,
   documents,

@@ -7,7 +7,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import { type Metrics, metricsMediaType } from '../../base/metrics.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
-import { type DocumentForm, DocumentForms, entityTag, writeDocument } from '../../content/document-forms.ts';
+import { type DocumentForm, type DocumentForms, entityTag, writeDocument } from '../../content/document-forms.ts';
 import type { Negotiated, Negotiator } from '../../content/negotiation.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { parseAccept } from '../../http/accept.ts';
@@ -26,17 +26,14 @@ interface RouteParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly negotiator: Negotiator;
+  /** Of documents; shared by scopes. */
+  readonly forms: DocumentForms;
   /** How others verify tokens of this server; absent where it makes none that they could. */
   readonly issuerDiscovery: IssuerDiscovery | undefined;
 }
 
-interface DocumentParts extends RouteParts {
-  readonly forms: DocumentForms;
-}
-
 /** Paths that are no resources: health, discovery, OpenAPI, version, metrics. */
-export function routes(routeParts: RouteParts): PathRouter {
-  const parts: DocumentParts = { ...routeParts, forms: new DocumentForms() };
+export function routes(parts: RouteParts): PathRouter {
   const { documents, metrics } = parts;
   const router = new PathRouter();
   const get = ['GET'];
@@ -155,11 +152,7 @@ function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer):
 
 const formOf = ({ format, pretty }: Negotiated): DocumentForm => (format === 'json' && pretty ? 'pretty' : format);
 
-function sendDocument(
-  parts: DocumentParts,
-  exchange: Exchange,
-  document: ApiDocument | undefined,
-): void | Promise<void> {
+function sendDocument(parts: RouteParts, exchange: Exchange, document: ApiDocument | undefined): void | Promise<void> {
   if (!document) throw noSuchPath();
   const negotiated = parts.negotiator.negotiate(exchange, { openapi: document.openapi });
   return sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
@@ -173,7 +166,7 @@ interface Sent {
 
 /** Answers 304 to a client that has this form of the document (RFC 9110 section 13.1.2). */
 function sendForm(
-  { forms }: DocumentParts,
+  { forms }: RouteParts,
   exchange: Exchange,
   { document, form, contentType }: Sent,
 ): void | Promise<void> {
@@ -189,7 +182,7 @@ const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
   ifNoneMatch?.split(',').some((each) => ['*', etag].includes(each.trim().replace(/^W\//, ''))) ?? false;
 
 /** `/api` and `/apis`, in the aggregated form for clients that prefer it (KEP-3352). */
-function sendDiscovery(parts: DocumentParts, exchange: Exchange, root: 'api' | 'apis'): void | Promise<void> {
+function sendDiscovery(parts: RouteParts, exchange: Exchange, root: 'api' | 'apis'): void | Promise<void> {
   const { documents, dialect } = parts;
   const group = dialect.group('apidiscovery');
   const version = aggregatedVersion(exchange.header('accept') ?? '', group);
@@ -221,7 +214,7 @@ const keptMs = 365 * 24 * 3600_000;
  * The OpenAPI document of a version. One whose hash is in its address never changes there and may be kept for good, as
  * published; an address with another hash leads to the one of now.
  */
-function sendOpenapi(parts: DocumentParts, exchange: Exchange, path: string): void | Promise<void> {
+function sendOpenapi(parts: RouteParts, exchange: Exchange, path: string): void | Promise<void> {
   const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');
   const [group, version] = root === 'api' ? ['', rest[0]] : [rest[0] ?? '', rest[1]];
   const isPlace = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;

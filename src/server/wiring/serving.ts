@@ -29,14 +29,14 @@ type ServingParts = ScopeParts & Access;
 
 export function openServing(config: ApiServerConfig, parts: ServingParts): Serving {
   const { clock, random, dialect, metrics, held, authentication, authorization, resources, serverAddress } = parts;
-  const { clients, health, identities } = parts;
+  const { clients, health, identities, forms } = parts;
   const { isOwn } = clients;
   const { hasRole } = authorization;
   const flowControl = new FlowControl(parts.capacity, { name: resources.scope.name, isOwn, hasRole });
   const { registry, heavy } = openRegistry(config, parts);
   const issuerDiscovery = identities.serviceAccounts?.discovery;
   const responder = new Responder({
-    ...{ config, clock, registry, resources, health, metrics, heavy, serverAddress, issuerDiscovery },
+    ...{ config, clock, registry, resources, health, metrics, heavy, forms, serverAddress, issuerDiscovery },
   });
   const refuse: Responder['refuse'] = (context, error) => responder.refuse(context, error);
   const observers = requestObservers(config, metrics, resources);

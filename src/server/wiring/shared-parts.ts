@@ -1,3 +1,4 @@
+import { DocumentForms } from '../../content/document-forms.ts';
 import { SharedCapacity } from '../serving/flow-control/shared-capacity.ts';
 import { JobThread } from '../serving/heavy/job-thread.ts';
 import { observeEventLoopDelay } from '../serving/observe/event-loop-delay.ts';
@@ -17,6 +18,8 @@ export interface SharedParts extends Basis, Storage {
   /** For heavy work. */
   readonly thread: JobThread;
   readonly health: Health;
+  /** Of discovery and OpenAPI, under one budget. */
+  readonly forms: DocumentForms;
   /** `host:port` of this server. */
   readonly serverAddress: () => string;
 }
@@ -45,6 +48,7 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
       externalAddress: serverAddress,
     }),
     health: openHealth(config, parts, capacity),
+    forms: new DocumentForms(),
   };
 }
 

@@ -173,23 +173,37 @@ export class HeavyWork {
 
   /** Whether to make this form of an object would hold the event loop too long. */
   takesRepresentation(bytes: Buffer, { negotiated: { as, format, pretty }, kind }: Presentation): boolean {
+    if (bytes.length <= limits.lightBytesMax || (as === 'object' && format === 'json' && !pretty)) return false;
     const served = kind && this.#parts.resources.find(kind.group, kind.version, kind.resource);
     const known = (as === 'object' && format !== 'protobuf') || served?.resource.builtIn !== false;
-    return known && (as !== 'object' || format !== 'json' || pretty) && isHeavy(bytes, 'text');
+    return known && isHeavy(bytes, 'text');
   }
 
-  async represent(
+  represent(bytes: Buffer, presentation: Presentation, client: WaitingClient): Promise<Buffer> {
+    return this.#made('represent', bytes, presentation, client);
+  }
+
+  /** The same as an item of a list. There is one of these for each list at most, so lists are not refused for their number. */
+  listItem(bytes: Buffer, presentation: Presentation, client: WaitingClient): Promise<Buffer> {
+    return this.#made('listItem', bytes, presentation, client);
+  }
+
+  async #made(
+    name: 'represent' | 'listItem',
     bytes: Buffer,
     { negotiated }: Presentation,
-    { target, signal, owner }: Pick<ReceivedRequest, 'target' | 'signal' | 'owner'>,
+    { target, signal, owner }: WaitingClient,
   ): Promise<Buffer> {
     const { dialect, thread } = this.#parts;
     const input = (): RepresentInput => ({ dialect: dialect.name, bytes: ownBytes(bytes), negotiated, target });
-    const job = { name: 'represent', owner, input, bytes: bytes.length, calls: {}, signal, warn() {} };
+    const job = { name, owner, input, bytes: bytes.length, calls: {}, signal, warn() {}, patient: name === 'listItem' };
     const output = await thread.run(job);
     return bufferOf(output as Uint8Array);
   }
 }
+
+/** Who waits for a form of an object. */
+type WaitingClient = Pick<ReceivedRequest, 'target' | 'signal' | 'owner'>;
 
 interface StoreWrite {
   readonly key: string;

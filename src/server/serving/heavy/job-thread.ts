@@ -27,6 +27,8 @@ export interface JobRequest {
   readonly calls: Readonly<Record<string, (input: never) => unknown>>;
   /** Names of calls after which the outcome of a job that is lost is not known. */
   readonly commits?: ReadonlySet<string>;
+  /** Not refused for the number of jobs that wait: whoever asks bounds it, and nothing is held meanwhile. */
+  readonly patient?: boolean;
   /** A job that nobody waits for any more is not begun, and one that runs is told. */
   readonly signal?: AbortSignal;
   annotate?(key: string, value: string): void;
@@ -60,6 +62,8 @@ export class JobThread implements Closable {
   /** Jobs of a thread that was lost; they come before those that wait. */
   #again: RunningJob[] = [];
   #worker: Worker | undefined;
+  /** Of those that wait, the patient ones. */
+  #patient = 0;
   #bytes = 0;
   #lastJob = 0;
   #heardAt = 0;
@@ -79,8 +83,9 @@ export class JobThread implements Closable {
   run(request: JobRequest): Promise<unknown> {
     if (this.#closed) return Promise.reject(unavailable('the server is stopping'));
     // As much room as an owner takes is left for others.
-    const room = limits.heavyJobsWaitingMax - this.#waiting.size;
-    if (this.#waiting.sizeOf(request.owner) >= room) return Promise.reject(tooMany());
+    const room = limits.heavyJobsWaitingMax - (this.#waiting.size - this.#patient);
+    if (!request.patient && this.#waiting.sizeOf(request.owner) >= room) return Promise.reject(tooMany());
+    if (request.patient) this.#patient += 1;
     return new Promise((resolve, reject) => {
       const id = ++this.#lastJob;
       const job = { request, id, resolve, reject, alone: false, callsHere: 0, committing: false, unlisten() {} };
@@ -108,6 +113,7 @@ export class JobThread implements Closable {
     }
     this.#waiting.passTurn();
     this.#waiting.delete(job.request.owner, job);
+    if (job.request.patient) this.#patient -= 1;
   }
 
   #hasRoomFor({ request, alone }: RunningJob): boolean {

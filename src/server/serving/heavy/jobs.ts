@@ -102,7 +102,12 @@ function yaml({ bytes }: YamlInput): YamlOutput {
   return { json: new Uint8Array(Buffer.from(stringifyJson(value))), duplicates };
 }
 
-function represent({ dialect, bytes, negotiated, target }: RepresentInput, kindsOf: KindsOf): Uint8Array {
+function represent(input: RepresentInput, kindsOf: KindsOf): Uint8Array {
+  const { representation, presentation, bytes } = presented(input, kindsOf);
+  return new Uint8Array(representation.object(bytes, presentation));
+}
+
+function presented({ dialect, bytes, negotiated, target }: RepresentInput, kindsOf: KindsOf) {
   const info = parseRequestInfo('GET', target);
   const kind =
     info.type === 'resource'
@@ -113,7 +118,13 @@ function represent({ dialect, bytes, negotiated, target }: RepresentInput, kinds
       : undefined;
   const representation = new Representation(dialects[dialect], systemClock);
   const presentation = representation.presentation(negotiated, kind, info.query);
-  return new Uint8Array(representation.object(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), presentation));
+  return { representation, presentation, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };
+}
+
+/** The same as an item of a list. */
+function listItem(input: RepresentInput, kindsOf: KindsOf): Uint8Array {
+  const { representation, presentation, bytes } = presented(input, kindsOf);
+  return new Uint8Array(representation.listItem(bytes, presentation));
 }
 
 /** By name: what the thread can do with these kinds, made once for each dialect. */
@@ -128,5 +139,6 @@ export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Re
     write: (input, context) => write(input as WriteInput, context, kindsOf),
     yaml: (input) => yaml(input as YamlInput),
     represent: (input) => represent(input as RepresentInput, kindsOf),
+    listItem: (input) => listItem(input as RepresentInput, kindsOf),
   };
 }
