@@ -5,8 +5,9 @@ import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
-import { isStoreError, type Store, StoreError } from '../store/store.ts';
-import type { Snapshot } from './cache.ts';
+import { type Change, isStoreError, type Store, StoreError } from '../store/store.ts';
+import type { CachedResource, Snapshot } from './cache.ts';
+import { type EntryCodec, objectCodec } from './entry-codec.ts';
 import {
   configMap,
   configMaps,
@@ -508,5 +509,56 @@ test('closing ends everything', async () => {
       .then(() => store.close())
       .then(() => cache.fresh()),
     (error) => isStoreError(error, 'unavailable'),
+  );
+});
+
+test('a large batch is taken in in slices, between which others run and see whole revisions', async (context) => {
+  const clock = new ManualClock();
+  const inner = openMemoryStore();
+  const count = 60;
+  const changes: Change[] = [];
+  // Two at each revision, as a store may have that writes several keys at once.
+  for (let index = 0; index < count; index++) {
+    const revision = 2 + Math.floor(index / 2);
+    const name = `c${String(index).padStart(3, '0')}`;
+    changes.push({ type: 'create', key: keyOf(name), value: configMap(name), revision });
+  }
+  const last = changes.at(-1)?.revision ?? 0;
+  const store = new FaultyStore(inner);
+  Object.assign(store, {
+    head: () => Promise.resolve(1),
+    async *changes(_after: number, signal: AbortSignal) {
+      yield { changes, revision: last };
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    },
+  });
+  const codecOf = (resource: CachedResource): EntryCodec => {
+    const codec = objectCodec(resource);
+    return {
+      ...codec,
+      decode(record, place) {
+        // As long as large objects take.
+        clock.advance(1);
+        return codec.decode(record, place);
+      },
+    };
+  };
+  const { cache, configMaps: collection } = await openCache(context, { store, clock, codecOf });
+  const watch = new KeptWatch(collection, { after: 1 });
+  const seen: number[] = [];
+  while (cache.revision < last) {
+    seen.push([...collection.snapshot().entries(configMaps.prefix)].length);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const atOnce = seen.map((held, index) => held - (seen[index - 1] ?? 0));
+  assert.ok(Math.max(...atOnce) <= 2 * limits.sliceMs, `${Math.max(...atOnce)} in one turn`);
+  assert.ok(
+    seen.every((held) => held % 2 === 0),
+    'a revision was split',
+  );
+  await until(() => watch.events.length === count);
+  assert.deepEqual(
+    watch.events.map(({ revision }) => revision),
+    changes.map(({ revision }) => revision),
   );
 });

@@ -268,8 +268,12 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         });
         for await (const batch of feed) {
           backoff.reset();
-          this.#apply(batch);
-          await this.#fanOut.ready(signal);
+          for (let taken = 0; taken < batch.changes.length || this.#revision < batch.revision; ) {
+            if (taken > 0) await turn();
+            if (signal.aborted) return;
+            taken = this.#apply(batch, taken);
+            await this.#fanOut.ready(signal);
+          }
         }
       } catch (error) {
         if (!isStoreError(error, 'compacted')) await backoff.wait(signal);
@@ -297,26 +301,45 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     }
   }
 
-  #apply(batch: ChangeBatch): void {
+  /**
+   * Takes in a slice of a batch, whole revisions from the change number `first` on, and gives the number of the change to go
+   * on from. Others see the state at the last revision of the slice.
+   */
+  #apply(batch: ChangeBatch, first: number): number {
     const now = this.#clock.monotonic();
+    const { changes } = batch;
     const published: Published[] = [];
-    for (const change of batch.changes) {
-      if (change.revision <= this.#revision) continue;
-      const collection = this.#collectionOf(change.key);
-      if (!collection) continue;
-      this.#loading.get(collection)?.changes.push(change);
-      if (!collection.loaded) continue;
-      const watched = collection.apply(change, batch, now);
-      const location = collection.codec.locate(change.key);
-      if (watched && location) published.push({ collection, location, change: watched, revision: change.revision });
+    const part = {};
+    let historyBytes = 0;
+    let next = first;
+    for (; next < changes.length; next++) {
+      const change = changes[next] as Change;
+      if (next > first && this.#cutsBefore(change, changes[next - 1], now)) break;
+      const watched = this.#applyChange(change, part, now);
+      if (watched) published.push(watched);
+      historyBytes += historyBytesOf(change);
     }
-    this.#advance(batch.revision);
-    const { historyGrew } = this.#options;
-    historyGrew?.(
-      batch.changes.reduce((sum, change) => sum + historyBytesOf(change), 0),
-      batch.revision,
-    );
+    this.#advance(next === changes.length ? batch.revision : (changes[next - 1]?.revision ?? 0));
+    this.#options.historyGrew?.(historyBytes, this.#revision);
     this.#fanOut.publish(published, this.#revision);
+    return next;
+  }
+
+  /** Whether a slice that began at `began` ends between two changes: its time is over, and no revision is split. */
+  #cutsBefore(change: Change, before: Change | undefined, began: number): boolean {
+    if (before?.revision === change.revision) return false;
+    return this.#clock.monotonic() - began >= limits.sliceMs;
+  }
+
+  #applyChange(change: Change, part: object, now: number): Published | undefined {
+    if (change.revision <= this.#revision) return undefined;
+    const collection = this.#collectionOf(change.key);
+    if (!collection) return undefined;
+    this.#loading.get(collection)?.changes.push(change);
+    if (!collection.loaded) return undefined;
+    const watched = collection.apply(change, part, now);
+    const location = collection.codec.locate(change.key);
+    return watched && location && { collection, location, change: watched, revision: change.revision };
   }
 
   /** Never goes back. */

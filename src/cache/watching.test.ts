@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type Change, type Revision, type Store, StoreError } from '../store/store.ts';
-import type { CacheEntry } from './cache.ts';
+import type { CacheEntry, CacheEvent } from './cache.ts';
 import { configMap, FaultyStore, KeptCount, KeptWatch, keyOf, nodes, openCache, parsed } from './testing/fixtures.ts';
 
 const labelled = (app: string) => (entry: CacheEntry) => entry.label('app') === app;
@@ -452,9 +452,16 @@ class SlowClock extends ManualClock {
 }
 
 test('a long fan-out is cut into slices, and watches stay exact in between', async (context) => {
-  const { cache, store, configMaps } = await openCache(context, { clock: new SlowClock() });
+  const { cache, store, clock, configMaps } = await openCache(context);
   const start = cache.revision;
-  const early = new KeptWatch(configMaps, { after: start });
+  /** A watch that is slow to tell. */
+  class SlowWatch extends KeptWatch {
+    override event(event: CacheEvent): boolean {
+      clock.advance(limits.cacheFanOutSliceMs + 1);
+      return super.event(event);
+    }
+  }
+  const early = new SlowWatch(configMaps, { after: start });
   const writes = await Promise.all(Array.from({ length: 50 }, (_, index) => put(store, `s${index}`)));
   await cache.fresh();
   // The state is ahead of what watchers were told.

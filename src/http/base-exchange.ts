@@ -10,6 +10,9 @@ export class ClientGone extends Error {
   }
 }
 
+/** One for all: making a stack for each of thousands of streams that end with their connections takes long. */
+const clientGone = new ClientGone();
+
 /** What an exchange must know of the connection it came on. */
 export interface ExchangeOwner {
   readonly peer: Peer;
@@ -166,7 +169,7 @@ export abstract class BaseExchange implements Exchange {
   protected end(complete: boolean): void {
     if (this.#ended) return;
     this.#failBody?.(bodyCut());
-    if (!complete) this.abort(new ClientGone());
+    if (!complete) this.abort(clientGone);
     this.#ended = true;
     this.ending = complete ? 'complete' : this.cutOff ? 'cutOff' : 'clientGone';
     this.#owner.ended(this);

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
-import { inOwnTurn } from '../../base/turns.ts';
+import { inOwnTurn, workBegan } from '../../base/turns.ts';
 import { Budget } from './budget.ts';
 import { FinishedStreams } from './finished-streams.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -186,7 +186,8 @@ export class Http2Session implements StreamSession {
 
   /** Reads all that has come, unless the client should read first, or others should have their turn. */
   #read(): void {
-    const until = this.#clock.monotonic() + limits.readSliceMs;
+    let until = this.#clock.monotonic() + limits.readSliceMs;
+    let requests = 0;
     let pause: 'no' | 'later' | 'whenWritten' = 'no';
     try {
       for (;;) {
@@ -196,7 +197,12 @@ export class Http2Session implements StreamSession {
         else this.#onFrame();
         if (this.#state === 'closed') return;
         if (this.outbound.isFull) pause = 'whenWritten';
-        else if (this.#requestsRead > 0 && this.#clock.monotonic() > until) pause = 'later';
+        else if (this.#requestsRead > 0) {
+          requests += this.#requestsRead;
+          // Connections that send many at once share the turn; a single request costs them nothing.
+          if (requests === 2) until = Math.min(until, workBegan(this.#clock) + limits.turnMs);
+          if (this.#clock.monotonic() > until) pause = 'later';
+        }
         this.#requestsRead = 0;
         if (pause !== 'no') break;
       }
