@@ -24,6 +24,8 @@ export const limits = {
   /** Heavy requests that wait for the thread; that are under way at once, and the bytes that these work on. */
   heavyJobsWaitingMax: 200,
   heavyJobsAtOnceMax: 8,
+  /** Kinds that were added at run time and are kept there. */
+  heavyKindsMax: 500,
   heavyBytesAtOnceMax: 8 * 1024 * 1024,
   /** Heap of the thread for heavy work; how long it may be silent with work to do; how long it stays with none. */
   heavyHeapMiB: 512,

@@ -134,6 +134,8 @@ export interface StoredAs {
   readonly fromStored: (object: ApiObject) => ApiObject;
   /** What the stored kind calls a selectable field of this version. */
   readonly storedLabel: (label: string) => string;
+  /** Names of top-level fields and those that are stored, where nothing else differs. */
+  readonly names?: Readonly<Record<string, string>>;
   /** What this version calls a field of the stored form, by its path in an error. */
   readonly versionPath: (path: string) => string;
 }

@@ -19,6 +19,7 @@ export function renamedFields(
   const back = Object.fromEntries(Object.entries(names).map(([here, there]) => [there, here]));
   return {
     kind: stored,
+    names,
     toStored: (object) => renamed(object, names, stored),
     fromStored: (object) => renamed(object, back, version),
     storedLabel: (label) => renamedPath(label, names),

@@ -71,6 +71,19 @@ export class ResourceRegistry {
     return this.#table.find(group, version, resource);
   }
 
+  /** Finds it as `find` does, for those who ask with each request: looks only when the table has changed. */
+  finder(group: string, version: string, resource: string): () => ServedResource | undefined {
+    let table: ResourceTable | undefined;
+    let served: ServedResource | undefined;
+    return () => {
+      if (table !== this.#table) {
+        table = this.#table;
+        served = table.find(group, version, resource);
+      }
+      return served;
+    };
+  }
+
   /** In order of group, version and resource; the core group first. */
   all(): IterableIterator<ServedResource> {
     return this.#table.all();

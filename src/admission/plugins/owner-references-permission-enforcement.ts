@@ -16,7 +16,7 @@ interface PermissionQuestion extends ResourceName {
 }
 
 /** A resource that an owner reference may mean. */
-interface OwnerResource extends ResourceName {
+export interface OwnerResource extends ResourceName {
   readonly version: string;
   readonly namespaced: boolean;
 }
@@ -28,7 +28,10 @@ interface OwnerReferencesOptions {
     request: Caller,
   ) => Promise<PermissionAnswer> | PermissionAnswer;
   /** The resources of a kind in a version; empty where none is served. */
-  readonly resourcesOf: (apiVersion: string, kind: string) => readonly OwnerResource[];
+  readonly resourcesOf: (
+    apiVersion: string,
+    kind: string,
+  ) => Promise<readonly OwnerResource[]> | readonly OwnerResource[];
 }
 
 interface PermissionAnswer {
@@ -101,7 +104,7 @@ async function requireFinalizers(
   { apiVersion, kind, name }: OwnerReference,
   { authorize, resourcesOf }: OwnerReferencesOptions,
 ): Promise<void> {
-  const resources = resourcesOf(apiVersion, kind);
+  const resources = await resourcesOf(apiVersion, kind);
   if (resources.length === 0) {
     throw admissionForbidden(
       attributes,

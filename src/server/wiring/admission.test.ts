@@ -5,8 +5,6 @@ import { pluginNames } from '../../admission/plugins.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { orch } from '../../dialect/orch.ts';
-import { kinds } from '../../kinds/kinds.ts';
-import { withoutObjects } from '../../registry/registry-fixture.ts';
 import { groupNodes, nodeUserName } from '../../request/node-user.ts';
 import { type AdmissionLookups, composeAdmission } from './admission.ts';
 
@@ -17,18 +15,17 @@ const unasked: AdmissionLookups = {
   namespacePhase: refuse,
   object: refuse,
   authorize: refuse,
+  resourcesOf: refuse,
   heldRules: refuse,
   roleRules: refuse,
 };
 
 for (const resource of ['pods/exec', 'services/proxy', 'nodes/proxy', 'namespaces']) {
   test(`connecting to ${resource} concerns no plugin: it writes nothing`, async () => {
-    const resources = withoutObjects(kinds(orch));
     const admission = composeAdmission(pluginNames, {
       dialect: orch,
       clock: systemClock,
       random: systemRandom,
-      resources,
       lookups: unasked,
     });
     const user = { username: nodeUserName('n1'), uid: '', groups: [groupNodes], extra: {} };

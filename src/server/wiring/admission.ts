@@ -1,7 +1,10 @@
 import { type AdmissionPlugin, admissionChain } from '../../admission/chain.ts';
 import { type NamespacePhase, namespaceLifecycle } from '../../admission/plugins/namespace-lifecycle.ts';
 import { nodeRestriction } from '../../admission/plugins/node-restriction/node-restriction.ts';
-import { ownerReferencesPermissionEnforcement } from '../../admission/plugins/owner-references-permission-enforcement.ts';
+import {
+  type OwnerResource,
+  ownerReferencesPermissionEnforcement,
+} from '../../admission/plugins/owner-references-permission-enforcement.ts';
 import { serviceAccount } from '../../admission/plugins/service-account.ts';
 import type { PluginName } from '../../admission/plugins.ts';
 import type { Authorizer } from '../../authz/authorizer.ts';
@@ -33,6 +36,8 @@ export interface AdmissionLookups {
   object(resource: LookedUp, namespace: string, name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
   /** What the chain of authorizers says. The signal of the request stays on its thread. */
   authorize(attributes: ResourceAttributes, user: UserInfo, request: Caller): Decision | Promise<Decision>;
+  /** The resources of a kind in a version; empty where none is served. */
+  resourcesOf(apiVersion: string, kind: string): readonly OwnerResource[] | Promise<readonly OwnerResource[]>;
   readonly heldRules: EscalationPowers['heldRules'];
   readonly roleRules: EscalationPowers['roleRules'];
 }
@@ -48,18 +53,20 @@ interface LookupParts {
 
 /** Looks at the cache, and waits for it where it may be behind. */
 export function admissionLookups({ cache, resources, authorizer, rbac }: LookupParts): AdmissionLookups {
-  const namespaces = servedCore(resources, 'namespaces');
-  const served: Readonly<Record<LookedUp, ServedResource>> = {
-    serviceaccounts: servedCore(resources, 'serviceaccounts'),
-    pods: servedCore(resources, 'pods'),
-    nodes: servedCore(resources, 'nodes'),
+  const core = (resource: string) => resources.finder('', 'v1', resource);
+  const namespaces = core('namespaces');
+  const served: Readonly<Record<LookedUp, () => ServedResource | undefined>> = {
+    serviceaccounts: core('serviceaccounts'),
+    pods: core('pods'),
+    nodes: core('nodes'),
   };
   return {
     namespacePhase: (name) =>
-      phaseOf(namespaces, name) ?? cache.fresh().then(() => phaseOf(namespaces, name) ?? 'absent'),
+      phaseOf(namespaces(), name) ?? cache.fresh().then(() => phaseOf(namespaces(), name) ?? 'absent'),
     object: (resource, namespace, name) =>
-      objectOf(served[resource], namespace, name) ??
-      cache.fresh().then(() => objectOf(served[resource], namespace, name)),
+      objectOf(served[resource](), namespace, name) ??
+      cache.fresh().then(() => objectOf(served[resource](), namespace, name)),
+    resourcesOf: (apiVersion, kind) => ownerResources(resources, apiVersion, kind),
     authorize: (attributes, user, request) => authorizer.authorize(attributes, user, request),
     heldRules: (user, namespace) => rbac.heldRules(user, namespace),
     roleRules: (kind, name, namespace) => rbac.roleRules(kind, name, namespace),
@@ -70,7 +77,6 @@ interface AdmissionParts {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly random: Random;
-  readonly resources: ResourceRegistry;
   readonly lookups: AdmissionLookups;
 }
 
@@ -107,34 +113,30 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       node: (name) => lookups.object('nodes', '', name),
       commonName: (request) => commonNameOfRequest(Buffer.from(request, 'base64').toString()),
     }),
-  OwnerReferencesPermissionEnforcement: ({ resources, lookups }) =>
+  OwnerReferencesPermissionEnforcement: ({ lookups }) =>
     ownerReferencesPermissionEnforcement({
       authorize: async (question, user, request) => {
         const { verdict, reason } = await lookups.authorize({ type: 'resource', ...question }, user, request);
         return { allowed: verdict === 'allow', reason };
       },
-      resourcesOf: (apiVersion, kind) =>
-        [...resources.all()]
-          .filter((served) => served.apiVersion === apiVersion && served.kind.kind === kind)
-          .map(({ name, kind: { version, scope } }) => ({ ...name, version, namespaced: scope === 'Namespaced' })),
+      resourcesOf: (apiVersion, kind) => lookups.resourcesOf(apiVersion, kind),
     }),
 };
 
-function servedCore(resources: ResourceRegistry, resource: string): ServedResource {
-  const served = resources.find('', 'v1', resource);
-  if (!served) throw new Error(`${resource} are not served`);
-  return served;
+function ownerResources({ table }: ResourceRegistry, apiVersion: string, kind: string): readonly OwnerResource[] {
+  const slash = apiVersion.indexOf('/');
+  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
+  return [...table.ofGroup(group)]
+    .filter((served) => served.apiVersion === apiVersion && served.kind.kind === kind)
+    .map(({ name, kind: { version, scope } }) => ({ ...name, version, namespaced: scope === 'Namespaced' }));
 }
 
-function phaseOf(
-  { collection, objectKey }: ServedResource,
-  name: string,
-): Exclude<NamespacePhase, 'absent'> | undefined {
-  const entry = collection.get(objectKey('', name));
+function phaseOf(served: ServedResource | undefined, name: string): Exclude<NamespacePhase, 'absent'> | undefined {
+  const entry = served?.collection.get(served.objectKey('', name));
   return entry && (entry.field('status.phase') === 'Terminating' ? 'Terminating' : 'Active');
 }
 
-function objectOf({ collection, objectKey }: ServedResource, namespace: string, name: string): ApiObject | undefined {
-  const entry = collection.get(objectKey(namespace, name));
+function objectOf(served: ServedResource | undefined, namespace: string, name: string): ApiObject | undefined {
+  const entry = served?.collection.get(served.objectKey(namespace, name));
   return entry && (parseStored(entry.bytes) as ApiObject);
 }

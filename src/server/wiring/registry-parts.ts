@@ -22,7 +22,7 @@ export function registryParts(
   const lookups = admissionLookups({ cache, resources, authorizer, rbac });
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },
-    admission: composeAdmission(config.admissionPlugins, { dialect, clock, random, resources, lookups }),
+    admission: composeAdmission(config.admissionPlugins, { dialect, clock, random, lookups }),
     servicesFor: servicesOfKinds(config, { cache, resources, identities, ...access }),
     requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) =>
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),

@@ -7,12 +7,17 @@ import { systemRandom } from '../../../base/random.ts';
 import { within } from '../../../base/waits-fixture.ts';
 import { createWatchCache } from '../../../cache/watch-cache.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
+import type { Negotiated } from '../../../content/negotiation.ts';
+import { Representation } from '../../../content/representation.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { orch } from '../../../dialect/orch.ts';
+import { defineKind } from '../../../kinds/define-kind.ts';
 import { gadget } from '../../../kinds/gated-kind-fixture.ts';
 import type { Kind } from '../../../kinds/kind.ts';
 import { kinds } from '../../../kinds/kinds.ts';
+import { kindSchema } from '../../../kinds/meta/kind-schema.ts';
 import type { KindServices } from '../../../kinds/services.ts';
+import { renamedFields } from '../../../kinds/stored-as.ts';
 import { defaultScope } from '../../../meta/scope.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import { Registry } from '../../../registry/registry.ts';
@@ -21,6 +26,7 @@ import { parseRequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import { cachedResources } from '../../../resources/resource.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import { map as mapOf, opt, string } from '../../../schema/schema.ts';
 import { openMemoryStore } from '../../../store/drivers/memory/memory-store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/admission.ts';
 import { HeavyWork, type ReceivedRequest } from './heavy-work.ts';
@@ -28,7 +34,12 @@ import { JobThread } from './job-thread.ts';
 import { jobsOf } from './jobs.ts';
 import { sameThread } from './thread-fixture.ts';
 
-const plugins = ['NamespaceLifecycle', 'ServiceAccount', 'NodeRestriction'] as const;
+const plugins = [
+  'NamespaceLifecycle',
+  'ServiceAccount',
+  'NodeRestriction',
+  'OwnerReferencesPermissionEnforcement',
+] as const;
 const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {} };
 const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
 
@@ -40,6 +51,10 @@ const lookups: AdmissionLookups = {
       ? { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } }
       : undefined,
   authorize: () => ({ verdict: 'noOpinion', reason: '' }),
+  resourcesOf: (apiVersion, kind) =>
+    apiVersion === 'late.example/v1' && kind === 'Late'
+      ? [{ group: 'late.example', resource: 'lates', version: 'v1', namespaced: true }]
+      : [],
   heldRules: () => ({ rules, errors: [] }),
   roleRules: () => undefined,
 };
@@ -78,7 +93,6 @@ class Side implements AsyncDisposable {
         dialect: orch,
         clock: systemClock,
         random: systemRandom,
-        resources: this.resources,
         lookups: asked,
       }),
       servicesFor: () => ({}) as KindServices,
@@ -270,6 +284,105 @@ describe('a write is answered the same on the thread as here', async () => {
       expected.some((line) => line.includes('"spec":{"size":1}')),
       'what needs a feature is dropped',
     );
+  });
+});
+
+const group = 'late.example';
+const lateSchema = (text: string) =>
+  kindSchema('', 'Came at run time.', {
+    [text]: opt(1, string(), ''),
+    rest: opt(2, mapOf(string()), ''),
+  });
+const late: Kind = defineKind({ group, kind: 'Late', schema: lateSchema('text') });
+const later: Kind = {
+  ...defineKind({ group, version: 'v2', kind: 'Late', schema: lateSchema('words') }),
+  storedAs: renamedFields(late, { group, version: 'v2', kind: 'Late' }, { words: 'text' }),
+};
+const tableAndProtobuf: readonly Negotiated[] = [
+  { format: 'json', as: 'Table', metaVersion: 'meta.orch.io/v1', mediaType: 'application/json', pretty: false },
+  { format: 'protobuf', as: 'object', metaVersion: '', mediaType: '', pretty: false },
+];
+const lates = (version: string): string => `/apis/${group}/${version}/namespaces/n/lates`;
+const owned = (kind: string) => ({
+  name: 'o',
+  ownerReferences: [{ apiVersion: `${group}/v1`, kind, name: 'a', uid: 'u', blockOwnerDeletion: true }],
+});
+
+/** Without times, which may pass in between. */
+const ageless = (bytes: Buffer): string => bytes.toString('latin1').replace(/"\d+s"/, '');
+
+describe('a kind that came at run time', () => {
+  const writes: readonly (readonly [what: string, sent: Sent])[] = [
+    [
+      'a create',
+      { method: 'POST', target: lates('v1'), body: { metadata: { name: 'a' }, text: 't', rest: { a: 'b' } } },
+    ],
+    [
+      'a create in another version',
+      { method: 'POST', target: lates('v2'), body: { metadata: { name: 'b' }, words: 'w' } },
+    ],
+    ['a wrong type', { method: 'POST', target: lates('v2'), body: { metadata: { name: 'c' }, words: 1 } }],
+    ['an unknown field', { method: 'POST', target: lates('v2'), body: { metadata: { name: 'd' }, text: 't' } }],
+    [
+      'a patch of one in another version',
+      { method: 'PATCH', target: `${lates('v2')}/a`, form: as('merge'), body: { words: 'w' } },
+    ],
+    [
+      'an apply in YAML',
+      {
+        method: 'PATCH',
+        target: `${lates('v2')}/b?fieldManager=m&force=true`,
+        form: as('apply'),
+        body: `apiVersion: ${group}/v2\nkind: Late\nwords: y\n`,
+      },
+    ],
+    ['an owner that blocks', { method: 'POST', target: maps, body: { metadata: owned('Late') } }],
+    ['an owner of no kind', { method: 'POST', target: maps, body: { metadata: owned('Never') } }],
+    ['a deletion', { method: 'DELETE', target: `${lates('v2')}/b` }],
+  ];
+
+  it('is known to the thread, with all of its versions', async () => {
+    await using here = new Side('here');
+    await using thread = new Side('thread');
+    for (const side of [here, thread]) {
+      await side.cache.ready();
+      await side.resources.add(late);
+      await side.resources.add(later);
+    }
+    for (const [what, sent] of writes) assert.deepEqual(await thread.send(sent), await here.send(sent), what);
+    const large = { metadata: { name: 'large' }, text: 'x'.repeat(limits.inlineBytesMax) };
+    const request = thread.received({ method: 'POST', target: lates('v1'), body: large }, () => {});
+    assert.equal(thread.heavy.takesWrite(request), true);
+    const answered = await thread.heavy.write(request);
+    assert.ok(answered.type === 'object');
+    for (const version of ['v1', 'v2']) {
+      for (const form of tableAndProtobuf) {
+        const served = thread.resources.find(group, version, 'lates');
+        const target = `${lates(version)}/large`;
+        const representation = new Representation(orch, systemClock);
+        const presentation = representation.presentation(form, served?.kind, new URLSearchParams());
+        const bytes: Buffer = served?.forms?.bytes(answered.bytes) ?? answered.bytes;
+        assert.equal(thread.heavy.takesRepresentation(bytes, presentation), true);
+        const options = { target, signal: new AbortController().signal, owner: jane };
+        const made = await thread.heavy.represent(bytes, presentation, options);
+        assert.equal(ageless(made), ageless(representation.object(bytes, presentation)));
+      }
+    }
+  });
+
+  it('stays on the event loop where it has functions of its own', async () => {
+    await using side = new Side('thread');
+    await side.cache.ready();
+    const kind = { ...late, strategy: { warnings: () => ['w'] } };
+    await side.resources.add(kind);
+    const large = { metadata: { name: 'large' }, text: 'x'.repeat(limits.inlineBytesMax) };
+    const request = side.received({ method: 'POST', target: lates('v1'), body: large }, () => {});
+    assert.equal(side.heavy.takesWrite(request), false);
+    const bytes = Buffer.from(JSON.stringify(large));
+    for (const form of tableAndProtobuf) {
+      const presentation = new Representation(orch, systemClock).presentation(form, kind, new URLSearchParams());
+      assert.equal(side.heavy.takesRepresentation(bytes, presentation), false);
+    }
   });
 });
 

@@ -1,19 +1,21 @@
 import type { PluginName } from '../../../admission/plugins.ts';
 import { limits } from '../../../base/limits.ts';
+import { identityOf } from '../../../base/shared-content.ts';
 import { openBrace } from '../../../codec/json-characters.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
 import type { Presentation } from '../../../content/representation.ts';
-import { storesObjects } from '../../../kinds/kind.ts';
+import { type Kind, storesObjects } from '../../../kinds/kind.ts';
+import { kindData } from '../../../kinds/kind-data.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import type { Registry } from '../../../registry/registry.ts';
 import type { Reply } from '../../../registry/reply.ts';
 import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/verb.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
-import type { ServedResource } from '../../../resources/resource.ts';
+import type { Resource, ServedResource } from '../../../resources/resource.ts';
 import type { UpdateOptions } from '../../../store/store.ts';
 import type { AdmissionLookups } from '../../wiring/admission.ts';
 import type { JobThread } from './job-thread.ts';
-import type { RepresentInput, WriteInput, WriteOutput, YamlInput, YamlOutput } from './jobs.ts';
+import type { RepresentInput, SharedKinds, WriteInput, WriteOutput, YamlInput, YamlOutput } from './jobs.ts';
 import { ownBytes } from './messages.ts';
 import type { Freshness, KnownEntry } from './remote-registry.ts';
 import { countParts, isHeavy } from './weight.ts';
@@ -61,7 +63,7 @@ export class HeavyWork {
 
   /** Whether this is a write of a stored object that is heavy by its body, or by the object as it is stored. */
   takesWrite({ info, served, form, bytes }: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'bytes'>): boolean {
-    if (!isStoredWrite(info, served) || !served.resource.builtIn) return false;
+    if (!isStoredWrite(info, served) || !sharedKinds(served.resource)) return false;
     if (isHeavyBody(form, bytes)) return true;
     if (info.name === '') return false;
     const entry = served.collection.get(served.objectKey(info.namespace, info.name));
@@ -98,6 +100,7 @@ export class HeavyWork {
     return {
       dialect: this.#parts.dialect.name,
       scope: this.#parts.resources.scope.name,
+      kinds: sharedKinds(request.served.resource),
       admissionPlugins: this.#parts.admissionPlugins,
       features: this.#parts.features,
       unsafeDeletion: this.#parts.unsafeDeletion,
@@ -110,8 +113,9 @@ export class HeavyWork {
   #calls(request: ReceivedRequest, key: string | undefined) {
     const { store, cache, lookups, requireCreate, requireUnsafeDelete } = this.#parts;
     const { info, served, user, signal } = request;
-    const { namespacePhase, object, authorize, heldRules, roleRules } = lookups;
+    const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules } = lookups;
     return {
+      ...kindCalls(served.resource.versions.map(({ kind }) => kind)),
       get: async ({ key: asked }: { readonly key: string }) => {
         const record = await store.get(asked);
         return record && { ...record, value: ownBytes(record.value) };
@@ -139,6 +143,7 @@ export class HeavyWork {
       namespacePhase: (asked: Asked<'namespacePhase'>) => namespacePhase(...asked),
       object: (asked: Asked<'object'>) => object(...asked),
       authorize: ([attributes, who]: Asked<'authorize'>) => authorize(attributes, who, request),
+      resourcesOf: (asked: Asked<'resourcesOf'>) => resourcesOf(...asked),
       heldRules: (asked: Asked<'heldRules'>) => heldRules(...asked),
       roleRules: (asked: Asked<'roleRules'>) => roleRules(...asked),
     };
@@ -174,9 +179,14 @@ export class HeavyWork {
   /** Whether to make this form of an object would hold the event loop too long. */
   takesRepresentation(bytes: Buffer, { negotiated: { as, format, pretty }, kind }: Presentation): boolean {
     if (bytes.length <= limits.lightBytesMax || (as === 'object' && format === 'json' && !pretty)) return false;
-    const served = kind && this.#parts.resources.find(kind.group, kind.version, kind.resource);
-    const known = (as === 'object' && format !== 'protobuf') || served?.resource.builtIn !== false;
-    return known && isHeavy(bytes, 'text');
+    const needsKind = kind !== undefined && (as !== 'object' || format === 'protobuf');
+    if (needsKind && !this.#isBuiltIn(kind) && !kindData(kind)) return false;
+    return isHeavy(bytes, 'text');
+  }
+
+  #isBuiltIn(kind: Kind): boolean {
+    const served = this.#parts.resources.find(kind.group, kind.version, kind.resource);
+    return served?.kind === kind && served.resource.builtIn;
   }
 
   represent(bytes: Buffer, presentation: Presentation, client: WaitingClient): Promise<Buffer> {
@@ -191,12 +201,17 @@ export class HeavyWork {
   async #made(
     name: 'represent' | 'listItem',
     bytes: Buffer,
-    { negotiated }: Presentation,
+    { negotiated, kind }: Presentation,
     { target, signal, owner }: WaitingClient,
   ): Promise<Buffer> {
     const { dialect, thread } = this.#parts;
-    const input = (): RepresentInput => ({ dialect: dialect.name, bytes: ownBytes(bytes), negotiated, target });
-    const job = { name, owner, input, bytes: bytes.length, calls: {}, signal, warn() {}, patient: name === 'listItem' };
+    const added = kind && kindData(kind) && !this.#isBuiltIn(kind) ? kind : undefined;
+    const input = (): RepresentInput => ({
+      ...{ dialect: dialect.name, bytes: ownBytes(bytes), negotiated, target },
+      kinds: added ? [identityOf(added)] : 'builtIn',
+    });
+    const calls = kindCalls(added ? [added] : []);
+    const job = { name, owner, input, bytes: bytes.length, calls, signal, warn() {}, patient: name === 'listItem' };
     const output = await thread.run(job);
     return bufferOf(output as Uint8Array);
   }
@@ -204,6 +219,22 @@ export class HeavyWork {
 
 /** Who waits for a form of an object. */
 type WaitingClient = Pick<ReceivedRequest, 'target' | 'signal' | 'owner'>;
+
+/**
+ * How the thread is told the kinds of a resource: those that are built in it has; others it asks for once, by numbers. Absent
+ * where it cannot have them, as not all of them is data.
+ */
+function sharedKinds({ builtIn, versions }: Resource): SharedKinds | undefined {
+  if (builtIn) return 'builtIn';
+  return versions.every(({ kind }) => kindData(kind)) ? versions.map(({ kind }) => identityOf(kind)) : undefined;
+}
+
+const kindCalls = (kinds: readonly Kind[]) => ({
+  kind: ({ id }: { readonly id: number }) => {
+    const kind = kinds.find((each) => identityOf(each) === id);
+    return kind && kindData(kind);
+  },
+});
 
 interface StoreWrite {
   readonly key: string;

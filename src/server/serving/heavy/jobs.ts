@@ -1,5 +1,6 @@
 import type { PluginName } from '../../../admission/plugins.ts';
 import { systemClock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
 import { stringifyJson } from '../../../codec/json.ts';
 import { parseYaml } from '../../../codec/yaml.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
@@ -8,6 +9,7 @@ import { Representation } from '../../../content/representation.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { dialects } from '../../../dialect/dialects.ts';
 import type { Kind } from '../../../kinds/kind.ts';
+import { type KindData, kindsOfData } from '../../../kinds/kind-data.ts';
 import { scopeNamed } from '../../../meta/scope.ts';
 import type { Status } from '../../../meta/status-error.ts';
 import { parseRequestInfo } from '../../../request/request-info.ts';
@@ -20,6 +22,7 @@ export interface WriteInput {
   readonly dialect: Dialect['name'];
   /** Name of the scope that the request is in. */
   readonly scope: string;
+  readonly kinds: SharedKinds | undefined;
   readonly admissionPlugins: readonly PluginName[];
   /** Names of those that are on. */
   readonly features: ReadonlySet<string>;
@@ -54,10 +57,18 @@ export interface RepresentInput {
   readonly negotiated: Negotiated;
   /** Of the request. */
   readonly target: string;
+  /** That of the object. */
+  readonly kinds: SharedKinds;
 }
 
-/** Gives the kinds of a dialect, without what only the main thread can do, which no stored kind needs. */
-type KindsOf = (dialect: Dialect['name']) => readonly Kind[];
+/** Kinds that this thread has, or numbers of the main thread's, by which it asks for them: the stored one first. */
+export type SharedKinds = 'builtIn' | readonly number[];
+
+/** Gives those kinds, without what only the main thread can do, which no stored kind needs. */
+type KindsOf = (
+  wanted: { readonly kinds: SharedKinds | undefined; readonly dialect: Dialect['name'] },
+  context: JobContext,
+) => Promise<readonly Kind[]>;
 
 async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): Promise<WriteOutput> {
   const { dialect: name, admissionPlugins, features, unsafeDeletion, entry, user, userAgent, form } = input;
@@ -65,7 +76,7 @@ async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): 
   const info = parseRequestInfo(input.method, input.target);
   const { registry, resources } = remoteRegistry({
     dialect,
-    kinds: kindsOf(name),
+    kinds: await kindsOf(input, context),
     scope: scopeNamed(input.scope),
     admissionPlugins,
     features,
@@ -102,16 +113,16 @@ function yaml({ bytes }: YamlInput): YamlOutput {
   return { json: new Uint8Array(Buffer.from(stringifyJson(value))), duplicates };
 }
 
-function represent(input: RepresentInput, kindsOf: KindsOf): Uint8Array {
-  const { representation, presentation, bytes } = presented(input, kindsOf);
+async function represent(input: RepresentInput, context: JobContext, kindsOf: KindsOf): Promise<Uint8Array> {
+  const { representation, presentation, bytes } = presented(input, await kindsOf(input, context));
   return new Uint8Array(representation.object(bytes, presentation));
 }
 
-function presented({ dialect, bytes, negotiated, target }: RepresentInput, kindsOf: KindsOf) {
+function presented({ dialect, bytes, negotiated, target }: RepresentInput, known: readonly Kind[]) {
   const info = parseRequestInfo('GET', target);
   const kind =
     info.type === 'resource'
-      ? kindsOf(dialect).find(
+      ? known.find(
           ({ group, version, resource }) =>
             group === info.group && version === info.version && resource === info.resource,
         )
@@ -122,23 +133,47 @@ function presented({ dialect, bytes, negotiated, target }: RepresentInput, kinds
 }
 
 /** The same as an item of a list. */
-function listItem(input: RepresentInput, kindsOf: KindsOf): Uint8Array {
-  const { representation, presentation, bytes } = presented(input, kindsOf);
+async function listItem(input: RepresentInput, context: JobContext, kindsOf: KindsOf): Promise<Uint8Array> {
+  const { representation, presentation, bytes } = presented(input, await kindsOf(input, context));
   return new Uint8Array(representation.listItem(bytes, presentation));
 }
 
-/** By name: what the thread can do with these kinds, made once for each dialect. */
+/** By name: what the thread can do with these kinds, made once for each dialect, and with those that come at run time. */
 export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Record<string, Job>> {
   const made = new Map<Dialect['name'], readonly Kind[]>();
-  const kindsOf: KindsOf = (name) => {
+  const builtIn = (name: Dialect['name']): readonly Kind[] => {
     const known = made.get(name) ?? make(dialects[name]);
     made.set(name, known);
     return known;
   };
+  const added = new AddedKinds();
+  const kindsOf: KindsOf = async ({ kinds = 'builtIn', dialect }, context) =>
+    kinds === 'builtIn' ? builtIn(dialect) : added.get(kinds, context);
   return {
     write: (input, context) => write(input as WriteInput, context, kindsOf),
     yaml: (input) => yaml(input as YamlInput),
-    represent: (input) => represent(input as RepresentInput, kindsOf),
-    listItem: (input) => listItem(input as RepresentInput, kindsOf),
+    represent: (input, context) => represent(input as RepresentInput, context, kindsOf),
+    listItem: (input, context) => listItem(input as RepresentInput, context, kindsOf),
   };
+}
+
+/** Kinds that came at run time: each is asked for once. */
+class AddedKinds {
+  /** By number; the oldest goes first. */
+  readonly #known = new Map<number, KindData>();
+
+  /** Those of a resource, the stored one first. */
+  async get(ids: readonly number[], context: JobContext): Promise<readonly Kind[]> {
+    return kindsOfData(await Promise.all(ids.map((id) => this.#known.get(id) ?? this.#ask(id, context))));
+  }
+
+  async #ask(id: number, context: JobContext): Promise<KindData> {
+    const data = (await context.call('kind', { id })) as KindData;
+    this.#known.set(id, data);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= limits.heavyKindsMax) break;
+      this.#known.delete(oldest);
+    }
+    return data;
+  }
 }

@@ -1,4 +1,5 @@
 import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecycle.ts';
+import type { OwnerResource } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
 import { systemClock } from '../../../base/clock.ts';
@@ -60,7 +61,6 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
       dialect,
       clock: systemClock,
       random: systemRandom,
-      resources,
       lookups: remoteLookups(context),
     }),
     servicesFor: () => noServices,
@@ -195,6 +195,7 @@ const remoteLookups = (context: JobContext): AdmissionLookups => ({
   namespacePhase: async (name) => (await ask(context, 'namespacePhase', [name])) as NamespacePhase,
   object: async (...place) => (await ask(context, 'object', place)) as ApiObject | undefined,
   authorize: async (attributes, user) => (await ask(context, 'authorize', [attributes, user])) as Decision,
+  resourcesOf: async (...question) => (await ask(context, 'resourcesOf', question)) as readonly OwnerResource[],
   heldRules: async (...question) => (await ask(context, 'heldRules', question)) as HeldRules,
   roleRules: async (...question) => (await ask(context, 'roleRules', question)) as readonly PolicyRule[] | undefined,
 });

@@ -1,0 +1,47 @@
+import type { Kind } from './kind.ts';
+import { renamedFields } from './stored-as.ts';
+
+/** A kind without functions, which another thread can be sent. */
+export interface KindData {
+  readonly kind: Omit<Kind, 'storedAs'>;
+  /** Of a version that is stored as another kind: what differs in names (`renamedFields`). */
+  readonly storedNames?: Readonly<Record<string, string>>;
+}
+
+const known = new WeakMap<Kind, { readonly data: KindData | undefined }>();
+
+/** Undefined where something of the kind is a function. */
+export function kindData(kind: Kind): KindData | undefined {
+  let found = known.get(kind);
+  if (!found) {
+    found = { data: dataOf(kind) };
+    known.set(kind, found);
+  }
+  return found.data;
+}
+
+function dataOf({ storedAs, ...kind }: Kind): KindData | undefined {
+  if (!isData(kind, new Set())) return undefined;
+  if (!storedAs) return { kind };
+  return storedAs.names && { kind, storedNames: storedAs.names };
+}
+
+function isData(value: unknown, seen: Set<object>): boolean {
+  if (typeof value === 'function') return false;
+  if (typeof value !== 'object' || value === null || seen.has(value)) return true;
+  seen.add(value);
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== Array.prototype && prototype !== null) return false;
+  return Object.values(value).every((each) => isData(each, seen));
+}
+
+/** The kinds of a resource, the stored one first, again. */
+export function kindsOfData([first, ...others]: readonly KindData[]): readonly Kind[] {
+  if (!first) return [];
+  const stored = first.kind;
+  const versions = others.map(({ kind, storedNames = {} }) => ({
+    ...kind,
+    storedAs: renamedFields(stored, kind, storedNames),
+  }));
+  return [stored, ...versions];
+}
