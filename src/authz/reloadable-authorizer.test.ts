@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
+import { systemFiles } from '../base/files.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { Metrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
@@ -176,6 +177,7 @@ async function openReloadable(script: ScriptedWebhook['script'], content: Buffer
     {
       file: '/etc/authz.yaml',
       dialect: orch,
+      files: systemFiles,
       loadCel: () => Promise.reject(new Error('no expressions here')),
       build: (specs) => buildAuthorizers(specs, made.parts),
       clock: made.clock,

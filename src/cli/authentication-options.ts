@@ -2,6 +2,7 @@ import { authenticatorFromFlags, flagProblems, type OidcFlags } from '../authn/c
 import { headerName } from '../authn/identity-headers.ts';
 import { readServiceAccountTokens } from '../authn/service-account/options.ts';
 import { parseTokenFile } from '../authn/static-token.ts';
+import { systemFiles } from '../base/files.ts';
 import type { FileContent } from '../base/watched-file.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { readKubeconfig } from '../outbound/connection-files/kubeconfig.ts';
@@ -134,7 +135,7 @@ function readConfiguration(values: ServerFlagValues, path: string): FileContent 
 function readTokenWebhook(values: ServerFlagValues): AuthenticationConfig['tokenWebhook'] {
   const file = values['authentication-token-webhook-config-file'];
   if (file === undefined) return undefined;
-  named('authentication-token-webhook-config-file', () => readKubeconfig(file, dialects[values.dialect]));
+  named('authentication-token-webhook-config-file', () => readKubeconfig(file, dialects[values.dialect], systemFiles));
   return {
     file,
     version: values['authentication-token-webhook-version'],

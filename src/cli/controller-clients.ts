@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { type Closable, ClosableStack } from '../base/disposable.ts';
+import { systemFiles } from '../base/files.ts';
 import type { Logger } from '../base/logger.ts';
 import { accountCredentials } from '../client/account-credentials.ts';
 import { ApiClient } from '../client/api-client.ts';
@@ -8,6 +9,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import type { Connection } from '../outbound/connection.ts';
 import type { Credentials } from '../outbound/credentials/credentials.ts';
 import type { PluginHost } from '../outbound/credentials/plugin-process.ts';
+import { systemNetwork } from '../outbound/network.ts';
 import { productVersion } from './version.ts';
 
 interface ControllerClientsOptions {
@@ -39,7 +41,10 @@ export class ControllerClients implements Closable {
 
   #client(credentials?: Credentials): ApiClient {
     const { connection, clock, pluginHost, dialect } = this.#options;
-    const transport = httpTransport(connection, { clock, pluginHost, ...(credentials && { credentials }) });
+    const transport = httpTransport(connection, {
+      ...{ clock, pluginHost, network: systemNetwork, files: systemFiles },
+      ...(credentials && { credentials }),
+    });
     this.#held.add(transport);
     return new ApiClient(transport, `${dialect.controllerManager}/${productVersion}`);
   }

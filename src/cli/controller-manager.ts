@@ -1,5 +1,7 @@
+import { hostname } from 'node:os';
 import { isatty } from 'node:tty';
 import { pause, systemClock } from '../base/clock.ts';
+import { systemFiles } from '../base/files.ts';
 import { systemRandom } from '../base/random.ts';
 import { defaultTiming, type ElectionTiming } from '../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, chooseControllers } from '../controllers/controllers.ts';
@@ -81,7 +83,7 @@ export const controllerManager = defineCommand({
     if (kubeconfig === undefined) throw new UsageError('--kubeconfig is missing: --kubeconfig=FILE');
     const timing = readTiming(values);
     const dialect = dialects[values.dialect];
-    const connection = readKubeconfig(kubeconfig, dialect);
+    const connection = readKubeconfig(kubeconfig, dialect, systemFiles);
     const caFile = values['root-ca-file'];
     const rootAuthority = (caFile === undefined ? connection.authorities : readBundle('root-ca-file', caFile)) ?? '';
     const signer = openSigner(values, { clock, logger, dialect });
@@ -147,7 +149,12 @@ async function manage(
   const { namespaces, controllerManager } = context.dialect;
   const namespace = values['leader-elect-resource-namespace'] ?? namespaces.system;
   const name = values['leader-elect-resource-name'] ?? controllerManager;
-  await runWhileLeading(names, context, { random: systemRandom, timing, namespace, name }, signal);
+  await runWhileLeading(
+    names,
+    context,
+    { random: systemRandom, hostname: hostname(), timing, namespace, name },
+    signal,
+  );
   if (!signal.aborted) throw new Error('the lease was lost; the controllers have stopped');
 }
 

@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import { orch } from '../dialect/orch.ts';
 import type { Credentials } from '../outbound/credentials/credentials.ts';
-import { bareHost, TlsHarness } from '../outbound/tls-harness.ts';
+import { bareWorld, TlsHarness } from '../outbound/tls-harness.ts';
 import { formatTime } from '../schema/time.ts';
 import { AccountCredentialsError, accountCredentials } from './account-credentials.ts';
 import { ApiClient, ApiError } from './api-client.ts';
@@ -190,7 +190,7 @@ describe('requests with tokens of a service account', () => {
     const impersonation = { user: 'jane', uid: undefined, groups: [], extra: {} };
     const credential = { type: 'stored', authorization: { type: 'token', token: 'program' } } as const;
     const connection = tls.connection('/', { credential, impersonation });
-    const transport = httpTransport(connection, { clock, pluginHost: bareHost, credentials });
+    const transport = httpTransport(connection, { ...bareWorld, clock, credentials });
     issue('one');
     issue('two');
     const { status } = await transport.send({ method: 'GET', target: '/' });

@@ -6,7 +6,7 @@ import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { within } from '../base/waits-fixture.ts';
 import type { Connection, KeyPairPem } from '../outbound/connection.ts';
-import { bareHost, peerName, TlsHarness } from '../outbound/tls-harness.ts';
+import { bareWorld, peerName, TlsHarness } from '../outbound/tls-harness.ts';
 import type { ClientResponse } from '../outbound/transport.ts';
 import { ApiClient } from './api-client.ts';
 import { type HttpTransportOptions, httpTransport } from './http-transport.ts';
@@ -35,7 +35,7 @@ async function withTransport(
   const { silenceMsMax, ...connection } = more;
   const transport = httpTransport(server.connection('/prefix/', connection), {
     clock,
-    pluginHost: bareHost,
+    ...bareWorld,
     ...(silenceMsMax !== undefined && { silenceMsMax }),
   });
   try {

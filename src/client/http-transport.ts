@@ -1,14 +1,18 @@
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
+import type { Files } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
 import type { Connection } from '../outbound/connection.ts';
 import type { Credentials } from '../outbound/credentials/credentials.ts';
 import type { PluginHost } from '../outbound/credentials/plugin-process.ts';
 import { HttpsRequester } from '../outbound/https-requester.ts';
+import type { Network } from '../outbound/network.ts';
 import type { Transport } from '../outbound/transport.ts';
 
 export interface HttpTransportOptions {
   readonly clock: Clock;
+  readonly network: Network;
+  readonly files: Files;
   readonly pluginHost: PluginHost;
   /** Instead of those of the connection, and closed with the transport. */
   readonly credentials?: Credentials;
@@ -23,8 +27,7 @@ export function httpTransport(connection: Connection, options: HttpTransportOpti
   return {
     async send(request) {
       const target = root + request.target;
-      const response = await requester.send({ ...request, target, repeatable: request.method === 'GET' });
-      return { status: response.statusCode ?? 0, body: response };
+      return requester.send({ ...request, target, repeatable: request.method === 'GET' });
     },
     close: () => requester.close(),
   };

@@ -1,10 +1,11 @@
-import { hostname } from 'node:os';
 import type { Random } from '../base/random.ts';
 import { type ElectionTiming, leadOnce } from '../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, startControllers } from './controllers.ts';
 
 interface Candidature {
   readonly random: Random;
+  /** Of this machine. */
+  readonly hostname: string;
   readonly timing: ElectionTiming;
   /** Where the lease is, and its name. */
   readonly namespace: string;
@@ -33,7 +34,7 @@ export async function runControllers(
 export async function runWhileLeading(
   names: readonly ControllerName[],
   context: ControllersContext,
-  { random, timing, namespace, name }: Candidature,
+  { random, hostname, timing, namespace, name }: Candidature,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, logger, dialect } = context;
@@ -42,7 +43,7 @@ export async function runWhileLeading(
     {
       ...{ client, clock, logger, timing, signal, apiVersion, name },
       leases: `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/leases`,
-      identity: `${hostname()}_${random.uuid()}`,
+      identity: `${hostname}_${random.uuid()}`,
     },
     (term) => runControllers(names, context, term),
   );

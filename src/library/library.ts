@@ -16,6 +16,13 @@ export {
   type WatchOptions,
 } from '../client/api-client.ts';
 export type { ApiObject } from '../meta/api-object.ts';
+export type {
+  ConnectOptions,
+  HttpsConnections,
+  Network,
+  OutgoingRequest,
+  OutgoingResponse,
+} from '../outbound/network.ts';
 export type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 export type { Environment } from '../server/wiring/environment.ts';
 export type { KeyPairPem, StorageConfig } from '../server/wiring/storage-config.ts';

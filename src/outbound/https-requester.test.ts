@@ -6,7 +6,7 @@ import { limits } from '../base/limits.ts';
 import { httpTransport } from '../client/http-transport.ts';
 import type { KeyPairPem } from './connection.ts';
 import { PluginHarness } from './credentials/plugin-harness.ts';
-import { bareHost, peerName, TlsHarness } from './tls-harness.ts';
+import { bareWorld, peerName, TlsHarness } from './tls-harness.ts';
 import type { Transport } from './transport.ts';
 
 let server: TlsHarness;
@@ -58,7 +58,7 @@ async function withPlugin(use: (transport: Transport, clock: ManualClock) => Pro
   );
   const clock = new ManualClock();
   const connection = server.connection('/', { credential: { type: 'plugin', plugin } });
-  const transport = httpTransport(connection, { clock, pluginHost: bareHost });
+  const transport = httpTransport(connection, { ...bareWorld, clock });
   try {
     await use(transport, clock);
   } finally {

@@ -1,19 +1,23 @@
-import type { IncomingMessage } from 'node:http';
-import https from 'node:https';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
+import type { Files } from '../base/files.ts';
+import { untilAborted } from '../base/until-aborted.ts';
 import type { Connection } from './connection.ts';
 import type { Credential, Credentials } from './credentials/credentials.ts';
 import { pluginCredentials } from './credentials/plugin-credentials.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
 import { storedCredentials } from './credentials/stored-credentials.ts';
-import { HttpsAgents } from './https-agents.ts';
 import { impersonationHeaders } from './impersonation-headers.ts';
+import type { Network, OutgoingRequest, OutgoingResponse } from './network.ts';
+import { ServerConnections } from './server-connections.ts';
 import type { ClientRequest } from './transport.ts';
 
 interface HttpsRequesterOptions {
   readonly connection: Connection;
   readonly clock: Clock;
+  readonly network: Network;
+  /** Where credentials are read again. */
+  readonly files: Files;
   /** What runs credential plugins, where the connection has one. */
   readonly pluginHost: PluginHost;
   /** Instead of what the connection says of who sends the requests; whom it impersonates does not count either. */
@@ -22,13 +26,7 @@ interface HttpsRequesterOptions {
   readonly silenceMsMax?: number;
 }
 
-interface HttpsRequest extends ClientRequest {
-  /**
-   * It changes nothing at the server, so that it can be sent again where a kept connection turns out to be closed: whether
-   * the server has seen it cannot be known then.
-   */
-  readonly repeatable: boolean;
-}
+type HttpsRequest = ClientRequest & Pick<OutgoingRequest, 'repeatable'>;
 
 /**
  * Sends requests to one server, over HTTP/1.1 and connections that are kept, with what says who sends them. A request
@@ -38,121 +36,75 @@ interface HttpsRequest extends ClientRequest {
 export class HttpsRequester implements Closable {
   readonly #options: HttpsRequesterOptions;
   readonly #credentials: Credentials;
-  readonly #agents: HttpsAgents;
+  readonly #connections: ServerConnections;
   readonly #impersonation: Readonly<Record<string, string | string[]>>;
 
   constructor(options: HttpsRequesterOptions) {
-    const { connection, clock, credentials } = options;
+    const { connection, credentials } = options;
     const impersonation = credentials ? undefined : connection.impersonation;
     this.#options = options;
     this.#credentials = credentials ?? credentialsOf(options);
-    this.#agents = new HttpsAgents(connection, clock);
+    this.#connections = new ServerConnections(connection, options);
     this.#impersonation = impersonation ? impersonationHeaders(impersonation) : {};
   }
 
   /** `target` is the whole path and query. Rejects when no answer came, or when there is no credential to send. */
-  async send(request: HttpsRequest): Promise<IncomingMessage> {
+  async send(request: HttpsRequest): Promise<OutgoingResponse> {
     const credential = await unlessAborted(this.#credentials.current(), request.signal);
     const response = await this.#sendAs(credential, request);
-    if (response.statusCode !== unauthorized) return response;
+    if (response.status !== unauthorized) return response;
     const other = await this.#otherThan(credential, response, request.signal);
     if (!other) return response;
-    response.destroy();
+    response.discard();
     return this.#sendAs(other, request);
   }
 
   async #otherThan(
     credential: Credential,
-    response: IncomingMessage,
+    response: OutgoingResponse,
     signal: AbortSignal | undefined,
   ): Promise<Credential | undefined> {
     try {
       return await unlessAborted(this.#credentials.refused(credential), signal);
     } catch (error) {
-      response.destroy();
+      response.discard();
       throw error;
     }
   }
 
-  async #sendAs(credential: Credential, request: HttpsRequest): Promise<IncomingMessage> {
-    for (let attempts = 1; ; attempts++) {
-      const sent = this.#start(credential, request);
-      try {
-        return await answerTo(sent);
-      } catch (error) {
-        if (!request.repeatable || !isStale(sent, error) || attempts === attemptsMax) throw error;
-      }
-    }
-  }
-
-  #start(credential: Credential, { method, target, headers, body, signal }: HttpsRequest) {
-    signal?.throwIfAborted();
+  async #sendAs(credential: Credential, request: HttpsRequest): Promise<OutgoingResponse> {
     const { connection, silenceMsMax } = this.#options;
-    const { hostname, port } = connection.server;
+    const { headers, body } = request;
     const { authorization, certificate } = credential;
-    const sent = https.request({
-      agent: this.#agents.showing(certificate),
-      // Brackets around IPv6 addresses belong to URLs.
-      hostname: hostname.replace(/^\[|\]$/g, ''),
-      port,
-      method,
-      path: target,
+    request.signal?.throwIfAborted();
+    return this.#connections.showing(certificate).send({
+      ...request,
+      server: connection.server,
       headers: {
         ...this.#impersonation,
         ...headers,
         ...(authorization !== undefined && { authorization }),
-        ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
+        ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
       },
-      ...(signal && { signal }),
+      ...(silenceMsMax !== undefined && { silenceMsMax }),
     });
-    if (silenceMsMax !== undefined) {
-      sent.setTimeout(silenceMsMax, () => sent.destroy(new Error(`the server was silent for ${silenceMsMax} ms`)));
-    }
-    sent.end(body);
-    return sent;
   }
 
   /** Ends what is under way, too. */
   close(): void {
     this.#credentials.close();
-    this.#agents.close();
+    this.#connections.close();
   }
 }
 
-function credentialsOf({ connection: { credential }, clock, pluginHost }: HttpsRequesterOptions): Credentials {
+function credentialsOf({ connection: { credential }, clock, files, pluginHost }: HttpsRequesterOptions): Credentials {
   return credential.type === 'plugin'
     ? pluginCredentials(credential.plugin, pluginHost, clock)
-    : storedCredentials(credential, clock);
+    : storedCredentials(credential, { clock, files });
 }
 
 const unauthorized = 401;
-/** A pool can hold several connections that the server has closed. */
-const attemptsMax = 3;
-
-type SentRequest = ReturnType<typeof https.request>;
-
-function answerTo(sent: SentRequest): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  sent.on('response', resolve);
-  sent.on('error', reject);
-  return promise;
-}
-
-/** The server closed a kept connection just as the request went out on it. */
-const isStale = (sent: SentRequest, error: unknown): boolean =>
-  sent.reusedSocket && error instanceof Error && 'code' in error && staleCodes.includes(String(error.code));
-const staleCodes: readonly string[] = ['ECONNRESET', 'EPIPE'];
 
 /** The wait ends when the signal aborts; what is waited for goes on, since others may wait for it too. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}
+const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
+  signal ? untilAborted(promise, signal) : promise;

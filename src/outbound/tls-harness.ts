@@ -6,11 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { systemClock } from '../base/clock.ts';
+import { systemFiles } from '../base/files.ts';
 import { systemRandom } from '../base/random.ts';
 import { once } from '../base/waits-fixture.ts';
 import { ensureAuthority, ensureIssued } from '../pki/ca.ts';
 import type { Connection, KeyPairPem } from './connection.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
+import { systemNetwork } from './network.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -111,3 +113,6 @@ export const peerName = ({ socket }: IncomingMessage): string | undefined =>
 
 /** Plugins find nothing and nobody. */
 export const bareHost: PluginHost = { environment: {}, interactive: false, stderr() {} };
+
+/** The machine that tests run on, with no plugin. */
+export const bareWorld = { network: systemNetwork, files: systemFiles, pluginHost: bareHost } as const;

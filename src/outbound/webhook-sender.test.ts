@@ -5,7 +5,7 @@ import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { within } from '../base/waits-fixture.ts';
 import type { Connection } from './connection.ts';
-import { bareHost, TlsHarness } from './tls-harness.ts';
+import { bareWorld, TlsHarness } from './tls-harness.ts';
 import { type WebhookSender, webhookSender } from './webhook-sender.ts';
 
 let server: TlsHarness;
@@ -20,7 +20,7 @@ async function withSender(
   more: Partial<Connection> = {},
 ): Promise<void> {
   const clock = new ManualClock();
-  const options = { clock, pluginHost: bareHost, timeoutMs: 1_000, userAgent: 'test/1' };
+  const options = { ...bareWorld, clock, timeoutMs: 1_000, userAgent: 'test/1' };
   const sender = webhookSender(server.connection('/a/b?c=d', more), options);
   try {
     await use(sender, clock);

@@ -1,14 +1,17 @@
-import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
+import type { Files } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
 import type { Connection } from './connection.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
 import { HttpsRequester } from './https-requester.ts';
+import type { Network, OutgoingResponse } from './network.ts';
 import { Semaphore } from './semaphore.ts';
 
 interface WebhookSenderOptions {
   readonly clock: Clock;
+  readonly network: Network;
+  readonly files: Files;
   readonly pluginHost: PluginHost;
   /** From asking until the answer has been read. */
   readonly timeoutMs: number;
@@ -46,10 +49,10 @@ class Sender implements Closable {
   readonly #questions = new Set<AbortController>();
 
   constructor(connection: Connection, options: WebhookSenderOptions) {
-    const { clock, pluginHost } = options;
+    const { clock, network, files, pluginHost } = options;
     this.#options = options;
     this.#target = connection.server.pathname + connection.server.search;
-    this.#requester = new HttpsRequester({ connection, clock, pluginHost });
+    this.#requester = new HttpsRequester({ connection, clock, network, files, pluginHost });
   }
 
   async send(body: string, signal?: AbortSignal): Promise<WebhookAnswer> {
@@ -94,12 +97,12 @@ class Sender implements Closable {
       signal,
       repeatable: true,
     });
-    const { statusCode: status = 0 } = response;
+    const { status } = response;
     if (isRedirect(status)) {
-      response.destroy();
+      response.discard();
       throw new Error(`the webhook answered ${status}, a redirect, which is not followed`);
     }
-    return { status, body: await readAll(response), retryAfterSeconds: retryAfter(response) };
+    return { status, body: await readAll(response.body), retryAfterSeconds: retryAfter(response) };
   }
 
   close(): void {
@@ -110,11 +113,11 @@ class Sender implements Closable {
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 
-async function readAll(response: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
   let size = 0;
   // Leaving the loop ends the response.
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  for await (const chunk of body) {
     size += chunk.length;
     if (size > limits.webhookAnswerBytesMax) {
       throw new Error(`the webhook's answer has more than ${limits.webhookAnswerBytesMax} bytes`);
@@ -124,7 +127,7 @@ async function readAll(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function retryAfter({ headers }: IncomingMessage): number | undefined {
+function retryAfter({ headers }: OutgoingResponse): number | undefined {
   const text = headers['retry-after'];
-  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  return typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

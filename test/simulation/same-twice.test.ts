@@ -1,55 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultPlugins } from '../../src/admission/plugins.ts';
-import { ManualClock } from '../../src/base/clock.ts';
-import { silentLogger } from '../../src/base/logger.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { dialects } from '../../src/dialect/dialects.ts';
+import type { OutgoingRequest, OutgoingResponse } from '../../src/outbound/network.ts';
 import type { ClientRequest } from '../../src/outbound/transport.ts';
 import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
 import { createApiServer } from '../../src/server/wiring/create-api-server.ts';
-import { systemEnvironment } from '../../src/server/wiring/environment.ts';
-import { defaultFeatures } from '../../src/server/wiring/features.ts';
+import {
+  admin,
+  askingConfig,
+  askingFiles,
+  get,
+  respond,
+  type SimulatedWorld,
+  simulatedConfig,
+  simulatedWorld,
+  textOf,
+  write,
+} from './simulated-world.ts';
 
-/** A whole server, from its start to its end, without a socket, a file or a timer of the machine. */
+/** A whole server, from its start to its end, in a world that is not the machine's. */
 
-const config: ApiServerConfig = {
-  dialect: dialects.orch,
-  storage: { backend: 'memory' },
-  requests: { inFlightMax: { reads: 400, writes: 200 }, timeoutMs: 60_000, watchMsMin: 1_800_000 },
-  authentication: {
-    staticTokens: [],
-    apiAudiences: [],
-    bootstrapTokens: false,
-    anonymous: false,
-    anonymousGiven: true,
-  },
-  authorization: { chain: { type: 'specs', specs: [{ type: 'RBAC', name: 'rbac' }] } },
-  livezGraceMs: 0,
-  shutdownDelayMs: 0,
-  timesToLiveMs: { event: 3600_000 },
-  features: defaultFeatures,
-  admissionPlugins: defaultPlugins,
-  controllers: { run: [], rootAuthority: '' },
-  logger: silentLogger,
-  accessLog: false,
-};
-
-const admin = { username: 'root', uid: '', groups: ['system:masters'], extra: {} };
 const core = '/api/v1';
 const configMaps = `${core}/namespaces/default/configmaps`;
-const write = (
-  method: ClientRequest['method'],
-  target: string,
-  body: unknown,
-  contentType = 'application/json',
-): ClientRequest => ({
-  method,
-  target,
-  headers: { 'content-type': contentType },
-  body: JSON.stringify(body),
-});
-const get = (target: string): ClientRequest => ({ method: 'GET', target });
 const named = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
 
 const requests: readonly ClientRequest[] = [
@@ -73,23 +44,21 @@ const requests: readonly ClientRequest[] = [
   get('/apis'),
 ];
 
-/** All that a server of this seed answers, with the time going on between requests. */
-async function answersOf(seed: number): Promise<readonly string[]> {
-  const clock = new ManualClock();
-  const { openStore } = systemEnvironment;
-  const noFiles = (): never => assert.fail('no file is looked at');
-  const files = { read: noFiles, stamp: noFiles };
-  const server = await createApiServer(config, { clock, random: seededRandom(seed), files, openStore });
+/** All that a server of this world answers, with the time going on between requests. */
+async function answersIn(
+  { clock, environment }: SimulatedWorld,
+  config: ApiServerConfig,
+  asked: readonly ClientRequest[],
+): Promise<readonly string[]> {
+  const server = await createApiServer(config, environment);
   try {
     await server.start();
     const transport = server.transportAs(admin);
     const answers: string[] = [];
-    for (const request of requests) {
+    for (const request of asked) {
       clock.advance(1_500);
-      const { status, body } = await transport.send(request);
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of body) chunks.push(chunk);
-      answers.push(`${request.method} ${request.target} ${status} ${Buffer.concat(chunks)}`);
+      const response = await transport.send(request);
+      answers.push(`${request.method} ${request.target} ${response.status} ${await textOf(response)}`);
     }
     return answers;
   } finally {
@@ -99,12 +68,45 @@ async function answersOf(seed: number): Promise<readonly string[]> {
   }
 }
 
+const codesOf = (answers: readonly string[]): readonly number[] =>
+  answers.map((answer) => Number(/ (\d{3}) /.exec(answer)?.[1]));
+
 test('a server with a seed answers the same, byte for byte, each time', async () => {
+  const answersOf = (seed: number) => answersIn(simulatedWorld(seed, {}), simulatedConfig, requests);
   const [first, second, other] = [await answersOf(1), await answersOf(1), await answersOf(2)];
   assert.deepEqual(second, first);
-  assert.deepEqual(
-    first.map((answer) => Number(/ (\d{3}) /.exec(answer)?.[1])),
-    [200, 200, 200, 201, 201, 409, 200, 201, 200, 200, 200, 404, 200],
-  );
+  assert.deepEqual(codesOf(first), [200, 200, 200, 201, 201, 409, 200, 201, 200, 200, 200, 404, 200]);
   assert.notDeepEqual(other, first);
+});
+
+const authentication = '/apis/authentication.orch.io/v1/tokenreviews';
+const authorization = '/apis/authorization.orch.io/v1/subjectaccessreviews';
+const questions: readonly ClientRequest[] = [
+  write('POST', authentication, { spec: { token: 'good' } }),
+  write('POST', authentication, { spec: { token: 'bad' } }),
+  write('POST', authorization, { spec: { user: 'jane', resourceAttributes: { verb: 'get', resource: 'pods' } } }),
+  write('POST', authorization, { spec: { user: 'joe', resourceAttributes: { verb: 'get', resource: 'pods' } } }),
+];
+
+test('and so does one that asks others: the network is that of its world', async () => {
+  const asked: string[] = [];
+  const answer = ({ server, target, body }: OutgoingRequest): OutgoingResponse => {
+    asked.push(`${server.hostname}${target}`);
+    const { apiVersion, kind, spec } = JSON.parse(String(body));
+    const status =
+      kind === 'TokenReview'
+        ? { authenticated: spec.token === 'good', user: { username: 'jane' }, audiences: ['api'] }
+        : { allowed: spec.user === 'jane' };
+    return respond({ apiVersion, kind, status });
+  };
+  const answersOf = () => answersIn(simulatedWorld(1, { contents: askingFiles, answer }), askingConfig, questions);
+  const [first, second] = [await answersOf(), await answersOf()];
+  assert.deepEqual(second, first);
+  const said = first.map((text) => JSON.parse(text.slice(text.indexOf('{'))).status);
+  assert.deepEqual(
+    said.map(({ authenticated, allowed }) => authenticated ?? allowed ?? false),
+    [true, false, true, false],
+  );
+  const hosts = ['tokens', 'tokens', 'access', 'access'].map((path) => `webhook.example/${path}`);
+  assert.deepEqual(asked, [...hosts, ...hosts]);
 });

@@ -4,6 +4,7 @@ import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import { until } from '../../base/waits-fixture.ts';
+import { systemNetwork } from '../../outbound/network.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
 import { OidcAuthenticators } from './oidc-authenticators.ts';
 import { oidcMetrics } from './oidc-metrics.ts';
@@ -14,7 +15,13 @@ export function authenticators(...settings: readonly JwtAuthenticator[]) {
   const metrics = new Metrics();
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (_: string, fields?: object) => warnings.push(JSON.stringify(fields)) };
-  const context = { clock, random: systemRandom, logger, metrics: oidcMetrics({ metrics, clock, serverId: 'me' }) };
+  const context = {
+    clock,
+    network: systemNetwork,
+    random: systemRandom,
+    logger,
+    metrics: oidcMetrics({ metrics, clock, serverId: 'me' }),
+  };
   const all = new OidcAuthenticators(settings, context);
   return {
     clock,

@@ -1,13 +1,13 @@
-import https from 'node:https';
 import type { Clock } from '../../base/clock.ts';
+import type { HttpsConnections } from '../../outbound/network.ts';
 
 interface HttpsGetOptions {
-  readonly agent: https.Agent;
+  readonly connections: HttpsConnections;
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly bytesMax: number;
   readonly signal: AbortSignal;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
@@ -15,44 +15,48 @@ interface HttpsGetOptions {
  * followed, since they would lead where nobody has configured anything; user and password of the address are not sent.
  * Rejects with an Error that names the address without its query, and nothing of what came.
  */
-export function httpsGet(url: URL, options: HttpsGetOptions): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const end = (): void => {
+export async function httpsGet(url: URL, options: HttpsGetOptions): Promise<Buffer> {
+  const { clock, timeoutMs, signal } = options;
+  const late = new AbortController();
+  const timer = clock.after(timeoutMs, () => late.abort(new Error(`no answer in ${timeoutMs} ms`)));
+  const stop = (): void => {
     timer.close();
-    options.signal.removeEventListener('abort', stop);
+    late.abort(new Error('no longer wanted'));
   };
-  const fail = (problem: string): void => {
-    end();
-    reject(new Error(`${url.origin}${url.pathname}: ${problem}`));
-    request.destroy();
-  };
-  const request = https.get({
-    agent: options.agent,
-    // Brackets around IPv6 addresses belong to URLs.
-    hostname: url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port,
-    path: url.pathname + url.search,
-    headers: options.headers,
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await fetchBody(url, options, late.signal);
+  } catch (error) {
+    const { message } = (late.signal.aborted ? late.signal.reason : error) as Error;
+    throw new Error(`${url.origin}${url.pathname}: ${message}`);
+  } finally {
+    timer.close();
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+async function fetchBody(
+  url: URL,
+  { connections, bytesMax, headers }: HttpsGetOptions,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const target = url.pathname + url.search;
+  const { status, body, discard } = await connections.send({
+    ...{ method: 'GET', server: url, target, headers, signal },
+    repeatable: false,
   });
-  const timer = options.clock.after(options.timeoutMs, () => fail(`no answer in ${options.timeoutMs} ms`));
-  const stop = (): void => fail('no longer wanted');
-  options.signal.addEventListener('abort', stop, { once: true });
-  if (options.signal.aborted) stop();
-  request.on('error', ({ message }) => fail(message));
-  request.on('response', (response) => {
-    response.on('error', ({ message }) => fail(message));
-    if (response.statusCode !== 200) return fail(`status ${response.statusCode}`);
-    const chunks: Buffer[] = [];
-    let length = 0;
-    response.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > options.bytesMax) return fail(`the answer has more than ${options.bytesMax} bytes`);
-      chunks.push(chunk);
-    });
-    response.on('end', () => {
-      end();
-      resolve(Buffer.concat(chunks));
-    });
-  });
-  return promise;
+  if (status !== 200) {
+    discard();
+    throw new Error(`status ${status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  // Leaving the loop ends the response.
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > bytesMax) throw new Error(`the answer has more than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

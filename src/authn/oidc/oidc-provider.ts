@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
+import type { Network } from '../../outbound/network.ts';
 import type { TokenIdentity } from '../authenticator.ts';
 import type { Jwt, JwtFields } from '../jwt.ts';
 import type { TokenCacheCounts } from '../token-cache.ts';
@@ -15,6 +16,7 @@ import type { ProviderLink } from './provider-link.ts';
 
 export interface OidcContext {
   readonly clock: Clock;
+  readonly network: Network;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: OidcMetrics;

@@ -1,8 +1,7 @@
-import https from 'node:https';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
+import type { HttpsConnections, Network } from '../../outbound/network.ts';
 import { certificatesFromPem, certificateToPem } from '../../pki/pem.ts';
 import { httpsGet } from './https-get.ts';
 
@@ -22,24 +21,25 @@ export class ProviderConnection implements Closable {
   readonly #clock: Clock;
   readonly #authorities: string | undefined;
   readonly #closed = new AbortController();
-  #agent: https.Agent | undefined;
+  readonly #connections: HttpsConnections;
 
   /** Throws where `authorities`, in PEM, holds no certificate or a broken one. Absent or empty: the roots of the system. */
-  constructor(clock: Clock, authorities: string | undefined) {
+  constructor(
+    { clock, network }: { readonly clock: Clock; readonly network: Network },
+    authorities: string | undefined,
+  ) {
     this.#clock = clock;
     this.#authorities = authorities ? readAuthorities(authorities) : undefined;
+    this.#connections = network.connect({
+      keepAlive: false,
+      ...(this.#authorities === undefined ? { trust: 'system' } : { authorities: this.#authorities }),
+    });
   }
 
   /** Rejects as `httpsGet` does. */
   get(url: URL, { bytesMax, headers = {}, signal }: Fetch): Promise<Buffer> {
-    this.#agent ??= new https.Agent({
-      keepAlive: false,
-      rejectUnauthorized: true,
-      // Made once: reading the authorities of a system takes longer than the rest of a fetch.
-      secureContext: this.#authorities === undefined ? systemContext() : createSecureContext({ ca: this.#authorities }),
-    });
     return httpsGet(url, {
-      agent: this.#agent,
+      connections: this.#connections,
       clock: this.#clock,
       timeoutMs: limits.oidcFetchMsMax,
       bytesMax,
@@ -59,7 +59,7 @@ export class ProviderConnection implements Closable {
 
   close(): void {
     this.#closed.abort();
-    this.#agent?.destroy();
+    this.#connections.close();
   }
 }
 
@@ -67,15 +67,4 @@ function readAuthorities(pem: string): string {
   const certificates = certificatesFromPem(pem);
   if (certificates.length === 0) throw new Error('the certificate authority of the provider has no certificates');
   return certificates.map(certificateToPem).join('');
-}
-
-let madeForSystem: SecureContext | undefined;
-
-/** Trusts the authorities of the operating system; where it has none, as in small containers, those of the runtime. */
-function systemContext(): SecureContext {
-  if (!madeForSystem) {
-    const system = getCACertificates('system');
-    madeForSystem = createSecureContext({ ca: system.length > 0 ? system : getCACertificates('default') });
-  }
-  return madeForSystem;
 }

@@ -25,7 +25,7 @@ export class ProviderLink implements Closable {
   constructor(issuer: TokenIssuer, context: OidcContext, before?: ProviderLink) {
     this.#issuer = issuer;
     this.#context = context;
-    this.connection = new ProviderConnection(context.clock, issuer.certificateAuthority);
+    this.connection = new ProviderConnection(context, issuer.certificateAuthority);
     const initial = before && this.#trusts(before) ? before.keys.keys : undefined;
     this.keys = this.keysOf(issuer, { ...(initial && { initial }), awaited: before !== undefined });
   }

@@ -7,7 +7,7 @@ import { Metrics } from '../../base/metrics.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
-import { bareHost, peerName, TlsHarness } from '../../outbound/tls-harness.ts';
+import { bareWorld, peerName, TlsHarness } from '../../outbound/tls-harness.ts';
 import { webhookSender } from '../../outbound/webhook-sender.ts';
 import { webhookTokenMetrics } from './webhook-metrics.ts';
 import { type AskWebhook, type WebhookTokenOptions, webhookTokenAuthenticator } from './webhook-token.ts';
@@ -239,7 +239,7 @@ it('a token webhook over TLS knows us by our certificate', async () => {
     const clock = new ManualClock();
     const sender = webhookSender(server.connection('/tokens?realm=a', { credential }), {
       clock,
-      pluginHost: bareHost,
+      ...bareWorld,
       timeoutMs: 1_000,
       userAgent: 'test',
     });

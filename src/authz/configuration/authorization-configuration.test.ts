@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { systemFiles } from '../../base/files.ts';
 import type { Cel, CelProgram } from '../../cel/cel.ts';
 import { boolType } from '../../cel/type.ts';
 import { ConfigurationError } from '../../codec/configuration-document.ts';
@@ -29,6 +30,7 @@ const cel: Pick<Cel, 'compile'> = {
 let celLoads = 0;
 const options = {
   dialect: orch,
+  files: systemFiles,
   loadCel: () => {
     celLoads += 1;
     return Promise.resolve(cel);

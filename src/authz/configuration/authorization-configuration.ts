@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { parseDuration } from '../../base/duration.ts';
+import type { Files } from '../../base/files.ts';
 import { limits } from '../../base/limits.ts';
 import type { Cel } from '../../cel/cel.ts';
 import { readConfiguration, requireNoErrors } from '../../codec/configuration-document.ts';
@@ -18,6 +18,8 @@ import {
 
 export interface ReadAuthorizationOptions {
   readonly dialect: Dialect;
+  /** Where connection files are. */
+  readonly files: Files;
   /** Called only where the document has match conditions. */
   readonly loadCel: () => Promise<Pick<Cel, 'compile'>>;
 }
@@ -29,7 +31,7 @@ export interface ReadAuthorizationOptions {
  */
 export async function readAuthorizationConfiguration(
   bytes: Uint8Array,
-  { dialect, loadCel }: ReadAuthorizationOptions,
+  { dialect, files, loadCel }: ReadAuthorizationOptions,
 ): Promise<readonly AuthorizerSpec[]> {
   const group = dialect.group('apiserver.config');
   const { authorizers = [] } = readConfiguration(bytes, {
@@ -38,7 +40,7 @@ export async function readAuthorizationConfiguration(
     schema: authorizationConfiguration,
   });
   const hasConditions = authorizers.some(({ webhook }) => (webhook?.matchConditions ?? []).length > 0);
-  const reader = new SpecReader(hasConditions ? await loadCel() : undefined);
+  const reader = new SpecReader(hasConditions ? await loadCel() : undefined, files);
   const specs = reader.chain(authorizers);
   requireNoErrors(reader.errors);
   return specs;
@@ -93,11 +95,13 @@ const unauthorizedTtlMs = 30_000;
 class SpecReader {
   readonly errors: FieldError[] = [];
   readonly #cel: Pick<Cel, 'compile'> | undefined;
+  readonly #files: Files;
   readonly #types = new Set<string>();
   readonly #names = new Set<string>();
 
-  constructor(cel: Pick<Cel, 'compile'> | undefined) {
+  constructor(cel: Pick<Cel, 'compile'> | undefined, files: Files) {
     this.#cel = cel;
+    this.#files = files;
   }
 
   chain(authorizers: readonly AuthorizerFields[]): readonly AuthorizerSpec[] {
@@ -210,7 +214,7 @@ class SpecReader {
       this.errors.push(required(field));
       return undefined;
     }
-    const problem = fileProblem(file);
+    const problem = fileProblem(file, this.#files);
     if (problem !== undefined) this.errors.push(invalid(field, file, problem));
     return { type: 'file', file };
   }
@@ -227,10 +231,10 @@ class SpecReader {
 const reviewVersions = ['v1', 'v1beta1'] as const;
 
 /** What is wrong with the path of a connection file. */
-function fileProblem(file: string): string | undefined {
+function fileProblem(file: string, files: Files): string | undefined {
   if (!isAbsolute(file)) return 'must be an absolute path';
   try {
-    return statSync(file).isFile() ? undefined : 'must be a regular file';
+    return files.isRegular(file) ? undefined : 'must be a regular file';
   } catch (error) {
     return `error loading file: ${error instanceof Error ? error.message : error}`;
   }

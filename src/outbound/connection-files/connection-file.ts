@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import type { Files } from '../../base/files.ts';
 import { parseYaml } from '../../codec/yaml.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
 
@@ -17,11 +17,13 @@ export type Fields = Readonly<Record<string, unknown>>;
 export class ConnectionFile {
   readonly root: Fields;
   readonly #file: string;
+  readonly #files: Files;
 
-  constructor(file: string) {
+  constructor(file: string, files: Files) {
     this.#file = file;
+    this.#files = files;
     try {
-      const { value } = parseYaml(readFileSync(file));
+      const { value } = parseYaml(files.read(file));
       this.root = this.fields(value, 'it');
     } catch (error) {
       if (error instanceof ConnectionFileError) throw error;
@@ -103,7 +105,7 @@ export class ConnectionFile {
 
   #read(file: string, name: string): string {
     try {
-      return readFileSync(file, 'utf8');
+      return this.#files.read(file).toString();
     } catch (error) {
       throw this.error(`${name}: ${file} cannot be read`, error);
     }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, it } from 'node:test';
+import { systemFiles as files } from '../../base/files.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { inClusterConnection } from './in-cluster.ts';
@@ -15,10 +16,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+const podOf = (variables: Readonly<Record<string, string>>) => ({ variables, files });
 const variables = (host: string, port: string) => ({ ORCH_SERVICE_HOST: host, ORCH_SERVICE_PORT: port });
 
 it('a pod knows the server, its authorities and a token', () => {
-  const { server, ...rest } = inClusterConnection(orch, variables('10.0.0.1', '443'), folder);
+  const { server, ...rest } = inClusterConnection(orch, podOf(variables('10.0.0.1', '443')), folder);
   assert.equal(server.href, 'https://10.0.0.1/');
   assert.deepEqual(rest, {
     authorities: 'CA',
@@ -31,22 +33,25 @@ it('a pod knows the server, its authorities and a token', () => {
 
 it('an IPv6 address, and the names of the dialect', () => {
   const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' };
-  assert.equal(inClusterConnection(kubernetes, environment, folder).server.href, 'https://[fd00::1]:6443/');
+  assert.equal(inClusterConnection(kubernetes, podOf(environment), folder).server.href, 'https://[fd00::1]:6443/');
 });
 
 it('without authorities it is verified by what the system trusts', () => {
   rmSync(join(folder, 'ca.crt'));
-  assert.equal(inClusterConnection(orch, variables('h', '1'), folder).authorities, undefined);
+  assert.equal(inClusterConnection(orch, podOf(variables('h', '1')), folder).authorities, undefined);
 });
 
 for (const environment of [{}, variables('h', ''), variables('', '1'), variables('h', 'x'), variables('a b', '1')]) {
   it(`in no pod: ${JSON.stringify(environment)}`, () => {
-    assert.throws(() => inClusterConnection(orch, environment, folder), /^Error: not in a pod: ORCH_SERVICE_HOST and/);
+    assert.throws(
+      () => inClusterConnection(orch, podOf(environment), folder),
+      /^Error: not in a pod: ORCH_SERVICE_HOST and/,
+    );
   });
 }
 
 it('without a token', () => {
   rmSync(join(folder, 'token'));
-  assert.throws(() => inClusterConnection(orch, variables('h', '1'), folder), /ENOENT.*token/);
-  assert.throws(() => inClusterConnection(orch, variables('h', '1')), /ENOENT.*\/var\/run\/secrets\/orch.io\//);
+  assert.throws(() => inClusterConnection(orch, podOf(variables('h', '1')), folder), /ENOENT.*token/);
+  assert.throws(() => inClusterConnection(orch, podOf(variables('h', '1'))), /ENOENT.*\/var\/run\/secrets\/orch.io\//);
 });

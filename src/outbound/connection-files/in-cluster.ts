@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
+import type { Files } from '../../base/files.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { Connection } from '../connection.ts';
 
@@ -11,20 +11,20 @@ import type { Connection } from '../connection.ts';
  */
 export function inClusterConnection(
   dialect: Dialect,
-  environment: Readonly<Record<string, string | undefined>>,
+  { variables, files }: { readonly variables: Readonly<Record<string, string | undefined>>; readonly files: Files },
   folder = `/var/run/secrets/${dialect.domain}/serviceaccount`,
 ): Connection {
   const [hostVariable, portVariable] = ['HOST', 'PORT'].map((part) => `${dialect.name.toUpperCase()}_SERVICE_${part}`);
-  const [host, port] = [environment[hostVariable ?? ''] ?? '', environment[portVariable ?? ''] ?? ''];
+  const [host, port] = [variables[hostVariable ?? ''] ?? '', variables[portVariable ?? ''] ?? ''];
   const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
   if (host === '' || port === '' || !URL.canParse(server)) {
     throw new Error(`not in a pod: ${hostVariable} and ${portVariable} do not say where the API server is`);
   }
   const tokenFile = join(folder, 'token');
-  const token = readFileSync(tokenFile, 'utf8').trim();
+  const token = files.read(tokenFile).toString().trim();
   return {
     server: new URL(server),
-    authorities: readOptional(join(folder, 'ca.crt')),
+    authorities: readOptional(join(folder, 'ca.crt'), files),
     serverName: undefined,
     insecure: false,
     credential: { type: 'stored', authorization: { type: 'tokenFile', file: tokenFile, token } },
@@ -32,9 +32,9 @@ export function inClusterConnection(
   };
 }
 
-function readOptional(file: string): string | undefined {
+function readOptional(file: string, files: Files): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return files.read(file).toString();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;

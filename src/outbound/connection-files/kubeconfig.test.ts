@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
+import { systemFiles } from '../../base/files.ts';
 import { systemRandom } from '../../base/random.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
@@ -37,7 +38,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 function read(text: string, dialect = orch) {
   const file = join(directory, 'config');
   writeFileSync(file, text);
-  return readKubeconfig(file, dialect);
+  return readKubeconfig(file, dialect, systemFiles);
 }
 
 /** A file with one cluster and one user. */
@@ -269,5 +270,6 @@ describe('a file that cannot be used', () => {
     it(message.source, () => assertRefused(text, message));
   }
 
-  it('that is not there', () => assert.throws(() => readKubeconfig(join(directory, 'none'), orch), /ENOENT/));
+  it('that is not there', () =>
+    assert.throws(() => readKubeconfig(join(directory, 'none'), orch, systemFiles), /ENOENT/));
 });

@@ -1,3 +1,4 @@
+import type { Files } from '../../base/files.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { certificatesFromPem } from '../../pki/pem.ts';
 import type { Connection } from '../connection.ts';
@@ -8,8 +9,8 @@ import { readCredential, readImpersonation } from './kubeconfig-user.ts';
  * Reads the current context of a connection file, and the files that it names, relative to its own place. Of the dialect
  * are the names that have to do with credential plugins. Throws ConnectionFileError.
  */
-export function readKubeconfig(file: string, dialect: Dialect): Connection {
-  const document = new ConnectionFile(file);
+export function readKubeconfig(file: string, dialect: Dialect, files: Files): Connection {
+  const document = new ConnectionFile(file, files);
   const context = document.entry('contexts', 'context', document.text(document.root, 'current-context'));
   const cluster = document.entry('clusters', 'cluster', document.text(context, 'cluster'));
   const userName = document.text(context, 'user');

@@ -1,15 +1,20 @@
-import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
+import type { Files } from '../../base/files.ts';
 import { limits } from '../../base/limits.ts';
 import type { Authorization, KeyPairPem, StoredCredential } from '../connection.ts';
 import { fitsHeader } from '../header-encoding.ts';
 import { basic, bearer, type Credential, type Credentials, fixedCredentials } from './credentials.ts';
 import { findKeyPairProblem, sameKeyPair } from './key-pair.ts';
 
+interface World {
+  readonly clock: Clock;
+  readonly files: Files;
+}
+
 /** A credential that was stored for us. Where it is in files these are read again from time to time, and on a 401. */
-export function storedCredentials(stored: StoredCredential, clock: Clock): Credentials {
+export function storedCredentials(stored: StoredCredential, world: World): Credentials {
   const { certificate, certificateFiles, authorization } = stored;
-  if (certificateFiles !== undefined || authorization?.type === 'tokenFile') return new FileCredentials(stored, clock);
+  if (certificateFiles !== undefined || authorization?.type === 'tokenFile') return new FileCredentials(stored, world);
   return fixedCredentials({
     ...(certificate && { certificate }),
     ...(authorization && { authorization: header(authorization) }),
@@ -22,14 +27,16 @@ const header = (authorization: Exclude<Authorization, { type: 'tokenFile' }>): s
 class FileCredentials implements Credentials {
   readonly #stored: StoredCredential;
   readonly #clock: Clock;
+  readonly #files: Files;
   #held: Credential | undefined;
   /** Monotonic milliseconds. */
   #until = Number.NEGATIVE_INFINITY;
   #reading: Promise<Credential> | undefined;
 
-  constructor(stored: StoredCredential, clock: Clock) {
+  constructor(stored: StoredCredential, { clock, files }: World) {
     this.#stored = stored;
     this.#clock = clock;
+    this.#files = files;
   }
 
   async current(): Promise<Credential> {
@@ -47,7 +54,7 @@ class FileCredentials implements Credentials {
   }
 
   async #read(): Promise<Credential> {
-    const [certificate, authorization] = await Promise.all([this.#readCertificate(), this.#readAuthorization()]);
+    const [certificate, authorization] = [this.#readCertificate(), this.#readAuthorization()];
     const held = this.#held;
     if (!held || held.authorization !== authorization || !sameKeyPair(held.certificate, certificate)) {
       this.#held = { ...(certificate && { certificate }), ...(authorization !== undefined && { authorization }) };
@@ -57,24 +64,24 @@ class FileCredentials implements Credentials {
   }
 
   /** Files that are just being replaced don't count: what was read last does, the next time decides. */
-  async #readCertificate(): Promise<KeyPairPem | undefined> {
+  #readCertificate(): KeyPairPem | undefined {
     const { certificate: first, certificateFiles: files } = this.#stored;
     const known = this.#held?.certificate ?? first;
     if (!files) return known;
     try {
-      const [certificate, key] = await Promise.all([readFile(files.certificate, 'utf8'), readFile(files.key, 'utf8')]);
-      const pair = { certificate, key };
+      const [certificate, key] = [this.#files.read(files.certificate), this.#files.read(files.key)];
+      const pair = { certificate: certificate.toString(), key: key.toString() };
       return findKeyPairProblem(pair) === undefined ? pair : known;
     } catch {
       return known;
     }
   }
 
-  async #readAuthorization(): Promise<string | undefined> {
+  #readAuthorization(): string | undefined {
     const { authorization } = this.#stored;
     if (authorization?.type !== 'tokenFile') return authorization && header(authorization);
     try {
-      return bearer(await readToken(authorization.file));
+      return bearer(readToken(authorization.file, this.#files));
     } catch (error) {
       const known = this.#held?.authorization ?? (authorization.token && bearer(authorization.token));
       if (known === undefined) throw error;
@@ -85,8 +92,8 @@ class FileCredentials implements Credentials {
   close(): void {}
 }
 
-async function readToken(file: string): Promise<string> {
-  const token = (await readFile(file, 'utf8')).trim();
+function readToken(file: string, files: Files): string {
+  const token = files.read(file).toString().trim();
   if (fitsHeader(token)) return token;
   throw new Error(`${file}: there is no token in it, or one that no header can carry`);
 }

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { groupAccounts } from '../../authn/service-account/account-user.ts';
 import { abacAuthorizer } from '../../authz/abac/abac-authorizer.ts';
 import { authorizationMetrics } from '../../authz/authorization-metrics.ts';
@@ -26,11 +25,13 @@ import { groupAuthenticated, groupUnauthenticated, type UserInfo } from '../../r
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Revision } from '../../store/store.ts';
 import type { AuthorizationConfig } from './config.ts';
+import type { OutsideWorld } from './environment.ts';
 import { startSlicedInformer } from './object-informer.ts';
 import { openRbac } from './rbac.ts';
 import { openWebhook } from './webhooks.ts';
 
 interface AuthorizationParts {
+  readonly environment: OutsideWorld;
   readonly config: AuthorizationConfig;
   readonly dialect: Dialect;
   readonly resources: ResourceRegistry;
@@ -132,7 +133,7 @@ function chainPartsOf(parts: AuthorizationParts, index: RbacIndex, types: Readon
       openWebhook(
         connection.type === 'file' ? connection : { ...connection, path: reviewPath(dialect, version) },
         timeoutMs,
-        { dialect, clock, logger },
+        parts,
       ),
     dialect,
     clock,
@@ -144,12 +145,12 @@ function chainPartsOf(parts: AuthorizationParts, index: RbacIndex, types: Readon
 
 /** The chain of a file, which is looked at again from time to time. */
 async function openFile(
-  { dialect, clock, files, logger, metrics, held }: AuthorizationParts,
+  { dialect, clock, files, logger, metrics, held, environment }: AuthorizationParts,
   { path, content }: FileContent,
   build: (specs: readonly AuthorizerSpec[]) => Promise<AuthorizerChain>,
 ): Promise<ReloadableAuthorizer> {
   const authorizer = await ReloadableAuthorizer.open(
-    { file: path, dialect, loadCel, build, clock, logger, metrics, serverId: hostname() },
+    { file: path, dialect, files, loadCel, build, clock, logger, metrics, serverId: environment.hostname },
     content,
   );
   held.add(

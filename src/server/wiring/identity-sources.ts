@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { type AnonymousPolicy, anonymousPolicy } from '../../authn/anonymous.ts';
 import type { TokenAuthenticator } from '../../authn/authenticator.ts';
@@ -29,9 +28,11 @@ import { loadCel } from '../../cel/cel.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { TrustPool } from '../../pki/trust-pool.ts';
 import type { AuthenticationConfig, AuthoritiesConfig } from './config.ts';
+import type { OutsideWorld } from './environment.ts';
 import { openWebhook } from './webhooks.ts';
 
 interface SourceParts {
+  readonly environment: OutsideWorld;
   readonly config: AuthenticationConfig;
   readonly dialect: Dialect;
   /** `host:port` at which others reach this server. Asked for when the first of them wants to know. */
@@ -124,11 +125,12 @@ interface Providers {
 
 /** The providers of flags or of a file, and who may come in without a credential, which the file may say too. */
 async function openProviders(parts: SourceParts, tokenCacheCounts: TokenCacheCounts): Promise<Providers> {
-  const { config, metrics, clock, held } = parts;
+  const { config, metrics, clock, held, environment } = parts;
+  const { network } = environment;
   const { providers } = config;
-  const reports = oidcMetrics({ metrics, clock, serverId: hostname() });
+  const reports = oidcMetrics({ metrics, clock, serverId: environment.hostname });
   const open = (authenticators: readonly JwtAuthenticator[]): OidcAuthenticators =>
-    held.add(new OidcAuthenticators(authenticators, { ...parts, metrics: reports, tokenCacheCounts }));
+    held.add(new OidcAuthenticators(authenticators, { ...parts, network, metrics: reports, tokenCacheCounts }));
   if (providers?.type === 'file') return openProviderFile(parts, providers, open);
   return { authenticators: providers && open(providers.authenticators), anonymous: byFlag(config) };
 }

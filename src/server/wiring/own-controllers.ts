@@ -15,10 +15,11 @@ interface OwnControllersOptions extends ControllersContext {
   /** Others may run controllers on the same store: those that hold the lease work. */
   readonly shared: boolean;
   readonly random: Random;
+  readonly hostname: string;
 }
 
 interface OwnControllersParts
-  extends Pick<Basis, 'clock' | 'random' | 'logger' | 'dialect'>,
+  extends Pick<Basis, 'clock' | 'random' | 'logger' | 'dialect' | 'environment'>,
     Pick<Access, 'authentication'> {
   readonly clients: OwnClients;
   readonly resources: ResourceRegistry;
@@ -27,7 +28,7 @@ interface OwnControllersParts
 /** Starts those of the configuration, each as a client of this server. */
 export function startOwnControllers(
   { controllers, storage }: Pick<ApiServerConfig, 'controllers' | 'storage'>,
-  { clock, random, logger, dialect, clients, authentication, resources }: OwnControllersParts,
+  { clock, random, logger, dialect, clients, authentication, resources, environment }: OwnControllersParts,
 ): Closable {
   const { controllerManager: name } = dialect;
   const issuer = authentication.serviceAccounts?.issuer;
@@ -39,6 +40,7 @@ export function startOwnControllers(
         listener(new Set([...added, ...removed].map(({ kind }) => kind.group))),
       ),
     shared: storage.backend === 'etcd3',
+    hostname: environment.hostname,
     client: clients.clientAs(managerUser(dialect), name),
     clientOf: (account) => clients.clientAs(systemAccount(dialect, account), name),
     ...(issuer && { signSecretToken: issuer.issueLegacy }),
@@ -46,11 +48,11 @@ export function startOwnControllers(
 }
 
 /** The controllers of this process, until they are closed. */
-function runOwnControllers({ run, shared, random, ...context }: OwnControllersOptions): Closable {
+function runOwnControllers({ run, shared, random, hostname, ...context }: OwnControllersOptions): Closable {
   if (run.length === 0) return { close() {} };
   if (!shared) return startControllers(run, context);
   const stop = new AbortController();
-  void leadAgain(run, context, random, stop.signal);
+  void leadAgain(run, context, { random, hostname }, stop.signal);
   return { close: () => stop.abort(new Error('the server stops')) };
 }
 
@@ -58,14 +60,14 @@ function runOwnControllers({ run, shared, random, ...context }: OwnControllersOp
 async function leadAgain(
   run: readonly ControllerName[],
   context: ControllersContext,
-  random: Random,
+  { random, hostname }: Pick<OwnControllersOptions, 'random' | 'hostname'>,
   signal: AbortSignal,
 ): Promise<void> {
   const { logger, dialect } = context;
   const { namespaces, controllerManager: name } = dialect;
   while (!signal.aborted) {
     try {
-      const candidature = { random, timing: defaultTiming, namespace: namespaces.system, name };
+      const candidature = { random, hostname, timing: defaultTiming, namespace: namespaces.system, name };
       await runWhileLeading(run, context, candidature, signal);
     } catch (error) {
       if (!signal.aborted) logger.warn('the controllers have stopped and are started anew', { error });

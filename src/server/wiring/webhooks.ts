@@ -5,11 +5,13 @@ import type { Connection } from '../../outbound/connection.ts';
 import { inClusterConnection } from '../../outbound/connection-files/in-cluster.ts';
 import { readKubeconfig } from '../../outbound/connection-files/kubeconfig.ts';
 import { type WebhookSender, webhookSender } from '../../outbound/webhook-sender.ts';
+import type { OutsideWorld } from './environment.ts';
 
 interface WebhookParts {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly environment: OutsideWorld;
 }
 
 /** How a webhook is reached. */
@@ -22,22 +24,24 @@ type WebhookPlace =
 export function openWebhook(
   place: WebhookPlace,
   timeoutMs: number,
-  { dialect, clock, logger }: WebhookParts,
+  { dialect, clock, logger, environment }: WebhookParts,
 ): WebhookSender {
-  return webhookSender(connectionOf(place, dialect), {
+  return webhookSender(connectionOf(place, dialect, environment), {
     clock,
+    network: environment.network,
+    files: environment.files,
     timeoutMs,
     userAgent: 'orch',
     pluginHost: {
-      environment: process.env,
+      environment: environment.variables,
       interactive: false,
       stderr: (text) => logger.warn('a credential plugin says', { text: text.trimEnd() }),
     },
   });
 }
 
-function connectionOf(place: WebhookPlace, dialect: Dialect): Connection {
-  if (place.type === 'file') return readKubeconfig(place.file, dialect);
-  const connection = inClusterConnection(dialect, process.env);
+function connectionOf(place: WebhookPlace, dialect: Dialect, environment: OutsideWorld): Connection {
+  if (place.type === 'file') return readKubeconfig(place.file, dialect, environment.files);
+  const connection = inClusterConnection(dialect, environment);
   return { ...connection, server: new URL(place.path, connection.server) };
 }

@@ -1,0 +1,66 @@
+import type { Clock } from '../base/clock.ts';
+import type { Closable } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import type { Connection, KeyPairPem } from './connection.ts';
+import { sameKeyPair } from './credentials/key-pair.ts';
+import type { ConnectOptions, HttpsConnections, Network } from './network.ts';
+
+/**
+ * Connections to one server. A certificate is shown when a connection is made: when another one is to be shown, new
+ * connections are made; on the old ones what is under way may end, for a while, and they are closed (spec section 5.6).
+ */
+export class ServerConnections implements Closable {
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  readonly #network: Network;
+  #current: HttpsConnections | undefined;
+  #shown: KeyPairPem | undefined;
+  readonly #retired = new Map<HttpsConnections, Closable>();
+  #closed = false;
+
+  constructor(connection: Connection, { clock, network }: { readonly clock: Clock; readonly network: Network }) {
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#network = network;
+  }
+
+  /** Those for a request with that certificate. Throws when all have been closed. */
+  showing(certificate: KeyPairPem | undefined): HttpsConnections {
+    if (this.#closed) throw new Error('the client has been closed');
+    if (this.#current && sameKeyPair(certificate, this.#shown)) return this.#current;
+    if (this.#current) this.#retire(this.#current);
+    this.#shown = certificate;
+    this.#current = this.#network.connect(this.#optionsFor(certificate));
+    return this.#current;
+  }
+
+  #optionsFor(certificate: KeyPairPem | undefined): ConnectOptions {
+    const { authorities, serverName, insecure } = this.#connection;
+    return {
+      keepAlive: true,
+      insecure,
+      ...(authorities !== undefined && { authorities }),
+      ...(serverName !== undefined && { serverName }),
+      ...(certificate && { certificate }),
+    };
+  }
+
+  #retire(connections: HttpsConnections): void {
+    connections.retire();
+    const timer = this.#clock.after(limits.retiredConnectionsMs, () => {
+      this.#retired.delete(connections);
+      connections.close();
+    });
+    this.#retired.set(connections, timer);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#current?.close();
+    for (const [connections, timer] of this.#retired) {
+      timer.close();
+      connections.close();
+    }
+    this.#retired.clear();
+  }
+}

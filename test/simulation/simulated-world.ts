@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { defaultPlugins } from '../../src/admission/plugins.ts';
+import { ManualClock } from '../../src/base/clock.ts';
+import type { Files } from '../../src/base/files.ts';
+import { limits } from '../../src/base/limits.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { dialects } from '../../src/dialect/dialects.ts';
+import type { Network, OutgoingRequest, OutgoingResponse } from '../../src/outbound/network.ts';
+import type { ClientRequest } from '../../src/outbound/transport.ts';
+import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
+import { type Environment, systemEnvironment } from '../../src/server/wiring/environment.ts';
+import { defaultFeatures } from '../../src/server/wiring/features.ts';
+
+/** A world for a whole server, for tests: no socket, no file, no timer and no thread of the machine. */
+
+/** A server in memory on which roles decide, without controllers. */
+export const simulatedConfig: ApiServerConfig = {
+  dialect: dialects.orch,
+  storage: { backend: 'memory' },
+  requests: {
+    inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax },
+    timeoutMs: limits.requestMsMax,
+    watchMsMin: limits.watchMsDefault,
+  },
+  authentication: {
+    staticTokens: [],
+    apiAudiences: [],
+    bootstrapTokens: false,
+    anonymous: false,
+    anonymousGiven: true,
+  },
+  authorization: { chain: { type: 'specs', specs: [{ type: 'RBAC', name: 'rbac' }] } },
+  livezGraceMs: 0,
+  shutdownDelayMs: 0,
+  timesToLiveMs: { event: 3600_000 },
+  features: defaultFeatures,
+  admissionPlugins: defaultPlugins,
+  controllers: { run: [], rootAuthority: '' },
+  logger: silentLogger,
+  accessLog: false,
+};
+
+/** Who answers on the network. */
+type Answering = (request: OutgoingRequest) => Promise<OutgoingResponse> | OutgoingResponse;
+
+/** Where nobody is. */
+const nobody: Answering = ({ server }) => assert.fail(`${server.hostname} is asked`);
+
+export const respond = (body: unknown): OutgoingResponse => ({
+  status: 200,
+  headers: {},
+  body: (async function* () {
+    yield Buffer.from(JSON.stringify(body));
+  })(),
+  discard() {},
+});
+
+/** Never answers; rejects when the question ends. */
+export const silence = ({ signal }: OutgoingRequest): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+
+export interface SimulatedWorld {
+  readonly clock: ManualClock;
+  readonly environment: Environment;
+}
+
+export function simulatedWorld(
+  seed: number,
+  {
+    contents = {},
+    answer = nobody,
+  }: { readonly contents?: Readonly<Record<string, string>>; readonly answer?: Answering },
+): SimulatedWorld {
+  const clock = new ManualClock();
+  const network: Network = { connect: () => ({ send: async (request) => answer(request), retire() {}, close() {} }) };
+  const { openStore } = systemEnvironment;
+  const files = filesOf(contents);
+  const environment = { clock, random: seededRandom(seed), files, network, hostname: 'here', variables: {}, openStore };
+  return { clock, environment };
+}
+
+function filesOf(contents: Readonly<Record<string, string>>): Files {
+  const read = (path: string): Buffer => Buffer.from(contents[path] ?? assert.fail(`${path} is looked at`));
+  return { read, stamp: (path) => String(read(path).length), isRegular: (path) => read(path).length > 0 };
+}
+
+export const admin = { username: 'root', uid: '', groups: ['system:masters'], extra: {} };
+
+/** A request with a body of JSON, or of another media type. */
+export const write = (
+  method: ClientRequest['method'],
+  target: string,
+  body: unknown,
+  contentType = 'application/json',
+): ClientRequest => ({
+  method,
+  target,
+  headers: { 'content-type': contentType },
+  body: JSON.stringify(body),
+});
+
+export const get = (target: string): ClientRequest => ({ method: 'GET', target });
+
+export async function textOf({ body }: { readonly body: AsyncIterable<Uint8Array> }): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const authority = 'https://webhook.example';
+
+/** A connection file of a webhook, which is called as its name says. */
+const connectionFile = (name: string): string =>
+  JSON.stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: `${authority}/${name}` } }],
+    users: [{ name: 'u', user: { token: 't' } }],
+  });
+
+/** A server whose tokens and permissions webhooks tell, with their connection files. */
+export const askingConfig: ApiServerConfig = {
+  ...simulatedConfig,
+  authentication: {
+    ...simulatedConfig.authentication,
+    apiAudiences: ['api'],
+    tokenWebhook: { file: '/tokens', version: 'v1', cacheMs: 1_000 },
+  },
+  authorization: {
+    chain: {
+      type: 'specs',
+      specs: [
+        {
+          type: 'Webhook',
+          name: 'hook',
+          connection: { type: 'file', file: '/access' },
+          version: 'v1',
+          timeoutMs: 120_000,
+          authorizedTtlMs: 1_000,
+          unauthorizedTtlMs: 1_000,
+          failurePolicy: 'NoOpinion',
+        },
+      ],
+    },
+  },
+};
+export const askingFiles = { '/tokens': connectionFile('tokens'), '/access': connectionFile('access') };
