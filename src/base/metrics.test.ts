@@ -5,26 +5,32 @@ import { Metrics } from './metrics.ts';
 it('renders counters and gauges in the text format', () => {
   const metrics = new Metrics();
   const requests = metrics.counter({ name: 'requests_total', help: 'Requests.', labels: ['verb', 'code'] });
-  const open = metrics.gauge({ name: 'open_watches', help: 'Now.\nOpen.', labels: [] });
+  const open = metrics.gauge({ name: 'open_watches', help: 'Now.\nOpen.', labels: [], stability: 'STABLE' });
   requests.add({ verb: 'get', code: '200' });
   requests.add({ verb: 'get', code: '200' }, 2);
   requests.add({ verb: 'a"\\\n', code: '500' });
   metrics.onCollect(() => open.set({}, 5));
   assert.equal(
     metrics.render(),
-    '# HELP open_watches Now.\\nOpen.\n# TYPE open_watches gauge\nopen_watches 5\n' +
-      '# HELP requests_total Requests.\n# TYPE requests_total counter\n' +
+    '# HELP open_watches [STABLE] Now.\\nOpen.\n# TYPE open_watches gauge\nopen_watches 5\n' +
+      '# HELP requests_total [ALPHA] Requests.\n# TYPE requests_total counter\n' +
       'requests_total{verb="get",code="200"} 3\nrequests_total{verb="a\\"\\\\\\n",code="500"} 1\n',
   );
 });
 
 it('renders histograms with cumulative buckets', () => {
   const metrics = new Metrics();
-  const seconds = metrics.histogram({ name: 'wait_seconds', help: 'Waits.', labels: ['verb'], buckets: [0.1, 1] });
+  const seconds = metrics.histogram({
+    name: 'wait_seconds',
+    help: 'Waits.',
+    labels: ['verb'],
+    stability: 'BETA',
+    buckets: [0.1, 1],
+  });
   for (const value of [0.05, 0.1, 0.5, 3]) seconds.observe({ verb: 'list' }, value);
   assert.equal(
     metrics.render(),
-    '# HELP wait_seconds Waits.\n# TYPE wait_seconds histogram\n' +
+    '# HELP wait_seconds [BETA] Waits.\n# TYPE wait_seconds histogram\n' +
       'wait_seconds_bucket{verb="list",le="0.1"} 2\nwait_seconds_bucket{verb="list",le="1"} 3\n' +
       'wait_seconds_bucket{verb="list",le="+Inf"} 4\nwait_seconds_sum{verb="list"} 3.65\n' +
       'wait_seconds_count{verb="list"} 4\n',

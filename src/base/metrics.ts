@@ -40,6 +40,8 @@ interface MetricDefinition<Name extends string> {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly Name[];
+  /** What users may rely on, as published servers grade their metrics. `ALPHA` where nothing is said. */
+  readonly stability?: 'BETA' | 'STABLE';
 }
 
 interface HistogramDefinition<Name extends string> extends MetricDefinition<Name> {
@@ -168,7 +170,8 @@ export class Metrics implements Closable {
       return known.series as SeriesSet<Name, State>;
     }
     const series = new SeriesSet(definition.labels, create);
-    const head = `# HELP ${definition.name} ${escapeHelp(definition.help)}\n# TYPE ${definition.name} ${type}\n`;
+    const help = `[${definition.stability ?? 'ALPHA'}] ${escapeHelp(definition.help)}`;
+    const head = `# HELP ${definition.name} ${help}\n# TYPE ${definition.name} ${type}\n`;
     this.#metrics.set(definition.name, {
       ...{ type, labels: definition.labels, series },
       *pieces() {

@@ -125,6 +125,8 @@ test('a user without any role waits at the lowest level, and metrics show who wa
       new RegExp(`^apiserver_flowcontrol_request_wait_duration_seconds_count\\{${labels},execute="false"`, 'm'),
     );
   }
+  const ended = /^apiserver_request_terminations_total\{verb="POST",.*resource="selfsubjectreviews",.*code="429"\} 2$/m;
+  assert.match(text, ended);
   for (const kind of ['readOnly', 'mutating', 'review']) {
     assert.match(text, new RegExp(`^apiserver_current_inflight_requests\\{request_kind="${kind}"\\} \\d+$`, 'm'));
     assert.match(text, new RegExp(`^apiserver_current_inqueue_requests\\{request_kind="${kind}"\\} \\d+$`, 'm'));
@@ -147,6 +149,8 @@ test('--request-timeout ends what takes longer', async () => {
   answers.pop()?.();
   assert.equal(status, 504, text);
   assert.match(text, /did not complete within 6 s/);
+  const ended = /^apiserver_request_terminations_total\{verb="POST",.*resource="tokenreviews",.*code="504"\} 1$/m;
+  assert.match((await server.get('/metrics')).text, ended);
 });
 
 test('--min-request-timeout is when watches end that name no time', async () => {

@@ -29,6 +29,8 @@ export interface RequestContext {
   auditId: string;
   /** When it came, on the monotonic clock. Set by the stage `observe`. */
   receivedMs: number;
+  /** The server ended it to protect itself: it found no place, or took too long. */
+  terminated?: true;
   /** How long it waited for a place. */
   waitedMs: number;
   /** What the audit is to be told beside the request itself, by published keys; see `annotate`. */

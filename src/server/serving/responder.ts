@@ -23,6 +23,7 @@ import type { ResourceRequest } from '../../request/request-info.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
+import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
 import { type Operation, placeOf } from './operation.ts';
@@ -76,7 +77,9 @@ export class Responder {
   }
 
   /** Answers with an error, in the client's format; in JSON to a client that takes no format of ours. */
-  refuse({ exchange, info }: RequestContext, error: unknown): void {
+  refuse(context: RequestContext, error: unknown): void {
+    const { exchange, info } = context;
+    if (error instanceof OverloadError) context.terminated = true;
     const { logger } = this.#parts.config;
     sendStatus(exchange, error, {
       clock: this.#parts.clock,

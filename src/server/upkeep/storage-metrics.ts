@@ -35,11 +35,13 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   const { metrics, compactor, tables, clusterId } = parts;
   const size = metrics.gauge({
     name: 'apiserver_storage_size_bytes',
+    stability: 'STABLE',
     help: 'Bytes that the store takes up on disk.',
     labels: ['storage_cluster_id'],
   });
   const objects = metrics.gauge({
     name: 'apiserver_storage_objects',
+    stability: 'STABLE',
     help: 'Stored objects, by resource.',
     labels: ['resource'],
   });

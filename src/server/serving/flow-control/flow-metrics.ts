@@ -16,14 +16,16 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
   const schemaLabels = ['flow_schema', 'priority_level'] as const;
   const rejected = metrics.counter({
     name: 'apiserver_flowcontrol_rejected_requests_total',
+    stability: 'BETA',
     help: 'Requests that got no place, and were answered with 429 or gave up.',
     labels: [...schemaLabels, 'reason'],
   });
   const waited = metrics.histogram({
     name: 'apiserver_flowcontrol_request_wait_duration_seconds',
+    stability: 'BETA',
     help: 'Time that requests waited for a place, where there was none at once.',
     labels: [...schemaLabels, 'execute'],
-    buckets: [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
+    buckets: [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
   });
   const bodies = metrics.counter({
     name: 'orch_request_bodies_given_up_total',
@@ -48,6 +50,7 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
 export function observePools(metrics: Metrics, pools: Readonly<Record<string, PlacePool>>): void {
   const inFlight = metrics.gauge({
     name: 'apiserver_current_inflight_requests',
+    stability: 'STABLE',
     help: 'The most requests that were worked on at once since this was last looked at.',
     labels: ['request_kind'],
   });

@@ -168,7 +168,7 @@ describe('metrics of requests', () => {
       what: 'deletion of a collection',
       method: 'DELETE',
       target: objects,
-      labels: `verb="DELETECOLLECTION",${inGroup},subresource="",scope="namespace"`,
+      labels: `verb="DELETE",${inGroup},subresource="",scope="namespace"`,
     },
     {
       what: 'one that is refused early',
@@ -260,6 +260,23 @@ describe('metrics of requests', () => {
     await serve([new RequestMetrics(metrics, find)], { answer: ({ exchange }) => exchange.destroy() });
     assert.match(metrics.render(), /^apiserver_request_aborts_total\{.*subresource="\/version",scope=""\} 1$/m);
     assert.match(metrics.render(), /^apiserver_request_total\{.*code="0"\} 1$/m);
+  });
+
+  it('requests that the server ends to protect itself', async () => {
+    const metrics = new Metrics();
+    const observers = [new RequestMetrics(metrics, find)];
+    for (const terminated of [true, false]) {
+      await serve(observers, {
+        refuse: ({ exchange }) => exchange.respond(429, {}),
+        prepare(context) {
+          if (terminated) context.terminated = true;
+          throw new Error('refused');
+        },
+      });
+    }
+    assert.deepEqual(counted(metrics, 'apiserver_request_terminations_total'), [
+      `apiserver_request_terminations_total{verb="GET",${nowhere},subresource="",scope="",component="",code="429"} 1`,
+    ]);
   });
 
   it('watches that are open', async () => {

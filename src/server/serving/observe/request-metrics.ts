@@ -38,7 +38,7 @@ class Endpoint {
     this.#labels = labels;
   }
 
-  ended({ status, bytes, durationMs, ending }: Outcome, waitedMs: number): void {
+  ended({ status, bytes, durationMs, ending }: Outcome, { waitedMs, terminated }: RequestContext): void {
     const [families, labels] = [this.#families, this.#labels];
     kept(this.#codes, status, () => families.total.of({ ...labels, code: String(status) })).add();
     this.#durations ??= families.durations.of(labels);
@@ -50,6 +50,7 @@ class Endpoint {
       this.#sizes.observe(bytes);
     }
     if (ending === 'cutOff') families.aborts.add(labels);
+    if (terminated) families.terminations.add({ ...labels, code: String(status) });
   }
 
   longRunning(by: 1 | -1): void {
@@ -63,6 +64,7 @@ interface Families {
   readonly sliDurations: Histogram<(typeof componentLabels)[number]>;
   readonly sizes: Histogram<(typeof componentLabels)[number]>;
   readonly aborts: Counter<(typeof placeLabels)[number]>;
+  readonly terminations: Counter<(typeof componentLabels)[number] | 'code'>;
   readonly longRunning: Gauge<(typeof componentLabels)[number]>;
 }
 
@@ -70,11 +72,13 @@ function families(metrics: Metrics): Families {
   return {
     total: metrics.counter({
       name: 'apiserver_request_total',
+      stability: 'STABLE',
       help: 'Requests that are over. Code 0: the client went away before the answer.',
       labels: [...requestLabels, 'code'],
     }),
     durations: metrics.histogram({
       name: 'apiserver_request_duration_seconds',
+      stability: 'STABLE',
       help: 'Time from the headers of a request until its client had the answer. Watches last as long as they are open.',
       labels: requestLabels,
       buckets: durationBuckets,
@@ -87,6 +91,7 @@ function families(metrics: Metrics): Families {
     }),
     sizes: metrics.histogram({
       name: 'apiserver_response_sizes',
+      stability: 'STABLE',
       help: 'Bytes of the bodies of answers to reads, as they were sent.',
       labels: componentLabels,
       buckets: sizeBuckets,
@@ -96,8 +101,14 @@ function families(metrics: Metrics): Families {
       help: 'Answers that the server cut off.',
       labels: placeLabels,
     }),
+    terminations: metrics.counter({
+      name: 'apiserver_request_terminations_total',
+      help: 'Requests that the server ended to protect itself: they found no place (429) or took too long (504).',
+      labels: [...componentLabels, 'code'],
+    }),
     longRunning: metrics.gauge({
       name: 'apiserver_longrunning_requests',
+      stability: 'STABLE',
       help: 'Watches that are open.',
       labels: componentLabels,
     }),
@@ -130,8 +141,7 @@ export class RequestMetrics implements RequestObserver {
     context.exchange.onEnd(() => endpoint.longRunning(-1));
   };
 
-  readonly ended = (context: RequestContext, outcome: Outcome): void =>
-    this.#endpoint(context).ended(outcome, context.waitedMs);
+  readonly ended = (context: RequestContext, outcome: Outcome): void => this.#endpoint(context).ended(outcome, context);
 
   #endpoint({ info, operation, exchange }: RequestContext): Endpoint {
     if (operation?.type === 'resource') return this.#resourceEndpoint(operation.served, operation.info, operation.form);

@@ -10,7 +10,7 @@ const verbLabels: Readonly<Record<ResourceVerb, string>> = {
   update: 'PUT',
   patch: 'PATCH',
   delete: 'DELETE',
-  deletecollection: 'DELETECOLLECTION',
+  deletecollection: 'DELETE',
 };
 const apply = 'APPLY';
 
@@ -23,7 +23,7 @@ export const resourceVerbLabel = (verb: ResourceVerb, form: BodyForm | undefined
 const methodLabels: ReadonlyMap<string, string> = new Map([
   ['GET', 'GET'],
   ['HEAD', 'GET'],
-  ...['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => [method, method] as const),
+  ...['POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, method] as const),
 ]);
 
 export const methodLabel = (method: string): string => methodLabels.get(method) ?? 'other';

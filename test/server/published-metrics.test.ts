@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { oidcMetrics } from '../../src/authn/oidc/oidc-metrics.ts';
+import { registerTokenMetrics } from '../../src/authn/service-account/token-metrics.ts';
+import { tokenCacheCounts } from '../../src/authn/token-cache.ts';
+import { webhookTokenMetrics } from '../../src/authn/webhook/webhook-metrics.ts';
+import { authorizationMetrics } from '../../src/authz/authorization-metrics.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { Metrics } from '../../src/base/metrics.ts';
+import { reloadReports } from '../../src/base/reload-reports.ts';
+import { accessCounts } from '../../src/server/serving/access-counts.ts';
+import { flowMetrics, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
+import { RequestMetrics } from '../../src/server/serving/observe/request-metrics.ts';
+import { WatchMetrics } from '../../src/server/serving/observe/watch-metrics.ts';
+import { storageMetrics } from '../../src/server/upkeep/storage-metrics.ts';
+import { OrchProcess } from '../support/orch-process.ts';
+
+type Stability = 'ALPHA' | 'BETA' | 'STABLE';
+interface Described {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly stability: Stability;
+  readonly labels: readonly string[];
+  readonly buckets?: readonly number[];
+}
+
+const place = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'];
+const request = [...place, 'component'];
+const webhook = ['name', 'result'];
+const condition = ['type', 'name'];
+const level = ['priority_level', 'flow_schema'];
+const kind = ['group', 'version', 'kind'];
+const reload = ['status', 'apiserver_id_hash'];
+const fromHundredth = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const counter = (labels: readonly string[], stability: Stability = 'ALPHA'): Described => ({
+  type: 'counter',
+  stability,
+  labels,
+});
+const gauge = (labels: readonly string[], stability: Stability = 'ALPHA'): Described => ({
+  type: 'gauge',
+  stability,
+  labels,
+});
+const histogram = (
+  labels: readonly string[],
+  buckets: readonly number[],
+  stability: Stability = 'ALPHA',
+): Described => ({ type: 'histogram', stability, labels, buckets });
+
+/** Version 1.32 of kube-apiserver, as its sources and its published list of metrics have them. */
+const published: Readonly<Record<string, Described>> = {
+  apiserver_request_total: counter([...request, 'dry_run', 'code'], 'STABLE'),
+  apiserver_request_duration_seconds: histogram([...request, 'dry_run'], [0.005, 0.025, ...fromHundredth], 'STABLE'),
+  apiserver_request_sli_duration_seconds: histogram(request, fromHundredth),
+  apiserver_response_sizes: histogram(request, [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9], 'STABLE'),
+  apiserver_request_aborts_total: counter(place),
+  apiserver_request_terminations_total: counter([...request, 'code']),
+  apiserver_longrunning_requests: gauge(request, 'STABLE'),
+  apiserver_current_inflight_requests: gauge(['request_kind'], 'STABLE'),
+  apiserver_current_inqueue_requests: gauge(['request_kind']),
+  apiserver_watch_events_total: counter(kind),
+  apiserver_watch_events_sizes: histogram(kind, [1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072]),
+  apiserver_flowcontrol_rejected_requests_total: counter([...level, 'reason'], 'BETA'),
+  apiserver_flowcontrol_request_wait_duration_seconds: histogram(
+    [...level, 'execute'],
+    [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
+    'BETA',
+  ),
+  apiserver_storage_objects: gauge(['resource'], 'STABLE'),
+  apiserver_storage_size_bytes: gauge(['storage_cluster_id'], 'STABLE'),
+  authentication_attempts: counter(['result']),
+  authorization_attempts_total: counter(['result']),
+  authentication_token_cache_request_total: counter(['status']),
+  authentication_token_cache_fetch_total: counter(['status']),
+  authentication_token_cache_active_fetch_count: gauge(['status']),
+  apiserver_delegated_authn_request_total: counter(['code']),
+  apiserver_delegated_authn_request_duration_seconds: histogram(['code'], [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10]),
+  apiserver_authentication_jwt_authenticator_latency_seconds: histogram(
+    ['result', 'jwt_issuer_hash'],
+    [0.001, ...seconds],
+  ),
+  apiserver_authentication_config_controller_automatic_reloads_total: counter(reload),
+  apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds: gauge(reload),
+  apiserver_authorization_config_controller_automatic_reloads_total: counter(reload),
+  apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds: gauge(reload),
+  apiserver_authorization_decisions_total: counter([...condition, 'decision']),
+  apiserver_authorization_webhook_evaluations_total: counter(webhook),
+  apiserver_authorization_webhook_duration_seconds: histogram(webhook, seconds),
+  apiserver_authorization_webhook_evaluations_fail_open_total: counter(webhook),
+  apiserver_authorization_match_condition_evaluation_seconds: histogram(
+    condition,
+    [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
+  ),
+  apiserver_authorization_match_condition_evaluation_errors_total: counter(condition),
+  apiserver_authorization_match_condition_exclusions_total: counter(condition),
+  serviceaccount_legacy_tokens_total: counter([]),
+  serviceaccount_stale_tokens_total: counter([]),
+  serviceaccount_valid_tokens_total: counter([]),
+  serviceaccount_legacy_manual_token_uses_total: counter([]),
+  serviceaccount_legacy_auto_token_uses_total: counter([]),
+  serviceaccount_invalid_legacy_auto_token_uses_total: counter([]),
+};
+
+/** What is defined, beside the series. */
+class DescribedMetrics extends Metrics {
+  readonly described: Record<string, Described> = {};
+
+  #note(type: Described['type'], definition: Parameters<Metrics['counter']>[0], buckets?: readonly number[]): void {
+    const { name, labels, stability = 'ALPHA' } = definition;
+    this.described[name] = { type, stability, labels: labels.toSorted(), ...(buckets && { buckets: [...buckets] }) };
+  }
+
+  override counter: Metrics['counter'] = (definition) => {
+    this.#note('counter', definition);
+    return super.counter(definition);
+  };
+
+  override gauge: Metrics['gauge'] = (definition) => {
+    this.#note('gauge', definition);
+    return super.gauge(definition);
+  };
+
+  override histogram: Metrics['histogram'] = (definition) => {
+    this.#note('histogram', definition, definition.buckets);
+    return super.histogram(definition);
+  };
+}
+
+describe('metrics of published servers', () => {
+  const metrics = new DescribedMetrics();
+  new RequestMetrics(metrics, () => undefined);
+  new WatchMetrics(metrics);
+  flowMetrics(metrics);
+  observePools(metrics, {});
+  accessCounts(metrics);
+  tokenCacheCounts(metrics);
+  webhookTokenMetrics(metrics);
+  oidcMetrics({ metrics, clock: systemClock, serverId: '' });
+  registerTokenMetrics(metrics);
+  authorizationMetrics(metrics);
+  reloadReports({ of: 'authorization', metrics, clock: systemClock, serverId: '' });
+  storageMetrics({
+    metrics,
+    clock: systemClock,
+    store: { size: async () => 0 },
+    compactor: { historyBytes: 0 },
+    tables: { all: () => [] },
+    clusterId: '',
+  });
+  for (const [name, described] of Object.entries(published)) {
+    test(`${name} is as published`, () => {
+      assert.deepEqual(metrics.described[name], { ...described, labels: described.labels.toSorted() });
+    });
+  }
+});
+
+test('a server shows the published ones, its own, and no others', async () => {
+  await using server = await OrchProcess.start();
+  const { text } = await server.get('/metrics');
+  const helps = new Map(
+    [...text.matchAll(/^# HELP (\S+) \[(ALPHA|BETA|STABLE)\] ./gm)].map((match) => [match[1], match[2]]),
+  );
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  assert.ok(types.length > 20);
+  for (const [, name = '', type] of types) {
+    if (name.startsWith('orch_')) continue;
+    assert.deepEqual([helps.get(name), type], [published[name]?.stability, published[name]?.type], name);
+  }
+});
