@@ -525,9 +525,11 @@ test('a large batch is taken in in slices, between which others run and see whol
   }
   const last = changes.at(-1)?.revision ?? 0;
   const store = new FaultyStore(inner);
+  const written = Promise.withResolvers<void>();
   Object.assign(store, {
     head: () => Promise.resolve(1),
     async *changes(_after: number, signal: AbortSignal) {
+      await written.promise;
       yield { changes, revision: last };
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     },
@@ -546,9 +548,10 @@ test('a large batch is taken in in slices, between which others run and see whol
   const { cache, configMaps: collection } = await openCache(context, { store, clock, codecOf });
   const watch = new KeptWatch(collection, { after: 1 });
   const seen: number[] = [];
-  while (cache.revision < last) {
-    seen.push([...collection.snapshot().entries(configMaps.prefix)].length);
+  written.resolve();
+  while (seen.at(-1) !== count) {
     await new Promise((resolve) => setImmediate(resolve));
+    seen.push([...collection.snapshot().entries(configMaps.prefix)].length);
   }
   const atOnce = seen.map((held, index) => held - (seen[index - 1] ?? 0));
   assert.ok(Math.max(...atOnce) <= 2 * limits.sliceMs, `${Math.max(...atOnce)} in one turn`);
