@@ -545,7 +545,7 @@ test('a large batch is taken in in slices, between which others run and see whol
       },
     };
   };
-  const { cache, configMaps: collection } = await openCache(context, { store, clock, codecOf });
+  const { configMaps: collection } = await openCache(context, { store, clock, codecOf });
   const watch = new KeptWatch(collection, { after: 1 });
   const seen: number[] = [];
   written.resolve();

@@ -70,6 +70,11 @@ export class ApiClient {
     return this.#request({ method: 'GET', target, ...(signal && { signal }) });
   }
 
+  /** What the server answers, as it came. */
+  getBytes(target: string, signal?: AbortSignal): Promise<Buffer> {
+    return this.#request({ method: 'GET', target, ...(signal && { signal }) }, (bytes) => bytes);
+  }
+
   /** For who looks at metadata only: of a large object the rest is not read, nor are managedFields (`read-metadata.ts`). */
   getMetadata(target: string, signal?: AbortSignal): Promise<ApiObject> {
     return this.#request({ method: 'GET', target, ...(signal && { signal }) }, readMetadata);

@@ -26,7 +26,7 @@ const statusOf = (code: number, reason: string) => ({
 });
 const watchFrom = (version: number): string =>
   `GET /c?watch=true&allowWatchBookmarks=true&timeoutSeconds=480&resourceVersion=${version}`;
-const list = 'GET /c?limit=500';
+const list = 'GET /c?limit=50';
 
 class Reflected implements AsyncDisposable {
   readonly server = new ScriptedServer();
@@ -83,7 +83,7 @@ describe('the reflector', () => {
   it('takes its selectors along', async () => {
     await using reflected = new Reflected('/c?fieldSelector=x%3Dy');
     await reflected.begin(5);
-    assert.match(reflected.server.requests[0] ?? '', /\?fieldSelector=x%3Dy&limit=500$/);
+    assert.match(reflected.server.requests[0] ?? '', /\?fieldSelector=x%3Dy&limit=50$/);
     assert.match(reflected.server.requests[1] ?? '', /\?fieldSelector=x%3Dy&watch=true&/);
   });
 
@@ -97,7 +97,7 @@ describe('the reflector', () => {
     server.stream();
     await reflected.settle();
     assert.deepEqual(reflected.told, ['[a,b]']);
-    assert.deepEqual(server.requests, [list, `${list}&continue=t%3D1`, watchFrom(5)]);
+    assert.deepEqual(server.requests, [list, 'GET /c?limit=200&continue=t%3D1', watchFrom(5)]);
   });
 
   it('begins the list again where its next page is gone', async () => {

@@ -1,14 +1,9 @@
 import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import {
-  type ApiClient,
-  ApiError,
-  type ApiList,
-  hasReason,
-  type ObjectEvent,
-  type WatchOptions,
-} from './api-client.ts';
+import { type ApiClient, ApiError, hasReason, type ObjectEvent, type WatchOptions } from './api-client.ts';
+import { listPages } from './list-pages.ts';
 
 export interface ReflectorOptions<T> {
   readonly client: ApiClient;
@@ -26,12 +21,12 @@ export interface ReflectorOptions<T> {
   /** Events that need not be read; see WatchOptions. */
   readonly skip?: (line: Buffer) => boolean;
   readonly read?: WatchOptions['read'];
+  /** Reads an object of a list; all of it where this is absent. */
+  readonly readItem?: (bytes: Buffer) => ApiObject;
 }
 
 /** Waits between attempts, in milliseconds; the last one repeats. */
 const retryMs = [100, 200, 500, 1_000, 2_000, 5_000, 10_000];
-/** Objects of one page of a list: who serves and who reads it does other things between pages. */
-const pageSize = 500;
 /** A watch ends after this many seconds at the latest, so that one whose connection died unseen is replaced. */
 const watchSeconds = 480;
 /** Watches from one version that fail one after the other before the version itself is given up. */
@@ -72,28 +67,31 @@ interface Position {
 }
 
 /** Reads all pages; they show one version. */
-async function list<T>({ client, path, signal, select, listed }: ReflectorOptions<T>): Promise<string> {
+async function list<T>(options: ReflectorOptions<T>): Promise<string> {
+  const { select, listed } = options;
   const items: T[] = [];
-  for (let token = ''; ; ) {
-    const from = token === '' ? '' : `&continue=${encodeURIComponent(token)}`;
-    const page = await client.get<ApiList>(`${withQuery(path)}limit=${pageSize}${from}`, signal);
+  let version = '';
+  for await (const page of listPages(options)) {
     for (const object of page.items) items.push(select(object));
-    token = page.metadata.continue ?? '';
-    if (token !== '') continue;
-    await listed(items);
-    return page.metadata.resourceVersion;
+    version = page.metadata.resourceVersion;
   }
+  await listed(items);
+  return version;
 }
 
 const withQuery = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}`;
 
 /** Until the watch ends. Throws where it failed. */
 async function follow<T>(options: ReflectorOptions<T>, position: Position): Promise<void> {
-  const { client, path, signal, changed, skip, read } = options;
+  const { client, path, clock, signal, changed, skip, read } = options;
   const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}`;
   const target = `${withQuery(path)}${query}&resourceVersion=${position.version}`;
   try {
+    const slice = new TimeSlice(clock);
     for await (const event of client.watch(target, { signal, skip, read })) {
+      // Clients in the process may be told of very many changes without a turn of the event loop.
+      if (slice.over) await slice.next();
+      if (signal.aborted) return;
       if (event.type === 'ERROR') throw new ApiError(event.object, event.object.code ?? 0);
       position.version = event.object.metadata.resourceVersion ?? position.version;
       if (event.type !== 'BOOKMARK') changed({ type: event.type, object: event.object });

@@ -9,7 +9,7 @@ import {
   discoverResources,
   pathOf,
 } from '../../client/discovery-client.ts';
-import { readMetadataEvent } from '../../client/read-metadata.ts';
+import { readMetadata, readMetadataEvent } from '../../client/read-metadata.ts';
 import { reflect } from '../../client/reflector.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
@@ -177,6 +177,7 @@ class GarbageCollector implements Closable {
       changed: (event) => this.#changed(resource, event),
       skip: (line) => !this.#concerns(resource, line),
       read: readMetadataEvent,
+      readItem: readMetadata,
     });
   }
 

@@ -1,5 +1,8 @@
-import { type ApiClient, type ApiList, hasReason } from '../../client/api-client.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import { type DiscoveredResource, discoverResources, pathOf } from '../../client/discovery-client.ts';
+import { listPages } from '../../client/list-pages.ts';
+import { readMetadata } from '../../client/read-metadata.ts';
 import type { Findings } from './conditions.ts';
 
 /** A collection of the namespace that is not empty yet. */
@@ -16,15 +19,19 @@ export interface Attempt {
   readonly empty: boolean;
 }
 
-/** Objects of one page when what is left is counted. */
-const pageSize = 500;
+/** What the deletion works with. */
+interface DeletionParts {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Deletes what is in a namespace, once. Pods go first, and nothing else before the last of them is gone: what protects
  * or restricts them must not go while they run (CVE-2024-7598, KEP-5080). One kind that fails does not keep the others.
  */
-export async function emptyNamespace(client: ApiClient, namespace: string, signal: AbortSignal): Promise<Attempt> {
-  const deletion = new Deletion(client, namespace, signal);
+export async function emptyNamespace(namespace: string, parts: DeletionParts): Promise<Attempt> {
+  const deletion = new Deletion(namespace, parts);
   const resources = await deletion.discover();
   const pods = resources.filter(isPods);
   for (const resource of pods) await deletion.deleteAll(resource);
@@ -36,6 +43,7 @@ const isPods = ({ root, resource }: DiscoveredResource): boolean => root === '/a
 
 class Deletion {
   readonly #client: ApiClient;
+  readonly #clock: Clock;
   readonly #namespace: string;
   readonly #signal: AbortSignal;
   readonly #discoveryFailures: string[] = [];
@@ -45,8 +53,9 @@ class Deletion {
   readonly #finalizers = new Map<string, number>();
   readonly #remainders: Remainder[] = [];
 
-  constructor(client: ApiClient, namespace: string, signal: AbortSignal) {
+  constructor(namespace: string, { client, clock, signal }: DeletionParts) {
     this.#client = client;
+    this.#clock = clock;
     this.#namespace = namespace;
     this.#signal = signal;
   }
@@ -89,21 +98,17 @@ class Deletion {
   /** Counts what is left; where there is no deletion of collections, deletes one by one. */
   async #lookAtRest(resource: DiscoveredResource, path: string): Promise<void> {
     const together = resource.verbs.includes('deletecollection');
-    for (let token = ''; ; ) {
-      const from = token === '' ? '' : `&continue=${encodeURIComponent(token)}`;
-      const { items, metadata } = await this.#client.get<ApiList>(`${path}?limit=${pageSize}${from}`, this.#signal);
+    const parts = { client: this.#client, clock: this.#clock, signal: this.#signal };
+    let resourceVersion = '';
+    for await (const { items, metadata } of listPages({ ...parts, path, readItem: readMetadata })) {
+      ({ resourceVersion } = metadata);
       for (const { metadata: object } of items) {
         if (!together && object.deletionTimestamp === undefined) await this.#deleteOne(resource, object.name ?? '');
         for (const finalizer of object.finalizers ?? []) count(this.#finalizers, finalizer, 1);
       }
       if (items.length > 0) count(this.#remaining, qualified(resource), items.length);
-      token = metadata.continue ?? '';
-      if (token !== '') continue;
-      if (this.#remaining.has(qualified(resource))) {
-        this.#remainders.push({ path, resourceVersion: metadata.resourceVersion });
-      }
-      return;
     }
+    if (this.#remaining.has(qualified(resource))) this.#remainders.push({ path, resourceVersion });
   }
 
   async #deleteOne(resource: DiscoveredResource, name: string): Promise<void> {

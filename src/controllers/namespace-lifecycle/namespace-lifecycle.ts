@@ -73,14 +73,14 @@ class NamespaceLifecycle implements Closable {
   }
 
   async #attempt(name: string): Promise<void> {
-    const { client, dialect } = this.#context;
+    const { client, clock, dialect } = this.#context;
     const path = `/api/v1/namespaces/${encodeURIComponent(name)}`;
     const namespace = await client.get<Namespace>(path, this.#stop.signal);
     const finalizers = namespace.spec.finalizers ?? [];
     if (namespace.metadata.deletionTimestamp === undefined || !finalizers.includes(dialect.name)) {
       return this.#forget(name);
     }
-    const attempt = await emptyNamespace(client, name, this.#stop.signal);
+    const attempt = await emptyNamespace(name, { client, clock, signal: this.#stop.signal });
     const latest = await this.#report(path, namespace, attempt);
     if (!attempt.empty) return this.#wait(name, attempt);
     const others = finalizers.filter((other) => other !== dialect.name);

@@ -1,0 +1,65 @@
+import type { Clock } from '../base/clock.ts';
+import { TimeSlice } from '../base/time-slice.ts';
+import { parseStored } from '../codec/json.ts';
+import { skipValue } from '../codec/json-bytes.ts';
+import { closeBracket, comma, openBrace } from '../codec/json-characters.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import type { ApiClient, ApiList } from './api-client.ts';
+
+interface ListPagesOptions {
+  readonly client: Pick<ApiClient, 'getBytes'>;
+  /** Path of the collection, with its selectors as a query. */
+  readonly path: string;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly signal: AbortSignal;
+  /** Reads an object of the list. Absent: all of it. */
+  readonly readItem?: ((bytes: Buffer) => ApiObject) | undefined;
+}
+
+/** Objects of the first page; then as many as it seems make up `pageBytes`, up to `pageMax`. */
+const firstPage = 50;
+const pageMax = 500;
+const pageBytes = 2 * 1024 * 1024;
+/** How much larger than the one before a page may be: objects are of different sizes. */
+const growth = 4;
+
+/** The pages of a collection, at one version. What the objects are is read in slices: they may be large, or many. */
+export async function* listPages(options: ListPagesOptions): AsyncGenerator<ApiList, void> {
+  const { client, path, signal } = options;
+  const start = `${path}${path.includes('?') ? '&' : '?'}limit=`;
+  let limit = firstPage;
+  for (let token = ''; ; ) {
+    const from = token === '' ? '' : `&continue=${encodeURIComponent(token)}`;
+    const bytes = await client.getBytes(`${start}${limit}${from}`, signal);
+    const page = await readPage(bytes, options);
+    yield page;
+    token = page.metadata.continue ?? '';
+    if (token === '') return;
+    const fitting = Math.floor((limit * pageBytes) / bytes.length);
+    limit = Math.max(1, Math.min(fitting, limit * growth, pageMax));
+  }
+}
+
+const itemsStart = Buffer.from('"items":[');
+
+/** Lists that are not written as this server writes them are read whole. */
+async function readPage(bytes: Buffer, { clock, signal, readItem = readWhole }: ListPagesOptions): Promise<ApiList> {
+  const start = bytes.indexOf(itemsStart) + itemsStart.length;
+  const slice = new TimeSlice(clock);
+  const items: ApiObject[] = [];
+  let at = start;
+  while (start >= itemsStart.length && bytes[at] === openBrace) {
+    if (slice.over) await slice.next();
+    signal.throwIfAborted();
+    const end = skipValue(bytes, at);
+    if (end < 0) break;
+    items.push(readItem(bytes.subarray(at, end)));
+    at = bytes[end] === comma ? end + 1 : end;
+  }
+  const end = bytes[at] === closeBracket ? bytes.toString('utf8', at + 1).trim() : '';
+  if (start < itemsStart.length || end !== '}') return parseStored(bytes) as unknown as ApiList;
+  const { metadata }: ApiList = JSON.parse(`${bytes.toString('utf8', 0, start)}]}`);
+  return { metadata, items };
+}
+
+const readWhole = (bytes: Buffer): ApiObject => parseStored(bytes) as ApiObject;
