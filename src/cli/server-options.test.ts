@@ -33,44 +33,42 @@ const flags = (args: readonly string[]) =>
   parseFlags(serverFlags, [`--data-dir=${at('data')}`, ...args.map((arg) => arg.replace('@', `${directory}/`))]);
 const read = (...args: readonly string[]) => readServerOptions(flags(args));
 
-it('without flags all is as documented', () => {
-  const { dialect, ...options } = read();
-  assert.equal(dialect.name, 'orch');
-  assert.deepEqual(options, {
-    storage: { backend: 'sqlite', file: at('data/orch.db') },
-    listen: { address: '127.0.0.1', port: 6443 },
-    requests: { inFlightMax: { reads: 400, writes: 200 }, timeoutMs: 60_000, watchMsMin: 1_800_000 },
-    external: { host: '127.0.0.1' },
-    authentication: {
-      staticTokens: [],
-      apiAudiences: [],
-      bootstrapTokens: false,
-      anonymous: true,
-      anonymousGiven: false,
-    },
-    authorization: {
-      chain: {
-        type: 'specs',
-        specs: [
-          { type: 'Node', name: 'node' },
-          { type: 'RBAC', name: 'rbac' },
-        ],
-      },
-    },
-    accessLog: false,
-    livezGraceMs: 0,
-    shutdownDelayMs: 0,
-    timesToLiveMs: { event: 3600_000 },
-    features: {
-      AllowUnsafeMalformedObjectDeletion: false,
-      APIResponseCompression: true,
-      RemoteRequestHeaderUID: false,
-      StructuredAuthenticationConfiguration: true,
-    },
-    admissionPlugins: ['NamespaceLifecycle', 'ServiceAccount', 'NodeRestriction'],
+describe('without flags', () => {
+  type Options = ReturnType<typeof read>;
+  const rows: readonly (readonly [what: string, of: (options: Options) => unknown, value: unknown])[] = [
+    ['the dialect', ({ dialect }) => dialect.name, 'orch'],
+    ['the store', ({ storage }) => storage.backend, 'sqlite'],
+    ['the address', ({ listen }) => listen, { address: '127.0.0.1', port: 6443 }],
+    ['the address for others', ({ external }) => external?.host, '127.0.0.1'],
+    ['requests at once', ({ requests }) => requests.inFlightMax, { reads: 400, writes: 200 }],
+    ['the time of a request', ({ requests }) => requests.timeoutMs, 60_000],
+    ['the time of a watch', ({ requests }) => requests.watchMsMin, 1_800_000],
+    ['anonymous requests', ({ authentication }) => authentication.anonymous, true],
+    ['bootstrap tokens', ({ authentication }) => authentication.bootstrapTokens, false],
+    ['tokens of a file', ({ authentication }) => authentication.staticTokens, []],
+    [
+      'authorizers',
+      ({ authorization: { chain } }) => chain.type === 'specs' && chain.specs.map(({ type }) => type),
+      ['Node', 'RBAC'],
+    ],
+    ['the access log', ({ accessLog }) => accessLog, false],
+    ['the grace of /livez', ({ livezGraceMs }) => livezGraceMs, 0],
+    ['the delay of a shutdown', ({ shutdownDelayMs }) => shutdownDelayMs, 0],
+    ['the life of events', ({ timesToLiveMs }) => timesToLiveMs.event, 3600_000],
+    ['features', ({ features }) => features, defaultFeatures],
+    [
+      'admission plugins',
+      ({ admissionPlugins }) => admissionPlugins,
+      ['NamespaceLifecycle', 'ServiceAccount', 'NodeRestriction'],
+    ],
+  ];
+  for (const [what, of, value] of rows) it(`${what}: as documented`, () => assert.deepEqual(of(read()), value));
+
+  it('the data is in the data directory, for its owner alone', () => {
+    assert.deepEqual(read().storage, { backend: 'sqlite', file: at('data/orch.db') });
+    assert.equal(statSync(at('data')).mode & 0o777, 0o700);
+    assert.equal(readServingPair(flags([])), undefined);
   });
-  assert.equal(statSync(at('data')).mode & 0o777, 0o700);
-  assert.equal(readServingPair(flags([])), undefined);
 });
 
 it('flags are taken over', () => {
