@@ -60,6 +60,7 @@ export async function build(root: string): Promise<BuildResult> {
   // A warning here is, for one, an import that cannot be found and that the code guards: then it fails when it runs.
   const [warning] = result.warnings;
   if (warning) throw new Error(`${warning.location?.file ?? ''}:${warning.location?.line ?? ''} ${warning.text}`);
+  for (const { path, text } of result.outputFiles) refuseWide(path, text);
   mkdirSync(dist, { recursive: true });
   const written = new Set<string>();
   let bytes = 0;
@@ -76,6 +77,12 @@ export async function build(root: string): Promise<BuildResult> {
   writeFileSync(stamp, '');
   utimesSync(stamp, started, started);
   return { files: written.size, bytes };
+}
+
+/** A single character beyond Latin-1 makes the runtime keep the whole file with two bytes for each. */
+function refuseWide(path: string, text: string): void {
+  const wide = /[^\0-\xff].{0,40}/.exec(text);
+  if (wide) throw new Error(`${basename(path)}: a character beyond Latin-1, to be written as \\u…: ${wide[0]}`);
 }
 
 const isEntry = (path: string): boolean => basename(path).replace(/\.js$/, '') in entries;

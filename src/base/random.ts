@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 
 /** Randomness, injected so that a seed replays a run. */
 export interface Random {
@@ -10,6 +10,11 @@ export interface Random {
 export const systemRandom: Random = {
   uuid: () => randomUUID(),
   bytes: (count) => randomBytes(count),
+};
+
+/** Fills memory with what nothing can compress, and nobody replays. */
+export const fillWithNoise = (memory: Uint8Array): void => {
+  randomFillSync(memory);
 };
 
 /** Characters of `nameSuffix`. */

@@ -100,7 +100,7 @@ function isDate(value: string): boolean {
 
 /** `1h30m` as Go writes durations, or one number with a unit's name: `22 ns`, `3 days`. */
 const durations =
-  /^(?:[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)|\d+\s*(?:ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?))$/;
+  /^(?:[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|\u03bcs|ms|s|m|h))+)|\d+\s*(?:ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?))$/;
 
 export const publishedFormats: ReadonlyMap<string, (value: string) => boolean> = new Map([
   ['bsonobjectid', matches(/^[0-9a-f]{24}$/i)],

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import type { ExchangeOwner } from '../base-exchange.ts';
@@ -8,6 +7,12 @@ import { Http1Exchange } from '../http1-exchange.ts';
 import type { WriterEvents } from '../response-writer.ts';
 import { openingResponse } from './handshake.ts';
 import { WebSocket } from './web-socket.ts';
+
+/**
+ * Not imported: as a module, `node:http` also exports the classes of WebSocket clients, and Node.js loads its whole client
+ * of `fetch` to have them, which every start would pay for.
+ */
+const { ServerResponse } = process.getBuiltinModule('node:http');
 
 /** A request that asks to become a WebSocket, off Node's parser already: whatever it is answered, its connection ends. */
 export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { systemRandom } from '../../../base/random.ts';
+import { fillWithNoise } from '../../../base/random.ts';
 import { isFullDisk } from './sqlite-error.ts';
 
 /** What came of setting room aside. */
@@ -8,6 +8,11 @@ export type ReserveState = 'held' | 'more' | 'noRoom';
 
 /** What is written at once: milliseconds of work. */
 const stepBytes = 1024 * 1024;
+/**
+ * Memory for what is written, filled anew each time. The heap of this thread is too small for its collector to run: memory
+ * taken for each step, 20 MiB in all, would stay with the process.
+ */
+const noiseBytes = 64 * 1024;
 
 /**
  * Room on the disk beside a data file, held by a file of its own for the time when there is no other: deleting takes room
@@ -57,8 +62,11 @@ export class DiskReserve {
   #extend(bytes: number): void {
     const descriptor = openSync(this.#file, 'a', 0o600);
     try {
-      const content = systemRandom.bytes(bytes);
-      for (let written = 0; written < bytes; ) written += writeSync(descriptor, content, written);
+      const noise = new Uint8Array(Math.min(noiseBytes, bytes));
+      for (let written = 0; written < bytes; ) {
+        fillWithNoise(noise);
+        written += writeSync(descriptor, noise, 0, Math.min(noise.length, bytes - written));
+      }
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
