@@ -96,11 +96,19 @@ const rememberedLengthMax = 256;
 /** The published order: fields by name, then keys, values, indexes. */
 export function sortElements(elements: readonly PathElement[]): readonly PathElement[] {
   if (elements.length < 2) return elements;
-  if (elements.every(isField)) return [...elements].sort(compareText);
+  if (elements.every(isField)) return isSorted(elements) ? elements : [...elements].sort(compareText);
   return elements
     .map((element) => ({ element, rank: ranks[element[0] ?? ''] ?? 0, value: sortValue(element) }))
     .sort((a, b) => a.rank - b.rank || compareJson(a.value, b.value))
     .map(({ element }) => element);
+}
+
+/** As sets are that were read from an object whose writer sorts. */
+function isSorted(elements: readonly PathElement[]): boolean {
+  for (let at = 1; at < elements.length; at++) {
+    if (compareText(elements[at - 1] as PathElement, elements[at] as PathElement) > 0) return false;
+  }
+  return true;
 }
 
 const ranks: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };

@@ -98,7 +98,17 @@ export function describeFieldError(error: FieldError): string {
 }
 
 /** The errors of all items, up to `limits.findingsMax`; then it stops looking, so that what a client causes is bounded. */
-export const errorsOfEach = <T>(
+export function errorsOfEach<T>(
   items: Iterable<T>,
   check: (item: T, index: number) => readonly FieldError[],
-): FieldError[] => Iterator.from(items).flatMap(check).take(limits.findingsMax).toArray();
+): FieldError[] {
+  const errors: FieldError[] = [];
+  let index = 0;
+  for (const item of items) {
+    for (const error of check(item, index++)) {
+      if (errors.length === limits.findingsMax) return errors;
+      errors.push(error);
+    }
+  }
+  return errors;
+}

@@ -40,6 +40,7 @@ export function validateAppliers(
   old: readonly ManagedFieldsEntry[],
   field: string,
 ): FieldError[] {
+  if (!entries.some(isApplied)) return [];
   const known = new Set(old.filter(isApplied).map(applierId));
   const appliers = entries.filter(isApplied);
   if (appliers.every((entry) => known.has(applierId(entry)))) return [];
@@ -66,6 +67,7 @@ const applierId = ({ manager, apiVersion, subresource }: ManagedFieldsEntry): st
 /** The name of a field manager, in an entry or in the `fieldManager` parameter (spec section 4.7). */
 export function validateFieldManager(manager: string, field: string): FieldError[] {
   const errors: FieldError[] = [];
+  if (manager === '') return errors;
   if (Buffer.byteLength(manager) > managerBytesMax) errors.push(tooLong(field, managerBytesMax));
   const found = unprintable.exec(manager);
   if (found) {

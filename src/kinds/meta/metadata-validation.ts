@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import {
@@ -29,39 +28,36 @@ export function validateObjectMeta(
   const path = 'metadata';
   const counts = validateCounts(metadata, old?.metadata ?? {});
   if (counts.length > 0) return counts;
-  return [
-    ...validateName(kind.nameFormat, metadata, path),
-    ...(metadata.namespace ? texts(`${path}.namespace`, metadata.namespace, isDnsLabel(metadata.namespace)) : []),
-    ...((metadata.generation ?? 0) < 0
-      ? [invalid(`${path}.generation`, metadata.generation, 'must be greater than or equal to 0')]
-      : []),
-    ...validateLabels(metadata.labels ?? {}, `${path}.labels`),
-    ...validateAnnotations(metadata.annotations ?? {}, `${path}.annotations`),
-    ...validateOwnerReferences(metadata.ownerReferences ?? [], `${path}.ownerReferences`),
-    ...validateFinalizers(metadata.finalizers ?? [], `${path}.finalizers`),
-    ...validateManagedFields(metadata.managedFields ?? [], `${path}.managedFields`),
-    ...validateAppliers(metadata.managedFields ?? [], old?.metadata.managedFields ?? [], `${path}.managedFields`),
-  ];
+  const errors = validateName(kind.nameFormat, metadata, path);
+  const { namespace, generation = 0, labels, annotations, ownerReferences, finalizers, managedFields } = metadata;
+  if (namespace) errors.push(...texts(`${path}.namespace`, namespace, isDnsLabel(namespace)));
+  if (generation < 0) errors.push(invalid(`${path}.generation`, generation, 'must be greater than or equal to 0'));
+  if (labels) errors.push(...validateLabels(labels, `${path}.labels`));
+  if (annotations) errors.push(...validateAnnotations(annotations, `${path}.annotations`));
+  if (ownerReferences) errors.push(...validateOwnerReferences(ownerReferences, `${path}.ownerReferences`));
+  if (finalizers) errors.push(...validateFinalizers(finalizers, `${path}.finalizers`));
+  if (managedFields) {
+    errors.push(...validateManagedFields(managedFields, `${path}.managedFields`));
+    errors.push(...validateAppliers(managedFields, old?.metadata.managedFields ?? [], `${path}.managedFields`));
+  }
+  return errors;
 }
 
 /** Said by itself: what is wrong with each of too many is of no interest. */
-const validateCounts = (metadata: ObjectMeta, old: ObjectMeta): FieldError[] => [
-  ...boundedCount('metadata.labels', labelCount(metadata), limits.labelsMax, labelCount(old)),
-  ...boundedCount(
-    'metadata.ownerReferences',
-    metadata.ownerReferences?.length ?? 0,
-    limits.ownerReferencesMax,
-    old.ownerReferences?.length,
-  ),
-  ...boundedCount(
-    'metadata.finalizers',
-    metadata.finalizers?.length ?? 0,
-    limits.finalizersMax,
-    old.finalizers?.length,
-  ),
-];
+function validateCounts({ labels, ownerReferences, finalizers }: ObjectMeta, old: ObjectMeta): FieldError[] {
+  const errors: FieldError[] = [];
+  const check = (name: string, count: number, countMax: number, countBefore = 0): void => {
+    errors.push(...boundedCount(`metadata.${name}`, count, countMax, countBefore));
+  };
+  if (labels) check('labels', countOf(labels), limits.labelsMax, old.labels && countOf(old.labels));
+  if (ownerReferences) {
+    check('ownerReferences', ownerReferences.length, limits.ownerReferencesMax, old.ownerReferences?.length);
+  }
+  if (finalizers) check('finalizers', finalizers.length, limits.finalizersMax, old.finalizers?.length);
+  return errors;
+}
 
-const labelCount = ({ labels = {} }: ObjectMeta): number => Object.keys(labels).length;
+const countOf = (labels: Readonly<Record<string, string>>): number => Object.keys(labels).length;
 
 /**
  * Checks what may not change when an object replaces `old`; `validateObjectMeta` is for what holds anyway. That a
@@ -75,9 +71,8 @@ export function validateObjectMetaUpdate(object: ApiObject, old: ApiObject, path
     errors.push(invalid(`${path}.generation`, next.generation ?? 0, 'must not be decremented'));
   }
   for (const field of immutableFields) {
-    if (!isDeepStrictEqual(next[field] ?? null, last[field] ?? null)) {
-      errors.push(invalid(`${path}.${field}`, next[field] ?? null, 'field is immutable'));
-    }
+    const [value, before] = [next[field] ?? null, last[field] ?? null];
+    if (value !== before) errors.push(invalid(`${path}.${field}`, value, 'field is immutable'));
   }
   return errors;
 }

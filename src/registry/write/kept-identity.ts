@@ -3,17 +3,15 @@ import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { badRequest } from '../../meta/status-error.ts';
 
 /** What admission finds and may not make another: which object it is, and who owns its fields. */
-type Identity = Readonly<Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'creationTimestamp' | 'managedFields'>>;
+type Identity = {
+  readonly [Field in 'name' | 'namespace' | 'uid' | 'creationTimestamp' | 'managedFields']:
+    | ObjectMeta[Field]
+    | undefined;
+};
 
 export const identityOf = ({ metadata }: ApiObject): Identity => {
   const { name, namespace, uid, creationTimestamp, managedFields } = metadata;
-  return {
-    ...(name !== undefined && { name }),
-    ...(namespace !== undefined && { namespace }),
-    ...(uid !== undefined && { uid }),
-    ...(creationTimestamp !== undefined && { creationTimestamp }),
-    ...(managedFields !== undefined && { managedFields }),
-  };
+  return { name, namespace, uid, creationTimestamp, managedFields };
 };
 
 /**

@@ -1,6 +1,6 @@
 import { equalValues } from '../../apply/equal-values.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
-import { insertResourceVersion } from '../../codec/encoded.ts';
+import { insertResourceVersion, versionBytes } from '../../codec/encoded.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { internalError } from '../../meta/status-error.ts';
@@ -39,9 +39,8 @@ const readStored = (bytes: Buffer): ApiObject => parseStored(bytes) as ApiObject
 
 /** True for an object, and its encoding, that says what is stored: whatever the order of its fields, it is equally long. */
 export function isStored(object: ApiObject, encoded: Buffer, stored: Stored): boolean {
-  const bytes = insertResourceVersion(encoded, stored.revision);
-  if (bytes.length !== stored.bytes.length) return false;
-  if (bytes.equals(stored.bytes)) return true;
+  if (encoded.length + versionBytes(stored.revision) !== stored.bytes.length) return false;
+  if (insertResourceVersion(encoded, stored.revision).equals(stored.bytes)) return true;
   const { resourceVersion } = stored.object.metadata;
   const versioned = {
     ...object,
