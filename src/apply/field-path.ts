@@ -1,3 +1,4 @@
+import { boundedMemo } from '../base/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
 import { readJson } from '../codec/json-reader.ts';
 import { isRecord } from '../schema/own-property.ts';
@@ -98,10 +99,34 @@ export function sortElements(elements: readonly PathElement[]): readonly PathEle
   if (elements.length < 2) return elements;
   if (elements.every(isField)) return isSorted(elements) ? elements : [...elements].sort(compareText);
   return elements
-    .map((element) => ({ element, rank: ranks[element[0] ?? ''] ?? 0, value: sortValue(element) }))
+    .map(sortKey)
     .sort((a, b) => a.rank - b.rank || compareJson(a.value, b.value))
     .map(({ element }) => element);
 }
+
+interface SortKey {
+  readonly element: PathElement;
+  readonly rank: number;
+  /** What is compared. Of keys: name and value by turns. */
+  readonly value: unknown;
+}
+
+function sortKey(element: PathElement): SortKey {
+  return isField(element) ? { element, rank: 0, value: nameOf(element) } : knownSortKey(element);
+}
+
+/** Elements of lists come again with every write, and to read them takes longer than to sort them. */
+const knownSortKey = boundedMemo(
+  (text): SortKey => {
+    const value = jsonOf(text as PathElement);
+    return {
+      element: text as PathElement,
+      rank: ranks[text[0] ?? ''] ?? 0,
+      value: text.startsWith('k') && isRecord(value) ? pairsOf(value) : value,
+    };
+  },
+  { countMax: limits.pathElementsKept, lengthMax: rememberedLengthMax },
+);
 
 /** As sets are that were read from an object whose writer sorts. */
 function isSorted(elements: readonly PathElement[]): boolean {
@@ -112,10 +137,6 @@ function isSorted(elements: readonly PathElement[]): boolean {
 }
 
 const ranks: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
-
-function sortValue(element: PathElement): unknown {
-  return isField(element) ? nameOf(element) : jsonOf(element);
-}
 
 /** The published order of JSON values of any types: numbers, texts, truth values, lists, maps, null. */
 function compareJson(a: unknown, b: unknown): number {

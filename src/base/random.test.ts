@@ -13,6 +13,15 @@ test('as many bytes as are asked for, other ones each time', () => {
   assert.notDeepEqual(systemRandom.bytes(32), systemRandom.bytes(32));
 });
 
+test('few bytes are given to nobody else, whatever is done with them', () => {
+  const taken = Array.from({ length: 1_000 }, () => systemRandom.bytes(16));
+  const texts = taken.map((bytes) => Buffer.from(bytes).toString('hex'));
+  assert.equal(new Set(texts).size, texts.length);
+  assert.equal(new Set(taken.map(({ buffer }) => buffer)).size, taken.length, 'each has memory of its own');
+  for (const bytes of taken) bytes.fill(0);
+  assert.notDeepEqual(systemRandom.bytes(16), new Uint8Array(16));
+});
+
 test('a suffix of a name is five characters that make no words, one for each byte', () => {
   const of = (...bytes: readonly number[]): string =>
     nameSuffix({ uuid: () => '', bytes: (count) => Uint8Array.from(bytes.slice(0, count)) });

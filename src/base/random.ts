@@ -7,9 +7,31 @@ export interface Random {
   bytes(count: number): Uint8Array;
 }
 
+/** Bytes that were asked of the system together: each question takes microseconds, however little it is about. */
+class RandomPool {
+  #bytes: Uint8Array = new Uint8Array(0);
+  #at = 0;
+
+  /** Bytes that nobody else is given. No more than `poolBytes`. */
+  take(count: number): Uint8Array {
+    if (this.#at + count > this.#bytes.length) {
+      this.#bytes = randomBytes(poolBytes);
+      this.#at = 0;
+    }
+    const taken = Uint8Array.prototype.slice.call(this.#bytes, this.#at, this.#at + count);
+    // What was given away may be a secret.
+    this.#bytes.fill(0, this.#at, this.#at + count);
+    this.#at += count;
+    return taken;
+  }
+}
+
+const poolBytes = 4096;
+const pool = new RandomPool();
+
 export const systemRandom: Random = {
   uuid: () => randomUUID(),
-  bytes: (count) => randomBytes(count),
+  bytes: (count) => (count <= 64 ? pool.take(count) : randomBytes(count)),
 };
 
 /** Fills memory with what nothing can compress, and nobody replays. */
@@ -23,8 +45,11 @@ export const nameSuffixLength = 5;
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** Five characters that make a name of its own out of a prefix. */
-export const nameSuffix = (random: Random): string =>
-  Array.from(random.bytes(nameSuffixLength), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('');
+export function nameSuffix(random: Random): string {
+  let suffix = '';
+  for (const byte of random.bytes(nameSuffixLength)) suffix += suffixAlphabet[byte % suffixAlphabet.length];
+  return suffix;
+}
 
 /**
  * The same values for the same seed, to replay a run: for simulations only, since whoever knows some of them knows all.
