@@ -36,6 +36,9 @@ export const systemClock: Clock = {
   },
 };
 
+/** The machine's clock, but for the wall-clock time, which stands still: for work that is part of one moment elsewhere. */
+export const clockAt = (nowMs: number): Clock => ({ ...systemClock, now: () => nowMs });
+
 /** Keeps the process alive until it is closed; no timer of a clock does. */
 export function keepAlive(): Closable {
   const timer = setInterval(() => {}, 2 ** 31 - 1);

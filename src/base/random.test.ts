@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameSuffix, seededRandom, systemRandom } from './random.ts';
+import { derivedRandom, nameSuffix, randomSeedBytes, seededRandom, systemRandom } from './random.ts';
 
 test('UUIDs are of version 4, in lower case, and all different (RFC 9562 section 5.4)', () => {
   const made = Array.from({ length: 100 }, () => systemRandom.uuid());
@@ -28,6 +28,18 @@ test('a suffix of a name is five characters that make no words, one for each byt
   assert.equal(of(0, 1, 2, 3, 4), 'bcdfg');
   assert.equal(of(26, 27, 255, 0, 0), '9bqbb');
   for (let made = 0; made < 100; made++) assert.match(nameSuffix(systemRandom), /^[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+});
+
+test('bytes that are derived are those of their seed, however they are asked for', () => {
+  const seed = Buffer.alloc(randomSeedBytes, 1);
+  const whole = derivedRandom(seed).bytes(100);
+  const random = derivedRandom(seed);
+  const parts = [7, 0, 32, 50, 11].map((count) => random.bytes(count));
+  assert.deepEqual(Buffer.concat(parts), Buffer.from(whole));
+  assert.notDeepEqual(derivedRandom(Buffer.alloc(randomSeedBytes, 2)).bytes(100), whole);
+  const uuids = Array.from({ length: 100 }, () => random.uuid());
+  assert.equal(new Set(uuids).size, 100);
+  for (const uuid of uuids) assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
 test('a seed gives the same values each time, and another seed others', () => {

@@ -1,4 +1,4 @@
-import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 
 /** Randomness, injected so that a seed replays a run. */
 export interface Random {
@@ -70,11 +70,38 @@ export function seededRandom(seed: number): Random {
   const bytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, next);
   return {
     bytes,
-    uuid() {
-      const hex = Buffer.from(bytes(16)).toString('hex');
-      const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
-      const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`];
-      return [...parts, hex.slice(20)].join('-');
-    },
+    uuid: () => uuidOf(bytes(16)),
   };
+}
+
+/** Bytes of a seed of `derivedRandom` that nobody can guess. */
+export const randomSeedBytes = 32;
+
+/**
+ * Values that follow from a seed, and that nobody can compute who does not know it: hashes of the seed with a counter. For work
+ * that is handed to another thread with its randomness.
+ */
+export function derivedRandom(seed: Uint8Array): Random {
+  let counter = 0;
+  let left: Uint8Array = Buffer.alloc(0);
+  const bytes = (count: number): Uint8Array => {
+    const blocks = [left];
+    for (let length = left.length; length < count; length += hashBytes) {
+      counter += 1;
+      blocks.push(createHash('sha256').update(seed).update(String(counter)).digest());
+    }
+    const all = Buffer.concat(blocks);
+    left = all.subarray(count);
+    return all.subarray(0, count);
+  };
+  return { bytes, uuid: () => uuidOf(bytes(16)) };
+}
+
+const hashBytes = 32;
+
+function uuidOf(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex');
+  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`];
+  return [...parts, hex.slice(20)].join('-');
 }

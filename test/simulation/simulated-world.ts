@@ -6,8 +6,11 @@ import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { dialects } from '../../src/dialect/dialects.ts';
+import { kinds } from '../../src/kinds/kinds.ts';
 import type { Network, OutgoingRequest, OutgoingResponse } from '../../src/outbound/network.ts';
 import type { ClientRequest } from '../../src/outbound/transport.ts';
+import { jobsOf } from '../../src/server/serving/heavy/jobs.ts';
+import { sameThread } from '../../src/server/serving/heavy/thread-fixture.ts';
 import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
 import { type Environment, systemEnvironment } from '../../src/server/wiring/environment.ts';
 import { defaultFeatures } from '../../src/server/wiring/features.ts';
@@ -76,8 +79,10 @@ export function simulatedWorld(
   const network: Network = { connect: () => ({ send: async (request) => answer(request), retire() {}, close() {} }) };
   const { openStore } = systemEnvironment;
   const files = filesOf(contents);
-  const environment = { clock, random: seededRandom(seed), files, network, hostname: 'here', variables: {}, openStore };
-  return { clock, environment };
+  const random = seededRandom(seed);
+  const startHeavyWorker = sameThread(jobsOf(kinds));
+  const outside = { files, network, hostname: 'here', variables: {} };
+  return { clock, environment: { clock, random, ...outside, openStore, startHeavyWorker } };
 }
 
 function filesOf(contents: Readonly<Record<string, string>>): Files {

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type Files, systemFiles } from '../../base/files.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -7,6 +8,7 @@ import { type Random, systemRandom } from '../../base/random.ts';
 import { type Network, systemNetwork } from '../../outbound/network.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
+import { startHeavyWorker } from '../serving/heavy/job-thread.ts';
 import type { EventLoopDelays } from '../serving/observe/event-loop-delay.ts';
 import type { StorageConfig } from './storage-config.ts';
 
@@ -27,6 +29,8 @@ export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Rejects with a StoreError where the store cannot be opened. The server closes it. */
   readonly openStore: (storage: StorageConfig, parts: StoreParts) => Promise<Store>;
+  /** Starts the thread for heavy work, which is ended with the server. */
+  readonly startHeavyWorker: () => Worker;
   /** Begins to measure the event loop; absent: it is not measured. `resolutionMs` is the time between two looks. */
   readonly measureEventLoop?: (resolutionMs: number) => EventLoopDelays;
 }
@@ -58,6 +62,7 @@ export const systemEnvironment: Environment = {
         return openStore({ ...storage, clock, random, logger });
     }
   },
+  startHeavyWorker,
   measureEventLoop(resolution) {
     const delays = monitorEventLoopDelay({ resolution });
     delays.enable();

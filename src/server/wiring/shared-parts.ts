@@ -35,7 +35,7 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
   const { clock, random, logger, dialect, metrics, held, shutdown, environment, serverAddress } = parts;
   const { inFlightMax: max, timeoutMs: requestMsMax } = config.requests;
   const capacity = held.add(new SharedCapacity({ clock, dialect, metrics, max, requestMsMax }));
-  const thread = new JobThread({ clock, logger });
+  const thread = new JobThread({ clock, logger, startWorker: environment.startHeavyWorker });
   shutdown.add('the thread for heavy work', () => thread.close());
   const { measureEventLoop } = environment;
   if (measureEventLoop) held.add(observeEventLoopDelay(metrics, measureEventLoop));

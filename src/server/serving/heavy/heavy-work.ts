@@ -1,5 +1,6 @@
 import type { PluginName } from '../../../admission/plugins.ts';
 import { limits } from '../../../base/limits.ts';
+import { randomSeedBytes } from '../../../base/random.ts';
 import { identityOf } from '../../../base/shared-content.ts';
 import { openBrace } from '../../../codec/json-characters.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
@@ -24,6 +25,8 @@ interface HeavyWorkParts
   extends Pick<
     RegistryParts,
     | 'dialect'
+    | 'clock'
+    | 'random'
     | 'store'
     | 'cache'
     | 'resources'
@@ -107,6 +110,8 @@ export class HeavyWork {
       ...{ method, target, user, userAgent, form },
       body: ownBytes(bytes),
       entry: entry && { ...entry, bytes: ownBytes(entry.bytes) },
+      now: this.#parts.clock.now(),
+      seed: ownBytes(this.#parts.random.bytes(randomSeedBytes)),
     };
   }
 
@@ -204,11 +209,12 @@ export class HeavyWork {
     { negotiated, kind }: Presentation,
     { target, signal, owner }: WaitingClient,
   ): Promise<Buffer> {
-    const { dialect, thread } = this.#parts;
+    const { dialect, clock, thread } = this.#parts;
     const added = kind && kindData(kind) && !this.#isBuiltIn(kind) ? kind : undefined;
     const input = (): RepresentInput => ({
       ...{ dialect: dialect.name, bytes: ownBytes(bytes), negotiated, target },
       kinds: added ? [identityOf(added)] : 'builtIn',
+      now: clock.now(),
     });
     const calls = kindCalls(added ? [added] : []);
     const job = { name, owner, input, bytes: bytes.length, calls, signal, warn() {}, patient: name === 'listItem' };

@@ -11,8 +11,7 @@ import { type FromThread, movable, type Outcome, type ToThread } from './message
 interface JobThreadOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Replaced by tests. */
-  readonly startWorker?: () => Worker;
+  readonly startWorker: () => Worker;
 }
 
 /** A job, and what it may call on this side. */
@@ -146,7 +145,7 @@ export class JobThread implements Closable {
   }
 
   #open(): Worker {
-    const worker = (this.#options.startWorker ?? startHeavyWorker)();
+    const worker = this.#options.startWorker();
     // The listener keeps the process alive; this need not.
     worker.unref();
     worker.on('message', (message: FromThread) => {
@@ -267,7 +266,7 @@ export class JobThread implements Closable {
 }
 
 /** The worker's entry stands beside this module in the source, and beside the bundle that this module becomes part of. */
-function startHeavyWorker(): Worker {
+export function startHeavyWorker(): Worker {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return new Worker(new URL(`./heavy-worker.${extension}`, import.meta.url), {
     name: 'heavy',

@@ -1,6 +1,7 @@
 import type { PluginName } from '../../../admission/plugins.ts';
-import { systemClock } from '../../../base/clock.ts';
+import { clockAt } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
+import { derivedRandom } from '../../../base/random.ts';
 import { stringifyJson } from '../../../codec/json.ts';
 import { parseYaml } from '../../../codec/yaml.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
@@ -34,6 +35,10 @@ export interface WriteInput {
   readonly form: BodyForm;
   readonly body: Uint8Array;
   readonly entry: KnownEntry | undefined;
+  /** When it is, by the server's clock. Milliseconds. */
+  readonly now: number;
+  /** Of all that is random about it. */
+  readonly seed: Uint8Array;
 }
 
 export type WriteOutput =
@@ -59,6 +64,8 @@ export interface RepresentInput {
   readonly target: string;
   /** That of the object. */
   readonly kinds: SharedKinds;
+  /** When it is, by the server's clock. Milliseconds. */
+  readonly now: number;
 }
 
 /** Kinds that this thread has, or numbers of the main thread's, by which it asks for them: the stored one first. */
@@ -83,6 +90,8 @@ async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): 
     unsafeDeletion,
     entry,
     context,
+    clock: clockAt(input.now),
+    random: derivedRandom(input.seed),
   });
   const served = info.type === 'resource' ? resources.find(info.group, info.version, info.resource) : undefined;
   if (info.type !== 'resource' || !served) throw new Error(`nothing is served at ${input.target}`);
@@ -118,7 +127,7 @@ async function represent(input: RepresentInput, context: JobContext, kindsOf: Ki
   return new Uint8Array(representation.object(bytes, presentation));
 }
 
-function presented({ dialect, bytes, negotiated, target }: RepresentInput, known: readonly Kind[]) {
+function presented({ dialect, bytes, negotiated, target, now }: RepresentInput, known: readonly Kind[]) {
   const info = parseRequestInfo('GET', target);
   const kind =
     info.type === 'resource'
@@ -127,7 +136,7 @@ function presented({ dialect, bytes, negotiated, target }: RepresentInput, known
             group === info.group && version === info.version && resource === info.resource,
         )
       : undefined;
-  const representation = new Representation(dialects[dialect], systemClock);
+  const representation = new Representation(dialects[dialect], clockAt(now));
   const presentation = representation.presentation(negotiated, kind, info.query);
   return { representation, presentation, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };
 }

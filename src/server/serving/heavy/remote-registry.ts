@@ -2,9 +2,9 @@ import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecy
 import type { OwnerResource } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
-import { systemClock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
 import { silentLogger } from '../../../base/logger.ts';
-import { systemRandom } from '../../../base/random.ts';
+import type { Random } from '../../../base/random.ts';
 import { untilAborted } from '../../../base/until-aborted.ts';
 import type { CacheEntry, Collection, WatchCache } from '../../../cache/cache.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
@@ -40,6 +40,9 @@ interface RemoteRegistryOptions {
   /** The object that the request names, where the cache has it. */
   readonly entry: KnownEntry | undefined;
   readonly context: JobContext;
+  /** Of the moment in which the request is served. */
+  readonly clock: Clock;
+  readonly random: Random;
 }
 
 /**
@@ -50,7 +53,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
 } {
-  const { dialect, kinds, scope, admissionPlugins, features, unsafeDeletion, context } = options;
+  const { dialect, kinds, scope, admissionPlugins, features, unsafeDeletion, context, clock, random } = options;
   const cache = new RemoteCache(context, options.entry);
   const resources = new ResourceRegistry(enabledKinds(kinds, features), { cache, scope });
   const registry = new Registry({
@@ -59,8 +62,8 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     cache,
     admission: composeAdmission(admissionPlugins, {
       dialect,
-      clock: systemClock,
-      random: systemRandom,
+      clock,
+      random,
       lookups: remoteLookups(context),
     }),
     servicesFor: () => noServices,
@@ -72,8 +75,8 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     features,
     unsafeDeletion,
     dialect,
-    clock: systemClock,
-    random: systemRandom,
+    clock,
+    random,
     // What it would log is told by its errors.
     logger: silentLogger,
   });
