@@ -239,6 +239,30 @@ describe('a thread that is lost', () => {
     thread.close();
   });
 
+  for (const [what, waitedMs] of [
+    ['from the start', 0],
+    ['after a long time without work', 60_000],
+  ] as const) {
+    it(`is silent from when it had work, ${what}, and not before`, async () => {
+      const { clock, workers, thread, run, silence, done, outcomes, settled } = silentThread();
+      if (waitedMs > 0) {
+        run('first');
+        done(1, 'ok');
+        clock.advance(limits.heavySilenceMsMax);
+      }
+      clock.advance(waitedMs);
+      run('slow');
+      clock.advance(limits.heavySilenceMsMax - 1);
+      assert.equal(workers[0]?.terminated, false);
+      silence();
+      silence();
+      await settled();
+      assert.equal(workers[0]?.terminated, true);
+      assert.equal(outcomes.at(-1), 'slow: 413');
+      thread.close();
+    });
+  }
+
   it('is not taken for silent while this side works on its calls, nor while it goes on telling', async () => {
     const { clock, workers, thread, run, silence, done, outcomes, settled } = silentThread();
     const answer = Promise.withResolvers<void>();

@@ -130,6 +130,8 @@ export class JobThread implements Closable {
       job.reject(error);
       return;
     }
+    this.#noteTurn();
+    if (this.#running.size === 0) this.#stopWatching();
     this.#running.set(job.id, job);
     this.#bytes += job.request.bytes;
     this.#worker ??= this.#open();
@@ -156,8 +158,16 @@ export class JobThread implements Closable {
     return worker;
   }
 
+  /** The silence of a thread that had nothing to do does not count. To be called before it gets work. */
+  #noteTurn(): void {
+    if (!this.#hasWork()) this.#heard();
+  }
+
+  #hasWork(): boolean {
+    return [...this.#running.values()].some(({ callsHere }) => callsHere === 0);
+  }
+
   #post(message: ToThread, value: unknown): void {
-    if (![...this.#running.values()].some(({ callsHere }) => callsHere === 0)) this.#heard();
     this.#worker?.postMessage(message, movable(value));
   }
 
@@ -186,6 +196,7 @@ export class JobThread implements Closable {
       outcome = { failure: toFailure(error) };
     }
     if (worker !== this.#worker || !this.#running.has(job.id)) return;
+    this.#noteTurn();
     this.#post({ type: 'answer', job: job.id, call, outcome }, 'value' in outcome ? outcome.value : undefined);
     job.callsHere--;
   }
@@ -222,9 +233,13 @@ export class JobThread implements Closable {
     });
   }
 
+  #stopWatching(): void {
+    this.#timer?.close();
+    this.#timer = undefined;
+  }
+
   #isStuck(): boolean {
-    const hasWork = [...this.#running.values()].some(({ callsHere }) => callsHere === 0);
-    return hasWork && this.#options.clock.monotonic() - this.#heardAt >= limits.heavySilenceMsMax;
+    return this.#hasWork() && this.#options.clock.monotonic() - this.#heardAt >= limits.heavySilenceMsMax;
   }
 
   #end(): void {
