@@ -113,11 +113,10 @@ function openNodeAuthorizer({ dialect, resources, clock, logger, held }: Authori
   const graph = new NodeGraph(dialect);
   const told: Promise<void>[] = [];
   for (const { group, resource } of graphSources(dialect)) {
-    const served = [...resources.all()].find(({ name }) => name.group === group && name.resource === resource);
-    if (!served) continue;
+    const find = () => [...resources.table.ofGroup(group)].find(({ name }) => name.resource === resource);
     const put = (object: ApiObject): void => graph.put(resource, object);
     const remove = (namespace: string, name: string): void => graph.remove(resource, namespace, name);
-    const informer = held.add(startSlicedInformer(served, { put, remove }, { clock, logger }));
+    const informer = held.add(startSlicedInformer({ resources, find }, { put, remove }, { clock, logger }));
     told.push(informer.told);
   }
   return new NodeAuthorizer(graph, dialect, Promise.all(told));

@@ -3,7 +3,6 @@ import type { CacheEntry, WatchCache } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { freshObject } from '../../registry/read/fresh-object.ts';
-import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 
 /**
@@ -13,9 +12,10 @@ import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 export function identityObjects(cache: WatchCache, resources: ResourceRegistry): TokenObjects {
   const parsed = new WeakMap<CacheEntry, ApiObject>();
   const find = (resource: string): TokenObjects['account'] => {
-    const served = servedCore(resources, resource);
+    const find = resources.finder('', 'v1', resource);
     const cached = (namespace: string, name: string): ApiObject | undefined => {
-      const entry = served.collection.get(served.objectKey(namespace, name));
+      const served = find();
+      const entry = served?.collection.get(served.objectKey(namespace, name));
       if (!entry) return undefined;
       const known = parsed.get(entry);
       if (known) return known;
@@ -25,7 +25,8 @@ export function identityObjects(cache: WatchCache, resources: ResourceRegistry):
     };
     return (namespace, name, freshness) => {
       const known = freshness === 'cache' || cache.isFresh() ? cached(namespace, name) : undefined;
-      return known || freshness === 'cache' ? known : freshObject(cache, served, { namespace, name });
+      const served = find();
+      return known || freshness === 'cache' || !served ? known : freshObject(cache, served, { namespace, name });
     };
   };
   const node = find('nodes');
@@ -35,10 +36,4 @@ export function identityObjects(cache: WatchCache, resources: ResourceRegistry):
     secret: find('secrets'),
     node: (name, freshness) => node('', name, freshness),
   };
-}
-
-function servedCore(resources: ResourceRegistry, resource: string): ServedResource {
-  const served = resources.find('', 'v1', resource);
-  if (!served) throw new Error(`${resource} are not served`);
-  return served;
 }

@@ -10,9 +10,12 @@ import type { Revision, Store } from '../../store/store.ts';
  * namespace was written after the revision and the cache has forgotten what it was then.
  */
 export const namespaceIdentity =
-  ({ collection, objectKey }: ServedResource, store: Pick<Store, 'get'>) =>
+  (namespaces: () => ServedResource | undefined, store: Pick<Store, 'get'>) =>
   (name: string, at: Revision): boolean | Promise<boolean> => {
-    const key = objectKey('', name);
+    const served = namespaces();
+    if (!served) return true;
+    const { collection } = served;
+    const key = served.objectKey('', name);
     const now = collection.get(key);
     if (!now || now.revision <= at) return true;
     const { uid } = (parseStored(now.bytes) as ApiObject).metadata;

@@ -3,11 +3,19 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { CacheEntry, Watcher, WatchSink } from '../../cache/cache.ts';
+import type { CacheEntry, Collection, Watcher, WatchSink } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ServedResource } from '../../resources/resource.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Revision } from '../../store/store.ts';
+
+/** A resource that may come and go while it is followed. Where it is not served it has no objects. */
+interface FollowedResource {
+  readonly resources: Pick<ResourceRegistry, 'onChange'>;
+  /** As the table is now. */
+  readonly find: () => ServedResource | undefined;
+}
 
 /** What an informer tells of the objects of one resource. */
 interface ObjectHandler {
@@ -15,7 +23,7 @@ interface ObjectHandler {
    * A new object, or the new state of one, for the handler to keep. It is as stored: the handler throws where it is not what
    * its kind says, and is then told to remove it.
    */
-  put(object: ApiObject): void;
+  put(object: ApiObject, served: ServedResource): void;
   /** `namespace` is '' for cluster-scoped objects. An object that is not known may be told too. */
   remove(namespace: string, name: string): void;
 }
@@ -31,8 +39,8 @@ interface ObjectInformer extends Closable {
  * tells its watchers. A corrupt object is removed, and so is one that the handler refuses: it grants nothing, and must not
  * keep the handler from what comes after it.
  */
-export function startInformer(served: ServedResource, handler: ObjectHandler, logger: Logger): ObjectInformer {
-  const informer = new CacheInformer(served, handler, logger);
+export function startInformer(followed: FollowedResource, handler: ObjectHandler, logger: Logger): ObjectInformer {
+  const informer = new CacheInformer(followed, handler, logger);
   informer.start();
   return informer;
 }
@@ -42,27 +50,33 @@ export function startInformer(served: ServedResource, handler: ObjectHandler, lo
  * resolves when all were; it never rejects.
  */
 export function startSlicedInformer(
-  served: ServedResource,
+  followed: FollowedResource,
   handler: ObjectHandler,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): ObjectInformer & { readonly told: Promise<void> } {
-  const informer = new CacheInformer(served, handler, logger, clock);
+  const informer = new CacheInformer(followed, handler, logger, clock);
   return Object.assign(informer, { told: informer.startInSlices() });
 }
 
 class CacheInformer implements ObjectInformer, WatchSink {
-  readonly #served: ServedResource;
+  readonly #find: FollowedResource['find'];
+  readonly #table: Closable;
   readonly #handler: ObjectHandler;
   readonly #logger: Logger;
   /** Present where the handler is told in slices. */
   readonly #clock: Clock | undefined;
   /** What the handler was told of, by key. */
-  #known = new Map<string, CacheEntry>();
+  readonly #known = new Map<string, CacheEntry>();
+  /** Where that is. */
+  #served: ServedResource | undefined;
   #watcher: Watcher | undefined;
+  /** Counts how often it was brought in step anew. */
+  #round = 0;
   #closed = false;
 
-  constructor(served: ServedResource, handler: ObjectHandler, logger: Logger, clock?: Clock) {
-    this.#served = served;
+  constructor({ resources, find }: FollowedResource, handler: ObjectHandler, logger: Logger, clock?: Clock) {
+    this.#find = find;
+    this.#table = resources.onChange(() => this.#tableChanged());
     this.#handler = handler;
     this.#logger = logger;
     this.#clock = clock;
@@ -74,10 +88,12 @@ class CacheInformer implements ObjectInformer, WatchSink {
 
   async startInSlices(): Promise<void> {
     let sliceEnd = this.#monotonic() + limits.informerSliceMs;
-    for (const _ of this.#bringInStep()) {
+    const steps = this.#bringInStep();
+    const round = this.#round;
+    for (const _ of steps) {
       if (this.#monotonic() < sliceEnd) continue;
       await turn();
-      if (this.#closed) return;
+      if (this.#closed || round !== this.#round) return;
       sliceEnd = this.#monotonic() + limits.informerSliceMs;
     }
   }
@@ -90,25 +106,45 @@ class CacheInformer implements ObjectInformer, WatchSink {
    * From the collection as it is now: what has gone meanwhile is removed, what has changed is put, and then what changes is
    * followed. One step for each object.
    */
-  *#bringInStep(): Generator<void, void> {
-    const { collection } = this.#served;
-    const snapshot = collection.snapshot();
-    const before = this.#known;
-    this.#known = new Map();
-    for (const entry of snapshot.entries(collection.prefix)) {
-      const known = before.get(entry.key);
-      before.delete(entry.key);
+  #bringInStep(): Generator<void, void> {
+    this.#round++;
+    this.#watcher?.close();
+    this.#watcher = undefined;
+    this.#served = this.#find();
+    return this.#steps(this.#served?.collection);
+  }
+
+  /** It may be left at any step, and begun anew. */
+  *#steps(collection: Collection | undefined): Generator<void, void> {
+    const snapshot = collection?.snapshot();
+    const there = new Set<string>();
+    for (const entry of snapshot?.entries(collection?.prefix ?? '') ?? []) {
+      const known = this.#known.get(entry.key);
+      there.add(entry.key);
       this.#known.set(entry.key, entry);
       if (known?.revision !== entry.revision) this.#put(entry);
       yield;
     }
-    for (const { namespace, name } of before.values()) this.#handler.remove(namespace, name);
-    this.#watcher = collection.watch({ after: snapshot.revision }, this);
+    for (const [key, { namespace, name }] of this.#known) {
+      if (there.has(key)) continue;
+      this.#known.delete(key);
+      this.#handler.remove(namespace, name);
+    }
+    if (snapshot) this.#watcher = collection?.watch({ after: snapshot.revision }, this);
+  }
+
+  #tableChanged(): void {
+    if (this.#find()?.collection !== this.#served?.collection) this.#beginAnew();
+  }
+
+  #beginAnew(): void {
+    if (this.#clock) void this.startInSlices();
+    else this.start();
   }
 
   #put(entry: CacheEntry): void {
     try {
-      this.#handler.put(parseStored(entry.bytes) as ApiObject);
+      if (this.#served) this.#handler.put(parseStored(entry.bytes) as ApiObject, this.#served);
     } catch (error) {
       const { key, revision, namespace, name } = entry;
       const problem = error instanceof Error ? error.message : String(error);
@@ -136,18 +172,18 @@ class CacheInformer implements ObjectInformer, WatchSink {
     if (reason === 'closed') return;
     // Not in the middle of what ended the watch.
     queueMicrotask(() => {
-      if (this.#closed) return;
-      if (this.#clock) void this.startInSlices();
-      else this.start();
+      if (!this.#closed) this.#beginAnew();
     });
   }
 
   get revision(): Revision {
-    return this.#watcher?.revision ?? 0;
+    // Of what is not served everything is known.
+    return this.#served ? (this.#watcher?.revision ?? 0) : Number.POSITIVE_INFINITY;
   }
 
   close(): void {
     this.#closed = true;
+    this.#table.close();
     this.#watcher?.close();
   }
 }

@@ -25,12 +25,17 @@ const rbacKinds = Object.keys(guards) as readonly RbacKind[];
 
 const rbacGroup = (dialect: Dialect): string => dialect.group('rbac.authorization');
 
-/** Where the objects of a kind of the group are. */
+/** Where the objects of a kind of the group are now. */
+function findRbac({ table }: ResourceRegistry, dialect: Dialect, kind: string): ServedResource | undefined {
+  for (const served of table.ofGroup(rbacGroup(dialect))) if (served.kind.kind === kind) return served;
+  return undefined;
+}
+
+/** The same for who cannot do without. */
 export function servedRbac(resources: ResourceRegistry, dialect: Dialect, kind: string): ServedResource {
-  for (const served of resources.all()) {
-    if (served.kind.group === rbacGroup(dialect) && served.kind.kind === kind) return served;
-  }
-  throw new Error(`${kind} is not served`);
+  const served = findRbac(resources, dialect, kind);
+  if (!served) throw new Error(`${kind} is not served`);
+  return served;
 }
 
 interface RbacParts {
@@ -50,10 +55,10 @@ export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRb
   const index = new RbacIndex(rbacGroup(dialect));
   const closing = new ClosableStack();
   const feeds = rbacKinds.map((kind) => {
-    const served = servedRbac(resources, dialect, kind);
-    const put = (object: ApiObject): void => index.put(kind, decoded(object, served));
+    const find = () => findRbac(resources, dialect, kind);
+    const put = (object: ApiObject, served: ServedResource): void => index.put(kind, decoded(object, served));
     const remove = (namespace: string, name: string): void => index.remove(kind, namespace, name);
-    return closing.add(startInformer(served, { put, remove }, logger));
+    return closing.add(startInformer({ resources, find }, { put, remove }, logger));
   });
   return {
     index,

@@ -11,7 +11,6 @@ import { namesOfEnabled } from './features.ts';
 import { kindServices } from './kind-services.ts';
 import { namespaceIdentity } from './namespace-identity.ts';
 import type { ScopeParts } from './scope-parts.ts';
-import { servedNamespaces } from './served-namespaces.ts';
 
 /** What the verbs of the registry work with. */
 export function registryParts(
@@ -26,7 +25,7 @@ export function registryParts(
     servicesFor: servicesOfKinds(config, { cache, resources, identities, ...access }),
     requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) =>
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
-    isSameNamespace: namespaceIdentity(servedNamespaces(resources), store),
+    isSameNamespace: namespaceIdentity(resources.finder('', 'v1', 'namespaces'), store),
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
     features: namesOfEnabled(config.features),
     unsafeDeletion: config.features.AllowUnsafeMalformedObjectDeletion,
