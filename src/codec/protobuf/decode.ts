@@ -1,10 +1,11 @@
 import { limits } from '../../base/limits.ts';
+import { MalformedMessage, WireReader, wireType } from '../../base/protobuf-wire.ts';
+import { badRequest } from '../../meta/status-error.ts';
 import { joinPath } from '../../schema/field-path.ts';
 import { getOwn, isRecord, setOwn } from '../../schema/own-property.ts';
 import { type Schema, type StructSchema, schemaOf } from '../../schema/schema.ts';
 import { parseJson } from '../json.ts';
 import { isWrapped, type Member, membersOf, numbers } from './message.ts';
-import { malformed, WireReader, wireType } from './wire.ts';
 
 interface DecodedMessage {
   /** As `parseJson` would have given it: what is not in the message is absent. Not yet checked against the schema. */
@@ -24,8 +25,18 @@ interface DecodedMessage {
 export function decodeMessage(schema: StructSchema, bytes: Uint8Array): DecodedMessage {
   const context: Context = { depth: 0, elements: 0, path: [], unknown: [] };
   const value: Record<string, unknown> = {};
-  readFields(new WireReader(bytes), fieldsOf(schema), value, context);
+  readSent(() => readFields(new WireReader(bytes), fieldsOf(schema), value, context));
   return { value, unknown: context.unknown };
+}
+
+/** Reads what a client sent: that it is no message is the client's mistake. */
+export function readSent<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof MalformedMessage) throw badRequest(`error decoding protobuf: ${error.message}`);
+    throw error;
+  }
 }
 
 interface Context {
@@ -65,7 +76,7 @@ function compileMember(member: Member): FieldReader {
   if (member.type === 'field') return compileField(member.name, schemaOf(member.field));
   const fields = compileMembers(member.members);
   return (reader, target, context) => {
-    expectType(reader, wireType.delimited);
+    reader.expect(wireType.delimited);
     readNested(reader, context, () => readFields(reader, fields, target, context));
   };
 }
@@ -79,7 +90,7 @@ function compileField(name: string, schema: Schema): FieldReader {
     default: {
       const value = valueReader(schema);
       return (reader, target, context) => {
-        expectType(reader, value.type);
+        reader.expect(value.type);
         context.path.push(name);
         setOwn(target, name, value.read(reader, context, getOwn(target, name)));
         context.path.pop();
@@ -104,7 +115,7 @@ function compileList(name: string, items: Schema): FieldReader {
       reader.leave(outer);
       return;
     }
-    expectType(reader, element.type);
+    reader.expect(element.type);
     countElement(context);
     context.path.push(name, list.length);
     list.push(element.read(reader, context, undefined));
@@ -115,7 +126,7 @@ function compileList(name: string, items: Schema): FieldReader {
 function compileMap(name: string, values: Schema): FieldReader {
   const element = elementReader(values);
   return (reader, target, context) => {
-    expectType(reader, wireType.delimited);
+    reader.expect(wireType.delimited);
     countElement(context);
     const existing = getOwn(target, name);
     const map: Record<string, unknown> = isRecord(existing) ? existing : {};
@@ -136,10 +147,10 @@ function readEntry(
   let value: unknown = null;
   while (reader.next()) {
     if (reader.field === numbers.mapKey) {
-      expectType(reader, wireType.delimited);
+      reader.expect(wireType.delimited);
       key = reader.string();
     } else if (reader.field === numbers.mapValue) {
-      expectType(reader, element.type);
+      reader.expect(element.type);
       context.path.push(name, key);
       value = element.read(reader, context, value);
       context.path.length -= 2;
@@ -215,7 +226,7 @@ function readFields(reader: WireReader, fields: FieldReaders, target: Record<str
     if (field) field(reader, target, context);
     else {
       const { field: number } = reader;
-      if (reader.skip()) reportUnknown(context, number);
+      if (reader.skipMeaning()) reportUnknown(context, number);
     }
   }
 }
@@ -226,18 +237,14 @@ function reportUnknown({ path, unknown }: Context, number: number): void {
   unknown.push([...steps, String(number)].reduceRight((rest, step) => joinPath(step, rest)));
 }
 
-function expectType(reader: WireReader, type: number): void {
-  if (reader.type !== type) throw malformed(`field ${reader.field} has wire type ${reader.type}, expected ${type}`);
-}
-
 function countElement(context: Context): void {
   if (++context.elements > limits.elementsMax) {
-    throw malformed(`more than ${limits.elementsMax} elements in lists and maps`);
+    throw new MalformedMessage(`more than ${limits.elementsMax} elements in lists and maps`);
   }
 }
 
 function readNested(reader: WireReader, context: Context, read: () => void): void {
-  if (++context.depth > limits.depthMax) throw malformed(`nested more than ${limits.depthMax} deep`);
+  if (++context.depth > limits.depthMax) throw new MalformedMessage(`nested more than ${limits.depthMax} deep`);
   const outer = reader.enter();
   read();
   reader.leave(outer);
@@ -263,7 +270,7 @@ function readTimestamp(reader: WireReader): Timestamp | undefined {
   reader.leave(outer);
   if (empty) return undefined;
   if (typeof seconds === 'bigint' || seconds < secondsMin || seconds > secondsMax || nanos < 0 || nanos > 999_999_999) {
-    throw malformed(`${seconds} seconds and ${nanos} nanoseconds are no time between the years 0 and 9999`);
+    throw new MalformedMessage(`${seconds} seconds and ${nanos} nanoseconds are no time between the years 0 and 9999`);
   }
   return { seconds, nanos };
 }

@@ -1,9 +1,9 @@
+import { WireWriter, wireType } from '../../base/protobuf-wire.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
 import { type Field, type Schema, type StructSchema, schemaOf } from '../../schema/schema.ts';
 import { canonicalTime } from '../../schema/time.ts';
 import { stringifyJson } from '../json.ts';
 import { isWrapped, type Member, membersOf, numbers } from './message.ts';
-import { WireWriter, wireType } from './wire.ts';
 
 /**
  * The protobuf message of a struct's value, decoded by its schema (spec section 4.3), with the bytes that published

@@ -1,7 +1,8 @@
+import { MalformedMessage, WireReader, WireWriter, wireType } from '../../base/protobuf-wire.ts';
 import { badRequest } from '../../meta/status-error.ts';
 import type { StructSchema } from '../../schema/schema.ts';
+import { readSent } from './decode.ts';
 import { encodeMessage, writeMessage } from './encode.ts';
-import { malformed, WireReader, WireWriter, wireType } from './wire.ts';
 
 /**
  * Around each object in protobuf (spec section 4.3): four bytes that say what it is, then the message `Unknown`, which
@@ -28,16 +29,19 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!magic.equals(bytes.subarray(0, magic.length))) {
     throw badRequest('error decoding protobuf: the body must begin with the bytes 6b 38 73 00');
   }
+  return readSent(() => readEnvelope(new WireReader(bytes.subarray(magic.length))));
+}
+
+function readEnvelope(reader: WireReader): Envelope {
   let envelope: Envelope = { apiVersion: '', kind: '', raw: Buffer.alloc(0) };
-  const reader = new WireReader(bytes.subarray(magic.length));
   while (reader.next()) {
     const { field } = reader;
     if (reader.type !== wireType.delimited) reader.skip();
     else if (field === numbers.typeMeta) envelope = { ...envelope, ...readTypeMeta(reader) };
     else if (field === numbers.raw) envelope = { ...envelope, raw: reader.bytes() };
-    else if (reader.skip() && field === numbers.contentEncoding) {
-      throw malformed('an object whose content is encoded once more cannot be read');
-    }
+    else if (field !== numbers.contentEncoding) reader.skip();
+    else if (reader.skipMeaning())
+      throw new MalformedMessage('an object whose content is encoded once more cannot be read');
   }
   return envelope;
 }

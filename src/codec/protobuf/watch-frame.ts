@@ -1,4 +1,4 @@
-import { WireWriter } from './wire.ts';
+import { WireWriter } from '../../base/protobuf-wire.ts';
 
 const numbers = { type: 1, object: 2, raw: 1 } as const;
 

@@ -1,5 +1,5 @@
+import { WireReader } from '../../../base/protobuf-wire.ts';
 import { parseYaml } from '../../yaml.ts';
-import { WireReader } from '../wire.ts';
 import { type Descriptors, type Fields, type FieldType, isChoice, numbers } from './descriptor.ts';
 import { openapiV2 } from './v2.ts';
 import { openapiV3 } from './v3.ts';

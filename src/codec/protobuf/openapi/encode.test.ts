@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { WireReader } from '../wire.ts';
+import { WireReader } from '../../../base/protobuf-wire.ts';
 import { decodeOpenapi } from './decode-fixture.ts';
 import { type Descriptors, type Fields, type FieldType, isChoice, type NumberedField } from './descriptor.ts';
 import { encodeOpenapi } from './encode.ts';

@@ -1,6 +1,6 @@
+import { WireWriter, wireType } from '../../../base/protobuf-wire.ts';
 import { isRecord } from '../../../schema/own-property.ts';
 import { formatYaml } from '../../yaml.ts';
-import { WireWriter, wireType } from '../wire.ts';
 import { type Descriptors, type Fields, type FieldType, isChoice, type NumberedField, numbers } from './descriptor.ts';
 import { openapiV2 } from './v2.ts';
 import { openapiV3 } from './v3.ts';

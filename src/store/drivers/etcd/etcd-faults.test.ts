@@ -11,8 +11,8 @@ import { EtcdKeys } from './etcd-keys.ts';
 import { decodeHeaderOnly, type ResponseHeader, type UnaryMethod } from './etcd-messages.ts';
 import { type EtcdProcess, type EtcdProcessOptions, etcdMissing, startEtcd } from './etcd-process.ts';
 import { type EtcdStoreOptions, openEtcdStore } from './etcd-store.ts';
+import { FakeMessage } from './fake-etcd.ts';
 import { hurriedClock, openFaultyNetwork } from './faulty-network.ts';
-import { MessageWriter } from './protobuf-wire.ts';
 
 /** What a real etcd does when it is restarted, cut off, full, shared or compacted. */
 
@@ -279,14 +279,14 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
   });
 });
 
-/** One transaction, and so one revision, for many keys. The driver itself never writes such a thing; others may. */
+/** One transaction, and so one revision, for many keys, as others may write it: without ids, and whatever was there. */
 const putAllMethod: UnaryMethod<readonly { readonly key: Uint8Array; readonly value: Uint8Array }[], ResponseHeader> = {
   path: '/etcdserverpb.KV/Txn',
   encode: (records) => {
-    const txn = new MessageWriter();
+    const txn = new FakeMessage();
     for (const record of records) {
-      const put = new MessageWriter().bytes(1, record.key).bytes(2, record.value);
-      txn.message(2, new MessageWriter().message(2, put));
+      const put = new FakeMessage().bytes(1, record.key).bytes(2, record.value);
+      txn.message(2, new FakeMessage().message(2, put));
     }
     return txn.finish();
   },

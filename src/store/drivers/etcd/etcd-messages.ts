@@ -1,8 +1,9 @@
-import { MessageReader, MessageWriter } from './protobuf-wire.ts';
+import { MalformedMessage, WireReader, WireWriter, wireType } from '../../../base/protobuf-wire.ts';
 
 /**
  * The part of etcd's v3 API that the driver speaks. Method names, message fields and their numbers are those of etcd's
- * published `rpc.proto` and `kv.proto`; fields that the driver does not use are absent here and skipped when read.
+ * published `rpc.proto` and `kv.proto`; fields that the driver does not use are absent here and skipped when read. Messages
+ * are written last field first, and fields with the default of their type are left out, as proto3 does.
  */
 
 /** A call with one answer. */
@@ -114,163 +115,237 @@ export interface WatchResponse {
 
 export const rangeMethod: UnaryMethod<RangeRequest, RangeResponse> = {
   path: '/etcdserverpb.KV/Range',
-  encode: (request) => encodeRange(request).finish(),
-  decode: (bytes) => decodeRange(bytes),
+  encode: (request) => encode((writer) => writeRange(writer, request)),
+  decode: (bytes) => readRange(new WireReader(bytes)),
 };
 
 export const putMethod: UnaryMethod<PutRequest, ResponseHeader> = {
   path: '/etcdserverpb.KV/Put',
-  encode: (request) => encodePut(request).finish(),
+  encode: (request) => encode((writer) => writePut(writer, request)),
   decode: (bytes) => decodeHeaderOnly(bytes),
 };
 
 export const guardedWritesMethod: UnaryMethod<GuardedWrites, GuardedWritesResponse> = {
   path: '/etcdserverpb.KV/Txn',
-  encode: (request) => encodeGuardedWrites(request).finish(),
-  decode: (bytes) => decodeGuardedWrites(bytes),
+  encode: (request) => encode((writer) => writeGuardedWrites(writer, request)),
+  decode: (bytes) => readGuardedWrites(new WireReader(bytes)),
 };
 
 export const compactMethod: UnaryMethod<CompactionRequest, ResponseHeader> = {
   path: '/etcdserverpb.KV/Compact',
-  encode: (request) => new MessageWriter().int64(1, request.revision).finish(),
+  encode: ({ revision }) => encode((writer) => writeInteger(writer, 1, revision)),
   decode: (bytes) => decodeHeaderOnly(bytes),
 };
 
 export const statusMethod: UnaryMethod<undefined, StatusResponse> = {
   path: '/etcdserverpb.Maintenance/Status',
   encode: () => Buffer.alloc(0),
-  decode: (bytes) => decodeStatus(bytes),
+  decode: (bytes) => readStatus(new WireReader(bytes)),
 };
 
 export const watchPath = '/etcdserverpb.Watch/Watch';
 
-const encodeRange = ({ key, rangeEnd, limit, revision, keysOnly, countOnly }: RangeRequest): MessageWriter =>
-  new MessageWriter()
-    .bytes(1, key)
-    .bytes(2, rangeEnd ?? noBytes)
-    .int64(3, limit ?? 0)
-    .int64(4, revision ?? 0)
-    .bool(8, keysOnly ?? false)
-    .bool(9, countOnly ?? false);
+const encode = (write: (writer: WireWriter) => void): Buffer => {
+  const writer = new WireWriter();
+  write(writer);
+  return writer.finish();
+};
 
-const encodePut = ({ key, value }: PutRequest): MessageWriter => new MessageWriter().bytes(1, key).bytes(2, value);
+/** An int64 or enum. */
+const writeInteger = (writer: WireWriter, field: number, value: number): void => {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not an unsigned safe integer: ${value}`);
+  if (value === 0) return;
+  writer.uint(value);
+  writer.tag(field, wireType.varint);
+};
 
-const encodeDelete = (key: Uint8Array): MessageWriter => new MessageWriter().bytes(1, key);
+const writeBool = (writer: WireWriter, field: number, value: boolean): void =>
+  writeInteger(writer, field, value ? 1 : 0);
 
-const encodeGuardedWrites = ({ writes, beside }: GuardedWrites): MessageWriter => {
-  const txn = new MessageWriter();
-  for (const { key, modRevision } of writes) txn.message(1, encodeModRevisionIs(key, modRevision));
-  for (const write of writes) txn.message(2, encodeWrite(write));
-  if (beside) txn.message(2, new MessageWriter().message(2, encodePut(beside)));
-  for (const { key } of writes) txn.message(3, new MessageWriter().message(1, encodeRange({ key, keysOnly: true })));
-  return txn;
+const writeBytes = (writer: WireWriter, field: number, value: Uint8Array): void => {
+  if (value.length === 0) return;
+  const before = writer.length;
+  writer.raw(value);
+  writer.delimit(field, before);
+};
+
+/** Written even when empty: its presence says which member of a oneof is meant. */
+const writeMessage = (writer: WireWriter, field: number, write: () => void): void => {
+  const before = writer.length;
+  write();
+  writer.delimit(field, before);
+};
+
+const writeRange = (
+  writer: WireWriter,
+  { key, rangeEnd, limit, revision, keysOnly, countOnly }: RangeRequest,
+): void => {
+  writeBool(writer, 9, countOnly ?? false);
+  writeBool(writer, 8, keysOnly ?? false);
+  writeInteger(writer, 4, revision ?? 0);
+  writeInteger(writer, 3, limit ?? 0);
+  writeBytes(writer, 2, rangeEnd ?? noBytes);
+  writeBytes(writer, 1, key);
+};
+
+const writePut = (writer: WireWriter, { key, value }: PutRequest): void => {
+  writeBytes(writer, 2, value);
+  writeBytes(writer, 1, key);
+};
+
+const writeGuardedWrites = (writer: WireWriter, { writes, beside }: GuardedWrites): void => {
+  for (const { key } of writes.toReversed()) {
+    writeMessage(writer, 3, () => writeMessage(writer, 1, () => writeRange(writer, { key, keysOnly: true })));
+  }
+  if (beside) writeMessage(writer, 2, () => writeMessage(writer, 2, () => writePut(writer, beside)));
+  for (const write of writes.toReversed()) writeMessage(writer, 2, () => writeRequest(writer, write));
+  for (const write of writes.toReversed()) writeMessage(writer, 1, () => writeModRevisionIs(writer, write));
 };
 
 /** RequestOp: a put or a deletion. */
-const encodeWrite = ({ key, value }: GuardedWrite): MessageWriter =>
-  value === undefined
-    ? new MessageWriter().message(3, encodeDelete(key))
-    : new MessageWriter().message(2, encodePut({ key, value }));
-
-/** Compare: result EQUAL (0) needs no bytes; target MOD is 2. */
-const encodeModRevisionIs = (key: Uint8Array, revision: number): MessageWriter =>
-  new MessageWriter().int64(2, 2).bytes(3, key).int64(6, revision);
-
-/** Asks for previous values, periodic progress, and large revisions in fragments. */
-export const encodeWatchRequest = (request: WatchRequest): Buffer => {
-  switch (request.type) {
-    case 'create': {
-      const create = new MessageWriter()
-        .bytes(1, request.key)
-        .bytes(2, request.rangeEnd ?? noBytes)
-        .int64(3, request.startRevision)
-        .bool(4, true)
-        .bool(6, true)
-        .bool(8, true);
-      return new MessageWriter().message(1, create).finish();
-    }
-    case 'progress':
-      return new MessageWriter().message(3, new MessageWriter()).finish();
-  }
+const writeRequest = (writer: WireWriter, { key, value }: GuardedWrite): void => {
+  if (value === undefined) writeMessage(writer, 3, () => writeBytes(writer, 1, key));
+  else writeMessage(writer, 2, () => writePut(writer, { key, value }));
 };
 
-const decodeHeader = (bytes: Uint8Array): ResponseHeader => {
-  const reader = new MessageReader(bytes);
+/** Compare: result EQUAL (0) needs no bytes; target MOD is 2. */
+const writeModRevisionIs = (writer: WireWriter, { key, modRevision }: GuardedWrite): void => {
+  writeInteger(writer, 6, modRevision);
+  writeBytes(writer, 3, key);
+  writeInteger(writer, 2, 2);
+};
+
+/** Asks for previous values, periodic progress, and large revisions in fragments. */
+export const encodeWatchRequest = (request: WatchRequest): Buffer =>
+  encode((writer) => {
+    switch (request.type) {
+      case 'create':
+        writeMessage(writer, 1, () => {
+          writeBool(writer, 8, true);
+          writeBool(writer, 6, true);
+          writeBool(writer, 4, true);
+          writeInteger(writer, 3, request.startRevision);
+          writeBytes(writer, 2, request.rangeEnd ?? noBytes);
+          writeBytes(writer, 1, request.key);
+        });
+        break;
+      case 'progress':
+        writeMessage(writer, 3, () => {});
+        break;
+    }
+  });
+
+/** The value of an int64 or enum field. */
+const readInteger = (reader: WireReader): number => {
+  reader.expect(wireType.varint);
+  const value = reader.int64();
+  if (typeof value === 'bigint') throw new MalformedMessage(`field ${reader.field} is beyond 2^53`);
+  return value;
+};
+
+const readBool = (reader: WireReader): boolean => readInteger(reader) !== 0;
+
+const readBytes = (reader: WireReader): Uint8Array => {
+  reader.expect(wireType.delimited);
+  return reader.copy();
+};
+
+const readText = (reader: WireReader): string => {
+  reader.expect(wireType.delimited);
+  return reader.bytes().toString();
+};
+
+const readMessage = <T>(reader: WireReader, read: (reader: WireReader) => T): T => {
+  reader.expect(wireType.delimited);
+  const outer = reader.enter();
+  const value = read(reader);
+  reader.leave(outer);
+  return value;
+};
+
+const readHeader = (reader: WireReader): ResponseHeader => {
   let revision = 0;
-  while (reader.next()) if (reader.field === 3) revision = reader.int64();
+  while (reader.next()) {
+    if (reader.field === 3) revision = readInteger(reader);
+    else reader.skip();
+  }
   return { revision };
 };
 
 export const decodeHeaderOnly = (bytes: Uint8Array): ResponseHeader => {
-  const reader = new MessageReader(bytes);
+  const reader = new WireReader(bytes);
   let header = noHeader;
-  while (reader.next()) if (reader.field === 1) header = decodeHeader(reader.view());
+  while (reader.next()) {
+    if (reader.field === 1) header = readMessage(reader, readHeader);
+    else reader.skip();
+  }
   return header;
 };
 
-const decodeKeyValue = (bytes: Uint8Array): KeyValue => {
-  const reader = new MessageReader(bytes);
+const readKeyValue = (reader: WireReader): KeyValue => {
   let key = noBytes;
   let value = noBytes;
   let createRevision = 0;
   let modRevision = 0;
   while (reader.next()) {
-    if (reader.field === 1) key = reader.copy();
-    else if (reader.field === 2) createRevision = reader.int64();
-    else if (reader.field === 3) modRevision = reader.int64();
-    // A copy, so that an object that is kept does not keep the page it came in.
-    else if (reader.field === 5) value = reader.copy();
+    if (reader.field === 1) key = readBytes(reader);
+    else if (reader.field === 2) createRevision = readInteger(reader);
+    else if (reader.field === 3) modRevision = readInteger(reader);
+    else if (reader.field === 5) value = readBytes(reader);
+    else reader.skip();
   }
   return { key, value, createRevision, modRevision };
 };
 
-const decodeRange = (bytes: Uint8Array): RangeResponse => {
-  const reader = new MessageReader(bytes);
+const readRange = (reader: WireReader): RangeResponse => {
   const records: KeyValue[] = [];
   let header = noHeader;
   let count = 0;
   while (reader.next()) {
-    if (reader.field === 1) header = decodeHeader(reader.view());
-    else if (reader.field === 2) records.push(decodeKeyValue(reader.view()));
-    else if (reader.field === 4) count = reader.int64();
+    if (reader.field === 1) header = readMessage(reader, readHeader);
+    else if (reader.field === 2) records.push(readMessage(reader, readKeyValue));
+    else if (reader.field === 4) count = readInteger(reader);
+    else reader.skip();
   }
   return { header, records, count };
 };
 
-const decodeGuardedWrites = (bytes: Uint8Array): GuardedWritesResponse => {
-  const reader = new MessageReader(bytes);
+const readGuardedWrites = (reader: WireReader): GuardedWritesResponse => {
   let header = noHeader;
   let succeeded = false;
   const current: (KeyValue | undefined)[] = [];
   while (reader.next()) {
-    if (reader.field === 1) header = decodeHeader(reader.view());
-    else if (reader.field === 2) succeeded = reader.bool();
-    else if (reader.field === 3) current.push(decodeReadOfResponseOp(reader.view()));
+    if (reader.field === 1) header = readMessage(reader, readHeader);
+    else if (reader.field === 2) succeeded = readBool(reader);
+    else if (reader.field === 3) current.push(readMessage(reader, readFirstOfResponse));
+    else reader.skip();
   }
   return { header, succeeded, current };
 };
 
 /** ResponseOp: the first record of a range response; undefined with the answer to a write. */
-const decodeReadOfResponseOp = (bytes: Uint8Array): KeyValue | undefined => {
-  const reader = new MessageReader(bytes);
+const readFirstOfResponse = (reader: WireReader): KeyValue | undefined => {
   let record: KeyValue | undefined;
-  while (reader.next()) if (reader.field === 1) record = decodeRange(reader.view()).records[0];
+  while (reader.next()) {
+    if (reader.field === 1) record = readMessage(reader, readRange).records[0];
+    else reader.skip();
+  }
   return record;
 };
 
-const decodeStatus = (bytes: Uint8Array): StatusResponse => {
-  const reader = new MessageReader(bytes);
+const readStatus = (reader: WireReader): StatusResponse => {
   let version = '';
   let dbSize = 0;
   while (reader.next()) {
-    if (reader.field === 2) version = decodeText(reader.view());
-    else if (reader.field === 3) dbSize = reader.int64();
+    if (reader.field === 2) version = readText(reader);
+    else if (reader.field === 3) dbSize = readInteger(reader);
+    else reader.skip();
   }
   return { version, dbSize };
 };
 
 export const decodeWatchResponse = (bytes: Buffer): WatchResponse => {
-  const reader = new MessageReader(bytes);
+  const reader = new WireReader(bytes);
   const events: WatchEvent[] = [];
   let header = noHeader;
   let created = false;
@@ -279,31 +354,30 @@ export const decodeWatchResponse = (bytes: Buffer): WatchResponse => {
   let cancelReason = '';
   let fragment = false;
   while (reader.next()) {
-    if (reader.field === 1) header = decodeHeader(reader.view());
-    else if (reader.field === 3) created = reader.bool();
-    else if (reader.field === 4) canceled = reader.bool();
-    else if (reader.field === 5) compactRevision = reader.int64();
-    else if (reader.field === 6) cancelReason = decodeText(reader.view());
-    else if (reader.field === 7) fragment = reader.bool();
-    else if (reader.field === 11) events.push(decodeEvent(reader.view()));
+    if (reader.field === 1) header = readMessage(reader, readHeader);
+    else if (reader.field === 3) created = readBool(reader);
+    else if (reader.field === 4) canceled = readBool(reader);
+    else if (reader.field === 5) compactRevision = readInteger(reader);
+    else if (reader.field === 6) cancelReason = readText(reader);
+    else if (reader.field === 7) fragment = readBool(reader);
+    else if (reader.field === 11) events.push(readMessage(reader, readEvent));
+    else reader.skip();
   }
   return { header, created, canceled, compactRevision, cancelReason, fragment, events };
 };
 
-const decodeEvent = (bytes: Uint8Array): WatchEvent => {
-  const reader = new MessageReader(bytes);
+const readEvent = (reader: WireReader): WatchEvent => {
   let type: WatchEvent['type'] = 'put';
   let record = noRecord;
   let previous: KeyValue | undefined;
   while (reader.next()) {
-    if (reader.field === 1) type = reader.int64() === 1 ? 'delete' : 'put';
-    else if (reader.field === 2) record = decodeKeyValue(reader.view());
-    else if (reader.field === 3) previous = decodeKeyValue(reader.view());
+    if (reader.field === 1) type = readInteger(reader) === 1 ? 'delete' : 'put';
+    else if (reader.field === 2) record = readMessage(reader, readKeyValue);
+    else if (reader.field === 3) previous = readMessage(reader, readKeyValue);
+    else reader.skip();
   }
   return { type, record, previous };
 };
-
-const decodeText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 const noBytes: Uint8Array = new Uint8Array(0);
 const noHeader: ResponseHeader = { revision: 0 };

@@ -4,9 +4,18 @@ import { describe, type TestContext, test } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import { type ChangeBatch, isStoreError, type Store } from '../../store.ts';
 import { openEtcdStore } from './etcd-store.ts';
-import { type FakeEtcdHandlers, type FakeWatch, grpcError, keyValue, responseAt, startFakeEtcd } from './fake-etcd.ts';
+import {
+  bytesOf,
+  type FakeEtcdHandlers,
+  FakeMessage,
+  type FakeWatch,
+  grpcError,
+  integerOf,
+  keyValue,
+  responseAt,
+  startFakeEtcd,
+} from './fake-etcd.ts';
 import { hurriedClock } from './faulty-network.ts';
-import { MessageReader, MessageWriter } from './protobuf-wire.ts';
 
 /** What etcd can answer, and an etcd of the machine will not when a test wants it to. */
 
@@ -21,30 +30,22 @@ const openOn = async (context: TestContext, ...members: readonly FakeEtcdHandler
   return store;
 };
 
-const put = (record: Parameters<typeof keyValue>[0], previous?: Parameters<typeof keyValue>[0]): MessageWriter => {
-  const event = new MessageWriter().message(2, keyValue(record));
+const put = (record: Parameters<typeof keyValue>[0], previous?: Parameters<typeof keyValue>[0]): FakeMessage => {
+  const event = new FakeMessage().message(2, keyValue(record));
   return previous ? event.message(3, keyValue(previous)) : event;
 };
 
 const created = (revision: number): Buffer => responseAt(revision).bool(3, true).finish();
 
-const withEvents = (revision: number, ...events: readonly MessageWriter[]): MessageWriter =>
+const withEvents = (revision: number, ...events: readonly FakeMessage[]): FakeMessage =>
   events.reduce((message, event) => message.message(11, event), responseAt(revision));
 
 /** Revision that a Range asks for; 0 is the newest. */
-const revisionOf = (request: Buffer): number => {
-  const reader = new MessageReader(request);
-  while (reader.next()) if (reader.field === 4) return reader.int64();
-  return 0;
-};
+const revisionOf = (request: Buffer): number => integerOf(request, 4);
 
-const limitOf = (request: Buffer): number => {
-  const reader = new MessageReader(request);
-  while (reader.next()) if (reader.field === 3) return reader.int64();
-  return 0;
-};
+const limitOf = (request: Buffer): number => integerOf(request, 3);
 
-const isProgressRequest = (request: Buffer): boolean => new MessageReader(request).next() && request[0] === 3 * 8 + 2;
+const isProgressRequest = (request: Buffer): boolean => request[0] === 3 * 8 + 2;
 
 /** Batches of a feed until `count` came. */
 const batchesOf = async (store: Store, from: number, count: number): Promise<readonly ChangeBatch[]> => {
@@ -173,7 +174,7 @@ describe('etcd protocol: reads', () => {
 
   test('an answer that is no message is an error, not a crash', async (context) => {
     const range = (request: Buffer) =>
-      revisionOf(request) === 0 ? responseAt(5) : new MessageWriter().bytes(2, Buffer.from([0xff]));
+      revisionOf(request) === 0 ? responseAt(5) : new FakeMessage().bytes(2, Buffer.from([0xff]));
     const store = await openOn(context, { range });
     await assert.rejects(store.get('/a', 3), (error) => isStoreError(error, 'unavailable'));
   });
@@ -216,7 +217,7 @@ describe('etcd protocol: feeds', () => {
       if (revisionOf(request) === 8) throw compacted();
       return responseAt(5);
     };
-    const deletion = new MessageWriter().int64(1, 1).message(2, keyValue({ key: '/registry/a', modRevision: 9 }));
+    const deletion = new FakeMessage().int64(1, 1).message(2, keyValue({ key: '/registry/a', modRevision: 9 }));
     const watch = (call: FakeWatch) => {
       call.write(created(5));
       call.write(withEvents(9, deletion).finish());
@@ -265,11 +266,8 @@ describe('etcd protocol: feeds', () => {
       const starts: number[] = [];
       const watch = (call: FakeWatch) => {
         call.once('data', (request: Buffer) => {
-          const reader = new MessageReader(request);
-          reader.next();
-          const create = new MessageReader(reader.view());
-          while (create.next()) if (create.field === 3) starts.push(create.int64());
-          const revision = starts.at(-1) ?? 0;
+          const revision = integerOf(bytesOf(request, 1), 3);
+          starts.push(revision);
           call.write(created(5));
           const record = { key: '/registry/a', createRevision: revision + 1, modRevision: revision + 1 };
           call.write(withEvents(revision + 1, put(record)).finish());
@@ -313,9 +311,7 @@ describe('etcd protocol: feeds', () => {
       open.resolve(call);
     };
     const marker = (request: Buffer) => {
-      const reader = new MessageReader(request);
-      reader.next();
-      const key = Buffer.from(reader.view()).toString();
+      const key = bytesOf(request, 1).toString();
       head++;
       void open.promise.then((call) => call.write(withEvents(head, put({ key, modRevision: head })).finish()));
       return responseAt(head);

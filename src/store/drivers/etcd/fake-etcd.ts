@@ -1,14 +1,53 @@
 /** Test support: an etcd that answers what a test tells it to. Imported by tests only. */
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
-import { MessageWriter } from './protobuf-wire.ts';
+import { WireReader, WireWriter, wireType } from '../../../base/protobuf-wire.ts';
+
+/** A message that is put together first field first. */
+export class FakeMessage {
+  readonly #fields: ((writer: WireWriter) => void)[] = [];
+
+  int64(field: number, value: number): this {
+    return this.#add((writer) => {
+      writer.uint(value);
+      writer.tag(field, wireType.varint);
+    });
+  }
+
+  bool(field: number, value: boolean): this {
+    return this.int64(field, value ? 1 : 0);
+  }
+
+  bytes(field: number, value: Uint8Array): this {
+    return this.#add((writer) => {
+      const before = writer.length;
+      writer.raw(value);
+      writer.delimit(field, before);
+    });
+  }
+
+  message(field: number, value: FakeMessage): this {
+    return this.bytes(field, value.finish());
+  }
+
+  finish(): Buffer {
+    const writer = new WireWriter();
+    for (const write of this.#fields.toReversed()) write(writer);
+    return writer.finish();
+  }
+
+  #add(write: (writer: WireWriter) => void): this {
+    this.#fields.push(write);
+    return this;
+  }
+}
 
 export type FakeWatch = ServerDuplexStream<Buffer, Buffer>;
 
 /** Messages as they go over the wire. An error with a gRPC `code` is answered as that status. */
 export interface FakeEtcdHandlers {
-  readonly range?: (request: Buffer) => MessageWriter;
-  readonly txn?: (request: Buffer) => MessageWriter;
-  readonly put?: (request: Buffer) => MessageWriter;
+  readonly range?: (request: Buffer) => FakeMessage;
+  readonly txn?: (request: Buffer) => FakeMessage;
+  readonly put?: (request: Buffer) => FakeMessage;
   readonly watch?: (call: FakeWatch) => void;
   readonly version?: string;
 }
@@ -53,8 +92,8 @@ export const startFakeEtcd = async (handlers: FakeEtcdHandlers): Promise<FakeEtc
 export const grpcError = (code: status, details: string): Error => Object.assign(new Error(details), { code, details });
 
 /** A response of which only the header is set; more fields may be added. */
-export const responseAt = (revision: number): MessageWriter =>
-  new MessageWriter().message(1, new MessageWriter().int64(3, revision));
+export const responseAt = (revision: number): FakeMessage =>
+  new FakeMessage().message(1, new FakeMessage().int64(3, revision));
 
 interface FakeRecord {
   readonly key: string;
@@ -63,12 +102,32 @@ interface FakeRecord {
   readonly modRevision: number;
 }
 
-export const keyValue = ({ key, value = '', createRevision = 0, modRevision }: FakeRecord): MessageWriter =>
-  new MessageWriter()
+export const keyValue = ({ key, value = '', createRevision = 0, modRevision }: FakeRecord): FakeMessage =>
+  new FakeMessage()
     .bytes(1, Buffer.from(key))
     .int64(2, createRevision)
     .int64(3, modRevision)
     .bytes(5, Buffer.from(value));
+
+/** The value of an integer field of a request; 0 where it is absent. */
+export const integerOf = (request: Uint8Array, field: number): number => {
+  const reader = new WireReader(request);
+  while (reader.next()) {
+    if (reader.field === field) return Number(reader.int64());
+    reader.skip();
+  }
+  return 0;
+};
+
+/** The value of a bytes or message field of a request; empty where it is absent. */
+export const bytesOf = (request: Uint8Array, field: number): Buffer => {
+  const reader = new WireReader(request);
+  while (reader.next()) {
+    if (reader.field === field) return reader.bytes();
+    reader.skip();
+  }
+  return Buffer.alloc(0);
+};
 
 const unexpected = (): never => {
   throw grpcError(status.UNIMPLEMENTED, 'the test expects no such call');
@@ -82,7 +141,7 @@ const asBytes = {
 };
 
 const answering =
-  (handler: (request: Buffer) => MessageWriter) =>
+  (handler: (request: Buffer) => FakeMessage) =>
   (call: { readonly request: Buffer }, respond: (error: ServiceError | null, response?: Buffer) => void): void => {
     try {
       respond(null, handler(call.request).finish());

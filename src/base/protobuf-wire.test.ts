@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { StatusError } from '../../meta/status-error.ts';
-import { WireReader, WireWriter, wireType } from './wire.ts';
+import { MalformedMessage, WireReader, WireWriter, wireType } from './protobuf-wire.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const written = (write: (writer: WireWriter) => void): string => {
@@ -46,6 +45,28 @@ for (const [value, bytes] of integers) {
     );
   });
 }
+
+test('the examples of the published encoding guide', () => {
+  const number = (writer: WireWriter): void => {
+    writer.uint(150);
+    writer.tag(1, wireType.varint);
+  };
+  assert.equal(written(number), '089601');
+  const text = (writer: WireWriter): void => {
+    writer.raw(Buffer.from('testing'));
+    writer.delimit(2, 0);
+  };
+  assert.equal(written(text), '120774657374696e67');
+  const nested = (writer: WireWriter): void => {
+    number(writer);
+    writer.delimit(3, 0);
+  };
+  assert.equal(written(nested), '1a03089601');
+  assert.equal(
+    first('08feffffffffffffffff01', (reader) => reader.int64()),
+    -2,
+  );
+});
 
 test('all integers of 64 bits come back', () => {
   fc.assert(
@@ -147,9 +168,15 @@ for (const [why, bytes, message] of hostile) {
     const walk = (): void => {
       while (reader.next()) reader.skip();
     };
-    assert.throws(walk, (error) => error instanceof StatusError && error.code === 400 && message.test(error.message));
+    assert.throws(walk, (error) => error instanceof MalformedMessage && message.test(error.message));
   });
 }
+
+test('refused: a value of another type than is expected', () => {
+  const read = (reader: WireReader): void => reader.expect(wireType.delimited);
+  assert.throws(() => first('0801', read), /field 1 has wire type 0, expected 2/);
+  first('0a00', read);
+});
 
 test('refused: text that is not UTF-8', () => {
   assert.throws(() => first('0a01ff', (reader) => reader.string()), /field 1 is not UTF-8/);
@@ -181,7 +208,11 @@ for (const [why, bytes, says] of skipped) {
   test(`skipped: ${why} says ${says ? 'something' : 'nothing'}`, () => {
     const reader = new WireReader(Buffer.from(bytes, 'hex'));
     reader.next();
-    assert.equal(reader.skip(), says);
+    assert.equal(reader.skipMeaning(), says);
     assert.equal(reader.next(), false);
+    const unread = new WireReader(Buffer.from(bytes, 'hex'));
+    unread.next();
+    unread.skip();
+    assert.equal(unread.next(), false);
   });
 }

@@ -1,24 +1,27 @@
 /**
- * The protobuf wire format (https://protobuf.dev/programming-guides/encoding), as far as messages of the API use it:
- * varints, doubles and what has its length in front. Groups are refused: no message has them.
+ * The protobuf wire format (https://protobuf.dev/programming-guides/encoding), as far as messages of the API and of etcd use
+ * it: varints, doubles and what has its length in front. Groups are refused: no message has them.
  */
 
 import { isUtf8 } from 'node:buffer';
-import { badRequest, type StatusError } from '../../meta/status-error.ts';
-import { asBuffer } from '../utf8.ts';
 
 export const wireType = { varint: 0, fixed64: 1, delimited: 2, fixed32: 5 } as const;
 
 /** The bytes are no message of the kind that was expected. */
-export const malformed = (why: string): StatusError => badRequest(`error decoding protobuf: ${why}`);
+export class MalformedMessage extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'MalformedMessage';
+  }
+}
 
-const cutOff = (): StatusError => malformed('the message is cut off');
+const cutOff = (): MalformedMessage => new MalformedMessage('the message is cut off');
 
 const fieldNumberMax = 2 ** 29 - 1;
 
 /**
  * Walks over the fields of a message: `while (reader.next()) ...`, where the value of each field is to be taken, or
- * skipped. Throws BadRequest where the bytes are none; a length is looked at before anything is made of that length.
+ * skipped. Throws MalformedMessage where the bytes are none; a length is looked at before anything is made of that length.
  */
 export class WireReader {
   readonly #bytes: Buffer;
@@ -31,18 +34,26 @@ export class WireReader {
   type = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = asBuffer(bytes);
+    this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#end = bytes.length;
   }
 
   /** Goes to the next field; false at the end of the message. */
   next(): boolean {
     if (this.#at === this.#end) return false;
-    this.#varint();
-    const tag = this.#high * 2 ** 32 + this.#low;
-    this.field = Math.floor(tag / 8);
-    this.type = tag % 8;
-    if (this.field < 1 || this.field > fieldNumberMax) throw malformed(`no field has the number ${this.field}`);
+    const byte = this.#bytes[this.#at] as number;
+    if (byte < 0x80) {
+      this.#at++;
+      this.field = byte >> 3;
+      this.type = byte & 7;
+    } else {
+      this.#varint();
+      const tag = this.#high * 2 ** 32 + this.#low;
+      this.field = Math.floor(tag / 8);
+      this.type = tag % 8;
+    }
+    if (this.field < 1 || this.field > fieldNumberMax)
+      throw new MalformedMessage(`no field has the number ${this.field}`);
     return true;
   }
 
@@ -51,9 +62,16 @@ export class WireReader {
     return this.#at < this.#end;
   }
 
+  /** Throws where the field that `next` found is of another type. */
+  expect(type: number): void {
+    if (this.type === type) return;
+    throw new MalformedMessage(`field ${this.field} has wire type ${this.type}, expected ${type}`);
+  }
+
   /** An int64: a number where that is exact, else a bigint. */
   int64(): number | bigint {
     this.#varint();
+    if (this.#high === 0) return this.#low;
     const number = (this.#high | 0) * 2 ** 32 + this.#low;
     if (Number.isSafeInteger(number)) return number;
     return (BigInt(this.#high | 0) << 32n) | BigInt(this.#low);
@@ -84,6 +102,15 @@ export class WireReader {
     return view;
   }
 
+  /** A copy, so that a value that is kept does not keep the message that it came in. */
+  copy(): Uint8Array {
+    const outer = this.enter();
+    const copy = new Uint8Array(this.#end - this.#at);
+    copy.set(this.#bytes.subarray(this.#at, this.#end));
+    this.leave(outer);
+    return copy;
+  }
+
   string(): string {
     const outer = this.enter();
     const [start, end] = [this.#at, this.#end];
@@ -91,7 +118,7 @@ export class WireReader {
     const text = this.#bytes.toString('utf8', start, end);
     // What is not UTF-8 is replaced by this character, which text may also have of its own.
     if (text.includes('\ufffd') && !isUtf8(this.#bytes.subarray(start, end))) {
-      throw malformed(`field ${this.field} is not UTF-8`);
+      throw new MalformedMessage(`field ${this.field} is not UTF-8`);
     }
     return text;
   }
@@ -99,7 +126,7 @@ export class WireReader {
   /** Takes a length and makes its bytes the message that is read. What it returns is for `leave`. */
   enter(): number {
     this.#varint();
-    const length = this.#high * 2 ** 32 + this.#low;
+    const length = this.#high === 0 ? this.#low : this.#high * 2 ** 32 + this.#low;
     if (length > this.#end - this.#at) throw cutOff();
     const outer = this.#end;
     this.#end = this.#at + length;
@@ -112,25 +139,32 @@ export class WireReader {
     this.#end = outer;
   }
 
-  /** Passes over the value of a field; true where it says something: more than zeros. */
-  skip(): boolean {
+  /** Passes over the value of a field. */
+  skip(): void {
     switch (this.type) {
       case wireType.varint:
-        return this.bool();
+        this.#varint();
+        return;
       case wireType.fixed64:
-        return this.#skipFixed(8);
+        this.#advance(8);
+        return;
       case wireType.fixed32:
-        return this.#skipFixed(4);
+        this.#advance(4);
+        return;
       case wireType.delimited:
-        return !isZeroMessage(this.bytes());
+        this.leave(this.enter());
+        return;
       default:
-        throw malformed(`field ${this.field} has wire type ${this.type}`);
+        throw new MalformedMessage(`field ${this.field} has wire type ${this.type}`);
     }
   }
 
-  #skipFixed(size: number): boolean {
+  /** Passes over the value of a field; true where it says something: more than zeros. */
+  skipMeaning(): boolean {
     const at = this.#at;
-    this.#advance(size);
+    if (this.type === wireType.varint) return this.bool();
+    if (this.type === wireType.delimited) return !isZeroMessage(this.bytes());
+    this.skip();
     return this.#bytes.subarray(at, this.#at).some((byte) => byte !== 0);
   }
 
@@ -160,7 +194,7 @@ export class WireReader {
     this.#low = (low | (middle << 28)) >>> 0;
     let high = (middle >> 4) & 0x07;
     for (let shift = 3, byte = middle; byte >= 0x80; shift += 7) {
-      if (shift > 31) throw malformed('a varint has more than ten bytes');
+      if (shift > 31) throw new MalformedMessage('a varint has more than ten bytes');
       byte = this.#byte();
       high |= (byte & 0x7f) << shift;
     }
@@ -179,7 +213,8 @@ function isZeroMessage(bytes: Buffer, depth = 1): boolean {
   const reader = new WireReader(bytes);
   try {
     while (reader.next()) {
-      if (reader.type === wireType.delimited ? !isZeroMessage(reader.bytes(), depth + 1) : reader.skip()) return false;
+      if (reader.type === wireType.delimited ? !isZeroMessage(reader.bytes(), depth + 1) : reader.skipMeaning())
+        return false;
     }
     return true;
   } catch {
