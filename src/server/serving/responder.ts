@@ -148,17 +148,16 @@ export class Responder {
 
   /** Without waiting for anything where the request is a small one. */
   #serveReceived(request: ReceivedRequest): Reply | Promise<Reply> {
-    const { heavy } = this.#parts;
-    if (heavy.takesWrite(request)) return heavy.write(request);
-    if (request.bytes.length <= limits.lightBytesMax) return this.#serveLight(request);
+    if (request.bytes.length <= limits.lightBytesMax) return this.#serveNow(request);
     const slice = new TimeSlice(this.#parts.clock, { owner: request.owner });
-    if (!slice.over) return this.#serveLight(request);
+    if (!slice.over) return this.#serveNow(request);
     // Bodies that came together are not all worked on in one turn.
-    return slice.next().then(() => this.#serveLight(request));
+    return slice.next().then(() => this.#serveNow(request));
   }
 
-  #serveLight(request: ReceivedRequest): Reply | Promise<Reply> {
+  #serveNow(request: ReceivedRequest): Reply | Promise<Reply> {
     const { heavy, registry } = this.#parts;
+    if (heavy.takesWrite(request)) return heavy.write(request);
     const body = heavy.body(request);
     if (!(body instanceof Promise)) {
       request.body = body;

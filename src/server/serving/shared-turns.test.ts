@@ -11,7 +11,8 @@ import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import { defaultScope } from '../../meta/scope.ts';
 import type { Transport } from '../../outbound/transport.ts';
-import type { ListReply } from '../../registry/reply.ts';
+import type { ListReply, Reply } from '../../registry/reply.ts';
+import type { VerbRequest } from '../../registry/verb.ts';
 import { cachedResources } from '../../resources/resource.ts';
 import { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
@@ -23,6 +24,15 @@ const itemsEach = 8;
 
 const bytesOf = (index: number): Buffer =>
   Buffer.from(JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: `n${index}`, uid: 'u' } }));
+
+/** Not one that is done whatever else there is to do in the turn. */
+const largeBody = Buffer.alloc(limits.lightBytesMax + 1, ' ');
+
+const done: Reply = {
+  type: 'status',
+  status: 200,
+  body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' },
+};
 
 /** Answers lists whose items take a millisecond each, as `clock` has it, and says how many are made in each turn. */
 class Lists {
@@ -48,13 +58,21 @@ class Lists {
     const responder = new Responder({
       config: { dialect: orch, features: { APIResponseCompression: false }, logger: silentLogger },
       clock: this.#clock,
-      registry: { serve: () => woken.then(reply) },
+      registry: { serve: ({ body }: VerbRequest) => (body ? done : woken.then(reply)) },
+      heavy: {
+        takesWrite: () => {
+          this.#work();
+          return false;
+        },
+        body: () => ({ value: {}, duplicates: [] }),
+      },
       resources,
       metrics: new Metrics(),
       serverAddress: () => '',
     } as unknown as ConstructorParameters<typeof Responder>[0]);
     const handle = (exchange: Parameters<typeof contextOf>[0]): void => {
       const context = contextOf(exchange);
+      if (exchange.method === 'POST') Object.assign(context, { ticket: { body: { bytes: largeBody } } });
       void responder.answer(context, responder.prepare(context));
     };
     this.transport = inProcessTransport(handle, () => {});
@@ -65,6 +83,11 @@ class Lists {
     count();
   }
 
+  #work(): void {
+    this.#clock.advance(1);
+    this.madeByTurn.set(this.#turn, (this.madeByTurn.get(this.#turn) ?? 0) + 1);
+  }
+
   *#items(): IterableIterator<CacheEntry> {
     for (let index = 0; index < itemsEach; index++) {
       const bytes = bytesOf(index);
@@ -72,8 +95,7 @@ class Lists {
       const looked = (): Buffer => {
         if (made) return bytes;
         made = true;
-        this.#clock.advance(1);
-        this.madeByTurn.set(this.#turn, (this.madeByTurn.get(this.#turn) ?? 0) + 1);
+        this.#work();
         return bytes;
       };
       // Plain JSON goes out from where it stands, other forms are made of the bytes.
@@ -124,4 +146,23 @@ describe('lists that are woken together share what a turn may take', () => {
       assert.ok(Math.max(...made) <= limits.turnMs, `${Math.max(...made)} items in one turn`);
     });
   }
+});
+
+test('bodies that come together share what a turn may take', async () => {
+  await using server = new Lists();
+  const headers = { 'content-type': 'application/json' };
+  const write = async (): Promise<number> => {
+    const target = '/api/v1/namespaces/n/configmaps';
+    const { status, body } = await server.transport.send({ method: 'POST', target, headers, body: '{}' });
+    for await (const _ of body);
+    return status;
+  };
+  const answers = await Promise.all(Array.from({ length: lists }, write));
+  assert.deepEqual(new Set(answers), new Set([200]));
+  const made = [...server.madeByTurn.values()];
+  assert.equal(
+    made.reduce((sum, bodies) => sum + bodies, 0),
+    lists,
+  );
+  assert.ok(Math.max(...made) <= limits.turnMs, `${Math.max(...made)} bodies in one turn`);
 });
