@@ -202,14 +202,10 @@ export const limits = {
   cacheSweepMs: 60_000,
   /** Entries of a resource that may stand apart from their neighbours in memory before they are looked at. */
   cacheScatteredMin: 256,
-  /** How long the cache moves entries before it lets others run. */
-  cacheCompactSliceMs: 5,
   /** How long work that is cut in slices runs before others get their turn: well below the 20 ms that nothing may take. */
   sliceMs: 5,
   /** What all slices that begin in one turn of the event loop may take together. */
   turnMs: 10,
-  /** How long followers within the server are told of objects before others run. */
-  informerSliceMs: 5,
   /** Changes that wait to be told to watchers before the cache stops taking in more. */
   cacheFanOutMax: 10_000,
   /** How long the cache tells watchers of changes before it lets others run. */
@@ -406,8 +402,6 @@ export const limits = {
   /** Between two searches for objects whose time is over: a 120th of that time, but no less and no more. */
   expiryStepMsMin: 100,
   expiryStepMsMax: 60_000,
-  /** How long objects are looked at before others run. */
-  expirySliceMs: 5,
   /** Removals of such objects under way at once. */
   expiryParallel: 32,
   /** Documents of discovery and OpenAPI in forms other than JSON. */

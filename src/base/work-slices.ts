@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inOwnTurn } from './turns.ts';
 
 /**
  * Long work in slices, between which others get a turn of the event loop. Slices are counted in steps and not in time, so
@@ -17,7 +17,7 @@ export class WorkSlices {
   /** To be awaited before each step: waits for the next turn of the event loop when the slice has had its steps. */
   step(): Promise<void> | undefined {
     if (!this.#waiting && ++this.#steps < this.#stepsPerSlice) return undefined;
-    this.#waiting ??= nextTurn().then(() => {
+    this.#waiting ??= new Promise<void>((resolve) => inOwnTurn(resolve, this)).then(() => {
       this.#steps = 0;
       this.#waiting = undefined;
     });

@@ -1,9 +1,9 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { compareKeys } from '../base/key-order.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import { isStoreError, type Revision, type Store, type StoreRecord } from '../store/store.ts';
 import type { CacheEntry, Collection, Snapshot, WatchCache } from './cache.ts';
 import type { Count } from './count.ts';
@@ -89,12 +89,15 @@ export class ConsistencyChecker implements Closable {
     // All in one step, so that all snapshots are of one revision.
     const pairs = cache.collections().map((collection) => ({ collection, snapshot: collection.snapshot() }));
     const report = { revision: cache.revision, compared: 0, mismatches: [] as Mismatch[] };
+    const slice = new TimeSlice(this.#options.clock);
     for (const { collection, snapshot } of pairs) {
       const comparison = new Comparison(collection, snapshot);
       for await (const records of readPages(this.#options.store, collection.prefix, snapshot.revision)) {
-        for (const record of records) comparison.compare(record);
-        await turn();
-        if (this.#closed) return report;
+        for (const record of records) {
+          if (slice.over) await slice.next();
+          if (this.#closed) return report;
+          comparison.compare(record);
+        }
       }
       comparison.finish();
       report.compared += comparison.compared;

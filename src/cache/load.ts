@@ -1,5 +1,7 @@
+import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { SortedEntries } from '../base/sorted-entries.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import { versionBytes } from '../codec/encoded.ts';
 import type { Page, Revision, Store, StoreRecord } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
@@ -38,12 +40,15 @@ export async function load(
   store: Pick<Store, 'list'>,
   collection: ResourceCollection,
   at: Revision,
+  clock: Pick<Clock, 'monotonic'>,
 ): Promise<LoadedState> {
+  const slice = new TimeSlice(clock);
   const entries: CacheEntry[] = [];
   const corrupt = new Map<string, Revision>();
   for await (const records of readPages(store, collection.prefix, at)) {
     const slabs = new SlabSequence(weightOf(records));
     for (const record of records) {
+      if (slice.over) await slice.next();
       const entry = collection.tryDecode(record, slabs.place);
       if (entry) entries.push(entry);
       else {

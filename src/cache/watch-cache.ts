@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import {
   type Change,
   type ChangeBatch,
@@ -362,7 +363,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     for (;;) {
       const missing = [...this.#collections.values()].filter((collection) => !loaded.has(collection));
       if (missing.length === 0) break;
-      for (const collection of missing) loaded.set(collection, await load(this.#store, collection, head));
+      for (const collection of missing) loaded.set(collection, await load(this.#store, collection, head, this.#clock));
     }
     this.#generation++;
     this.#loading.clear();
@@ -388,7 +389,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
       const at = this.#revision;
       loading.changes = [];
       try {
-        const state = await load(this.#store, collection, at);
+        const state = await load(this.#store, collection, at, this.#clock);
         if (signal.aborted || collection.removed || generation !== this.#generation) break;
         this.#loading.delete(collection);
         this.#install(collection, state, loading.changes);
@@ -433,12 +434,10 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   }
 
   async #compactOne(collection: ResourceCollection): Promise<void> {
-    let sliceEnd = this.#clock.monotonic() + limits.cacheCompactSliceMs;
+    const slice = new TimeSlice(this.#clock);
     for (let after = collection.compact(undefined); after !== undefined; after = collection.compact(after)) {
-      if (this.#clock.monotonic() < sliceEnd) continue;
-      await turn();
+      if (slice.over) await slice.next();
       if (this.#abort.signal.aborted) return;
-      sliceEnd = this.#clock.monotonic() + limits.cacheCompactSliceMs;
     }
   }
 }

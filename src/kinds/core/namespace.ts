@@ -2,6 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
+import { cloneJson } from '../../patch/json-value.ts';
 import { always, list, mergeList, opt, string, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
@@ -95,7 +96,7 @@ export const namespace = (_dialect: Dialect): Kind =>
         name: 'status',
         verbs: ['get', 'update', 'patch'],
         prepareForUpdate: (object, old) => {
-          object['spec'] = structuredClone(old['spec']);
+          object['spec'] = cloneJson(old['spec']);
         },
         validateUpdate: validateStatus,
       },
@@ -104,7 +105,7 @@ export const namespace = (_dialect: Dialect): Kind =>
         name: 'finalize',
         verbs: ['update'],
         prepareForUpdate: (object, old) => {
-          object['status'] = structuredClone(old['status']);
+          object['status'] = cloneJson(old['status']);
         },
         validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
       },

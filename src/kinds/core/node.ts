@@ -2,6 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { nodeFields } from '../../dialect/node-fields.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { selectable } from '../../meta/selectable-field.ts';
+import { cloneJson } from '../../patch/json-value.ts';
 import { always, type Infer } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none, unknown, wide } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
@@ -90,7 +91,7 @@ export const node = (dialect: Dialect): Kind =>
         name: 'status',
         verbs: ['get', 'update', 'patch'],
         prepareForUpdate: (object, old) => {
-          object['spec'] = structuredClone(old['spec']);
+          object['spec'] = cloneJson(old['spec']);
         },
         validateUpdate: (object) => validateStatusUpdate(statusOf(object)),
       },

@@ -1,8 +1,8 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
+import { TimeSlice } from '../../base/time-slice.ts';
 import type { CacheEntry, Collection, WatchCache } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
@@ -107,15 +107,11 @@ class ObjectExpiry implements Closable {
 
   /** Lets others run after each slice of time. */
   async *#expiredOf(entries: Iterable<CacheEntry>): AsyncGenerator<CacheEntry> {
-    const { clock } = this.#options;
-    let end = clock.monotonic() + limits.expirySliceMs;
+    const slice = new TimeSlice(this.#options.clock);
     for (const entry of entries) {
-      if (this.#isExpired(entry)) yield entry;
-      if (clock.monotonic() > end) {
-        await turn();
-        end = clock.monotonic() + limits.expirySliceMs;
-      }
+      if (slice.over) await slice.next();
       if (this.#closed) return;
+      if (this.#isExpired(entry)) yield entry;
     }
   }
 

@@ -1,8 +1,7 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
-import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
+import { TimeSlice } from '../../base/time-slice.ts';
 import type { CacheEntry, Collection, Watcher, WatchSink } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -55,7 +54,7 @@ export function startSlicedInformer(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): ObjectInformer & { readonly told: Promise<void> } {
   const informer = new CacheInformer(followed, handler, logger, clock);
-  return Object.assign(informer, { told: informer.startInSlices() });
+  return Object.assign(informer, { told: informer.startInSlices(clock) });
 }
 
 class CacheInformer implements ObjectInformer, WatchSink {
@@ -86,20 +85,14 @@ class CacheInformer implements ObjectInformer, WatchSink {
     for (const _ of this.#bringInStep());
   }
 
-  async startInSlices(): Promise<void> {
-    let sliceEnd = this.#monotonic() + limits.informerSliceMs;
+  async startInSlices(clock: Clock): Promise<void> {
+    const slice = new TimeSlice(clock);
     const steps = this.#bringInStep();
     const round = this.#round;
     for (const _ of steps) {
-      if (this.#monotonic() < sliceEnd) continue;
-      await turn();
+      if (slice.over) await slice.next();
       if (this.#closed || round !== this.#round) return;
-      sliceEnd = this.#monotonic() + limits.informerSliceMs;
     }
-  }
-
-  #monotonic(): number {
-    return this.#clock?.monotonic() ?? 0;
   }
 
   /**
@@ -138,7 +131,7 @@ class CacheInformer implements ObjectInformer, WatchSink {
   }
 
   #beginAnew(): void {
-    if (this.#clock) void this.startInSlices();
+    if (this.#clock) void this.startInSlices(this.#clock);
     else this.start();
   }
 
