@@ -86,13 +86,18 @@ function nodeOf(shape: Shape, value: unknown): FieldNode {
       addFields(shape, value, below);
       break;
     case 'list':
-      // Elements that share their path element are owned as one.
-      for (const [element, [item, ...more]] of itemsOf(shape, value)) {
-        if (more.length > 0) below.set(element, leafNode);
-        else if (item !== undefined) below.set(element, nodeOf(shape.items, item));
-      }
+      addItems(shape, value, below);
   }
   return below.size === 0 ? leafNode : { member: true, below };
+}
+
+/** Elements that share their path element are owned as one. */
+function addItems({ items, elementOf }: ListShape, list: unknown, to: Map<PathElement, FieldNode>): void {
+  if (!Array.isArray(list)) return;
+  for (const item of list) {
+    const element = elementOf(item);
+    to.set(element, to.has(element) ? leafNode : nodeOf(items, item));
+  }
 }
 
 function addEntries(values: Shape, map: unknown, to: Map<PathElement, FieldNode>): void {

@@ -19,11 +19,18 @@ export const valueElement = (value: unknown): PathElement => `v:${publishedJson(
 
 export const indexElement = (index: number): PathElement => `i:${index}`;
 
-/** `keys` must be sorted by `compareText`; `values` stand in the same order. */
-export function keyElement(keys: readonly string[], values: readonly unknown[]): PathElement {
-  const parts = keys.map((key, index) => `${publishedJson(key)}:${publishedJson(values[index])}`);
-  return `k:{${parts.join(',')}}`;
+/** `keys` must be sorted by `compareText`. */
+export function keyElement(keys: readonly string[], valueAt: (key: string, index: number) => unknown): PathElement {
+  let text = '';
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string;
+    text += `${index === 0 ? '' : ','}${keyText(key)}:${publishedJson(valueAt(key, index))}`;
+  }
+  return `k:{${text}}`;
 }
+
+/** Keys are those of schemas: there are not many. */
+const keyText = boundedMemo(publishedJson, { countMax: 1_024, lengthMax: 64 });
 
 export const isField = (element: PathElement): boolean => element.charCodeAt(0) === fieldMark;
 /** The name in a field element. */

@@ -9,6 +9,9 @@ import { type FieldNode, type FieldSet, leafNode, makeNode } from './field-set.t
  */
 export const encodeFields = (set: FieldSet): Record<string, unknown> => encodeBelow({}, set);
 
+/** Most of what is written: a field with nothing below it. */
+const leaf: Record<string, unknown> = Object.freeze({});
+
 function encodeBelow(out: Record<string, unknown>, set: FieldSet): Record<string, unknown> {
   for (const element of sortElements([...set.keys()])) {
     const node = set.get(element);
@@ -18,7 +21,7 @@ function encodeBelow(out: Record<string, unknown>, set: FieldSet): Record<string
 }
 
 const encodeNode = ({ member, below }: FieldNode): Record<string, unknown> =>
-  encodeBelow(member && below.size > 0 ? { '.': {} } : {}, below);
+  below.size === 0 ? leaf : encodeBelow(member ? { '.': leaf } : {}, below);
 
 /**
  * Reads a set. Elements in any order and form are taken; kinds of elements that are not known are dropped. Throws

@@ -188,10 +188,7 @@ function compileKeyReader(keys: readonly ListKey[]): ListShape['elementOf'] {
   const fallbacks = keys.map(({ fallback }) => fallback ?? null);
   return (item) => {
     const record = isRecord(item) ? item : {};
-    return keyElement(
-      names,
-      names.map((name, index) => record[name] ?? fallbacks[index]),
-    );
+    return keyElement(names, (name, index) => record[name] ?? fallbacks[index]);
   };
 }
 

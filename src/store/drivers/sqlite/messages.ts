@@ -84,6 +84,9 @@ export const packWrite = (packer: Packer, write: WriteRequest): void => {
   packer.bytes(write.value);
 };
 
+/** No less than `packWrite` takes. */
+export const packedSizeMax = ({ key, value }: WriteRequest): number => 24 + 3 * key.length + value.length;
+
 export const unpackWrites = (message: ArrayBuffer): readonly (PackedWrite | PackedBatch)[] => {
   const unpacker = new Unpacker(message);
   const writes: (PackedWrite | PackedBatch)[] = [];

@@ -2,6 +2,7 @@ import { type Change, type Committed, isStoreError, type Revision, StoreError } 
 import {
   type BatchOutcome,
   packBatch,
+  packedSizeMax,
   packWrite,
   unpackOutcomes,
   type WriteOutcome,
@@ -108,7 +109,7 @@ export class WriteGroups {
   }
 
   #takeGroup(): { readonly writes: readonly (WaitingWrite | WaitingBatch)[]; readonly packed: ArrayBuffer } {
-    const packer = new Packer(64 * 1024);
+    const packer = new Packer(this.#sizeOfGroup());
     let taken = 0;
     let count = 0;
     for (const write of this.#waiting) {
@@ -123,6 +124,18 @@ export class WriteGroups {
       taken++;
     }
     return { writes: this.#waiting.splice(0, taken), packed: packer.finish() };
+  }
+
+  /** About as many bytes as the next group takes: memory that is never touched costs as much as other memory. */
+  #sizeOfGroup(): number {
+    let bytes = 0;
+    let count = 0;
+    for (const write of this.#waiting) {
+      if (++count > groupWritesMax || bytes >= groupBytesMax) break;
+      if (write.verb === 'batch') for (const each of write.writes) bytes += packedSizeMax(each);
+      else bytes += packedSizeMax(write);
+    }
+    return bytes;
   }
 
   #settle(writes: readonly (WaitingWrite | WaitingBatch)[], outcomes: readonly (WriteOutcome | BatchOutcome)[]): void {
