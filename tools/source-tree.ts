@@ -59,7 +59,8 @@ export function localImports(file: SourceFile): Import[] {
       line: lineAt(file.text, match.index),
       target: normalize(join(dirname(file.path), match[5] ?? '')),
       typeOnly: match[2] !== undefined,
-      names: namesOf(match[3]),
+      // By itself, as `import '...'`, it gives no names.
+      names: match[1] !== undefined && match[3] === undefined ? [] : namesOf(match[3]),
     }));
 }
 

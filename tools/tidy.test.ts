@@ -31,6 +31,35 @@ describe('what tidy refuses', () => {
       'export const a = 1, b = "export const c";\nexport type D = a;',
       ['src/http/a.ts:1: a: exported, and imported by nobody', 'src/http/a.ts:2: D: exported, and imported by nobody'],
     ],
+    ...[
+      ["import { readFileSync } from 'node:fs';", 'Files'],
+      ["import { readFile } from 'node:fs/promises';", 'Files'],
+      ["import https from 'node:https';", 'Network'],
+      ["import {\n  connect,\n} from 'node:tls';", 'Network'],
+      ["import { hostname } from 'node:os';", 'Environment.hostname and Environment.variables'],
+      ["import { spawn } from 'node:child_process';", 'a credential plugin'],
+      ["import { Worker } from 'node:worker_threads';", 'Environment.startHeavyWorker, or a store'],
+    ].map(
+      ([text = '', remedy]) =>
+        ['src/cache/a.ts', text, [`src/cache/a.ts:1: ${text}: use ${remedy}`.replace(/;: /, ': ')]] as const,
+    ),
+    [
+      'src/cache/a.ts',
+      'f(process.env);',
+      ['src/cache/a.ts:1: process.env: use Environment.hostname and Environment.variables'],
+    ],
+    ['src/cache/a.ts', 'f(systemClock);', ['src/cache/a.ts:1: systemClock: use what the environment gives']],
+    ...[
+      ['function f() {', '}', 51],
+      ['export async function f(', '}', 60],
+      ['const f = () => {', '};', 51],
+      ['class A {\n  async f(a: B): Promise<void> {', '  }\n}', 51],
+    ].map(([first, last, length]) => {
+      const text = `${first}${'\n    g();'.repeat(Number(length) - 2)}\n${last}`;
+      const line = String(first).split('\n').length;
+      const says = `src/cli/a.ts:${line}: a function of ${length} lines: a page has 50`;
+      return ['src/cli/a.ts', text, [says]] as const;
+    }),
     ['src/http/a.ts', '\n'.repeat(601), ['src/http/a.ts: 601 lines, more than 600: one file, one concept']],
   ] as const) {
     it(`${path}: ${text.slice(0, 60).trim()}`, () => assert.deepEqual(offences(path, text), expected));
@@ -47,6 +76,10 @@ describe('what tidy lets pass', () => {
     ],
     ['src/store/support.ts', "setTimeout(f, 1); const x = 'k8s';", 'src/store/a.test.ts'],
     ['src/cli/a.ts', 'process.exit(1);'],
+    ['src/cache/a.ts', "import type { Server } from 'node:https';\nimport { isIP } from 'node:net';"],
+    ['src/outbound/network.ts', "import https from 'node:https';"],
+    ['src/cli/a.ts', `function f() {${'\n  g();'.repeat(48)}\n}`],
+    ['src/cli/a.ts', `const f = {${'\n  g: 1,'.repeat(100)}\n};`],
     ['bench/a.ts', 'console.log(performance.now());', 'bench/main.ts'],
     ['src/dialect/a.ts', "const x = 'kubernetes';"],
     ['src/cli/a.ts', "const x = 'admin.kubeconfig';"],

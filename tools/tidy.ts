@@ -32,6 +32,45 @@ const bannedCalls: readonly Ban[] = [
   { pattern: /\bprocess\.exit\b/g, remedy: 'an error that the command line shows', allowed: /^src\/cli\// },
 ];
 
+/**
+ * Ways to the machine that the environment of a server stands for: who takes what it is given runs in a simulation. Allowed
+ * are the environment's own parts, the programs, stores, and what only they ask for.
+ */
+const doors: readonly Ban[] = [
+  {
+    pattern: /\bimport (?!type\b)[^;]*?from 'node:fs(?:\/promises)?'/g,
+    remedy: 'Files',
+    allowed:
+      /^src\/(?:base|cli|store\/drivers)\/|^src\/pki\/key-pair-files\.ts$|^src\/outbound\/credentials\/plugin-process\.ts$/,
+  },
+  {
+    pattern: /\bimport (?!type\b)[^;]*?from 'node:(?:https?|tls|http2|dns)'/g,
+    remedy: 'Network',
+    allowed: /^src\/(?:http|store\/drivers)\/|^src\/outbound\/network\.ts$/,
+  },
+  {
+    pattern: /\bimport (?!type\b)[^;]*?from 'node:os'|\bprocess\.env\b/g,
+    remedy: 'Environment.hostname and Environment.variables',
+    allowed: /^src\/cli\/|^src\/server\/wiring\/(?:environment|addresses)\.ts$/,
+  },
+  {
+    pattern: /\bimport (?!type\b)[^;]*?from 'node:child_process'/g,
+    remedy: 'a credential plugin',
+    allowed: /^src\/outbound\/credentials\/plugin-process\.ts$/,
+  },
+  {
+    pattern: /\bimport (?!type\b)[^;]*?from 'node:worker_threads'/g,
+    remedy: 'Environment.startHeavyWorker, or a store',
+    allowed: /^src\/(?:store\/drivers\/sqlite|server\/serving\/heavy)\//,
+  },
+  {
+    pattern: /\bsystem(?:Clock|Random|Files|Network)\b/g,
+    remedy: 'what the environment gives',
+    allowed:
+      /^src\/(?:base|cli|library|store\/drivers)\/|^src\/server\/wiring\/environment\.ts$|^src\/outbound\/network\.ts$|^src\/pki\/kept-key-pair\.ts$/,
+  },
+];
+
 /** What may stand nowhere in code, whoever reads it. */
 const bannedWords: readonly Ban[] = [
   {
@@ -95,10 +134,38 @@ function checkFile(file: SourceFile): string[] {
   ];
 }
 
-const checkProductFile = (file: SourceFile): string[] => [...findBanned(file, bannedCalls), ...findProductNames(file)];
+const checkProductFile = (file: SourceFile): string[] => [
+  ...findBanned(file, bannedCalls),
+  ...findBanned(file, doors, withoutComments(file.text)),
+  ...findLongFunctions(file),
+  ...findProductNames(file),
+];
 
-function findBanned(file: SourceFile, bans: readonly Ban[]): string[] {
-  const code = codeOnly(file.text);
+/** Where parts are put together: as lists, none of which is longer than a page. */
+const listed = /^src\/(?:server\/wiring|cli|library)\//;
+const pageLines = 50;
+
+/** By the form that the formatter gives: a function ends where the indentation of its first line comes back. */
+function findLongFunctions(file: SourceFile): string[] {
+  if (!listed.test(file.path)) return [];
+  const lines = codeOnly(file.text).split('\n');
+  return lines.flatMap((line, at) => {
+    const indentation = functionStart.exec(line)?.[1];
+    if (indentation === undefined) return [];
+    const end = lines.findIndex(
+      (other, index) => index > at && closing.test(other) && /^ */.exec(other)?.[0] === indentation,
+    );
+    const length = end - at + 1;
+    return length > pageLines ? [`${file.path}:${at + 1}: a function of ${length} lines: a page has ${pageLines}`] : [];
+  });
+}
+
+/** A declaration, a method, a constructor, or an arrow with a body of its own. */
+const functionStart =
+  /^( *)(?:(?:export )?(?:async )?function\b.*|(?:static |async |get )*#?\w+\(.*\).* \{|constructor\(|.*=> \{)$/;
+const closing = /^ *\}[;,)]*$/;
+
+function findBanned(file: SourceFile, bans: readonly Ban[], code = codeOnly(file.text)): string[] {
   return bans
     .filter((ban) => !ban.allowed.test(file.path))
     .flatMap(({ pattern, remedy }) =>

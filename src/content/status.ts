@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { ClientGone } from '../http/base-exchange.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -13,8 +13,7 @@ import type { Negotiated } from './negotiation.ts';
 interface StatusOptions {
   /** Takes errors that are not for the client. */
   readonly logger: Logger;
-  /** The system's where none is given. */
-  readonly clock?: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now'>;
   /** JSON where it was not negotiated, or could not be. */
   readonly format?: Negotiated['format'];
   /** What the client calls the format; formats have several names. */
@@ -39,7 +38,7 @@ export function sendStatus(exchange: Exchange, error: unknown, options: StatusOp
   for (const [name, value] of Object.entries(known.headers)) exchange.setHeader(name, value);
   const seconds = known.details?.retryAfterSeconds;
   if (seconds !== undefined && seconds > 0)
-    exchange.setHeader('retry-after', retryAfter(known, seconds, options.clock ?? systemClock));
+    exchange.setHeader('retry-after', retryAfter(known, seconds, options.clock));
   sendBytes(exchange, { status: known.code, ...encodeStatus(known.toStatus(), options) });
 }
 

@@ -49,7 +49,7 @@ async function open() {
   );
   const resources = new ClosableStack();
   const refuse: PipelineParts['refuse'] = ({ exchange }, error) =>
-    sendStatus(exchange, error, { logger: silentLogger });
+    sendStatus(exchange, error, { clock: systemClock, logger: silentLogger });
   const parts = pipelineParts({
     clock: systemClock,
     resources,

@@ -36,7 +36,7 @@ async function serving() {
         return { username, uid: '', groups: username === 'root' ? [groupMasters] : [], extra: {} };
       },
     },
-    refuse: ({ exchange }, error) => sendStatus(exchange, error, { logger: silentLogger }),
+    refuse: ({ exchange }, error) => sendStatus(exchange, error, { clock: new ManualClock(), logger: silentLogger }),
     answer: ({ exchange, user }) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       underWay.push({ user: user.username, answer: resolve });

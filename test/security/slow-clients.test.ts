@@ -22,7 +22,7 @@ async function serving(clock: ManualClock) {
     clock,
     resources,
     flow: { max: { reads: 2, writes: 2 } },
-    refuse: ({ exchange }, error) => sendStatus(exchange, error, { logger: silentLogger }),
+    refuse: ({ exchange }, error) => sendStatus(exchange, error, { clock: new ManualClock(), logger: silentLogger }),
     prepare: ({ info, ticket }) => {
       tenant = ticket?.tenant;
       return operationOf(info);

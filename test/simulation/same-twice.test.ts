@@ -132,3 +132,46 @@ test('and so does one that asks others: the network is that of its world', async
   const hosts = ['tokens', 'tokens', 'access', 'access'].map((path) => `webhook.example/${path}`);
   assert.deepEqual(asked, [...hosts, ...hosts]);
 });
+
+/** What many ask at once: who is answered when, and with what. */
+async function answersAtOnce({ clock, environment }: SimulatedWorld): Promise<readonly string[]> {
+  const server = await createApiServer(simulatedConfig, environment);
+  try {
+    await server.start();
+    const transport = server.transportAs(admin);
+    const answers: string[] = [];
+    const stop = new AbortController();
+    const watched = Promise.withResolvers<void>();
+    const { body } = await transport.send({ ...get(`${configMaps}?watch=true`), signal: stop.signal });
+    const watching = (async () => {
+      for await (const chunk of body) {
+        answers.push(`watch ${Buffer.from(chunk)}`);
+        if (answers.join().includes('made-last-')) watched.resolve();
+      }
+    })().catch(() => {});
+    const ask = async (request: ClientRequest): Promise<void> => {
+      answers.push(await textOf(await transport.send(request)));
+    };
+    const names = Array.from({ length: 20 }, (_, at) => `made-${at}-`);
+    const create = (generateName: string) => write('POST', configMaps, { metadata: { generateName }, data: much });
+    await Promise.all(names.map((name) => ask(create(name))));
+    const yaml = { ...get(configMaps), headers: { accept: 'application/yaml' } };
+    await Promise.all([yaml, get(`${configMaps}?pretty=true`), get(configMaps), yaml, create('made-last-')].map(ask));
+    await watched.promise;
+    stop.abort();
+    await watching;
+    return answers;
+  } finally {
+    await server.stop();
+    assert.equal(clock.pending, 0, 'timers are left');
+  }
+}
+
+test('and so does one with much to do at once, in slices and on its other thread', async () => {
+  const [first, second] = [
+    await answersAtOnce(simulatedWorld(1, { busy: true })),
+    await answersAtOnce(simulatedWorld(1, { busy: true })),
+  ];
+  assertSame(second, first);
+  assert.ok(first.length > 26, 'answers and changes');
+});

@@ -63,6 +63,22 @@ export const respond = (body: unknown): OutgoingResponse => ({
 export const silence = ({ signal }: OutgoingRequest): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
 
+/** Time that goes on by itself, a little with each look: long work is cut into slices, at the same places each time. */
+class BusyClock extends ManualClock {
+  #looks = 0;
+
+  override monotonic(): number {
+    this.#looks += 1;
+    return super.monotonic() + this.#looks * 0.05;
+  }
+}
+
+interface WorldOptions {
+  readonly contents?: Readonly<Record<string, string>>;
+  readonly answer?: Answering;
+  readonly busy?: boolean;
+}
+
 export interface SimulatedWorld {
   readonly clock: ManualClock;
   readonly environment: Environment;
@@ -70,12 +86,9 @@ export interface SimulatedWorld {
 
 export function simulatedWorld(
   seed: number,
-  {
-    contents = {},
-    answer = nobody,
-  }: { readonly contents?: Readonly<Record<string, string>>; readonly answer?: Answering },
+  { contents = {}, answer = nobody, busy = false }: WorldOptions,
 ): SimulatedWorld {
-  const clock = new ManualClock();
+  const clock = busy ? new BusyClock() : new ManualClock();
   const network: Network = { connect: () => ({ send: async (request) => answer(request), retire() {}, close() {} }) };
   const { openStore } = systemEnvironment;
   const files = filesOf(contents);

@@ -95,7 +95,7 @@ before(async () => {
     try {
       streams.serve(exchange, { ...defaults, ...source }, { encoding, counts: { sent() {} } });
     } catch (error) {
-      sendStatus(exchange, error, { logger: silentLogger });
+      sendStatus(exchange, error, { clock, logger: silentLogger });
     }
   });
   session = await started.http2();
