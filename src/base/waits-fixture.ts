@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** How tests wait: for a condition, a promise or an event, never for a time. A wait that is in vain fails and says what was missing. */
 
 /** Far above what anything takes, so that a busy machine changes no outcome. */
-const waitMsMax = 30_000;
+const waitMsMax = 60_000;
 
 /** Turn by turn at first, so that what happens within the process is noticed at once; then the processor is left to others. */
 const turnsMsMax = 100;
@@ -12,7 +12,7 @@ const pollMs = 2;
 
 /**
  * Polls until the condition holds, and lets everything else run in between; a condition may also take a step itself. Rejects after
- * 30 seconds with `what`, which says what is wrong then.
+ * a minute with `what`, which says what is wrong then.
  */
 export async function until(
   holds: () => boolean | Promise<boolean>,
@@ -26,7 +26,7 @@ export async function until(
   }
 }
 
-/** What a promise gives. Rejects after 30 seconds with `what`, which says what is wrong then. */
+/** What a promise gives. Rejects after a minute with `what`, which says what is wrong then. */
 export async function within<T>(promise: PromiseLike<T>, what: string | (() => string)): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(tooLate(what)), waitMsMax).unref();
@@ -37,7 +37,7 @@ export async function within<T>(promise: PromiseLike<T>, what: string | (() => s
   }
 }
 
-/** `once` of `node:events`, for 30 seconds. */
+/** `once` of `node:events`, for a minute. */
 export const once = (emitter: NodeJS.EventEmitter, event: string): ReturnType<typeof firstOf> =>
   within(firstOf(emitter, event), `no ${event} from ${emitter.constructor.name}`);
 

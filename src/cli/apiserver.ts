@@ -10,6 +10,7 @@ import { ignoredPluginFlags } from './admission-flags.ts';
 import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
 import { readBrowserOptions } from './browser-flags.ts';
 import { defineCommand } from './command.ts';
+import { ignoredGates } from './feature-gate-flag.ts';
 import { commandLogger } from './logging-flags.ts';
 import { warnOfIgnored } from './published-flags.ts';
 import { runServer } from './run-server.ts';
@@ -28,7 +29,7 @@ export const apiserver = defineCommand({
   published: apiserverPublishedFlags,
   async run(values, terminal, ignored) {
     const logger = commandLogger(values, 'json', { clock: systemClock, terminal });
-    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values)]);
+    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values), ...ignoredGates(values['feature-gates'])]);
     const context = { clock: systemClock, logger };
     const tls = readTls(values, context);
     const config: ServerConfig = {

@@ -71,7 +71,7 @@ function readRequestHeader(values: ServerFlagValues): AuthenticationConfig['requ
   if (values['requestheader-username-headers'].length === 0) {
     throw new UsageError('--requestheader-client-ca-file needs --requestheader-username-headers');
   }
-  if (values['requestheader-uid-headers'].length > 0 && !values['feature-gates'].RemoteRequestHeaderUID) {
+  if (values['requestheader-uid-headers'].length > 0 && !values['feature-gates'].features.RemoteRequestHeaderUID) {
     throw new UsageError('--requestheader-uid-headers needs --feature-gates=RemoteRequestHeaderUID=true');
   }
   const names = (flag: (typeof proxyFlags)[number]): readonly string[] =>
@@ -126,7 +126,7 @@ const readOptionalBundle = (values: ServerFlagValues, flag: 'oidc-ca-file'): str
   values[flag] === undefined ? undefined : readBundle(flag, values[flag]);
 
 function readConfiguration(values: ServerFlagValues, path: string): FileContent {
-  if (!values['feature-gates'].StructuredAuthenticationConfiguration) {
+  if (!values['feature-gates'].features.StructuredAuthenticationConfiguration) {
     throw new UsageError('--authentication-config needs --feature-gates=StructuredAuthenticationConfiguration=true');
   }
   return { path, content: named('authentication-config', () => readBytes(path)) };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { boolean, choice, duration, file, integer, list, parseFlags, suggestion, switches, text } from './flags.ts';
+import { boolean, choice, duration, file, integer, list, parseFlags, suggestion, text } from './flags.ts';
 import { UsageError } from './usage-error.ts';
 
 const table = {
@@ -11,7 +11,6 @@ const table = {
   'etcd-servers': list({ default: [], help: '' }),
   dialect: choice({ of: ['orch', 'other'], default: 'orch', help: '' }),
   delay: duration({ default: 0, defaultText: '0s', help: '' }),
-  gates: switches({ default: { One: true, Two: false }, help: '' }),
   v: integer({ default: 0, min: 0, max: 10, help: '' }),
 };
 
@@ -32,8 +31,6 @@ describe('arguments that are understood', () => {
     [['--etcd-servers=a,b', '--etcd-servers', 'c'], { 'etcd-servers': ['a', 'b', 'c'] }],
     [['--dialect=other'], { dialect: 'other' }],
     [['--delay=1m30s'], { delay: 90_000 }],
-    [['--gates=Two=true'], { gates: { One: true, Two: true } }],
-    [['--gates=Two=true,One=False', '--gates', 'Two=false'], { gates: { One: false, Two: false } }],
     [['-v', '4'], { v: 4 }],
     [['-v=5'], { v: 5 }],
   ] as const) {
@@ -46,7 +43,6 @@ describe('arguments that are understood', () => {
         'etcd-servers': [],
         dialect: 'orch',
         delay: 0,
-        gates: { One: true, Two: false },
         v: 0,
       };
       assert.deepEqual(parseFlags(table, args), { ...defaults, ...expected });
@@ -81,9 +77,6 @@ describe('arguments that end the command', () => {
     [['--etcd-servers=a,,b'], '--etcd-servers: "a,,b" has an empty item'],
     [['--dialect=klingon'], '--dialect: "klingon" is not one of orch, other'],
     [['--delay=10'], '--delay: "10" is not a duration such as 70s, 1m30s or 1h'],
-    [['--gates=Three=true'], '--gates: unknown name "Three"; known: One, Two'],
-    [['--gates=One'], '--gates: "One" is not NAME=true or NAME=false'],
-    [['--gates=toString=true'], '--gates: unknown name "toString"; known: One, Two'],
   ] as const) {
     it(JSON.stringify(args), () => {
       assert.throws(

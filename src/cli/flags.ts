@@ -159,23 +159,6 @@ export const choices = <const T extends string>(
   );
 };
 
-/** `Name=true,Other=false` over known switches; a flag given again adds to it. */
-export const switches = <const Name extends string>(
-  described: Described<Readonly<Record<Name, boolean>>>,
-): Flag<Readonly<Record<Name, boolean>>> =>
-  flag({ defaultText: '', ...described }, 'NAME=BOOL,...', (value, before) => {
-    const result: Record<Name, boolean> = { ...(before ?? described.default) };
-    const known = Object.keys(described.default) as Name[];
-    for (const item of value.split(',').filter((each) => each.trim() !== '')) {
-      const [, key, setting] = /^\s*([^=\s]+)\s*=\s*(true|false)\s*$/i.exec(item) ?? [];
-      if (key === undefined || setting === undefined) throw new Error(`${quote(item)} is not NAME=true or NAME=false`);
-      const name = known.find((each) => each === key);
-      if (name === undefined) throw new Error(`unknown name ${quote(key)}; known: ${known.join(', ')}`);
-      result[name] = setting.toLowerCase() === 'true';
-    }
-    return result;
-  });
-
 /** Timers of the runtime count milliseconds in 31 bits: 24 days. */
 const durationMsMax = 2 ** 31 - 1;
 

@@ -1,11 +1,11 @@
 import { dialectNames } from '../dialect/dialects.ts';
 import type { ExternalAddress } from '../server/wiring/config.ts';
-import { defaultFeatures, type Features, featureGates } from '../server/wiring/features.ts';
 import { parseExternalAddress } from './addresses.ts';
 import { admissionFlags } from './admission-flags.ts';
 import { authenticationFlags } from './authentication-flags.ts';
 import { authorizationFlags } from './authorization-flags.ts';
 import { browserFlags } from './browser-flags.ts';
+import { featureGateFlag } from './feature-gate-flag.ts';
 import {
   choice,
   duration,
@@ -17,7 +17,6 @@ import {
   list,
   optionalIpAddress,
   optionalText,
-  switches,
   text,
 } from './flags.ts';
 import { loggingFlags } from './logging-flags.ts';
@@ -75,7 +74,7 @@ export const serverFlags = {
     help: 'how long events stay after they were last written; 0 for ever',
   }),
   'external-hostname': externalHostname,
-  'feature-gates': switches<keyof Features>({ default: defaultFeatures, help: describeGates() }),
+  'feature-gates': featureGateFlag,
   'livez-grace-period': duration({
     default: 0,
     defaultText: '0s',
@@ -98,10 +97,3 @@ export const serverFlags = {
 } as const;
 
 export type ServerFlagValues = FlagValues<typeof serverFlags>;
-
-function describeGates(): string {
-  const gates = Object.entries(featureGates).map(
-    ([name, gate]) => `${name} (${gate.stage}, ${gate.default ? 'on' : 'off'}): ${gate.help}`,
-  );
-  return `switches features on or off; ${gates.join('; ')}`;
-}

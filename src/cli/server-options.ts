@@ -33,7 +33,7 @@ export function readServerOptions(
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],
     timesToLiveMs: { event: values['event-ttl'] },
-    features: values['feature-gates'],
+    features: values['feature-gates'].features,
     admissionPlugins,
     authentication: readAuthentication(values, readTokenKey),
     storage: readStorage(values),

@@ -10,6 +10,7 @@ import { apiserverPublishedFlags } from './apiserver-published-flags.ts';
 import { readBrowserOptions } from './browser-flags.ts';
 import { defineCommand } from './command.ts';
 import { controllersFlag } from './controllers-flag.ts';
+import { ignoredGates } from './feature-gate-flag.ts';
 import { readBytes } from './flag-files.ts';
 import { commandLogger } from './logging-flags.ts';
 import { warnOfIgnored } from './published-flags.ts';
@@ -30,7 +31,7 @@ export const up = defineCommand({
   published: apiserverPublishedFlags,
   async run(given, terminal, ignored) {
     const logger = commandLogger(given, 'text', { clock: systemClock, terminal });
-    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given)]);
+    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given), ...ignoredGates(given['feature-gates'])]);
     const values = { ...given, ...ownSettings(given) };
     const run = chooseControllers(values.controllers);
     const browsers = await readBrowserOptions(values);
