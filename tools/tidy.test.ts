@@ -51,7 +51,7 @@ describe('what tidy refuses', () => {
     ['src/cache/a.ts', 'f(systemClock);', ['src/cache/a.ts:1: systemClock: use what the environment gives']],
     ...[
       ['function f() {', '}', 51],
-      ['export async function f(', '}', 60],
+      ['async function f(', '}', 60],
       ['const f = () => {', '};', 51],
       ['class A {\n  async f(a: B): Promise<void> {', '  }\n}', 51],
     ].map(([first, last, length]) => {
