@@ -25,6 +25,7 @@ export interface Dialect {
   readonly openapiExtension: string;
   readonly initialEventsEndAnnotation: string;
   readonly deprecatedAuditAnnotation: string;
+  readonly removedReleaseAuditAnnotation: string;
   readonly rootCaConfigMap: string;
   /** What the name of the volume begins with through which pods get a token; '-' and a suffix follow. */
   readonly tokenVolume: string;

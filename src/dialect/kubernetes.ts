@@ -12,6 +12,7 @@ export const kubernetes: Dialect = {
   openapiExtension: 'kubernetes',
   initialEventsEndAnnotation: 'k8s.io/initial-events-end',
   deprecatedAuditAnnotation: 'k8s.io/deprecated',
+  removedReleaseAuditAnnotation: 'k8s.io/removed-release',
   rootCaConfigMap: 'kube-root-ca.crt',
   tokenVolume: 'kube-api-access',
   controllerManager: 'kube-controller-manager',

@@ -12,6 +12,7 @@ export const orch: Dialect = {
   openapiExtension: 'kubernetes',
   initialEventsEndAnnotation: 'orch.io/initial-events-end',
   deprecatedAuditAnnotation: 'orch.io/deprecated',
+  removedReleaseAuditAnnotation: 'orch.io/removed-release',
   rootCaConfigMap: 'orch-root-ca.crt',
   tokenVolume: 'orch-api-access',
   controllerManager: 'orch-controller-manager',

@@ -140,6 +140,14 @@ export interface StoredAs {
   readonly versionPath: (path: string) => string;
 }
 
+/** What a client is told that uses a version which it should not. */
+interface Deprecation {
+  /** In place of the usual text. */
+  readonly warning?: string;
+  /** The release without it: `1.25`. */
+  readonly removedRelease?: string;
+}
+
 /** All that the server knows of one kind of object. Registry, codecs and merges work on this and never name a kind. */
 export interface Kind extends GroupVersionKind {
   readonly listKind: string;
@@ -152,8 +160,10 @@ export interface Kind extends GroupVersionKind {
   readonly schema: StructSchema;
   /** The feature without which this version is not served. */
   readonly gate?: string;
-  /** Only stored: other versions are kept in its form. */
+  /** Requests do not find it. Other versions may be kept in its form, and objects name it as the version of their writers. */
   readonly served?: false;
+  /** Clients are to use another version. */
+  readonly deprecated?: Deprecation;
   /** Absent where objects are stored as they are. */
   readonly storedAs?: StoredAs;
   /** Rule for `metadata.name`. */

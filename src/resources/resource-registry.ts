@@ -12,6 +12,7 @@ import {
   type Resource,
   type ResourceKinds,
   type ServedResource,
+  servedKey,
 } from './resource.ts';
 import { ResourceTable } from './resource-table.ts';
 
@@ -37,6 +38,8 @@ export class ResourceRegistry {
   readonly scope: Scope;
   readonly #cache: WatchCache;
   readonly #listeners = new Set<(change: TableChange) => void>();
+  /** By the version that is stored; those, too, of which no version is served. */
+  readonly #resources = new Map<string, Resource>();
   #table: ResourceTable;
 
   /** The cache holds these kinds' objects. */
@@ -58,8 +61,7 @@ export class ResourceRegistry {
 
   /** Serves nothing any more. What the store has stays. */
   close(): void {
-    const resources = new Set([...this.all()].map(({ resource }) => resource));
-    for (const resource of resources) this.remove(resource);
+    for (const resource of [...this.#resources.values()]) this.remove(resource);
   }
 
   /** What is served now. Keep it to see no change. */
@@ -91,10 +93,7 @@ export class ResourceRegistry {
 
   /** What is stored, each resource once however many versions it has. */
   *stored(): IterableIterator<Resource> {
-    for (const served of this.#table.all()) {
-      const { resource } = served;
-      if (served === resource.versions[0] && storesObjects(resource.kind)) yield resource;
-    }
+    for (const resource of this.#resources.values()) if (storesObjects(resource.kind)) yield resource;
   }
 
   /** Calls the listener after each change of the table, until it is closed. It does work for what changed, and no more. */
@@ -106,42 +105,72 @@ export class ResourceRegistry {
   /**
    * Serves one more kind, once the cache has loaded its objects: as a resource of its own, or as one more version of the
    * resource that it is stored as. Costs what these cost, whatever the number of other resources. Throws where something is
-   * served at its place.
+   * served at its place, and where the kind itself is not served: see `addResource`.
    */
-  async add(added: Kind): Promise<ServedResource> {
-    const kind = sharedKind(added);
-    const { group, version, resource, storedAs } = kind;
-    if (this.find(group, version, resource)) throw new Error(`${resource} are served in ${apiVersionOf(kind)}`);
-    if (storedAs) this.#addVersion(kind, storedAs.kind);
-    else {
-      if (storesObjects(kind)) await this.#cache.addResource(cachedResource(this.scope, kind));
-      this.#swap({ removed: [], added: this.#make({ kind, others: [], builtIn: false }).versions });
-    }
-    const served = this.find(group, version, resource);
-    if (!served) throw new Error(`${resource} were removed again`);
+  async add(kind: Kind): Promise<ServedResource> {
+    const { resource } = await this.addResource(kind);
+    const served = resource.versions.find((each) => isSameVersion(each.kind, kind));
+    if (!served) throw new Error(`${kind.resource} are not served in ${apiVersionOf(kind)}`);
     return served;
   }
 
-  #addVersion(kind: Kind, { group, version, resource: name }: Kind): void {
-    const stored = this.find(group, version, name);
-    if (!stored) throw new Error(`${name}, as which ${kind.resource} are stored, are not served`);
-    const { resource } = stored;
-    const others = resource.versions.map((each) => each.kind).filter((each) => each !== resource.kind);
-    const { versions } = this.#make({ ...resource, others: [...others, kind], builtIn: false });
-    this.#swap({ removed: resource.versions, added: versions });
+  /** The same, also for a kind that is not served: others are stored in its form, or will be. */
+  async addResource(added: Kind): Promise<{ readonly resource: Resource }> {
+    const kind = sharedKind(added);
+    const { group, version, resource: name, storedAs } = kind;
+    if (this.find(group, version, name)) throw new Error(`${name} are served in ${apiVersionOf(kind)}`);
+    if (storedAs) return { resource: this.#addVersion(kind, storedAs.kind) };
+    if (storesObjects(kind)) await this.#cache.addResource(cachedResource(this.scope, kind));
+    const resource = this.#make({ kind, others: [], builtIn: false });
+    this.#swap({ removed: [], added: resource.versions });
+    return { resource };
+  }
+
+  #addVersion(kind: Kind, stored: Kind): Resource {
+    const before = this.#resources.get(keyOf(stored));
+    if (!before) throw new Error(`${stored.resource}, as which ${kind.resource} are stored, are not served`);
+    if (before.kinds.some((each) => isSameVersion(each, kind))) throw new Error(`${apiVersionOf(kind)} is there`);
+    return this.#replace(before, [...before.kinds.slice(1), kind], false);
+  }
+
+  /**
+   * Serves one version of a resource no more; the others stay, and their watches go on. Throws for the version whose form is
+   * stored.
+   */
+  removeVersion({ kind, resource }: ServedResource): Resource {
+    if (kind === resource.kind) throw new Error(`${kind.resource} are stored as ${apiVersionOf(kind)}`);
+    return this.#replace(
+      resource,
+      resource.kinds.slice(1).filter((each) => each !== kind),
+      resource.builtIn,
+    );
+  }
+
+  /** The resource with other versions beside the stored one. */
+  #replace(before: Resource, others: readonly Kind[], builtIn: boolean): Resource {
+    const resource = this.#make({ kind: before.kind, others, builtIn, before });
+    this.#swap({ removed: before.versions, added: resource.versions });
+    for (const { kind, forms } of before.versions) if (!resource.kinds.includes(kind)) forms?.end();
+    return resource;
   }
 
   /**
    * Serves a resource no more, in any of its versions. Its watches end, and the cache forgets its objects; what the store
    * has of them stays.
    */
-  remove({ kind, versions }: Resource): void {
+  remove(resource: Resource): void {
+    const { kind } = resource;
+    // Its versions may have changed since.
+    const { versions } = this.#resources.get(keyOf(kind)) ?? resource;
+    this.#resources.delete(keyOf(kind));
     this.#swap({ removed: versions, added: [] });
     if (storesObjects(kind)) this.#cache.removeResource(keyPrefix(this.scope, kind));
   }
 
   #make(kinds: ResourceKinds): Resource {
-    return makeResource(kinds, { cache: this.#cache, scope: this.scope });
+    const resource = makeResource(kinds, { cache: this.#cache, scope: this.scope });
+    this.#resources.set(keyOf(resource.kind), resource);
+    return resource;
   }
 
   #swap(edit: Pick<TableChange, 'added' | 'removed'>): void {
@@ -152,5 +181,9 @@ export class ResourceRegistry {
 
 const otherVersions = (stored: Kind, kinds: readonly Kind[]): readonly Kind[] =>
   kinds.filter(({ storedAs }) => storedAs && isSameResource(storedAs.kind, stored));
+
+const keyOf = ({ group, version, resource }: Kind): string => servedKey(group, version, resource);
+
+const isSameVersion = (a: Kind, b: Kind): boolean => isSameResource(a, b) && a.version === b.version;
 
 const isSameResource = (a: Kind, b: Kind): boolean => a.group === b.group && a.resource === b.resource;

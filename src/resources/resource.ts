@@ -6,6 +6,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import type { Scope } from '../meta/scope.ts';
 import type { ResourceName } from '../meta/status-error.ts';
 import { VersionForms } from './version-forms.ts';
+import { compareVersions } from './version-priority.ts';
 
 /**
  * What is stored: one collection of objects in the form of one kind, whose strategy rules every write of them. It is
@@ -18,6 +19,8 @@ export interface Resource {
   readonly collection: Collection;
   /** The one of the stored form first, where that is served. */
   readonly versions: readonly ServedResource[];
+  /** All kinds that objects can be converted to, the stored one first; those that are not served, too. */
+  readonly kinds: readonly Kind[];
   /** It is there from the start, on every thread of the server. */
   readonly builtIn: boolean;
 }
@@ -37,6 +40,8 @@ export interface ServedResource {
   readonly collection: Collection;
   /** Its objects in this version; absent where that is the stored form. */
   readonly forms: VersionForms | undefined;
+  /** Text of the `Warning` for clients that use this version; absent where they may. */
+  readonly deprecation: string | undefined;
   /** An object in this version, of one in the stored form: that itself where they are the same. */
   shown(stored: ApiObject): ApiObject;
   /** Gives an object, which is in this version or says its own, in another; absent where there is only one. */
@@ -71,6 +76,8 @@ export interface ResourceKinds {
   /** Kinds that are stored as this one. */
   readonly others: readonly Kind[];
   readonly builtIn: boolean;
+  /** What it was before: versions that stay keep their forms. */
+  readonly before?: Resource;
 }
 
 /** Where objects of resources are. */
@@ -81,16 +88,20 @@ interface ResourcePlace {
 
 /** The resource that is kept in the form of its `kind`, and served in `others` as well. The cache holds what is stored of it. */
 export function makeResource(
-  { kind: stored, others, builtIn }: ResourceKinds,
+  { kind: stored, others, builtIn, before }: ResourceKinds,
   { cache, scope }: ResourcePlace,
 ): Resource {
   const versions: ServedResource[] = [];
   const prefix = keyPrefix(scope, stored);
   const collection = storesObjects(stored) ? cache.collection(prefix) : neverStored(stored);
-  const resource: Resource = { kind: stored, collection, versions, builtIn };
   const kinds = [stored, ...others];
+  const resource: Resource = { kind: stored, collection, versions, kinds, builtIn };
   const convert = others.length > 0 ? converter(kinds) : undefined;
-  for (const kind of kinds) if (kind.served !== false) versions.push(makeVersion(resource, kind, { prefix, convert }));
+  for (const kind of kinds) {
+    if (kind.served === false) continue;
+    const forms = before?.versions.find((each) => each.kind === kind)?.forms;
+    versions.push(makeVersion(resource, kind, { prefix, convert, forms }));
+  }
   return resource;
 }
 
@@ -98,9 +109,11 @@ interface VersionParts {
   /** What keys of the resource start with. */
   readonly prefix: string;
   readonly convert: ConvertObject | undefined;
+  /** Of the same version before. */
+  readonly forms: VersionForms | undefined;
 }
 
-function makeVersion(resource: Resource, kind: Kind, { prefix, convert }: VersionParts): ServedResource {
+function makeVersion(resource: Resource, kind: Kind, { prefix, convert, forms }: VersionParts): ServedResource {
   const inNamespace = kind.scope === 'Namespaced';
   const { storedAs } = kind;
   const apiVersion = apiVersionOf(kind);
@@ -112,12 +125,26 @@ function makeVersion(resource: Resource, kind: Kind, { prefix, convert }: Versio
     apiVersion,
     name: { group: kind.group, resource: kind.resource },
     collection: resource.collection,
-    forms: shown && new VersionForms(shown, apiVersion),
+    forms: forms ?? (shown && new VersionForms(shown)),
+    deprecation: deprecationOf(kind, resource.kinds),
     shown: shown ?? ((stored) => stored),
     convert,
     collectionKey: (namespace) => (inNamespace && namespace !== '' ? `${prefix}${namespace}/` : prefix),
     objectKey: (namespace, name) => (inNamespace ? `${prefix}${namespace}/${name}` : `${prefix}${name}`),
   };
+}
+
+/** As published: with the best version of the group that clients should use instead, where there is one. */
+function deprecationOf(kind: Kind, kinds: readonly Kind[]): string | undefined {
+  if (!kind.deprecated) return undefined;
+  const { warning } = kind.deprecated;
+  if (warning !== undefined) return warning;
+  const [better] = kinds
+    .filter((each) => each.group === kind.group && each.served !== false && !each.deprecated)
+    .filter((each) => compareVersions(each.version, kind.version) < 0)
+    .sort((a, b) => compareVersions(a.version, b.version));
+  const text = `${apiVersionOf(kind)} ${kind.kind} is deprecated`;
+  return better ? `${text}; use ${apiVersionOf(better)} ${better.kind}` : text;
 }
 
 /** By way of the stored form. */

@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts';
-import type { CacheEntry, WatchSink } from '../cache/cache.ts';
+import { identityOf } from '../base/shared-content.ts';
+import type { CacheEntry, Collection, Watcher, WatchOptions, WatchSink } from '../cache/cache.ts';
 import { EncodingMemo, type Encodings } from '../cache/encoding-memo.ts';
 import { insertResourceVersion } from '../codec/encoded.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
@@ -15,9 +16,13 @@ export class VersionForms {
   /** By which the memo tells versions apart. */
   readonly #name: string;
 
-  constructor(convert: (stored: ApiObject) => ApiObject, name: string) {
+  /** Watches that are open in this version. */
+  readonly #open = new Set<{ end(): void }>();
+
+  constructor(convert: (stored: ApiObject) => ApiObject) {
     this.#convert = convert;
-    this.#name = name;
+    // Another version of the same name may convert in another way.
+    this.#name = String(identityOf(this));
   }
 
   /** The bytes that a client of this version receives, of the stored form's. */
@@ -38,12 +43,38 @@ export class VersionForms {
     for (const entry of stored) yield this.entry(entry);
   }
 
-  /** Tells `sink` of events in this version. */
-  sink(sink: WatchSink): WatchSink {
-    return {
+  /** Tells `sink` of events in this version, until `end`. */
+  watch(collection: Collection, options: WatchOptions, sink: WatchSink): Watcher {
+    const watcher = collection.watch(options, {
       event: (event) => sink.event({ ...event, entry: this.entry(event.entry) }),
-      closed: (reason) => sink.closed(reason),
+      closed: (reason) => {
+        this.#open.delete(open);
+        sink.closed(reason);
+      },
+    });
+    const close = (): void => {
+      this.#open.delete(open);
+      watcher.close();
     };
+    const open = {
+      end() {
+        close();
+        sink.closed('closed');
+      },
+    };
+    this.#open.add(open);
+    return {
+      get revision() {
+        return watcher.revision;
+      },
+      resume: () => watcher.resume(),
+      close,
+    };
+  }
+
+  /** The version is served no more: its watches end. */
+  end(): void {
+    for (const open of [...this.#open]) open.end();
   }
 
   /** The bytes of an entry, made once while the budget lasts. */

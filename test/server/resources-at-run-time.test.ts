@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import https from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
@@ -8,9 +9,12 @@ import { systemRandom } from '../../src/base/random.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { configMap } from '../../src/kinds/core/config-map.ts';
+import { defineKind } from '../../src/kinds/define-kind.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
+import { renamedFields } from '../../src/kinds/stored-as.ts';
 import { issueSelfSigned } from '../../src/pki/certificate.ts';
 import { generateKey, keyToPem } from '../../src/pki/keys.ts';
+import { type RequestMessage, requestChannels } from '../../src/server/serving/observe/tracing.ts';
 import type { RunningServer } from '../../src/server/wiring/config.ts';
 import { defaultFeatures } from '../../src/server/wiring/features.ts';
 import { startServer } from '../../src/server/wiring/start-server.ts';
@@ -84,6 +88,7 @@ interface Document {
 
 interface Answer {
   readonly status: number;
+  readonly warning: string | undefined;
   readonly text: string;
   /** Of what is none, an empty one. */
   readonly json: Document;
@@ -116,7 +121,12 @@ describe('resources at run time', { timeout: 120_000 }, () => {
           text += chunk;
         });
         response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, text, json: JSON.parse(text.startsWith('{') ? text : '{}') }),
+          resolve({
+            status: response.statusCode ?? 0,
+            warning: response.headers.warning,
+            text,
+            json: JSON.parse(text.startsWith('{') ? text : '{}'),
+          }),
         );
       });
       request.on('error', reject);
@@ -257,5 +267,55 @@ describe('resources at run time', { timeout: 120_000 }, () => {
     await until(() => watch.ended, 'the watch goes on');
     assert.equal((await send('GET', other)).status, 404);
     assert.throws(() => server.resources.remove(resource), /no resource/);
+  });
+
+  test('a deprecated version says so to everybody who uses it', async () => {
+    const flag = (name: string, more: Partial<Kind> = {}): Kind => ({
+      ...defineKind({ group: 'flags.example', version: name, kind: 'Flag', schema: late.schema }),
+      ...more,
+    });
+    const v1 = flag('v1', { deprecated: { removedRelease: '9.9' } });
+    const other = (name: string, more: Partial<Kind> = {}): Kind => ({
+      ...flag(name, more),
+      storedAs: renamedFields(v1, flag(name), {}),
+    });
+    const path = (name: string): string => `/apis/flags.example/${name}/namespaces/default/flags`;
+    const { resource } = await server.resources.add(v1);
+    const text = 'flags.example/v1 Flag is deprecated';
+    const annotated = new Map<string, RequestMessage['annotations']>();
+    const note = (message: unknown): void => {
+      const { path: at, annotations } = message as RequestMessage;
+      annotated.set(at, annotations);
+    };
+    subscribe(requestChannels.ended, note);
+    assert.equal((await send('GET', path('v1'))).warning, `299 - "${text}"`, 'there is no better one');
+    await server.resources.add(other('v2'));
+    await server.resources.add(other('v3beta1'));
+    const better = `299 - "${text}; use flags.example/v2 Flag"`;
+    for (const [method, at, body] of [
+      ['GET', `${path('v1')}/none`, undefined],
+      ['POST', path('v1'), { metadata: { name: 'd' } }],
+      ['GET', `${path('v1')}?watch=1&timeoutSeconds=1`, undefined],
+      ['DELETE', `${path('v1')}/d`, undefined],
+    ] as const) {
+      assert.equal((await send(method, at, body)).warning, better, `${method} ${at}`);
+    }
+    for (const name of ['v2', 'v3beta1']) assert.equal((await send('GET', path(name))).warning, undefined, name);
+    await server.resources.add(other('v4', { deprecated: { warning: 'not this one' } }));
+    assert.equal((await send('GET', path('v4'))).warning, '299 - "not this one"');
+    const metrics = (await send('GET', '/metrics')).text;
+    const series = (name: string, removed: string): string =>
+      `apiserver_requested_deprecated_apis{group="flags.example",version="${name}",resource="flags",subresource="",removed_release="${removed}"} 1`;
+    assert.ok(metrics.includes(series('v1', '9.9')));
+    assert.ok(metrics.includes(series('v4', '')));
+    assert.ok(!metrics.includes(series('v2', '')));
+    unsubscribe(requestChannels.ended, note);
+    assert.deepEqual(annotated.get(`${path('v1')}/none`), {
+      [orch.deprecatedAuditAnnotation]: 'true',
+      [orch.removedReleaseAuditAnnotation]: '9.9',
+    });
+    assert.deepEqual(annotated.get(path('v4')), { [orch.deprecatedAuditAnnotation]: 'true' });
+    assert.deepEqual(annotated.get(path('v2')), undefined);
+    server.resources.remove(resource);
   });
 });

@@ -80,6 +80,9 @@ export interface Document {
   readonly object: Document;
   readonly groups: readonly { readonly name: string }[];
   readonly status: { readonly authenticated: boolean; readonly token: string };
+  readonly versions?: readonly { readonly version: string }[];
+  readonly inv1?: string;
+  readonly inv3?: string;
   readonly reason: string;
   readonly message: string;
 }
@@ -135,7 +138,7 @@ export class Side {
     return (await this.get(target)).status === 404;
   }
 
-  /** Follows a watch until the signal aborts. */
+  /** Follows a watch until the signal aborts. `ended` is the last entry where the server ends it before. */
   async follow(target: string, signal: AbortSignal): Promise<string[]> {
     const response = await this.#scope.transportAs(root).send({ method: 'GET', target, signal });
     assert.equal(response.status, 200);
@@ -150,6 +153,7 @@ export class Side {
           seen.push(`${event.type} ${event.object.metadata.name}`);
         }
       }
+      seen.push('ended');
     })().catch((error) => {
       if (!signal.aborted) throw error;
     });

@@ -30,16 +30,15 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
     start: (sink) => {
       if (start.isExpired) return expiredWatcher(sink, start.revision);
       try {
-        return served.collection.watch(
-          {
-            after: start.revision,
-            ...(namespace && { namespace }),
-            ...(selection.name !== undefined && { name: selection.name }),
-            ...(selection.requires && { requires: selection.requires }),
-            ...(selection.matches && { matches: selection.matches }),
-          },
-          served.forms ? served.forms.sink(sink) : sink,
-        );
+        const { collection, forms } = served;
+        const watched = {
+          after: start.revision,
+          ...(namespace && { namespace }),
+          ...(selection.name !== undefined && { name: selection.name }),
+          ...(selection.requires && { requires: selection.requires }),
+          ...(selection.matches && { matches: selection.matches }),
+        };
+        return forms ? forms.watch(collection, watched, sink) : collection.watch(watched, sink);
       } catch (error) {
         throw toStatusError(error, served.name, '', start.revision);
       }

@@ -20,14 +20,16 @@ import { ApiDocuments } from '../../registry/documents/documents.ts';
 import { checkRequest, type Registry } from '../../registry/registry.ts';
 import type { ListReply, ObjectReply, Reply, WatchReply } from '../../registry/reply.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
 import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
+import { DeprecatedApis } from './observe/deprecated-apis.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
 import { type Operation, placeOf } from './operation.ts';
-import type { RequestContext } from './request-context.ts';
+import { annotate, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 import { ReceivedRequest, ServedRequest } from './served-request.ts';
 import { WatchStreams } from './watch-stream.ts';
@@ -55,6 +57,7 @@ export class Responder {
   readonly #routes: PathRouter;
   readonly #watches: WatchStreams;
   readonly #watchMetrics: WatchMetrics;
+  readonly #deprecatedApis: DeprecatedApis;
 
   constructor(parts: ResponderParts) {
     const { dialect } = parts.config;
@@ -63,6 +66,7 @@ export class Responder {
     this.#representation = new Representation(dialect, parts.clock);
     this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
     this.#watchMetrics = new WatchMetrics(parts.metrics);
+    this.#deprecatedApis = new DeprecatedApis(parts.metrics);
     const documents = new ApiDocuments(dialect, parts.resources, parts.serverAddress);
     this.#routes = routes({
       clock: parts.clock,
@@ -104,11 +108,13 @@ export class Responder {
   }
 
   /** All that can be said of a request without its body; throws what is wrong with it. */
-  prepare({ info, exchange }: RequestContext): Operation {
+  prepare(context: RequestContext): Operation {
+    const { info, exchange } = context;
     if (info.type === 'path') return this.#preparePath(exchange.method, info.path);
     const served = this.#parts.resources.find(info.group, info.version, info.resource);
     if (!served) throw noSuchPath();
     checkRequest({ info, served });
+    if (served.deprecation !== undefined) this.#noteDeprecation(context, served, info.subresource);
     const negotiated = this.#negotiator.negotiate(exchange, {
       pretty: info.query.get('pretty'),
       watch: info.verb === 'watch',
@@ -123,6 +129,15 @@ export class Responder {
       form: bodyForm(exchange, { info, served }, this.#negotiator),
       place: placeOf(info, served, this.#parts.config.dialect),
     };
+  }
+
+  #noteDeprecation(context: RequestContext, served: ServedResource, subresource: string): void {
+    const { deprecatedAuditAnnotation, removedReleaseAuditAnnotation } = this.#parts.config.dialect;
+    const { removedRelease } = served.kind.deprecated ?? {};
+    if (served.deprecation !== undefined) context.exchange.warn(served.deprecation);
+    annotate(context, deprecatedAuditAnnotation, 'true');
+    if (removedRelease !== undefined) annotate(context, removedReleaseAuditAnnotation, removedRelease);
+    this.#deprecatedApis.requested(served, subresource);
   }
 
   #preparePath(method: string, path: string): Operation {

@@ -120,7 +120,7 @@ export class HeavyWork {
     const { info, served, user, signal } = request;
     const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules } = lookups;
     return {
-      ...kindCalls(served.resource.versions.map(({ kind }) => kind)),
+      ...kindCalls(served.resource.kinds),
       get: async ({ key: asked }: { readonly key: string }) => {
         const record = await store.get(asked);
         return record && { ...record, value: ownBytes(record.value) };
@@ -230,9 +230,9 @@ type WaitingClient = Pick<ReceivedRequest, 'target' | 'signal' | 'owner'>;
  * How the thread is told the kinds of a resource: those that are built in it has; others it asks for once, by numbers. Absent
  * where it cannot have them, as not all of them is data.
  */
-function sharedKinds({ builtIn, versions }: Resource): SharedKinds | undefined {
+function sharedKinds({ builtIn, kinds }: Resource): SharedKinds | undefined {
   if (builtIn) return 'builtIn';
-  return versions.every(({ kind }) => kindData(kind)) ? versions.map(({ kind }) => identityOf(kind)) : undefined;
+  return kinds.every(kindData) ? kinds.map(identityOf) : undefined;
 }
 
 const kindCalls = (kinds: readonly Kind[]) => ({
