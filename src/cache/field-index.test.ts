@@ -1,9 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { spanOf } from '../base/byte-span.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import type { CacheEntry } from './cache.ts';
+import { FieldIndex } from './field-index.ts';
 import { configMap, configMaps, KeptWatch, keyOf, openCache } from './testing/fixtures.ts';
 
 const web = { label: 'app', value: 'web' };
+/** As far as an index looks at it. */
+const entryAt = (index: number, app: string | undefined): CacheEntry => {
+  const key = `/core/configmaps/default/c${String(index).padStart(4, '0')}`;
+  const fields: Readonly<Record<string, string | undefined>> = { app, tier: index % 2 === 0 ? 'front' : 'back' };
+  return {
+    ...spanOf(Buffer.from('{}')),
+    key,
+    namespace: 'default',
+    name: key,
+    revision: 1,
+    stale: false,
+    bytes: Buffer.from('{}'),
+    label: () => undefined,
+    field: (path) => fields[path],
+  };
+};
 const names = (entries: Iterable<{ readonly name: string }> | undefined) =>
   entries && Array.from(entries, ({ name }) => name);
 
@@ -25,6 +44,39 @@ test('a snapshot finds by a field what it held when it was asked, and nothing on
     'a',
     'c',
   ]);
+});
+
+test('an index that is filled at once is what one entry after the other makes, and goes on as that does', () => {
+  const values = ['one', 'two', 'two', undefined, 'many'];
+  const entries = Array.from({ length: 300 }, (_, index) => {
+    const app = index < values.length ? values[index] : 'many';
+    return entryAt(index, app);
+  });
+  const filled = new FieldIndex(['app', 'tier']);
+  const grown = new FieldIndex(['app', 'tier']);
+  filled.replace(undefined, entryAt(1_000, 'of before'));
+  filled.fill(() => entries.values());
+  for (const entry of entries) grown.replace(undefined, entry);
+  const check = (): void => {
+    for (const value of ['one', 'two', 'many', 'of before', 'of later']) {
+      for (const label of ['app', 'tier', 'unknown']) {
+        const all = [filled, grown].map((index) => index.find({ label, value }));
+        const [held, expected] = all.map(
+          (found) => found && [...found.range({ key: '', exclusive: false }, undefined)],
+        );
+        assert.deepEqual(held, expected);
+      }
+    }
+  };
+  check();
+  const changes = [
+    [entries[0], entryAt(0, 'two')],
+    [entries[7], undefined],
+    [entries[8], entryAt(8, 'of later')],
+    [undefined, entryAt(301, 'many')],
+  ];
+  for (const [previous, entry] of changes) for (const index of [filled, grown]) index.replace(previous, entry);
+  check();
 });
 
 test('a change is offered to the watches that require its values, whatever their number', async (context) => {

@@ -22,6 +22,25 @@ export class FieldIndex {
     }
   }
 
+  /** Takes in entries that are in order of key, in the place of all there are. */
+  fill(entries: () => Iterable<CacheEntry>): void {
+    for (const [label, byValue] of this.#byLabel) {
+      byValue.clear();
+      const grouped = new Map<string, CacheEntry[]>();
+      for (const entry of entries()) {
+        const value = entry.field(label);
+        if (value === undefined) continue;
+        const group = grouped.get(value);
+        if (group) group.push(entry);
+        else grouped.set(value, [entry]);
+      }
+      for (const [value, group] of grouped) {
+        const [first] = group;
+        if (first) byValue.set(value, group.length === 1 ? first : SortedEntries.fromSorted(group));
+      }
+    }
+  }
+
   clear(): void {
     for (const byValue of this.#byLabel.values()) byValue.clear();
   }

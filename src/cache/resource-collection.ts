@@ -250,11 +250,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   }
 
   #fillIndex(): void {
-    if (!this.#index) return;
-    this.#index.clear();
-    for (const entry of this.#entries.range({ key: this.prefix, exclusive: false }, undefined)) {
-      this.#index.replace(undefined, entry);
-    }
+    this.#index?.fill(() => this.#entries.range({ key: this.prefix, exclusive: false }, undefined));
   }
 
   #current(): CollectionState {
