@@ -10,7 +10,7 @@ import {
   frameType,
   windowMax,
 } from './frames.ts';
-import { encodedField, noTable } from './hpack/encoder.ts';
+import { appendField, noTable } from './hpack/encoder.ts';
 import { httpDate } from './http-date.ts';
 import { OutputBuffer } from './output-buffer.ts';
 
@@ -94,36 +94,39 @@ export class Outbound implements Outlet {
    * them cannot be a header.
    */
   headers(stream: number, { status, list, end }: ResponseHead): void {
-    const fields = this.#fields(status, list);
-    const flags = frameFlag.endHeaders | (end ? frameFlag.endStream : 0);
-    let length = this.#tableRefused ? 0 : noTable.length;
-    for (const field of fields) length += field.length;
-    if (length > this.payloadMax) {
-      this.#splitHeaders(stream, flags, fields);
-      return;
+    const buffer = this.#buffer;
+    const start = buffer.reserve(frameHeadBytes);
+    try {
+      this.#appendFields(status, list);
+    } catch (error) {
+      buffer.truncate(start);
+      throw error;
     }
-    this.#head({ type: frameType.headers, flags, stream, length });
-    if (!this.#tableRefused) this.#buffer.append(noTable);
     this.#tableRefused = true;
-    for (const field of fields) this.#buffer.append(field);
+    const flags = frameFlag.endHeaders | (end ? frameFlag.endStream : 0);
+    const length = buffer.length - start - frameHeadBytes;
+    if (length > this.payloadMax) this.#splitHeaders(stream, flags, start);
+    else writeHead(buffer.target, start, { type: frameType.headers, flags, stream, length });
+    this.schedule();
   }
 
-  #fields(status: number, list: readonly string[]): readonly Buffer[] {
-    const fields = [encodedField(':status', String(status))];
+  #appendFields(status: number, list: readonly string[]): void {
+    const buffer = this.#buffer;
+    if (!this.#tableRefused) buffer.append(noTable);
+    appendField(buffer, ':status', String(status));
     let dated = status < 200;
     for (let at = 0; at < list.length; at += 2) {
       const name = list[at] as string;
       if (name === 'date') dated = true;
-      fields.push(encodedField(name, list[at + 1] as string));
+      appendField(buffer, name, list[at + 1] as string);
     }
-    if (!dated) fields.push(encodedField('date', httpDate(this.#clock.now())));
-    return fields;
+    if (!dated) appendField(buffer, 'date', httpDate(this.#clock.now()));
   }
 
   /** Headers that are too long for one frame go on in others (RFC 9113 section 6.10). */
-  #splitHeaders(stream: number, flags: number, fields: readonly Buffer[]): void {
-    const block = Buffer.concat(this.#tableRefused ? fields : [noTable, ...fields]);
-    this.#tableRefused = true;
+  #splitHeaders(stream: number, flags: number, start: number): void {
+    const block = Buffer.from(this.#buffer.target.subarray(start + frameHeadBytes, this.#buffer.length));
+    this.#buffer.truncate(start);
     for (let at = 0; at < block.length; at += this.payloadMax) {
       const part = block.subarray(at, at + this.payloadMax);
       const isLast = at + part.length === block.length;

@@ -39,6 +39,11 @@ export class OutputBuffer {
     return at;
   }
 
+  /** Drops what was added after the first `bytes`. */
+  truncate(bytes: number): void {
+    this.#used = bytes;
+  }
+
   /** Valid until `reserve` is called again. */
   get target(): Buffer {
     return this.#buffer;

@@ -1,4 +1,5 @@
 import { boundedMemo } from '../../../base/bounded-memo.ts';
+import type { OutputBuffer } from '../output-buffer.ts';
 import { huffmanEncode, huffmanLength } from './huffman.ts';
 import { staticTable } from './static-table.ts';
 
@@ -10,10 +11,15 @@ import { staticTable } from './static-table.ts';
 /** The first thing in the first block of a connection: our side uses no table, whatever the peer allows (RFC 7541 section 4.2). */
 export const noTable: Buffer = Buffer.from([0x20]);
 
-/** The bytes of one field. The name is in lower case. Throws a TypeError for a value that no field can have. */
-export const encodedField = (name: string, value: string): Buffer => fieldOf(name).encode(value);
+/**
+ * Adds the bytes of one field. The name is in lower case. Throws a TypeError, and adds nothing, for a value that no field can
+ * have.
+ */
+export const appendField = (to: OutputBuffer, name: string, value: string): void => fieldOf(name).append(to, value);
 
 const valuesKeptMax = 256;
+/** From this length on, a length takes more than one byte (RFC 7541 section 5.1). */
+const shortMax = 127;
 const valueLengthKeptMax = 256;
 
 /** A field by its name, with the bytes of the values that it had. */
@@ -34,17 +40,34 @@ class ResponseField {
     this.#literal = bytes.subarray(0, index === undefined ? writeText(name, bytes, at) : at);
   }
 
-  encode(value: string): Buffer {
-    const known = this.#kept.get(value);
+  append(to: OutputBuffer, value: string): void {
+    const known = this.#alwaysNew ? undefined : this.#kept.get(value);
     if (known) {
       this.#foundAgain += 1;
-      return known;
+      to.append(known);
+      return;
     }
     if (invalidValue.test(value)) throw new TypeError(`header ${this.#name} has an invalid value`);
-    if (this.#alwaysNew) return this.#withText(value, false);
-    const encoded = this.#make(value);
-    if (value.length <= valueLengthKeptMax) this.#keep(value, encoded);
-    return encoded;
+    if (this.#alwaysNew) this.#appendText(to, value);
+    else {
+      const encoded = this.#make(value);
+      if (value.length <= valueLengthKeptMax) this.#keep(value, encoded);
+      to.append(encoded);
+    }
+  }
+
+  /** A value that will not come again is written where it goes. */
+  #appendText(to: OutputBuffer, value: string): void {
+    if (value.length >= shortMax) {
+      to.append(this.#withText(value, false));
+      return;
+    }
+    const literal = this.#literal;
+    const at = to.reserve(literal.length + 1 + value.length);
+    const { target } = to;
+    target.set(literal, at);
+    target[at + literal.length] = value.length;
+    target.write(value, at + literal.length + 1, 'latin1');
   }
 
   #make(value: string): Buffer {

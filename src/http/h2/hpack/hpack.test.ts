@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
+import { OutputBuffer } from '../output-buffer.ts';
 import { literalForms, rawField, rawIndex, rawInteger, rawTableSize, rawText } from '../testing/raw-frames.ts';
 import { HpackDecoder, HpackError } from './decoder.ts';
-import { encodedField } from './encoder.ts';
+import { appendField } from './encoder.ts';
 import { huffmanDecode, huffmanEncode, huffmanLength } from './huffman.ts';
 import { staticTable } from './static-table.ts';
 
@@ -298,6 +299,18 @@ test('no bytes do more than be refused', () => {
     { numRuns: 3_000 },
   );
 });
+
+function encodedField(name: string, value: string): Buffer {
+  const buffer = new OutputBuffer();
+  try {
+    appendField(buffer, name, value);
+  } finally {
+    assert.equal(buffer.length === 0, invalidInFields.test(value), 'nothing is added but whole fields');
+  }
+  return buffer.take().bytes;
+}
+
+const invalidInFields = /[\n\r\0\u20ac]/;
 
 test('values that are always new are encoded all the same, and as well those that come back', () => {
   const decoder = new HpackDecoder(0);
