@@ -239,6 +239,33 @@ test('many requests that come at once are read in slices: others have their turn
   assert.ok(new Set(times).size >= 10, `${new Set(times).size} turns`);
 });
 
+test('the first requests of many connections are not all read in one turn', async () => {
+  const clock = new ManualClock();
+  const count = 60;
+  const readByTurn = new Map<number, number>();
+  let turn = 0;
+  let handled = 0;
+  await using all = await sessions(
+    (exchange) => {
+      handled += 1;
+      clock.advance(1);
+      readByTurn.set(turn, (readByTurn.get(turn) ?? 0) + 1);
+      ok(exchange);
+    },
+    { clock },
+  );
+  const clients = await Promise.all(Array.from({ length: count }, () => all.client()));
+  for (const client of clients) await client.pinged();
+  const next = (): void => {
+    turn += 1;
+    if (handled < count) setImmediate(next);
+  };
+  setImmediate(next);
+  for (const client of clients) client.send(getFrame(1));
+  for (const client of clients) assert.equal((await client.whole(1)).status, 200);
+  assert.ok(Math.max(...readByTurn.values()) <= limits.turnMs, `${Math.max(...readByTurn.values())} in one turn`);
+});
+
 describe('time', () => {
   const wait = { headersMsMax: 1_000, idleMsMax: 10_000 };
 

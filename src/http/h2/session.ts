@@ -90,6 +90,8 @@ export class Http2Session implements StreamSession {
   /** Streams whose bodies grew while what came together was read. */
   readonly #fed = new Set<ServerStream>();
   #requestsRead = 0;
+  /** No request was read. The first takes longest, since its client is looked at: very many don't come in one turn. */
+  #isNew = true;
   #trailersAreFaulty = false;
 
   constructor(options: SessionOptions) {
@@ -186,6 +188,10 @@ export class Http2Session implements StreamSession {
 
   /** Reads all that has come, unless the client should read first, or others should have their turn. */
   #read(): void {
+    if (this.#isNew && this.#clock.monotonic() - workBegan(this.#clock) >= limits.turnMs) {
+      this.#setPaused('later');
+      return;
+    }
     let until = this.#clock.monotonic() + limits.readSliceMs;
     let requests = 0;
     let pause: 'no' | 'later' | 'whenWritten' = 'no';
@@ -198,6 +204,7 @@ export class Http2Session implements StreamSession {
         if (this.#state === 'closed') return;
         if (this.outbound.isFull) pause = 'whenWritten';
         else if (this.#requestsRead > 0) {
+          this.#isNew = false;
           requests += this.#requestsRead;
           // Connections that send many at once share the turn; a single request costs them nothing.
           if (requests === 2) until = Math.min(until, workBegan(this.#clock) + limits.turnMs);
