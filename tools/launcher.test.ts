@@ -35,7 +35,8 @@ const put = (file: string, text: string, mode = 0o644): string => {
 };
 
 const report = (what: string): string =>
-  `console.log(JSON.stringify({ what: '${what}', args: process.argv.slice(2), pid: process.pid, node: process.execPath }));
+  `console.log(JSON.stringify({ what: '${what}', args: process.argv.slice(2), pid: process.pid, node: process.execPath,
+     arenas: process.env.MALLOC_ARENA_MAX }));
    process.exitCode = 7;\n`;
 
 function install(directory: string): void {
@@ -48,6 +49,7 @@ interface Reported {
   readonly what: string;
   readonly args: readonly string[];
   readonly pid: number;
+  readonly arenas?: string;
 }
 
 const run = (launcher: string, ...args: string[]): SpawnSyncReturns<string> =>
@@ -129,6 +131,20 @@ describe('without a runtime of ours', () => {
   it('none at all is refused', () => {
     fails(run(join(root, 'bin', 'orch')), /^orch: no Node\.js found: run 'npm install' in /);
   });
+});
+
+describe('the memory of the C library', () => {
+  beforeEach(() => symlinkSync(process.execPath, join(path, 'node')));
+
+  for (const [set, expected] of [
+    [undefined, '2'],
+    ['7', '7'],
+  ] as const) {
+    it(`is in ${expected} pieces where ${set ?? 'nothing'} is set`, () => {
+      const env = { PATH: path, ...(set && { MALLOC_ARENA_MAX: set }) };
+      assert.equal(runs(spawnSync(join(root, 'bin', 'orch'), { encoding: 'utf8', cwd: area, env })).arenas, expected);
+    });
+  }
 });
 
 describe('the launcher finds its package', () => {
