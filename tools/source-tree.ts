@@ -44,7 +44,7 @@ function listFiles(root: string, directory: string): string[] {
 export const isTest = ({ path }: SourceFile): boolean => path.endsWith('.test.ts');
 
 /** What only tests import. */
-export const isTestSupport = ({ path }: SourceFile): boolean => /-(?:harness|fixture)\.ts$|\/testing\//.test(path);
+export const isTestSupport = ({ path }: SourceFile): boolean => /-fixture\.ts$/.test(path);
 
 /** `import ... from '...'`, `export ... from '...'`, `import '...'`, `import('...')` and `new URL('...', import.meta.url)`. */
 const importPattern =

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { badRequest, StatusError } from '../meta/status-error.ts';
-import { attributesOf } from './attributes-harness.ts';
+import { attributesOf } from './attributes-fixture.ts';
 import { type AdmissionPlugin, admissionChain } from './chain.ts';
 
 const log: string[] = [];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { StatusError } from '../meta/status-error.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
-import { attributesOf } from './attributes-harness.ts';
+import { attributesOf } from './attributes-fixture.ts';
 import { type AdmissionPlugin, admissionChain, type Mutator, type SideEffects } from './chain.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { suite, test } from 'node:test';
-import { allShapes, contentOf, type Operation, ownersOf, run, withStored } from './apply-harness.ts';
+import { allShapes, contentOf, type Operation, ownersOf, run, withStored } from './apply-fixture.ts';
 
 interface Case {
   readonly name: string;

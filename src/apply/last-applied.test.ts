@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { limits } from '../base/limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { applyConfiguration } from './apply.ts';
-import { allShapes, firstMs, identified, ownersOf, run } from './apply-harness.ts';
+import { allShapes, firstMs, identified, ownersOf, run } from './apply-fixture.ts';
 import { describePath } from './field-path.ts';
 
 const annotation = 'client.example/last-applied';

@@ -16,7 +16,7 @@ import {
   step,
   stepMs,
   withStored,
-} from './apply-harness.ts';
+} from './apply-fixture.ts';
 import { applyConflict } from './conflict.ts';
 import { fieldSetOfNames } from './field-set.ts';
 

@@ -15,7 +15,7 @@ import {
   run,
   type State,
   step,
-} from './apply-harness.ts';
+} from './apply-fixture.ts';
 import { compareValues } from './compare-values.ts';
 import { describePath, type FieldPath } from './field-path.ts';
 import { pathsOf } from './field-set.ts';

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { strategicMerge } from '../patch/strategic-merge.ts';
 import { map, opt, ptr, string, struct } from '../schema/schema.ts';
-import { contentOf, type Operation, ownersOf, run, thing } from './apply-harness.ts';
+import { contentOf, type Operation, ownersOf, run, thing } from './apply-fixture.ts';
 
 /** Ownership of what only the schemas of custom resources can say. */
 

@@ -14,7 +14,7 @@ import {
   step,
   thing,
   withStored,
-} from './apply-harness.ts';
+} from './apply-fixture.ts';
 
 const base = { schema: allShapes, apiVersion: 'v1', subresource: '', nowMs: firstMs, force: false };
 

@@ -11,10 +11,10 @@ import { authorizationMetrics } from './authorization-metrics.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
 import { buildAuthorizers, type ChainParts } from './authorizer-chain.ts';
 import type { AuthorizerSpec } from './configuration/authorizer-spec.ts';
-import { makeUser, readQuestion } from './rbac/rbac-objects.ts';
+import { makeUser, readQuestion } from './rbac/rbac-objects-fixture.ts';
 import { ReloadableAuthorizer } from './reloadable-authorizer.ts';
 import { noRules, type RuleResolver } from './rule-resolver.ts';
-import { answer, ScriptedWebhook, settle } from './webhook/scripted-webhook.ts';
+import { answer, ScriptedWebhook, settle } from './webhook/scripted-webhook-fixture.ts';
 
 const jane = makeUser('jane', 'dev');
 const root = makeUser('root', 'system:masters');

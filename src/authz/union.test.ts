@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { UserInfo } from '../request/user-info.ts';
 import { alwaysAllow, alwaysDeny } from './always.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
-import { makeUser, readQuestion } from './rbac/rbac-objects.ts';
+import { makeUser, readQuestion } from './rbac/rbac-objects-fixture.ts';
 import { noRules, type RuleResolver, type UserRules, unlistable } from './rule-resolver.ts';
 import { unionAuthorizer, unionRules } from './union.ts';
 

@@ -2,7 +2,7 @@ import { conformance } from '../store/conformance/conformance.ts';
 import { versionedXor, xorAddedBytes } from '../store/conformance/versioned-xor.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { transformedStore } from '../store/transformed-store.ts';
-import { cachedStore } from './testing/cached-store.ts';
+import { cachedStore } from './cached-store-fixture.ts';
 
 conformance({
   name: 'cache',

@@ -4,8 +4,8 @@ import { limits } from '../base/limits.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { isStoreError, StoreError } from '../store/store.ts';
+import { configMap, configMaps, FaultyStore, KeptCount, KeptWatch, keyOf, openCache } from './cache-fixture.ts';
 import { ConsistencyChecker } from './consistency-checker.ts';
-import { configMap, configMaps, FaultyStore, KeptCount, KeptWatch, keyOf, openCache } from './testing/fixtures.ts';
 
 async function openChecked(context: TestContext, store = openMemoryStore()) {
   for (let index = 0; index < 20; index++) await store.create(keyOf(`n${10 + index}`), configMap(`n${10 + index}`));

@@ -4,8 +4,8 @@ import { encodeObject } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { type SelectableField, selectable } from '../meta/selectable-field.ts';
 import { isStoreError } from '../store/store.ts';
+import { configMap, configMaps, keyOf, nodes, parsed } from './cache-fixture.ts';
 import { objectCodec } from './entry-codec.ts';
-import { configMap, configMaps, keyOf, nodes, parsed } from './testing/fixtures.ts';
 
 const codec = objectCodec(configMaps);
 const corrupt = (error: unknown): boolean => isStoreError(error, 'corrupt');

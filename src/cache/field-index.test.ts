@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { spanOf } from '../base/byte-span.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { CacheEntry } from './cache.ts';
+import { configMap, configMaps, KeptWatch, keyOf, openCache } from './cache-fixture.ts';
 import { FieldIndex } from './field-index.ts';
-import { configMap, configMaps, KeptWatch, keyOf, openCache } from './testing/fixtures.ts';
 
 const web = { label: 'app', value: 'web' };
 /** As far as an index looks at it. */

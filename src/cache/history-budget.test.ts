@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { until } from '../base/waits-fixture.ts';
 import type { Revision } from '../store/store.ts';
 import type { Collection } from './cache.ts';
+import { configMap, configMaps, FaultyStore, KeptWatch, keyOf, nodes, openCache } from './cache-fixture.ts';
 import { ResourceCollection } from './resource-collection.ts';
-import { configMap, configMaps, FaultyStore, KeptWatch, keyOf, nodes, openCache } from './testing/fixtures.ts';
 
 /** What the cache keeps of the past is bounded in bytes, whoever writes what. */
 

@@ -6,8 +6,8 @@ import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
+import { configMap, configMaps, KeptWatch, keyOf, openCache, parsed } from './cache-fixture.ts';
 import { ConsistencyChecker } from './consistency-checker.ts';
-import { configMap, configMaps, KeptWatch, keyOf, openCache, parsed } from './testing/fixtures.ts';
 
 interface ObjectState {
   readonly namespace: string;

@@ -5,8 +5,8 @@ import { limits } from '../base/limits.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { CacheEntry, Collection, RangeOptions } from './cache.ts';
+import { configMap, configMaps, keyOf, openCache } from './cache-fixture.ts';
 import { isNext, runsOf, SlabSequence, slabBytes } from './slab.ts';
-import { configMap, configMaps, keyOf, openCache } from './testing/fixtures.ts';
 
 test('objects that fit stand side by side; a longer one has a slab of its own', () => {
   const sizes = [10, 20, slabBytes / 2, slabBytes, 5, 3 * slabBytes, 7, 9];

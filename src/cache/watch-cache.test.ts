@@ -7,17 +7,8 @@ import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type Change, isStoreError, type Store, StoreError } from '../store/store.ts';
 import type { CachedResource, Snapshot } from './cache.ts';
+import { configMap, configMaps, FaultyStore, KeptCount, KeptWatch, keyOf, nodes, openCache } from './cache-fixture.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';
-import {
-  configMap,
-  configMaps,
-  FaultyStore,
-  KeptCount,
-  KeptWatch,
-  keyOf,
-  nodes,
-  openCache,
-} from './testing/fixtures.ts';
 import { createWatchCache } from './watch-cache.ts';
 
 const names = (snapshot: Snapshot | undefined, prefix = configMaps.prefix): readonly string[] | undefined =>

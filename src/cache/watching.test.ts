@@ -6,7 +6,7 @@ import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type Change, type Revision, type Store, StoreError } from '../store/store.ts';
 import type { CacheEntry, CacheEvent } from './cache.ts';
-import { configMap, FaultyStore, KeptCount, KeptWatch, keyOf, nodes, openCache, parsed } from './testing/fixtures.ts';
+import { configMap, FaultyStore, KeptCount, KeptWatch, keyOf, nodes, openCache, parsed } from './cache-fixture.ts';
 
 const labelled = (app: string) => (entry: CacheEntry) => entry.label('app') === app;
 

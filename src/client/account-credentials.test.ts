@@ -5,12 +5,12 @@ import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import { orch } from '../dialect/orch.ts';
 import type { Credentials } from '../outbound/credentials/credentials.ts';
-import { bareWorld, TlsHarness } from '../outbound/tls-harness.ts';
+import { bareWorld, TlsFixture } from '../outbound/tls-fixture.ts';
 import { formatTime } from '../schema/time.ts';
 import { AccountCredentialsError, accountCredentials } from './account-credentials.ts';
 import { ApiClient, ApiError } from './api-client.ts';
 import { httpTransport } from './http-transport.ts';
-import { ScriptedServer } from './scripted-server.ts';
+import { ScriptedServer } from './scripted-server-fixture.ts';
 
 const accounts = '/api/v1/namespaces/orch-system/serviceaccounts';
 const tokenRequest = `POST ${accounts}/worker/token`;
@@ -174,9 +174,9 @@ describe('no token', () => {
 });
 
 describe('requests with tokens of a service account', () => {
-  let tls: TlsHarness;
+  let tls: TlsFixture;
   before(async () => {
-    tls = new TlsHarness();
+    tls = new TlsFixture();
     await tls.listen();
   });
   after(async () => tls.close());

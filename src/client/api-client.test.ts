@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiClient, ApiError, hasCause, hasReason } from './api-client.ts';
-import { ScriptedServer } from './scripted-server.ts';
+import { ScriptedServer } from './scripted-server-fixture.ts';
 
 const setUp = () => {
   const server = new ScriptedServer();

@@ -6,17 +6,17 @@ import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { within } from '../base/waits-fixture.ts';
 import type { Connection, KeyPairPem } from '../outbound/connection.ts';
-import { bareWorld, peerName, TlsHarness } from '../outbound/tls-harness.ts';
+import { bareWorld, peerName, TlsFixture } from '../outbound/tls-fixture.ts';
 import type { ClientResponse } from '../outbound/transport.ts';
 import { ApiClient } from './api-client.ts';
 import { type HttpTransportOptions, httpTransport } from './http-transport.ts';
 
-let server: TlsHarness;
+let server: TlsFixture;
 let certificate: KeyPairPem;
 const clock = new ManualClock();
 
 before(async () => {
-  server = new TlsHarness();
+  server = new TlsFixture();
   certificate = server.issue('me');
   await server.listen();
 });

@@ -5,7 +5,7 @@ import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import { ApiClient } from './api-client.ts';
 import { Informer } from './informer.ts';
-import { ScriptedServer } from './scripted-server.ts';
+import { ScriptedServer } from './scripted-server-fixture.ts';
 
 const object = (name: string, color: string) => ({
   metadata: { name, namespace: 'ns', resourceVersion: '1' },

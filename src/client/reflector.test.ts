@@ -6,7 +6,7 @@ import { silentLogger } from '../base/logger.ts';
 import { until } from '../base/waits-fixture.ts';
 import { ApiClient } from './api-client.ts';
 import { reflect } from './reflector.ts';
-import { type OpenStream, ScriptedServer } from './scripted-server.ts';
+import { type OpenStream, ScriptedServer } from './scripted-server-fixture.ts';
 
 const object = (name: string, version: number) => ({
   apiVersion: 'v1',

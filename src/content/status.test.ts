@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { fetch2, type Started, start } from '../http/listener-harness.ts';
+import { fetch2, type Started, start } from '../http/listener-fixture.ts';
 import { sendBytes } from '../http/respond.ts';
 import {
   methodNotAllowed,

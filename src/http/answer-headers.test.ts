@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import { describe, it } from 'node:test';
 import { StatusError } from '../meta/status-error.ts';
 import type { Exchange } from './exchange.ts';
-import { exchangeText, fetch2, start } from './listener-harness.ts';
+import { exchangeText, fetch2, start } from './listener-fixture.ts';
 
 /** Every way in which an exchange is answered, by its path. */
 const ways: Readonly<Record<string, (exchange: Exchange) => void>> = {

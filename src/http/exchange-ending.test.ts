@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https';
 import { after, before, describe, it } from 'node:test';
 import { within } from '../base/waits-fixture.ts';
 import type { Ending, Exchange } from './exchange.ts';
-import { ca, fetch2, type Started, start } from './listener-harness.ts';
+import { ca, fetch2, type Started, start } from './listener-fixture.ts';
 
 /** What whoever observes requests is told of an exchange when it is over. */
 

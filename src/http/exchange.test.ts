@@ -17,7 +17,7 @@ import {
   readToClose,
   type Started,
   start,
-} from './listener-harness.ts';
+} from './listener-fixture.ts';
 
 /** What the test at hand does with its requests. */
 const clock = new ManualClock(Date.UTC(2026, 0, 1));

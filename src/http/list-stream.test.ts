@@ -10,7 +10,7 @@ import { StatusError } from '../meta/status-error.ts';
 import type { Exchange } from './exchange.ts';
 import { gatherList } from './gather.ts';
 import { sendList, sendPieces } from './list-stream.ts';
-import { ca, fetch2, type Received, readAll, type Started, start } from './listener-harness.ts';
+import { ca, fetch2, type Received, readAll, type Started, start } from './listener-fixture.ts';
 
 let handle: (exchange: Exchange) => void = () => {};
 let started: Started;

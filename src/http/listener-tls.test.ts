@@ -4,7 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { once, until } from '../base/waits-fixture.ts';
 import { makeCertificate } from '../pki/certificate-fixture.ts';
 import type { Exchange } from './exchange.ts';
-import { ca, clientPair, exchangeText, fetch2, type Started, start } from './listener-harness.ts';
+import { ca, clientPair, exchangeText, fetch2, type Started, start } from './listener-fixture.ts';
 import type { NamedCertificate } from './named-certificates.ts';
 
 const ok = (exchange: Exchange): void => exchange.respond(200, {}, exchange.peer.certificate?.subject ?? 'nobody');

@@ -8,8 +8,8 @@ import { silentLogger } from '../base/logger.ts';
 import { once, until, within } from '../base/waits-fixture.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Exchange, Peer } from './exchange.ts';
-import { getFrame } from './h2/session-harness.ts';
-import { RawClient } from './h2/testing/raw-client.ts';
+import { RawClient } from './h2/raw-client-fixture.ts';
+import { getFrame } from './h2/session-fixture.ts';
 import { listen } from './listener.ts';
 import {
   ca,
@@ -23,7 +23,7 @@ import {
   sessionOf,
   start,
   strangerPair,
-} from './listener-harness.ts';
+} from './listener-fixture.ts';
 
 const ok = (exchange: Exchange): void => exchange.respond(200, {}, 'ok');
 const get = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';

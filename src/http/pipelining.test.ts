@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { limits } from '../base/limits.ts';
 import { until } from '../base/waits-fixture.ts';
 import type { Exchange } from './exchange.ts';
-import { exchangeText, start } from './listener-harness.ts';
+import { exchangeText, start } from './listener-fixture.ts';
 
 /** Requests of HTTP/1.1 that a client sends without waiting for the answers to those before (RFC 9112 section 9.3.2). */
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Exchange } from './exchange.ts';
-import { pathFrame, sessions } from './h2/session-harness.ts';
-import { rawField } from './h2/testing/raw-frames.ts';
-import { exchangeText, fetch2, type Started, start } from './listener-harness.ts';
+import { rawField } from './h2/raw-frames-fixture.ts';
+import { pathFrame, sessions } from './h2/session-fixture.ts';
+import { exchangeText, fetch2, type Started, start } from './listener-fixture.ts';
 
 describe('headers that were hidden are not there any more', () => {
   const clients: Readonly<Record<string, (started: Started) => Promise<unknown>>> = {

@@ -8,7 +8,7 @@ import { deleteOptions } from './meta/delete-options.ts';
 import { labelSelector } from './meta/label-selector.ts';
 import { listMeta } from './meta/list-meta.ts';
 import { status } from './meta/status.ts';
-import { create } from './strategy-harness.ts';
+import { create } from './strategy-fixture.ts';
 
 const all = kinds(orch);
 const kindOf = (name: string): Kind => {

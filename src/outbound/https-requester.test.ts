@@ -5,15 +5,15 @@ import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { httpTransport } from '../client/http-transport.ts';
 import type { KeyPairPem } from './connection.ts';
-import { PluginHarness } from './credentials/plugin-harness.ts';
-import { bareWorld, peerName, TlsHarness } from './tls-harness.ts';
+import { PluginFixture } from './credentials/plugin-fixture.ts';
+import { bareWorld, peerName, TlsFixture } from './tls-fixture.ts';
 import type { Transport } from './transport.ts';
 
-let server: TlsHarness;
-let plugins: PluginHarness;
+let server: TlsFixture;
+let plugins: PluginFixture;
 before(async () => {
-  server = new TlsHarness();
-  plugins = new PluginHarness();
+  server = new TlsFixture();
+  plugins = new PluginFixture();
   await server.listen();
 });
 after(async () => {

@@ -5,12 +5,12 @@ import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { within } from '../base/waits-fixture.ts';
 import type { Connection } from './connection.ts';
-import { bareWorld, TlsHarness } from './tls-harness.ts';
+import { bareWorld, TlsFixture } from './tls-fixture.ts';
 import { type WebhookSender, webhookSender } from './webhook-sender.ts';
 
-let server: TlsHarness;
+let server: TlsFixture;
 before(async () => {
-  server = new TlsHarness();
+  server = new TlsFixture();
   await server.listen();
 });
 after(async () => server.close());

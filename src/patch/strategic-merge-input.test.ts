@@ -5,7 +5,7 @@ import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { mergePatch } from './merge-patch.ts';
-import { type Json, merged, named, refusal } from './strategic-merge-harness.ts';
+import { type Json, merged, named, refusal } from './strategic-merge-fixture.ts';
 
 test('a patch that is wrong is a 400 with its place', () => {
   const original = { parts: named('a', 'b'), marks: ['a'], labels: { a: '1' }, keyless: [{}], matrix: [] };

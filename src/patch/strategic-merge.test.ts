@@ -1,5 +1,5 @@
 import { test } from 'node:test';
-import { check, named } from './strategic-merge-harness.ts';
+import { check, named } from './strategic-merge-fixture.ts';
 
 test('objects and scalars', () => {
   check([

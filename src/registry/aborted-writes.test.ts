@@ -7,7 +7,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { RegistryFixture } from './registry-fixture.ts';
-import { type SentRequest, writeRows } from './write/write-rows.ts';
+import { type SentRequest, writeRows } from './write/write-rows-fixture.ts';
 
 /** The end of a request ends what it waits for, on every path that writes. */
 

@@ -12,7 +12,7 @@ import {
   type SentRequest,
   type WriteRow,
   writeRows,
-} from './write/write-rows.ts';
+} from './write/write-rows-fixture.ts';
 
 /** Whatever store says that it does not know what became of a write: it is not run again. */
 

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { conformance } from './conformance/conformance.ts';
 import { bytes, text } from './conformance/subject.ts';
 import { versionedXor, xorAddedBytes } from './conformance/versioned-xor.ts';
-import { type EtcdProcess, etcdMissing, startEtcd } from './drivers/etcd/etcd-process.ts';
+import { type EtcdProcess, etcdMissing, startEtcd } from './drivers/etcd/etcd-process-fixture.ts';
 import { openMemoryStore } from './drivers/memory/memory-store.ts';
 import { backupSqlite } from './drivers/sqlite/backup.ts';
 import { openStore } from './open.ts';

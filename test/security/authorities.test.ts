@@ -15,7 +15,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { once } from '../../src/base/waits-fixture.ts';
 import { sendStatus } from '../../src/content/status.ts';
 import { orch } from '../../src/dialect/orch.ts';
-import { fetch2, serving, sessionOf, start } from '../../src/http/listener-harness.ts';
+import { fetch2, serving, sessionOf, start } from '../../src/http/listener-fixture.ts';
 import { type CertificateRecipe, forClients, makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { authoritiesOf, TrustPool } from '../../src/pki/trust-pool.ts';
 import { pipelineOf, pipelineParts } from '../../src/server/serving/pipeline-fixture.ts';

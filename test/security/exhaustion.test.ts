@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '../../src/base/limits.ts';
 import { once } from '../../src/base/waits-fixture.ts';
 import { preface } from '../../src/http/h2/frames.ts';
-import { rawField, rawFrame } from '../../src/http/h2/testing/raw-frames.ts';
+import { rawField, rawFrame } from '../../src/http/h2/raw-frames-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { closed, http2Status, openHttp2, openTls, requestText, sendRaw, statusOf } from '../support/raw-client.ts';
 

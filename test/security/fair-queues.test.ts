@@ -6,7 +6,7 @@ import { ClosableStack } from '../../src/base/disposable.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { sendStatus } from '../../src/content/status.ts';
-import { exchangeText, fetch2, type Received, start } from '../../src/http/listener-harness.ts';
+import { exchangeText, fetch2, type Received, start } from '../../src/http/listener-fixture.ts';
 import { groupMasters } from '../../src/request/user-info.ts';
 import { pipelineOf, pipelineParts } from '../../src/server/serving/pipeline-fixture.ts';
 

@@ -6,7 +6,7 @@ import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { once, until, within } from '../../src/base/waits-fixture.ts';
 import { sendStatus } from '../../src/content/status.ts';
-import { exchangeText, fetch2, received, type Started, start } from '../../src/http/listener-harness.ts';
+import { exchangeText, fetch2, received, type Started, start } from '../../src/http/listener-fixture.ts';
 import type { Tenant } from '../../src/server/serving/flow-control/tenant.ts';
 import { operationOf, pipelineOf, pipelineParts } from '../../src/server/serving/pipeline-fixture.ts';
 

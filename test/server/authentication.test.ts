@@ -165,7 +165,7 @@ describe('an authenticator that fails blocks no other', () => {
     webhook.instead = undefined;
     webhook.review = () => ({ authenticated: true, user: { username: 'late' } });
     assert.equal(await nameOf(server, { token: 'nobody-0' }), 'late', 'failures are not remembered');
-    webhook.harness.dropConnections();
+    webhook.fixture.dropConnections();
     await Promise.all(hanging);
   });
 

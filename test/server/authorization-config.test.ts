@@ -249,7 +249,7 @@ describe('a file that changes', () => {
     assert.ok((answers.get('jane 200') ?? 0) > 100);
     assert.equal(await reloads('success'), 3);
     assert.equal(await reloads('failure'), Number.NaN);
-    await until(async () => (await webhook.harness.open()) <= 4, 'connections of chains that are gone are closed');
+    await until(async () => (await webhook.fixture.open()) <= 4, 'connections of chains that are gone are closed');
   });
 
   test('that is wrong changes nothing, and is reported', async () => {

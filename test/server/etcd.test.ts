@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
-import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process.ts';
+import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
 import { openEtcdStore } from '../../src/store/drivers/etcd/etcd-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Command } from '../support/command.ts';

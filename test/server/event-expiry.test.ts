@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
-import { etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process.ts';
+import { etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
 import { OrchProcess, type WatchClient, type WatchEvent } from '../support/orch-process.ts';
 
 /** Events go by themselves (`--event-ttl`), on a running server. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { limits } from '../../src/base/limits.ts';
 import { until } from '../../src/base/waits-fixture.ts';
-import { smallDiskMissing, withSmallDisk } from '../../src/store/drivers/sqlite/small-disk.ts';
+import { smallDiskMissing, withSmallDisk } from '../../src/store/drivers/sqlite/small-disk-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /** What clients see of a disk that is full: deletions of all kinds go on, and make room for everything else. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { loopbackCertificate } from '../../src/authn/oidc/provider-fixture.ts';
-import { makeSigningKey, signRaw } from '../../src/authn/service-account/token-harness.ts';
+import { makeSigningKey, signRaw } from '../../src/authn/service-account/token-fixture.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { forClients, makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { keyToPem } from '../../src/pki/keys.ts';

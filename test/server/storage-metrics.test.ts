@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
-import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process.ts';
+import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /** What the store holds is a metric, by the published names. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
-import { PluginHarness } from '../../src/outbound/credentials/plugin-harness.ts';
+import { PluginFixture } from '../../src/outbound/credentials/plugin-fixture.ts';
 import { nameOf, reviewToken, send, whoIs } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { TokenWebhook } from '../support/token-webhook.ts';
@@ -30,7 +30,7 @@ async function startWith(user: object, ...flags: readonly string[]): Promise<Orc
 describe('a server with a token webhook', () => {
   let server: OrchProcess;
   before(async () => {
-    const { certificate, key } = webhook.harness.issue('apiserver');
+    const { certificate, key } = webhook.fixture.issue('apiserver');
     const data = (pem: string | Buffer): string => Buffer.from(pem).toString('base64');
     const user = { 'client-certificate-data': data(certificate), 'client-key-data': data(key) };
     server = held.use(await startWith(user, '--api-audiences=one,two'));
@@ -81,7 +81,7 @@ describe('a server with a token webhook', () => {
     assert.equal(await nameOf(server, { token: 'good-4' }), 'wanda');
     for (const status of [503, 400, 302]) {
       webhook.instead = (_request, response) =>
-        !!response.writeHead(status, { location: `https://127.0.0.1:${webhook.harness.port}/elsewhere` }).end();
+        !!response.writeHead(status, { location: `https://127.0.0.1:${webhook.fixture.port}/elsewhere` }).end();
       assert.equal(await nameOf(server, { token: `good-${status}` }), 401);
     }
     webhook.instead = (request) => request.url === '/elsewhere' && assert.fail('a redirect was followed');
@@ -176,7 +176,7 @@ describe('a server asks', () => {
   });
 
   test('with what a credential plugin gives, and asks that again where it is refused', async () => {
-    const plugins = new PluginHarness();
+    const plugins = new PluginFixture();
     try {
       const runs = plugins.file('count');
       const source =
@@ -207,7 +207,7 @@ describe('a server asks', () => {
     await using impostor = await TokenWebhook.start();
     impostor.review = () => known();
     const file = webhook.connectionFile();
-    writeFileSync(file, readFileSync(file, 'utf8').replace(`:${webhook.harness.port}/`, `:${impostor.harness.port}/`));
+    writeFileSync(file, readFileSync(file, 'utf8').replace(`:${webhook.fixture.port}/`, `:${impostor.fixture.port}/`));
     await using server = await OrchProcess.start({ flags: [flag(file)] });
     assert.equal(await nameOf(server, { token: 'good' }), 401);
     assert.deepEqual(impostor.questions, []);

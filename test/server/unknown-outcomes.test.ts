@@ -9,9 +9,9 @@ import {
   type SentRequest,
   type WriteRow,
   writeRows,
-} from '../../src/registry/write/write-rows.ts';
-import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process.ts';
-import { type EtcdProxy, type Fate, pass, startEtcdProxy } from '../../src/store/drivers/etcd/etcd-proxy.ts';
+} from '../../src/registry/write/write-rows-fixture.ts';
+import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
+import { type EtcdProxy, type Fate, pass, startEtcdProxy } from '../../src/store/drivers/etcd/etcd-proxy-fixture.ts';
 import { openEtcdStore } from '../../src/store/drivers/etcd/etcd-store.ts';
 import type { Revision, Store } from '../../src/store/store.ts';
 import { type Answer, OrchProcess } from '../support/orch-process.ts';

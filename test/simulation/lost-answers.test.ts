@@ -6,10 +6,16 @@ import type { ApiObject } from '../../src/meta/api-object.ts';
 import { StatusError } from '../../src/meta/status-error.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import { readFeed } from '../../src/store/conformance/feed.ts';
-import { etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process.ts';
-import { type EtcdProxy, type Fate, type Loss, pass, startEtcdProxy } from '../../src/store/drivers/etcd/etcd-proxy.ts';
+import { etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
+import {
+  type EtcdProxy,
+  type Fate,
+  type Loss,
+  pass,
+  startEtcdProxy,
+} from '../../src/store/drivers/etcd/etcd-proxy-fixture.ts';
 import { openEtcdStore } from '../../src/store/drivers/etcd/etcd-store.ts';
-import { hurriedClock } from '../../src/store/drivers/etcd/faulty-network.ts';
+import { hurriedClock } from '../../src/store/drivers/etcd/faulty-network-fixture.ts';
 import type { Change, Revision, Store } from '../../src/store/store.ts';
 
 /**

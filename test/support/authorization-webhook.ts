@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Handler, peerName, TlsHarness } from '../../src/outbound/tls-harness.ts';
+import { type Handler, peerName, TlsFixture } from '../../src/outbound/tls-fixture.ts';
 
 /** A question that came. */
 interface AuthorizationQuestion {
@@ -29,7 +29,7 @@ interface AuthorizationVerdict {
 
 /** A service on the loopback interface that says what users may do (spec section 5.7), over TLS. */
 export class AuthorizationWebhook implements AsyncDisposable {
-  readonly harness = new TlsHarness();
+  readonly fixture = new TlsFixture();
   readonly questions: AuthorizationQuestion[] = [];
   /** `status` of the answer. */
   verdict: (question: AuthorizationQuestion) => AuthorizationVerdict | Promise<AuthorizationVerdict> = () => ({
@@ -40,8 +40,8 @@ export class AuthorizationWebhook implements AsyncDisposable {
 
   static async start(): Promise<AuthorizationWebhook> {
     const webhook = new AuthorizationWebhook();
-    await webhook.harness.listen();
-    webhook.harness.handle = (...exchange) => void webhook.#answer(...exchange);
+    await webhook.fixture.listen();
+    webhook.fixture.handle = (...exchange) => void webhook.#answer(...exchange);
     return webhook;
   }
 
@@ -62,18 +62,18 @@ export class AuthorizationWebhook implements AsyncDisposable {
   }
 
   get port(): number {
-    return this.harness.port;
+    return this.fixture.port;
   }
 
   /** Writes a file that says how to reach it, and with which certificate; its path. */
   connectionFile(name = 'authorization.kubeconfig', more: object = {}): string {
-    const client = this.harness.issue('orch-asks');
-    const file = join(this.harness.directory, name);
+    const client = this.fixture.issue('orch-asks');
+    const file = join(this.fixture.directory, name);
     const base64 = (pem: string): string => Buffer.from(pem).toString('base64');
     const cluster = {
-      server: `https://127.0.0.1:${this.harness.port}/authorize?by=${name}`,
+      server: `https://127.0.0.1:${this.fixture.port}/authorize?by=${name}`,
       'tls-server-name': 'api.example.com',
-      'certificate-authority-data': base64(this.harness.authorities),
+      'certificate-authority-data': base64(this.fixture.authorities),
       ...more,
     };
     const user = { 'client-certificate-data': base64(client.certificate), 'client-key-data': base64(client.key) };
@@ -90,6 +90,6 @@ export class AuthorizationWebhook implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.harness.close();
+    await this.fixture.close();
   }
 }

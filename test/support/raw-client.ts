@@ -7,7 +7,7 @@ import {
 } from 'node:http2';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { once, within } from '../../src/base/waits-fixture.ts';
-import { RawClient } from '../../src/http/h2/testing/raw-client.ts';
+import { RawClient } from '../../src/http/h2/raw-client-fixture.ts';
 import type { OrchProcess } from './orch-process.ts';
 
 /** Clients that send what no well-behaved library would: every byte is the test's own. */

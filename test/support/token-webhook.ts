@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Handler, peerName, TlsHarness } from '../../src/outbound/tls-harness.ts';
+import { type Handler, peerName, TlsFixture } from '../../src/outbound/tls-fixture.ts';
 
 /** A question that came. */
 interface Question {
@@ -17,7 +17,7 @@ type Status = Readonly<Record<string, unknown>>;
 
 /** A service on the loopback interface that reviews tokens (spec section 5.6), over TLS. */
 export class TokenWebhook implements AsyncDisposable {
-  readonly harness = new TlsHarness();
+  readonly fixture = new TlsFixture();
   readonly questions: Question[] = [];
   /** `status` of the answer. */
   review: (question: Question) => Status | Promise<Status> = () => ({ authenticated: false });
@@ -26,8 +26,8 @@ export class TokenWebhook implements AsyncDisposable {
 
   static async start(): Promise<TokenWebhook> {
     const webhook = new TokenWebhook();
-    await webhook.harness.listen();
-    webhook.harness.handle = (request, response) => {
+    await webhook.fixture.listen();
+    webhook.fixture.handle = (request, response) => {
       if (webhook.instead?.(request, response)) return;
       void webhook.#answer(request, response);
     };
@@ -51,11 +51,11 @@ export class TokenWebhook implements AsyncDisposable {
 
   /** Writes a file that says how to reach it, and as whom; its path. */
   connectionFile(user: Readonly<Record<string, unknown>> = {}, name = 'webhook.kubeconfig'): string {
-    const file = join(this.harness.directory, name);
+    const file = join(this.fixture.directory, name);
     const cluster = {
-      server: `https://127.0.0.1:${this.harness.port}/review?of=tokens`,
+      server: `https://127.0.0.1:${this.fixture.port}/review?of=tokens`,
       'tls-server-name': 'api.example.com',
-      'certificate-authority-data': Buffer.from(this.harness.authorities).toString('base64'),
+      'certificate-authority-data': Buffer.from(this.fixture.authorities).toString('base64'),
     };
     const document = {
       apiVersion: 'v1',
@@ -70,6 +70,6 @@ export class TokenWebhook implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.harness.close();
+    await this.fixture.close();
   }
 }

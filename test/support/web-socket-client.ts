@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { within } from '../../src/base/waits-fixture.ts';
 import { opcodes } from '../../src/http/websocket/frames.ts';
-import { clientFrame, type ServerFrame, serverFrames } from '../../src/http/websocket/websocket-harness.ts';
+import { clientFrame, type ServerFrame, serverFrames } from '../../src/http/websocket/websocket-fixture.ts';
 import type { OrchProcess } from './orch-process.ts';
 import { openTls } from './raw-client.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StatusError } from '../../meta/status-error.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
-import { attributesOf } from '../attributes-harness.ts';
+import { attributesOf } from '../attributes-fixture.ts';
 import { admissionChain } from '../chain.ts';
 import { type NamespacePhase, namespaceLifecycle } from './namespace-lifecycle.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { OwnerReference } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';
-import { attributesOf } from '../attributes-harness.ts';
+import { attributesOf } from '../attributes-fixture.ts';
 import { admissionChain } from '../chain.ts';
 import { ownerReferencesPermissionEnforcement } from './owner-references-permission-enforcement.ts';
 

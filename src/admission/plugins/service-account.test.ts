@@ -5,7 +5,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';
-import { attributesOf } from '../attributes-harness.ts';
+import { attributesOf } from '../attributes-fixture.ts';
 import { admissionChain } from '../chain.ts';
 import { serviceAccount } from './service-account.ts';
 

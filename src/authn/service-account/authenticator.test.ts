@@ -18,8 +18,8 @@ import {
   keySet,
   makeSigningKey,
   signRaw,
-  TokenHarness,
-} from './token-harness.ts';
+  TokenFixture,
+} from './token-fixture.ts';
 
 const pod = { namespace: 'team', name: 'pod-1', uid: 'uid-pod' };
 const secret = { namespace: 'team', name: 'secret-1', uid: 'uid-secret' };
@@ -27,11 +27,11 @@ const node = { name: 'node-1', uid: 'uid-node' };
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 test('a token tells its bearer', async () => {
-  const harness = new TokenHarness();
+  const fixture = new TokenFixture();
   const { token, credentialId } = atOnce(
-    harness.issuer.issue({ account, audiences: apiAudiences, lifetimeSeconds: 3600 }),
+    fixture.issuer.issue({ account, audiences: apiAudiences, lifetimeSeconds: 3600 }),
   );
-  assert.deepEqual(await harness.authenticate(token), {
+  assert.deepEqual(await fixture.authenticate(token), {
     user: {
       username: 'system:serviceaccount:team:alice',
       uid: 'uid-alice',
@@ -60,15 +60,15 @@ const bindings: readonly (readonly [string, NonNullable<TokenGrant['binding']>, 
 
 for (const [name, binding, extra] of bindings) {
   test(`what a token tells that is bound to ${name}`, async () => {
-    const harness = new TokenHarness();
+    const fixture = new TokenFixture();
     for (const [resource, metadata] of [
       ['pods', pod],
       ['secrets', secret],
       ['nodes', node],
     ] as const) {
-      harness.put(resource, metadata);
+      fixture.put(resource, metadata);
     }
-    const identity = await harness.authenticate(harness.grant({ binding }));
+    const identity = await fixture.authenticate(fixture.grant({ binding }));
     const { 'authentication.orch.io/credential-id': _, ...rest } = identity?.user.extra ?? {};
     assert.deepEqual(
       rest,
@@ -78,12 +78,12 @@ for (const [name, binding, extra] of bindings) {
 }
 
 test('known objects are answered for at once', () => {
-  const harness = new TokenHarness();
-  assert.ok(!(harness.authenticator.authenticateToken(harness.grant(), apiAudiences) instanceof Promise));
+  const fixture = new TokenFixture();
+  assert.ok(!(fixture.authenticator.authenticateToken(fixture.grant(), apiAudiences) instanceof Promise));
 });
 
 test('tokens of others are nobody', async () => {
-  const harness = new TokenHarness();
+  const fixture = new TokenFixture();
   const stranger = makeSigningKey();
   for (const token of [
     'opaque',
@@ -95,14 +95,14 @@ test('tokens of others are nobody', async () => {
     signRaw(stranger, { alg: 'ES256' }, {}),
     signRaw(stranger, { alg: 'ES256' }, { iss: 'kubernetes/serviceaccount' }),
   ]) {
-    assert.equal(await harness.authenticate(token), undefined);
+    assert.equal(await fixture.authenticate(token), undefined);
   }
 });
 
 test('audiences: those that were asked for and are meant', async () => {
-  const harness = new TokenHarness();
-  const token = harness.grant({ audiences: ['vault', 'disk', 'api-two'] });
-  const meant = async (asked: readonly string[]) => (await harness.authenticate(token, asked))?.audiences;
+  const fixture = new TokenFixture();
+  const token = fixture.grant({ audiences: ['vault', 'disk', 'api-two'] });
+  const meant = async (asked: readonly string[]) => (await fixture.authenticate(token, asked))?.audiences;
   assert.deepEqual(await meant(apiAudiences), ['api-two']);
   assert.deepEqual(await meant(['disk', 'other', 'vault']), ['disk', 'vault']);
   await assert.rejects(meant(['other']), /the token is for \["vault","disk","api-two"\], not for \["other"\]/);
@@ -110,33 +110,33 @@ test('audiences: those that were asked for and are meant', async () => {
 });
 
 test('a token without audiences is for the API server', async () => {
-  const harness = new TokenHarness();
-  const token = harness.legacy();
-  assert.deepEqual((await harness.authenticate(token, ['api-two', 'vault']))?.audiences, ['api-two']);
-  await assert.rejects(harness.authenticate(token, ['vault']), /not for \["vault"\]/);
-  const nameless = new TokenHarness({ apiAudiences: [], issuers: [] });
+  const fixture = new TokenFixture();
+  const token = fixture.legacy();
+  assert.deepEqual((await fixture.authenticate(token, ['api-two', 'vault']))?.audiences, ['api-two']);
+  await assert.rejects(fixture.authenticate(token, ['vault']), /not for \["vault"\]/);
+  const nameless = new TokenFixture({ apiAudiences: [], issuers: [] });
   const identity = await nameless.authenticate(nameless.legacy(), []);
   assert.equal(identity?.user.username, 'system:serviceaccount:team:alice');
   assert.equal(identity?.audiences, undefined);
 });
 
 test('every issuer is taken, also one that is called like that of Secrets', async () => {
-  const harness = new TokenHarness({ issuers: ['https://new.test', issuerName, 'orch/serviceaccount'] });
-  assert.ok(await harness.authenticate(harness.grant()));
-  assert.ok(await harness.authenticate(harness.legacy()));
-  const claims = JSON.parse(Buffer.from(harness.grant().split('.')[1] ?? '', 'base64url').toString());
-  const renamed = signRaw(harness.signingKey, { alg: 'ES256' }, { ...claims, iss: 'orch/serviceaccount' });
-  assert.ok((await harness.authenticate(renamed))?.user.extra['authentication.orch.io/credential-id']);
+  const fixture = new TokenFixture({ issuers: ['https://new.test', issuerName, 'orch/serviceaccount'] });
+  assert.ok(await fixture.authenticate(fixture.grant()));
+  assert.ok(await fixture.authenticate(fixture.legacy()));
+  const claims = JSON.parse(Buffer.from(fixture.grant().split('.')[1] ?? '', 'base64url').toString());
+  const renamed = signRaw(fixture.signingKey, { alg: 'ES256' }, { ...claims, iss: 'orch/serviceaccount' });
+  assert.ok((await fixture.authenticate(renamed))?.user.extra['authentication.orch.io/credential-id']);
 });
 
 test('a token counts from a minute before its time to a minute after', async () => {
-  const harness = new TokenHarness();
-  const token = harness.grant({ lifetimeSeconds: 600 });
-  harness.clock.advance(660_000);
-  assert.ok(await harness.authenticate(token));
-  harness.clock.advance(1);
-  await assert.rejects(harness.authenticate(token), /^Error: the token has expired$/);
-  const early = new TokenHarness({ signingKey: harness.signingKey });
+  const fixture = new TokenFixture();
+  const token = fixture.grant({ lifetimeSeconds: 600 });
+  fixture.clock.advance(660_000);
+  assert.ok(await fixture.authenticate(token));
+  fixture.clock.advance(1);
+  await assert.rejects(fixture.authenticate(token), /^Error: the token has expired$/);
+  const early = new TokenFixture({ signingKey: fixture.signingKey });
   early.clock.advance(-60_000);
   assert.ok(await early.authenticate(token));
   early.clock.advance(-1);
@@ -153,80 +153,80 @@ const revocations: readonly (readonly [string, NonNullable<TokenGrant['binding']
 
 for (const [name, binding, resource, metadata] of revocations) {
   const setUp = () => {
-    const harness = new TokenHarness();
-    harness.put(resource, metadata);
-    return { harness, token: harness.grant(binding ? { binding } : {}) };
+    const fixture = new TokenFixture();
+    fixture.put(resource, metadata);
+    return { fixture, token: fixture.grant(binding ? { binding } : {}) };
   };
 
   test(`a token ends with its ${name}`, async () => {
-    const { harness, token } = setUp();
-    assert.ok(await harness.authenticate(token));
-    harness.cached.delete([...harness.cached.keys()].find((key) => key.startsWith(`${resource} `)) ?? '');
-    await assert.rejects(harness.authenticate(token), /is not there$/);
-    harness.put(resource, { ...metadata, uid: 'uid-of-another' });
-    await assert.rejects(harness.authenticate(token), /is not the one that the token names$/);
-    harness.put(resource, metadata);
-    assert.ok(await harness.authenticate(token));
+    const { fixture, token } = setUp();
+    assert.ok(await fixture.authenticate(token));
+    fixture.cached.delete([...fixture.cached.keys()].find((key) => key.startsWith(`${resource} `)) ?? '');
+    await assert.rejects(fixture.authenticate(token), /is not there$/);
+    fixture.put(resource, { ...metadata, uid: 'uid-of-another' });
+    await assert.rejects(fixture.authenticate(token), /is not the one that the token names$/);
+    fixture.put(resource, metadata);
+    assert.ok(await fixture.authenticate(token));
   });
 
   test(`a token ends a minute after the time at which its ${name} was to be gone`, async () => {
-    const { harness, token } = setUp();
+    const { fixture, token } = setUp();
     for (const [deletedAt, holds] of [
-      [harness.clock.now() + 30_000, true],
-      [harness.clock.now(), true],
-      [harness.clock.now() - 60_000, true],
-      [harness.clock.now() - 61_000, false],
+      [fixture.clock.now() + 30_000, true],
+      [fixture.clock.now(), true],
+      [fixture.clock.now() - 60_000, true],
+      [fixture.clock.now() - 61_000, false],
     ] as const) {
-      harness.put(resource, { ...metadata, deletionTimestamp: iso(deletedAt) });
-      if (holds) assert.ok(await harness.authenticate(token));
-      else await assert.rejects(harness.authenticate(token), /has been deleted$/);
+      fixture.put(resource, { ...metadata, deletionTimestamp: iso(deletedAt) });
+      if (holds) assert.ok(await fixture.authenticate(token));
+      else await assert.rejects(fixture.authenticate(token), /has been deleted$/);
     }
   });
 }
 
 test('the node of a pod is not looked at', async () => {
-  const harness = new TokenHarness();
-  harness.put('pods', pod);
-  assert.ok(await harness.authenticate(harness.grant({ binding: { kind: 'pod', ...pod, node } })));
-  assert.deepEqual(harness.asked, ['cache serviceaccounts team/alice', 'cache pods team/pod-1']);
+  const fixture = new TokenFixture();
+  fixture.put('pods', pod);
+  assert.ok(await fixture.authenticate(fixture.grant({ binding: { kind: 'pod', ...pod, node } })));
+  assert.deepEqual(fixture.asked, ['cache serviceaccounts team/alice', 'cache pods team/pod-1']);
 });
 
 test('what the cache does not know yet is asked of the store', async () => {
-  const harness = new TokenHarness();
-  const token = harness.grant({ account: { ...account, uid: 'uid-new' } });
-  harness.stored.set('serviceaccounts team/alice', {
-    ...harness.put('serviceaccounts', account),
+  const fixture = new TokenFixture();
+  const token = fixture.grant({ account: { ...account, uid: 'uid-new' } });
+  fixture.stored.set('serviceaccounts team/alice', {
+    ...fixture.put('serviceaccounts', account),
     metadata: { ...account, uid: 'uid-new' },
   });
-  assert.ok(await harness.authenticate(token));
-  assert.ok(await harness.authenticate(token));
+  assert.ok(await fixture.authenticate(token));
+  assert.ok(await fixture.authenticate(token));
   assert.deepEqual(
-    harness.asked.map((each) => each.split(' ')[0]),
+    fixture.asked.map((each) => each.split(' ')[0]),
     ['cache', 'store', 'cache', 'store'],
   );
 });
 
 test('a refused token does not make the store work, and holds again as soon as the cache says so', async () => {
-  const harness = new TokenHarness();
-  const token = harness.grant();
-  harness.cached.clear();
-  for (let time = 0; time < 3; time++) await assert.rejects(harness.authenticate(token), /is not there/);
-  assert.equal(harness.asked.filter((each) => each.startsWith('store')).length, 1);
-  harness.clock.advance(limits.refusedTokenMs);
-  await assert.rejects(harness.authenticate(token), /is not there/);
-  assert.equal(harness.asked.filter((each) => each.startsWith('store')).length, 2);
-  harness.put('serviceaccounts', account);
-  assert.ok(await harness.authenticate(token));
+  const fixture = new TokenFixture();
+  const token = fixture.grant();
+  fixture.cached.clear();
+  for (let time = 0; time < 3; time++) await assert.rejects(fixture.authenticate(token), /is not there/);
+  assert.equal(fixture.asked.filter((each) => each.startsWith('store')).length, 1);
+  fixture.clock.advance(limits.refusedTokenMs);
+  await assert.rejects(fixture.authenticate(token), /is not there/);
+  assert.equal(fixture.asked.filter((each) => each.startsWith('store')).length, 2);
+  fixture.put('serviceaccounts', account);
+  assert.ok(await fixture.authenticate(token));
 });
 
 test('a store that cannot be asked refuses', async () => {
-  const harness = new TokenHarness();
-  const token = harness.grant();
-  harness.cached.clear();
-  harness.stored.get = () => {
+  const fixture = new TokenFixture();
+  const token = fixture.grant();
+  fixture.cached.clear();
+  fixture.stored.get = () => {
     throw new Error('no answer');
   };
-  await assert.rejects(harness.authenticate(token), /no answer/);
+  await assert.rejects(fixture.authenticate(token), /no answer/);
 });
 
 test('look-ups that fail, each in its own way, refuse and leave nothing behind', async () => {
@@ -240,103 +240,103 @@ test('look-ups that fail, each in its own way, refuse and leave nothing behind',
 });
 
 test('keys rotate: what the old key signed ends with it, also where it was known', async () => {
-  const harness = new TokenHarness();
-  const [before, next] = [harness.signingKey, makeSigningKey('ES384')];
-  const old = harness.grant();
-  assert.ok(await harness.authenticate(old));
-  harness.keys = keySet([before, next], next);
-  harness.signingKey = next;
-  const fresh = harness.grant();
-  assert.ok(await harness.authenticate(old));
-  assert.ok(await harness.authenticate(fresh));
-  harness.keys = keySet([next], next);
-  await assert.rejects(harness.authenticate(old), /^Error: it was signed with an unknown key$/);
-  assert.ok(await harness.authenticate(fresh));
-  harness.keys = keySet([before, next], next);
-  assert.ok(await harness.authenticate(old), 'what was refused is looked at again with new keys');
+  const fixture = new TokenFixture();
+  const [before, next] = [fixture.signingKey, makeSigningKey('ES384')];
+  const old = fixture.grant();
+  assert.ok(await fixture.authenticate(old));
+  fixture.keys = keySet([before, next], next);
+  fixture.signingKey = next;
+  const fresh = fixture.grant();
+  assert.ok(await fixture.authenticate(old));
+  assert.ok(await fixture.authenticate(fresh));
+  fixture.keys = keySet([next], next);
+  await assert.rejects(fixture.authenticate(old), /^Error: it was signed with an unknown key$/);
+  assert.ok(await fixture.authenticate(fresh));
+  fixture.keys = keySet([before, next], next);
+  assert.ok(await fixture.authenticate(old), 'what was refused is looked at again with new keys');
 });
 
 test('a token that names no key may be of any', async () => {
   const keys = [makeSigningKey(), makeSigningKey('ES384'), makeSigningKey('RS256'), makeSigningKey()] as const;
-  const harness = new TokenHarness({ signingKey: keys[3], keys });
-  const claims = JSON.parse(Buffer.from(harness.grant().split('.')[1] ?? '', 'base64url').toString());
-  for (const key of keys) assert.ok(await harness.authenticate(signRaw(key, { alg: key.algorithm }, claims)));
+  const fixture = new TokenFixture({ signingKey: keys[3], keys });
+  const claims = JSON.parse(Buffer.from(fixture.grant().split('.')[1] ?? '', 'base64url').toString());
+  for (const key of keys) assert.ok(await fixture.authenticate(signRaw(key, { alg: key.algorithm }, claims)));
   await assert.rejects(
-    harness.authenticate(signRaw(makeSigningKey(), { alg: 'ES256' }, claims)),
+    fixture.authenticate(signRaw(makeSigningKey(), { alg: 'ES256' }, claims)),
     /its signature does not hold/,
   );
 });
 
 test('forged tokens are forgotten after a while', async () => {
-  const harness = new TokenHarness();
-  const forged = `${harness.grant().split('.').slice(0, 2).join('.')}.${Buffer.alloc(64, 1).toString('base64url')}`;
-  const refused = () => assert.rejects(harness.authenticate(forged), /its signature does not hold/);
+  const fixture = new TokenFixture();
+  const forged = `${fixture.grant().split('.').slice(0, 2).join('.')}.${Buffer.alloc(64, 1).toString('base64url')}`;
+  const refused = () => assert.rejects(fixture.authenticate(forged), /its signature does not hold/);
   await refused();
   await refused();
-  harness.clock.advance(limits.forgedTokenMs);
+  fixture.clock.advance(limits.forgedTokenMs);
   await refused();
-  assert.deepEqual(harness.asked, []);
+  assert.deepEqual(fixture.asked, []);
 });
 
 test('a token of a Secret tells its bearer, and nothing of itself', async () => {
-  const harness = new TokenHarness();
-  const identity = await harness.authenticate(harness.legacy());
+  const fixture = new TokenFixture();
+  const identity = await fixture.authenticate(fixture.legacy());
   assert.equal(identity?.user.uid, 'uid-alice');
   assert.deepEqual(identity?.user.extra, {});
-  assert.equal(harness.count('legacy_tokens'), 1);
-  assert.equal(harness.count('legacy_manual_token_uses'), 1);
+  assert.equal(fixture.count('legacy_tokens'), 1);
+  assert.equal(fixture.count('legacy_manual_token_uses'), 1);
 });
 
-const legacyRevocations: Readonly<Record<string, (harness: TokenHarness) => unknown>> = {
-  'its Secret is gone': (harness) => harness.cached.delete('secrets team/legacy'),
-  'its Secret is being deleted': (harness) =>
-    harness.legacy({ metadata: { deletionTimestamp: iso(harness.clock.now() + 60_000) } }),
-  'its Secret holds another token': (harness) =>
-    harness.put(
+const legacyRevocations: Readonly<Record<string, (fixture: TokenFixture) => unknown>> = {
+  'its Secret is gone': (fixture) => fixture.cached.delete('secrets team/legacy'),
+  'its Secret is being deleted': (fixture) =>
+    fixture.legacy({ metadata: { deletionTimestamp: iso(fixture.clock.now() + 60_000) } }),
+  'its Secret holds another token': (fixture) =>
+    fixture.put(
       'secrets',
       { namespace: 'team', name: 'legacy' },
       { data: { token: Buffer.from('other').toString('base64') } },
     ),
-  'its Secret holds none': (harness) => harness.put('secrets', { namespace: 'team', name: 'legacy' }, { data: {} }),
-  'its Secret has no data': (harness) => harness.put('secrets', { namespace: 'team', name: 'legacy' }),
-  'its account is gone': (harness) => harness.cached.delete('serviceaccounts team/alice'),
-  'its account is being deleted': (harness) =>
-    harness.put('serviceaccounts', { ...account, deletionTimestamp: iso(harness.clock.now() + 60_000) }),
-  'its account is another one': (harness) => harness.put('serviceaccounts', { ...account, uid: 'uid-other' }),
-  'its Secret is labelled as invalid': (harness) => {
-    const kept = harness.cached.get('secrets team/legacy');
+  'its Secret holds none': (fixture) => fixture.put('secrets', { namespace: 'team', name: 'legacy' }, { data: {} }),
+  'its Secret has no data': (fixture) => fixture.put('secrets', { namespace: 'team', name: 'legacy' }),
+  'its account is gone': (fixture) => fixture.cached.delete('serviceaccounts team/alice'),
+  'its account is being deleted': (fixture) =>
+    fixture.put('serviceaccounts', { ...account, deletionTimestamp: iso(fixture.clock.now() + 60_000) }),
+  'its account is another one': (fixture) => fixture.put('serviceaccounts', { ...account, uid: 'uid-other' }),
+  'its Secret is labelled as invalid': (fixture) => {
+    const kept = fixture.cached.get('secrets team/legacy');
     if (kept) kept.metadata.labels = { 'orch.io/legacy-token-invalid-since': '2026-01-01' };
   },
 };
 
 for (const [name, revoke] of Object.entries(legacyRevocations)) {
   test(`a token of a Secret does not hold when ${name}`, async () => {
-    const harness = new TokenHarness();
-    const token = harness.legacy();
-    assert.ok(await harness.authenticate(token));
-    revoke(harness);
-    const shown = name === 'its Secret is being deleted' ? tokenOf(harness) : token;
-    await assert.rejects(harness.authenticate(shown), /secret|service account/);
+    const fixture = new TokenFixture();
+    const token = fixture.legacy();
+    assert.ok(await fixture.authenticate(token));
+    revoke(fixture);
+    const shown = name === 'its Secret is being deleted' ? tokenOf(fixture) : token;
+    await assert.rejects(fixture.authenticate(shown), /secret|service account/);
   });
 }
 
-const tokenOf = (harness: TokenHarness): string => {
-  const data = harness.cached.get('secrets team/legacy')?.['data'] as { readonly token: string };
+const tokenOf = (fixture: TokenFixture): string => {
+  const data = fixture.cached.get('secrets team/legacy')?.['data'] as { readonly token: string };
   return Buffer.from(data.token, 'base64').toString();
 };
 
 test('without look-up a token of a Secret holds as long as its key; others do not', async () => {
-  const harness = new TokenHarness({ lookup: false });
-  const [legacy, bound] = [harness.legacy(), harness.grant()];
-  harness.cached.clear();
-  assert.ok(await harness.authenticate(legacy));
-  await assert.rejects(harness.authenticate(bound), /is not there/);
+  const fixture = new TokenFixture({ lookup: false });
+  const [legacy, bound] = [fixture.legacy(), fixture.grant()];
+  fixture.cached.clear();
+  assert.ok(await fixture.authenticate(legacy));
+  await assert.rejects(fixture.authenticate(bound), /is not there/);
 });
 
 test('the day of last use is noted, once', async () => {
-  const harness = new TokenHarness();
-  const token = harness.legacy();
-  await Promise.all([harness.authenticate(token), harness.authenticate(token)]);
+  const fixture = new TokenFixture();
+  const token = fixture.legacy();
+  await Promise.all([fixture.authenticate(token), fixture.authenticate(token)]);
   const mark = {
     namespace: 'team',
     name: 'legacy',
@@ -344,16 +344,16 @@ test('the day of last use is noted, once', async () => {
     label: 'orch.io/legacy-token-last-used',
     date: '2026-01-01',
   };
-  assert.deepEqual(harness.marks, [mark]);
+  assert.deepEqual(fixture.marks, [mark]);
   for (const [date, count] of [
     ['2026-01-01', 1],
     ['2026-01-02', 1],
     ['2025-12-31', 2],
   ] as const) {
-    const kept = harness.cached.get('secrets team/legacy');
+    const kept = fixture.cached.get('secrets team/legacy');
     if (kept) kept.metadata.labels = { 'orch.io/legacy-token-last-used': date };
-    await harness.authenticate(token);
-    assert.equal(harness.marks.length, count, date);
+    await fixture.authenticate(token);
+    assert.equal(fixture.marks.length, count, date);
   }
 });
 
@@ -377,24 +377,24 @@ test('that the use cannot be noted is nobody’s concern', async () => {
 });
 
 test('a Secret that its account lists was made unasked', async () => {
-  const harness = new TokenHarness();
-  const token = harness.legacy();
-  harness.put('serviceaccounts', account, { secrets: [{ name: 'other' }, { name: 'legacy' }] });
-  await harness.authenticate(token);
-  assert.equal(harness.count('legacy_auto_token_uses'), 1);
-  assert.equal(harness.count('legacy_manual_token_uses'), 0);
+  const fixture = new TokenFixture();
+  const token = fixture.legacy();
+  fixture.put('serviceaccounts', account, { secrets: [{ name: 'other' }, { name: 'legacy' }] });
+  await fixture.authenticate(token);
+  assert.equal(fixture.count('legacy_auto_token_uses'), 1);
+  assert.equal(fixture.count('legacy_manual_token_uses'), 0);
 });
 
 test('extended tokens are counted before and after the time at which they should have been replaced', async () => {
-  const harness = new TokenHarness();
-  const token = harness.grant({ lifetimeSeconds: 31_536_000, warnAfterSeconds: 3607 });
-  await harness.authenticate(token);
-  harness.clock.advance(3607_000);
-  await harness.authenticate(token);
-  assert.deepEqual([harness.count('valid_tokens'), harness.count('stale_tokens')], [2, 0]);
-  harness.clock.advance(1);
-  await harness.authenticate(token);
-  assert.deepEqual([harness.count('valid_tokens'), harness.count('stale_tokens')], [2, 1]);
-  await harness.authenticate(harness.grant());
-  assert.deepEqual([harness.count('valid_tokens'), harness.count('stale_tokens')], [2, 1]);
+  const fixture = new TokenFixture();
+  const token = fixture.grant({ lifetimeSeconds: 31_536_000, warnAfterSeconds: 3607 });
+  await fixture.authenticate(token);
+  fixture.clock.advance(3607_000);
+  await fixture.authenticate(token);
+  assert.deepEqual([fixture.count('valid_tokens'), fixture.count('stale_tokens')], [2, 0]);
+  fixture.clock.advance(1);
+  await fixture.authenticate(token);
+  assert.deepEqual([fixture.count('valid_tokens'), fixture.count('stale_tokens')], [2, 1]);
+  await fixture.authenticate(fixture.grant());
+  assert.deepEqual([fixture.count('valid_tokens'), fixture.count('stale_tokens')], [2, 1]);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { discoveryProblem, issuerDiscovery } from './discovery.ts';
-import { keySet, makeSigningKey } from './token-harness.ts';
+import { keySet, makeSigningKey } from './token-fixture.ts';
 
 const [one, two] = [makeSigningKey('RS256'), makeSigningKey('ES256')];
 const options = { issuer: 'https://issuer.test', jwksUri: undefined, externalAddress: () => '[::1]:6443' };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readServiceAccountTokens, ServiceAccountFlagError, type ServiceAccountTokenFlags } from './options.ts';
-import { makeSigningKey } from './token-harness.ts';
+import { makeSigningKey } from './token-fixture.ts';
 
 const { privateKey, publicKey } = makeSigningKey();
 const files: Readonly<Record<string, string>> = {

@@ -11,7 +11,7 @@ import { systemRandom } from '../../base/random.ts';
 import { orch } from '../../dialect/orch.ts';
 import { readServiceAccountTokens } from './options.ts';
 import { createServiceAccountTokens } from './service-account-tokens.ts';
-import { account, makeSigningKey } from './token-harness.ts';
+import { account, makeSigningKey } from './token-fixture.ts';
 
 const pem = (): string => makeSigningKey().privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 

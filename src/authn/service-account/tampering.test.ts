@@ -10,16 +10,16 @@ import {
   issuerName,
   makeSigningKey,
   signRaw,
-  TokenHarness,
-} from './token-harness.ts';
+  TokenFixture,
+} from './token-fixture.ts';
 
 // In the manner of Project Wycheproof: every token is right but for the one thing that its name says.
 
 const [ec, rsa, ec384] = [makeSigningKey('ES256'), makeSigningKey('RS256'), makeSigningKey('ES384')];
 const stranger = makeSigningKey('ES256');
-const harness = new TokenHarness({ signingKey: ec, keys: [ec, rsa, ec384] });
-harness.put('pods', { namespace: 'team', name: 'pod-1', uid: 'uid-pod' });
-const now = harness.nowSeconds;
+const fixture = new TokenFixture({ signingKey: ec, keys: [ec, rsa, ec384] });
+fixture.put('pods', { namespace: 'team', name: 'pod-1', uid: 'uid-pod' });
+const now = fixture.nowSeconds;
 
 type Fields = Readonly<Record<string, unknown>>;
 const own: Fields = { namespace: 'team', serviceaccount: { name: 'alice', uid: 'uid-alice' } };
@@ -60,7 +60,7 @@ test('the tokens that are tampered with are good ones', async () => {
     signRaw(ec384, { alg: 'ES384' }, claims),
     signRaw(ec, { ...es, typ: 'anything', cty: 'x', 'x-unknown': [1] }, { ...claims, unknown: { a: null } }),
   ]) {
-    assert.equal((await harness.authenticate(token))?.user.uid, 'uid-alice');
+    assert.equal((await fixture.authenticate(token))?.user.uid, 'uid-alice');
   }
 });
 
@@ -239,7 +239,7 @@ const falseLegacyClaims: Readonly<Record<string, Fields>> = {
 };
 for (const [name, changed] of Object.entries(falseLegacyClaims)) {
   test(`refused as a token of a Secret: ${name}`, async () => {
-    harness.legacy();
+    fixture.legacy();
     await assertRefused(signRaw(ec, es, { ...legacyClaims, ...changed }));
   });
 }
@@ -248,7 +248,7 @@ for (const [name, changed] of Object.entries(falseLegacyClaims)) {
 async function assertRefused(token: string): Promise<void> {
   for (let time = 0; time < 2; time++) {
     try {
-      assert.equal(await harness.authenticate(token), undefined);
+      assert.equal(await fixture.authenticate(token), undefined);
     } catch (error) {
       assert.ok(error instanceof Error);
       if (error instanceof assert.AssertionError) throw error;
@@ -262,7 +262,7 @@ for (const [name, token] of Object.entries(forged)) test(`refused: ${name}`, () 
 
 test('after all that the good one is still good', async () => {
   assert.equal(
-    (await harness.authenticate(good))?.user.username,
+    (await fixture.authenticate(good))?.user.username,
     `system:serviceaccount:${account.namespace}:${account.name}`,
   );
 });

@@ -4,7 +4,7 @@ import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { TokenKey } from '../../pki/token-keys.ts';
-import { atOnce, issuerName, keySet, TokenHarness } from './token-harness.ts';
+import { atOnce, issuerName, keySet, TokenFixture } from './token-fixture.ts';
 import { VerifiedTokens } from './verified-tokens.ts';
 
 /** Counts the times that a key is looked up: as often as a signature is verified. */
@@ -28,7 +28,7 @@ class CountingSet extends Set<string> {
 }
 
 function setUp() {
-  const { issuer, keys } = new TokenHarness();
+  const { issuer, keys } = new TokenFixture();
   const byId = new CountingMap(keys.byId);
   const counted = { ...keySet(keys.all), byId };
   const tokens = new VerifiedTokens({
@@ -71,7 +71,7 @@ test('forged tokens are remembered apart, and drive out no good one', () => {
 });
 
 test('tokens of other issuers are taken apart once, whatever keys come', () => {
-  const { issuer, keys } = new TokenHarness();
+  const { issuer, keys } = new TokenFixture();
   const issuers = new CountingSet(['https://other.example.com']);
   let current = keySet(keys.all);
   const tokens = new VerifiedTokens({
@@ -94,7 +94,7 @@ test('tokens of other issuers are taken apart once, whatever keys come', () => {
 });
 
 test('tokens that are long are few', () => {
-  const { issuer, keys } = new TokenHarness();
+  const { issuer, keys } = new TokenFixture();
   const byId = new CountingMap(keys.byId);
   const counted = { ...keySet(keys.all), byId };
   const tokens = new VerifiedTokens({

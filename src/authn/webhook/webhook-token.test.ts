@@ -7,7 +7,7 @@ import { Metrics } from '../../base/metrics.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
-import { bareWorld, peerName, TlsHarness } from '../../outbound/tls-harness.ts';
+import { bareWorld, peerName, TlsFixture } from '../../outbound/tls-fixture.ts';
 import { webhookSender } from '../../outbound/webhook-sender.ts';
 import { webhookTokenMetrics } from './webhook-metrics.ts';
 import { type AskWebhook, type WebhookTokenOptions, webhookTokenAuthenticator } from './webhook-token.ts';
@@ -225,7 +225,7 @@ describe('a token webhook', () => {
 });
 
 it('a token webhook over TLS knows us by our certificate', async () => {
-  const server = new TlsHarness();
+  const server = new TlsFixture();
   await server.listen();
   try {
     const seen: unknown[] = [];

@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { anonymousUser } from '../../request/user-info.ts';
-import { makeUser, readQuestion } from '../rbac/rbac-objects.ts';
+import { makeUser, readQuestion } from '../rbac/rbac-objects-fixture.ts';
 import { abacAuthorizer } from './abac-authorizer.ts';
 import { PolicyFileError, parsePolicyFile } from './policy-file.ts';
 

@@ -4,7 +4,7 @@ import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { parseFieldSelector } from '../../meta/selectors.ts';
 import type { Attributes } from '../authorizer.ts';
-import { makeUser, readQuestion } from '../rbac/rbac-objects.ts';
+import { makeUser, readQuestion } from '../rbac/rbac-objects-fixture.ts';
 import { graphOf, makeNodeNamed, makePod, makeVolume } from './graph-fixture.ts';
 import { NodeAuthorizer } from './node-authorizer.ts';
 import { NodeGraph } from './node-graph.ts';

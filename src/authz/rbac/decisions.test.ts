@@ -7,7 +7,7 @@ import type { UserInfo } from '../../request/user-info.ts';
 import { defaultPolicy } from './bootstrap-policy/default-policy.ts';
 import { account, group, rule, urls, user } from './bootstrap-policy/policy-objects.ts';
 import type { RbacIndex } from './rbac-index.ts';
-import { indexOf, makeBinding, makeRole, makeUser, readQuestion } from './rbac-objects.ts';
+import { indexOf, makeBinding, makeRole, makeUser, readQuestion } from './rbac-objects-fixture.ts';
 
 /**
  * Tables of decisions: a question in each line, then one mark for each user, `Y` where it is allowed. What the marks say

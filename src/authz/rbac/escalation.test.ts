@@ -6,7 +6,7 @@ import type { UserInfo } from '../../request/user-info.ts';
 import type { ResourceAttributes } from '../authorizer.ts';
 import { rule, urls, user } from './bootstrap-policy/policy-objects.ts';
 import { checkBindingEscalation, checkRoleEscalation, type EscalationPowers, type GuardedWrite } from './escalation.ts';
-import { indexOf, makeBinding, makeRole, makeUser, rbacGroup } from './rbac-objects.ts';
+import { indexOf, makeBinding, makeRole, makeUser, rbacGroup } from './rbac-objects-fixture.ts';
 
 const jane = makeUser('jane', 'dev', 'system:authenticated');
 const rbac = { groups: [rbacGroup] };

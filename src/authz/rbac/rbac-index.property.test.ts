@@ -5,9 +5,9 @@ import type { PolicyRule } from '../../kinds/rbac/policy-rule.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { Attributes } from '../authorizer.ts';
-import { evaluate } from './naive-evaluator.ts';
+import { evaluate } from './naive-evaluator-fixture.ts';
 import { RbacIndex, type RbacKind } from './rbac-index.ts';
-import { makeBinding, makeRole, makeUser, rbacGroup } from './rbac-objects.ts';
+import { makeBinding, makeRole, makeUser, rbacGroup } from './rbac-objects-fixture.ts';
 
 /** A stream of numbers that a seed replays (mulberry32). */
 class Dice {

@@ -6,7 +6,7 @@ import type { UserInfo } from '../../request/user-info.ts';
 import { masters } from '../masters.ts';
 import { account, group, rule, urls, user } from './bootstrap-policy/policy-objects.ts';
 import type { RbacIndex } from './rbac-index.ts';
-import { indexOf, makeBinding, makeRole, makeUser, readQuestion } from './rbac-objects.ts';
+import { indexOf, makeBinding, makeRole, makeUser, readQuestion } from './rbac-objects-fixture.ts';
 
 const jane = makeUser('jane', 'dev', 'ops');
 const reads = rule('get', 'configmaps');

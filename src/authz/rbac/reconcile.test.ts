@@ -4,7 +4,7 @@ import { orch } from '../../dialect/orch.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { defaultPolicy } from './bootstrap-policy/default-policy.ts';
 import { autoupdateAnnotation, group, rule, user } from './bootstrap-policy/policy-objects.ts';
-import { makeBinding, makeRole } from './rbac-objects.ts';
+import { makeBinding, makeRole } from './rbac-objects-fixture.ts';
 import { reconcile } from './reconcile.ts';
 
 const autoupdate = autoupdateAnnotation(orch);

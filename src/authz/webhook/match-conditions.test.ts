@@ -4,7 +4,7 @@ import { type Cel, loadCel } from '../../cel/cel.ts';
 import { parseFieldSelector, parseLabelSelector } from '../../meta/selectors.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { Attributes } from '../authorizer.ts';
-import { readQuestion } from '../rbac/rbac-objects.ts';
+import { readQuestion } from '../rbac/rbac-objects-fixture.ts';
 import { compileMatchConditions, type Match } from './match-conditions.ts';
 import { reviewSpec } from './review.ts';
 

@@ -4,7 +4,7 @@ import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { parseFieldSelector, parseLabelSelector } from '../../meta/selectors.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import { makeUser, readQuestion } from '../rbac/rbac-objects.ts';
+import { makeUser, readQuestion } from '../rbac/rbac-objects-fixture.ts';
 import { type ReviewVersion, reviewBody, reviewPath, reviewSpec } from './review.ts';
 
 const anything = (): readonly string[] => [];

@@ -9,9 +9,9 @@ import type { CelProgram } from '../../cel/cel.ts';
 import { boolType } from '../../cel/type.ts';
 import { authorizationMetrics } from '../authorization-metrics.ts';
 import type { Decision } from '../authorizer.ts';
-import { makeUser, readQuestion } from '../rbac/rbac-objects.ts';
+import { makeUser, readQuestion } from '../rbac/rbac-objects-fixture.ts';
 import { MatchConditions } from './match-conditions.ts';
-import { answer, connectionError, response, type Script, ScriptedWebhook, settle } from './scripted-webhook.ts';
+import { answer, connectionError, response, type Script, ScriptedWebhook, settle } from './scripted-webhook-fixture.ts';
 import { WebhookAuthorizer, type WebhookAuthorizerOptions } from './webhook-authorizer.ts';
 
 const jane = makeUser('jane', 'dev');

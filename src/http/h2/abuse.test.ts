@@ -5,9 +5,9 @@ import { limits } from '../../base/limits.ts';
 import { until } from '../../base/waits-fixture.ts';
 import type { Exchange } from '../exchange.ts';
 import { errorCode, frameFlag, frameType } from './frames.ts';
-import { endStream, get, getFrame, pathFrame, postFrame, type Sessions, sessions } from './session-harness.ts';
-import type { RawClient } from './testing/raw-client.ts';
-import { rawField, rawFrame, rawHeaders, rawIndex, rawSettings, uint32 } from './testing/raw-frames.ts';
+import type { RawClient } from './raw-client-fixture.ts';
+import { rawField, rawFrame, rawHeaders, rawIndex, rawSettings, uint32 } from './raw-frames-fixture.ts';
+import { endStream, get, getFrame, pathFrame, postFrame, type Sessions, sessions } from './session-fixture.ts';
 
 /** What a client can do to a connection, and what it costs. The clock stands still: budgets are never filled up again. */
 

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { until } from '../../base/waits-fixture.ts';
 import type { Exchange } from '../exchange.ts';
 import { frameType } from './frames.ts';
-import { get, post, sessions } from './session-harness.ts';
-import { rawField, rawFrame, rawHeaders, rawSettings, uint32 } from './testing/raw-frames.ts';
+import { rawField, rawFrame, rawHeaders, rawSettings, uint32 } from './raw-frames-fixture.ts';
+import { get, post, sessions } from './session-fixture.ts';
 
 /** What clients may send, right and wrong, in any order. */
 

@@ -5,9 +5,9 @@ import { limits } from '../../base/limits.ts';
 import { until } from '../../base/waits-fixture.ts';
 import type { BodyWriter, Exchange } from '../exchange.ts';
 import { defaultWindow, errorCode, frameFlag, frameType, windowMax } from './frames.ts';
-import { endStream, getFrame, pathFrame, post, postFrame, sessions } from './session-harness.ts';
-import type { RawClient } from './testing/raw-client.ts';
-import { rawField, rawFrame, rawHeaders, rawSettings, uint32 } from './testing/raw-frames.ts';
+import type { RawClient } from './raw-client-fixture.ts';
+import { rawField, rawFrame, rawHeaders, rawSettings, uint32 } from './raw-frames-fixture.ts';
+import { endStream, getFrame, pathFrame, post, postFrame, sessions } from './session-fixture.ts';
 
 const initialWindow = 4;
 const widen = (stream: number, increment: number): Buffer =>

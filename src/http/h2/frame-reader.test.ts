@@ -3,7 +3,7 @@ import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { FrameReader } from './frame-reader.ts';
 import { ConnectionError, errorCode, frameFlag, frameType } from './frames.ts';
-import { rawFrame } from './testing/raw-frames.ts';
+import { rawFrame } from './raw-frames-fixture.ts';
 
 interface Read {
   readonly type: number;

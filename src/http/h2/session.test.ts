@@ -4,8 +4,8 @@ import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Exchange } from '../exchange.ts';
 import { errorCode, frameFlag, frameType, preface, windowMax } from './frames.ts';
-import { endStream, get, getFrame, pathFrame, post, postFrame, sessions } from './session-harness.ts';
-import { rawField, rawFrame, rawHeaders, rawIndex, rawSettings, rawTableSize, uint32 } from './testing/raw-frames.ts';
+import { rawField, rawFrame, rawHeaders, rawIndex, rawSettings, rawTableSize, uint32 } from './raw-frames-fixture.ts';
+import { endStream, get, getFrame, pathFrame, post, postFrame, sessions } from './session-fixture.ts';
 
 /** Reads the body, and answers with it. */
 const echo = (exchange: Exchange): void => {

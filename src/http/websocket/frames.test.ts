@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '../../base/limits.ts';
 import { closeFrame, FrameError, FrameReader, frameOf, opcodes } from './frames.ts';
-import { clientFrame } from './websocket-harness.ts';
+import { clientFrame } from './websocket-fixture.ts';
 
 describe('a frame of the server', () => {
   for (const [length, head] of [

@@ -5,9 +5,9 @@ import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { once, until } from '../../base/waits-fixture.ts';
 import type { BodyWriter, Exchange } from '../exchange.ts';
-import { exchangeText, fetch2, readToClose, type Started, start } from '../listener-harness.ts';
+import { exchangeText, fetch2, readToClose, type Started, start } from '../listener-fixture.ts';
 import { closeFrame, frameOf, opcodes } from './frames.ts';
-import { clientFrame, type ServerFrame, serverFrames } from './websocket-harness.ts';
+import { clientFrame, type ServerFrame, serverFrames } from './websocket-fixture.ts';
 
 const key = 'dGhlIHNhbXBsZSBub25jZQ==';
 const upgrade = ['connection: Upgrade', 'upgrade: websocket'];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
-import { answerTo, jane, refusalOf } from '../answer-harness.ts';
+import { answerTo, jane, refusalOf } from '../answer-fixture.ts';
 import type { AuthenticatedToken } from '../services.ts';
 import { selfSubjectReview } from './self-subject-review.ts';
 import { tokenReview } from './token-review.ts';

@@ -4,7 +4,7 @@ import { orch } from '../../dialect/orch.ts';
 import type { Decision } from '../../request/access.ts';
 import type { Attributes, ResourceAttributes } from '../../request/attributes.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import { answerTo, errorsOf, jane } from '../answer-harness.ts';
+import { answerTo, errorsOf, jane } from '../answer-fixture.ts';
 import type { Kind } from '../kind.ts';
 import { localSubjectAccessReview } from './local-subject-access-review.ts';
 import { selfSubjectAccessReview } from './self-subject-access-review.ts';

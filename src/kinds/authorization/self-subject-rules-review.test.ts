@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
 import type { UserRules } from '../../request/access.ts';
-import { answerTo, jane, refusalOf } from '../answer-harness.ts';
+import { answerTo, jane, refusalOf } from '../answer-fixture.ts';
 import { selfSubjectRulesReview } from './self-subject-rules-review.ts';
 
 const nothing: UserRules = { resourceRules: [], pathRules: [], incomplete: false, errors: [] };

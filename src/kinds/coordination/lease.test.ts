@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
-import { create, row, type Sent, update } from '../strategy-harness.ts';
+import { create, row, type Sent, update } from '../strategy-fixture.ts';
 import { lease } from './lease.ts';
 
 const kind = lease(orch);

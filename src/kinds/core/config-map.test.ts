@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
-import { create, row, update } from '../strategy-harness.ts';
+import { create, row, update } from '../strategy-fixture.ts';
 import { configMap } from './config-map.ts';
 
 const kind = configMap(orch);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { selectedFields } from '../../cache/testing/selected-fields.ts';
+import { selectedFields } from '../../cache/selected-fields-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
-import { create, read, row, type Sent, update, viewOf } from '../strategy-harness.ts';
+import { create, read, row, type Sent, update, viewOf } from '../strategy-fixture.ts';
 import { namespace } from './namespace.ts';
 
 const kind = namespace(orch);

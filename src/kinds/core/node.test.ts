@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { selectedFields } from '../../cache/testing/selected-fields.ts';
+import { selectedFields } from '../../cache/selected-fields-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
-import { create, read, row, type Sent, update } from '../strategy-harness.ts';
+import { create, read, row, type Sent, update } from '../strategy-fixture.ts';
 import { node } from './node.ts';
 
 const kind = node(orch);

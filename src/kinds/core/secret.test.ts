@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { test } from 'node:test';
 import { systemRandom } from '../../base/random.ts';
-import { selectedFields } from '../../cache/testing/selected-fields.ts';
+import { selectedFields } from '../../cache/selected-fields-fixture.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { issueSelfSigned } from '../../pki/certificate.ts';
-import { create, now, read, row, type Sent, update } from '../strategy-harness.ts';
+import { create, now, read, row, type Sent, update } from '../strategy-fixture.ts';
 import { secret } from './secret.ts';
 
 const kind = secret(orch);

@@ -4,7 +4,7 @@ import { orch } from '../../dialect/orch.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { describeFieldError } from '../../meta/field-error.ts';
 import { notFound, type StatusError } from '../../meta/status-error.ts';
-import { answerContext, now, readBody, refusalOf } from '../answer-harness.ts';
+import { answerContext, now, readBody, refusalOf } from '../answer-fixture.ts';
 import type { TokenGrant, TokenLifetime, TokenLifetimeRequest } from '../authentication/token-grant.ts';
 import type { ActionTarget } from '../kind.ts';
 import { serviceAccountToken } from './service-account-token.ts';

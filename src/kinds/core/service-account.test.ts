@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
-import { create, read, row, update } from '../strategy-harness.ts';
+import { create, read, row, update } from '../strategy-fixture.ts';
 import { serviceAccount } from './service-account.ts';
 
 const kind = serviceAccount(orch);

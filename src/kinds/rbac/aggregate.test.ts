@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { rule } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
-import { makeRole } from '../../authz/rbac/rbac-objects.ts';
+import { makeRole } from '../../authz/rbac/rbac-objects-fixture.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { aggregate, sameRules } from './aggregate.ts';
 

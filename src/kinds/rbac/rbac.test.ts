@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { limits } from '../../base/limits.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
-import { create, row, type Sent, update } from '../strategy-harness.ts';
+import { create, row, type Sent, update } from '../strategy-fixture.ts';
 import { clusterRole } from './cluster-role.ts';
 import { clusterRoleBinding } from './cluster-role-binding.ts';
 import { role } from './role.ts';

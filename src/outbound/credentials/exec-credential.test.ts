@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { CredentialPlugin, KeyPairPem } from '../connection.ts';
-import { TlsHarness } from '../tls-harness.ts';
+import { TlsFixture } from '../tls-fixture.ts';
 import { execCredentialRequest, readExecCredential } from './exec-credential.ts';
 
 const apiVersion = 'client.authentication.orch.io/v1';
 let [pair, other]: KeyPairPem[] = [];
-let harness: TlsHarness;
+let fixture: TlsFixture;
 before(async () => {
-  harness = new TlsHarness();
-  await harness.listen();
-  [pair, other] = [harness.issue('a'), harness.issue('b')];
+  fixture = new TlsFixture();
+  await fixture.listen();
+  [pair, other] = [fixture.issue('a'), fixture.issue('b')];
 });
-after(async () => harness.close());
+after(async () => fixture.close());
 
 it('what a plugin is given', () => {
   const plugin = { apiVersion, cluster: undefined } as CredentialPlugin;
@@ -47,7 +47,7 @@ describe('what a plugin answers', () => {
   });
 
   it('a certificate with intermediate ones, and when it expires', () => {
-    const chain = { certificate: `${pair?.certificate}${harness.authorities}`, key: pair?.key ?? '' };
+    const chain = { certificate: `${pair?.certificate}${fixture.authorities}`, key: pair?.key ?? '' };
     const { credential, expiresAt } = read(
       answer({ ...data(chain), expirationTimestamp: '2026-01-02T03:04:05+01:00' }),
     );

@@ -6,15 +6,15 @@ import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { until } from '../../base/waits-fixture.ts';
 import type { CredentialPlugin } from '../connection.ts';
-import { bareHost } from '../tls-harness.ts';
+import { bareHost } from '../tls-fixture.ts';
 import type { Credentials } from './credentials.ts';
 import { CredentialPluginError, pluginCredentials } from './plugin-credentials.ts';
-import { PluginHarness } from './plugin-harness.ts';
+import { PluginFixture } from './plugin-fixture.ts';
 import type { PluginHost } from './plugin-process.ts';
 
-let plugins: PluginHarness;
+let plugins: PluginFixture;
 before(() => {
-  plugins = new PluginHarness();
+  plugins = new PluginFixture();
 });
 after(() => plugins.close());
 beforeEach(() => void plugins.runs());

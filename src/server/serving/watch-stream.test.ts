@@ -10,7 +10,7 @@ import { jsonLines } from '../../content/formats/event-framing.ts';
 import { sendStatus } from '../../content/status.ts';
 import type { WatchEncoding } from '../../content/watch-encoding.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { fetch2, readAll, type Started, start } from '../../http/listener-harness.ts';
+import { fetch2, readAll, type Started, start } from '../../http/listener-fixture.ts';
 import { expired } from '../../meta/status-error.ts';
 import { type WatchSource, WatchStreams } from './watch-stream.ts';
 

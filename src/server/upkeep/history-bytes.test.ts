@@ -8,7 +8,7 @@ import { silentLogger } from '../../base/logger.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { createWatchCache } from '../../cache/watch-cache.ts';
 import { rejected } from '../../store/conformance/subject.ts';
-import { etcdMissing, startEtcd } from '../../store/drivers/etcd/etcd-process.ts';
+import { etcdMissing, startEtcd } from '../../store/drivers/etcd/etcd-process-fixture.ts';
 import { openStore, type StoreOptions } from '../../store/open.ts';
 import type { Revision, Store } from '../../store/store.ts';
 import { Compactor } from '../upkeep/compactor.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { attributesOf } from '../../admission/attributes-harness.ts';
+import { attributesOf } from '../../admission/attributes-fixture.ts';
 import { pluginNames } from '../../admission/plugins.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';

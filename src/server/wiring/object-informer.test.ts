@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { rule } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
-import { makeBinding, makeRole, makeUser, readQuestion } from '../../authz/rbac/rbac-objects.ts';
+import { makeBinding, makeRole, makeUser, readQuestion } from '../../authz/rbac/rbac-objects-fixture.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import { orch } from '../../dialect/orch.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';

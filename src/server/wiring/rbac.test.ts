@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { attributesOf } from '../../admission/attributes-harness.ts';
+import { attributesOf } from '../../admission/attributes-fixture.ts';
 import { RbacIndex } from '../../authz/rbac/rbac-index.ts';
-import { makeRole, makeUser, rbacGroup } from '../../authz/rbac/rbac-objects.ts';
+import { makeRole, makeUser, rbacGroup } from '../../authz/rbac/rbac-objects-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
 import { escalationPrevention } from './rbac.ts';

@@ -1,4 +1,4 @@
-import type { RawClient } from '../../../src/http/h2/testing/raw-client.ts';
+import type { RawClient } from '../../../src/http/h2/raw-client-fixture.ts';
 import {
   literalForms,
   rawField,
@@ -7,7 +7,7 @@ import {
   rawIndex,
   rawTableSize,
   uint32,
-} from '../../../src/http/h2/testing/raw-frames.ts';
+} from '../../../src/http/h2/raw-frames-fixture.ts';
 import type { Dice } from './dice.ts';
 import type { Field, Shown } from './oracle.ts';
 import { ReferenceHpack } from './reference-hpack.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { frameType } from '../../../src/http/h2/frames.ts';
-import { rawFrame, uint32 } from '../../../src/http/h2/testing/raw-frames.ts';
+import { rawFrame, uint32 } from '../../../src/http/h2/raw-frames-fixture.ts';
 import { forClients, makeCertificate } from '../../../src/pki/certificate-fixture.ts';
 import type { User } from '../../support/identity.ts';
 import { whoIs } from '../../support/identity.ts';

@@ -1,6 +1,6 @@
 import { describe } from 'node:test';
 import { dialects } from '../../../dialect/dialects.ts';
-import { check, owner, type Write } from './harness.ts';
+import { check, owner, type Write } from './node-restriction-fixture.ts';
 
 const { orch, kubernetes } = dialects;
 

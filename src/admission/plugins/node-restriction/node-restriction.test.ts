@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { admit, check, type Write } from './harness.ts';
+import { admit, check, type Write } from './node-restriction-fixture.ts';
 
 const token = (bound: object | null | undefined, more: Write = {}): Write => ({
   resource: 'serviceaccounts/token',

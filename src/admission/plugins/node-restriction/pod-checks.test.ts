@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { admit, check, owner, type Write } from './harness.ts';
+import { admit, check, owner, type Write } from './node-restriction-fixture.ts';
 
 const mirror = {
   name: 'm',

@@ -8,7 +8,7 @@ import { clusterRole } from '../../../kinds/rbac/cluster-role.ts';
 import { clusterRoleBinding } from '../../../kinds/rbac/cluster-role-binding.ts';
 import { asRole, role } from '../../../kinds/rbac/role.ts';
 import { roleBinding } from '../../../kinds/rbac/role-binding.ts';
-import { create } from '../../../kinds/strategy-harness.ts';
+import { create } from '../../../kinds/strategy-fixture.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { defaultPolicy } from './default-policy.ts';
 

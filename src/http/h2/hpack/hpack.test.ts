@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { OutputBuffer } from '../output-buffer.ts';
-import { literalForms, rawField, rawIndex, rawInteger, rawTableSize, rawText } from '../testing/raw-frames.ts';
+import { literalForms, rawField, rawIndex, rawInteger, rawTableSize, rawText } from '../raw-frames-fixture.ts';
 import { HpackDecoder, HpackError } from './decoder.ts';
 import { appendField } from './encoder.ts';
 import { huffmanDecode, huffmanEncode, huffmanLength } from './huffman.ts';

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import { decode } from '../../../schema/decode.ts';
-import { answerContext } from '../../answer-harness.ts';
+import { answerContext } from '../../answer-fixture.ts';
 import type { ActionSubresource, ActionTarget } from '../../kind.ts';
-import { kind, podWith, type Sent, stored } from './pod-harness.ts';
+import { kind, podWith, type Sent, stored } from './pod-fixture.ts';
 
 const actionOf = (name: string): ActionSubresource => {
   const found = kind.subresources.find((subresource) => subresource.name === name);

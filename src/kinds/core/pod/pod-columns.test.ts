@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cellOf } from '../../../codec/table.ts';
-import { decoded, kind, now, podWith, type Sent } from './pod-harness.ts';
+import { decoded, kind, now, podWith, type Sent } from './pod-fixture.ts';
 
 const at = (secondsAgo: number): string => `${new Date(now - secondsAgo * 1000).toISOString().slice(0, 19)}Z`;
 const running = (more: Sent = {}): Sent => ({ name: 'app', ready: true, state: { running: {} }, ...more });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { imageTag } from './image-name.ts';
 import { defaultPod } from './pod-defaults.ts';
-import { containerWith, created, podWith } from './pod-harness.ts';
+import { containerWith, created, podWith } from './pod-fixture.ts';
 import { asPod } from './pod-schema.ts';
 
 test('the smallest pod, as it is stored', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Field, type Schema, type StructSchema, schemaOf } from '../../../schema/schema.ts';
 import { validate } from '../../../schema/validate.ts';
-import { created, decoded, type Sent } from './pod-harness.ts';
+import { created, decoded, type Sent } from './pod-fixture.ts';
 import { podSchema } from './pod-schema.ts';
 
 type Walk = { readonly field: Field; readonly schema: Schema };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { causes, podWith, type Sent, stored, updated } from './pod-harness.ts';
+import { causes, podWith, type Sent, stored, updated } from './pod-fixture.ts';
 import { podEphemeralContainersView, podStatusView } from './pod-views.ts';
 
 const debug = { name: 'debug', image: 'tools' };

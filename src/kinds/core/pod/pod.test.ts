@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../base/limits.ts';
-import { selectedFields } from '../../../cache/testing/selected-fields.ts';
-import { containerWith, kind, podWith, type Sent, stored } from './pod-harness.ts';
+import { selectedFields } from '../../../cache/selected-fields-fixture.ts';
+import { containerWith, kind, podWith, type Sent, stored } from './pod-fixture.ts';
 
 const graceOf = (spec: Sent, status: Sent, requested?: number): number | undefined =>
   kind.strategy.gracePeriodSeconds?.(stored(podWith(spec), status), requested);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { created, podWith, type Sent } from './pod-harness.ts';
+import { created, podWith, type Sent } from './pod-fixture.ts';
 
 const full = { cpu: '1', memory: '1Gi' };
 const container = (name: string, resources: Sent): Sent => ({ name, image: 'a', resources });

@@ -9,10 +9,10 @@ import { isStoreError, type Store, type StoreErrorCode } from '../../store.ts';
 import { EtcdConnection } from './etcd-connection.ts';
 import { EtcdKeys } from './etcd-keys.ts';
 import { decodeHeaderOnly, type ResponseHeader, type UnaryMethod } from './etcd-messages.ts';
-import { type EtcdProcess, type EtcdProcessOptions, etcdMissing, startEtcd } from './etcd-process.ts';
+import { type EtcdProcess, type EtcdProcessOptions, etcdMissing, startEtcd } from './etcd-process-fixture.ts';
 import { type EtcdStoreOptions, openEtcdStore } from './etcd-store.ts';
-import { FakeMessage } from './fake-etcd.ts';
-import { hurriedClock, openFaultyNetwork } from './faulty-network.ts';
+import { FakeMessage } from './fake-etcd-fixture.ts';
+import { hurriedClock, openFaultyNetwork } from './faulty-network-fixture.ts';
 
 /** What a real etcd does when it is restarted, cut off, full, shared or compacted. */
 

@@ -10,7 +10,7 @@ import {
   rangeMethod,
   statusMethod,
 } from './etcd-messages.ts';
-import { FakeMessage, keyValue, responseAt } from './fake-etcd.ts';
+import { FakeMessage, keyValue, responseAt } from './fake-etcd-fixture.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const [a, b, c] = ['/a', '/b', '/c'].map(bytes) as [Uint8Array, Uint8Array, Uint8Array];

@@ -14,8 +14,8 @@ import {
   keyValue,
   responseAt,
   startFakeEtcd,
-} from './fake-etcd.ts';
-import { hurriedClock } from './faulty-network.ts';
+} from './fake-etcd-fixture.ts';
+import { hurriedClock } from './faulty-network-fixture.ts';
 
 /** What etcd can answer, and an etcd of the machine will not when a test wants it to. */
 

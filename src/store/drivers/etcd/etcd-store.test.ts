@@ -1,6 +1,6 @@
 import { after, before, describe } from 'node:test';
 import { conformance } from '../../conformance/conformance.ts';
-import { type EtcdProcess, etcdMissing, startEtcd } from './etcd-process.ts';
+import { type EtcdProcess, etcdMissing, startEtcd } from './etcd-process-fixture.ts';
 import { openEtcdStore } from './etcd-store.ts';
 
 describe('etcd', { skip: etcdMissing }, () => {

@@ -9,9 +9,9 @@ import { after, before, describe, test } from 'node:test';
 import { once } from '../../../base/waits-fixture.ts';
 import { isStoreError } from '../../store.ts';
 import type { EtcdTls } from './etcd-member.ts';
-import { type EtcdProcess, etcdMissing, startEtcd } from './etcd-process.ts';
+import { type EtcdProcess, etcdMissing, startEtcd } from './etcd-process-fixture.ts';
 import { openEtcdStore } from './etcd-store.ts';
-import { hurriedClock } from './faulty-network.ts';
+import { hurriedClock } from './faulty-network-fixture.ts';
 
 const opensslMissing = spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed';
 

@@ -12,10 +12,10 @@ import {
   type StoreErrorCode,
   type StoreRecord,
 } from '../../store.ts';
-import { type EtcdProcess, etcdMissing, startEtcd } from './etcd-process.ts';
-import { type EtcdProxy, type Fate, type Loss, pass, startEtcdProxy } from './etcd-proxy.ts';
+import { type EtcdProcess, etcdMissing, startEtcd } from './etcd-process-fixture.ts';
+import { type EtcdProxy, type Fate, type Loss, pass, startEtcdProxy } from './etcd-proxy-fixture.ts';
 import { openEtcdStore } from './etcd-store.ts';
-import { hurriedClock } from './faulty-network.ts';
+import { hurriedClock } from './faulty-network-fixture.ts';
 
 /**
  * Writes whose answer is lost on the way, on a real etcd. `store` writes through a proxy; `direct` is another server on the

@@ -11,7 +11,7 @@ import type { Store } from '../../store.ts';
 import { backupSqlite } from './backup.ts';
 import { revisionAfterCopy } from './copied-file.ts';
 import { restoreSqlite } from './restore.ts';
-import { inChild, type Place, placeFor } from './testing.ts';
+import { inChild, type Place, placeFor } from './sqlite-fixture.ts';
 
 const fill = (store: Store, prefix: string, count: number): Promise<unknown> =>
   Promise.all(Array.from({ length: count }, (_, index) => store.create(`${prefix}${index}`, bytes('v'.repeat(1_000)))));

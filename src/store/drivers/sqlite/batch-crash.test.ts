@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inChild, placeFor } from './testing.ts';
+import { inChild, placeFor } from './sqlite-fixture.ts';
 
 const writersMax = 4;
 const keysMax = 60;

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { test } from 'node:test';
 import { bytes, text } from '../../conformance/subject.ts';
 import type { Revision, Store } from '../../store.ts';
-import { placeFor } from './testing.ts';
+import { placeFor } from './sqlite-fixture.ts';
 
 const names = Array.from({ length: 40 }, (_, index) => `/hot/${index + 10}`);
 

@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, statSync, truncateSync, writeFileSync } from '
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { bytes, rejected, text } from '../../conformance/subject.ts';
-import { type Place, placeFor } from './testing.ts';
+import { type Place, placeFor } from './sqlite-fixture.ts';
 
 const fill = async ({ open }: Place, count: number): Promise<void> => {
   const store = await open();

@@ -6,8 +6,8 @@ import { type Clock, systemClock } from '../../../base/clock.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import { bytes, rejected } from '../../conformance/subject.ts';
 import { type BatchWrite, isStoreError, type Store, type StoreErrorCode, type StoreRecord } from '../../store.ts';
-import { smallDiskMissing } from './small-disk.ts';
-import { inChild, type Place, placeFor } from './testing.ts';
+import { smallDiskMissing } from './small-disk-fixture.ts';
+import { inChild, type Place, placeFor } from './sqlite-fixture.ts';
 
 /** A disk without room: what is still written, thanks to the reserve, and how room comes back. */
 

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { bytes, rejected } from '../../conformance/subject.ts';
 import { backupSqlite } from './backup.ts';
 import { lockDataFile } from './owner-lock.ts';
-import { inChild, placeFor } from './testing.ts';
+import { inChild, placeFor } from './sqlite-fixture.ts';
 
 const owner = (file: string) => `
   const store = await sqlite.openSqliteStore({ file: ${JSON.stringify(file)} });

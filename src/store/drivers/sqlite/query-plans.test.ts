@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDataFile } from './data-file.ts';
 import { prepareStatements } from './log-file.ts';
-import { placeFor } from './testing.ts';
+import { placeFor } from './sqlite-fixture.ts';
 
 /** What a plan says where a statement looks at all rows, or sorts more than it gives. */
 const looksAtAll = /USE TEMP B-TREE|SCAN log|AUTOMATIC/;

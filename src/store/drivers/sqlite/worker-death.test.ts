@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { bytes, rejected } from '../../conformance/subject.ts';
 import { StoreError } from '../../store.ts';
-import { inChild, placeFor } from './testing.ts';
+import { inChild, placeFor } from './sqlite-fixture.ts';
 
 const moduleUrl = (name: string): string => JSON.stringify(new URL(`./${name}.ts`, import.meta.url).href);
 

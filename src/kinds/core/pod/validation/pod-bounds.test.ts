@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../../base/limits.ts';
-import { created } from '../pod-harness.ts';
+import { created } from '../pod-fixture.ts';
 
 test('containers and volumes are bounded, and said by themselves', () => {
   const many = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `a${n}`, image: 'b' }));

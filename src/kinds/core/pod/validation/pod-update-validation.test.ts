@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { causes, kind, podWith, type Sent, stored, updated } from '../pod-harness.ts';
+import { causes, kind, podWith, type Sent, stored, updated } from '../pod-fixture.ts';
 
 const door = {
   prepareForUpdate: kind.strategy.prepareForUpdate ?? (() => {}),

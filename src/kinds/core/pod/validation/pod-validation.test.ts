@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../../base/limits.ts';
 import { describeFieldError } from '../../../../meta/field-error.ts';
-import { causes, containerWith, created, podWith, type Sent } from '../pod-harness.ts';
+import { causes, containerWith, created, podWith, type Sent } from '../pod-fixture.ts';
 
 const c = 'spec.containers[0]';
 const volume = { name: 'data', emptyDir: {} };

@@ -1,7 +1,7 @@
-import { spanOf } from '../../base/byte-span.ts';
-import { systemClock } from '../../base/clock.ts';
-import { Condition } from '../../base/condition.ts';
-import { silentLogger } from '../../base/logger.ts';
+import { spanOf } from '../base/byte-span.ts';
+import { systemClock } from '../base/clock.ts';
+import { Condition } from '../base/condition.ts';
+import { silentLogger } from '../base/logger.ts';
 import {
   type BatchWrite,
   type Change,
@@ -12,10 +12,10 @@ import {
   type Store,
   StoreError,
   type StoreRecord,
-} from '../../store/store.ts';
-import type { CacheEntry, CacheEvent, Collection, Snapshot, WatchCache } from '../cache.ts';
-import type { EntryCodec } from '../entry-codec.ts';
-import { createWatchCache } from '../watch-cache.ts';
+} from '../store/store.ts';
+import type { CacheEntry, CacheEvent, Collection, Snapshot, WatchCache } from './cache.ts';
+import type { EntryCodec } from './entry-codec.ts';
+import { createWatchCache } from './watch-cache.ts';
 
 const prefix = '/cached/';
 

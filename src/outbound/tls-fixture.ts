@@ -17,7 +17,7 @@ import { systemNetwork } from './network.ts';
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** An HTTPS server for tests, with an authority of its own. It asks clients for certificates, and takes any. */
-export class TlsHarness {
+export class TlsFixture {
   readonly directory = mkdtempSync(join(tmpdir(), 'tls-'));
   readonly #context = { clock: systemClock, random: systemRandom };
   readonly #authority = ensureAuthority(this.#files('ca'), 'ca', this.#context);

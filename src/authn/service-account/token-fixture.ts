@@ -68,7 +68,7 @@ interface HarnessOptions {
 }
 
 /** What a test works with: `team/alice` exists, and whatever it puts into `objects` (`pods team/p`). */
-export class TokenHarness {
+export class TokenFixture {
   readonly clock = new ManualClock();
   readonly metrics = new Metrics();
   /** What the cache knows, and what the store knows beside it; by `resource namespace/name`. */

@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange.ts';
-import { type Started, start } from '../listener-harness.ts';
-import { RawClient } from './testing/raw-client.ts';
-import { rawField, rawHeaders, rawIndex } from './testing/raw-frames.ts';
+import { type Started, start } from '../listener-fixture.ts';
+import { RawClient } from './raw-client-fixture.ts';
+import { rawField, rawHeaders, rawIndex } from './raw-frames-fixture.ts';
 
 /** A listener, and clients whose every frame is a test's own. */
 

@@ -1,11 +1,11 @@
 import type { TestContext } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
-import type { Logger } from '../../base/logger.ts';
-import { selectable } from '../../meta/selectable-field.ts';
-import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
-import type { Revision, Store } from '../../store/store.ts';
-import type { CachedResource, CacheEvent, Collection, WatchCache, Watcher, WatchOptions, WatchSink } from '../cache.ts';
-import { createWatchCache, type WatchCacheOptions } from '../watch-cache.ts';
+import { ManualClock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { selectable } from '../meta/selectable-field.ts';
+import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import type { Revision, Store } from '../store/store.ts';
+import type { CachedResource, CacheEvent, Collection, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
+import { createWatchCache, type WatchCacheOptions } from './watch-cache.ts';
 
 export const configMaps: CachedResource = {
   prefix: '/core/configmaps/',

@@ -55,7 +55,7 @@ export const strangerPair = issued(authority('other-ca'), 'mallory', 'clientAuth
 
 export interface Started extends AsyncDisposable {
   readonly listener: Listener;
-  /** An HTTP/2 connection, closed with the harness. */
+  /** An HTTP/2 connection, closed with the fixture. */
   http2(options?: ConnectionOptions): Promise<ClientHttp2Session>;
   /** A TLS connection without ALPN, for HTTP/1.1 by hand. */
   tls(options?: ConnectionOptions): Promise<TLSSocket>;

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
-import { limits } from '../../../base/limits.ts';
-import { within } from '../../../base/waits-fixture.ts';
-import { FrameReader } from '../frame-reader.ts';
-import { frameFlag, framePayloadMax, frameType, preface, windowMax } from '../frames.ts';
-import type { HeaderField } from '../header-field.ts';
-import { HpackDecoder } from '../hpack/decoder.ts';
-import { rawFrame, rawSettings } from './raw-frames.ts';
+import { limits } from '../../base/limits.ts';
+import { within } from '../../base/waits-fixture.ts';
+import { FrameReader } from './frame-reader.ts';
+import { frameFlag, framePayloadMax, frameType, preface, windowMax } from './frames.ts';
+import type { HeaderField } from './header-field.ts';
+import { HpackDecoder } from './hpack/decoder.ts';
+import { rawFrame, rawSettings } from './raw-frames-fixture.ts';
 
 /** What came back on one stream. */
 interface RawAnswer {

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { within } from '../../../base/waits-fixture.ts';
 import type { Store } from '../../store.ts';
-import { type SmallDisk, withSmallDisk } from './small-disk.ts';
+import { type SmallDisk, withSmallDisk } from './small-disk-fixture.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts';
 
 export interface Place {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CredentialPlugin } from '../connection.ts';
 
 /** Credential plugins for tests: programs in a folder of their own. */
-export class PluginHarness {
+export class PluginFixture {
   readonly directory = mkdtempSync(join(tmpdir(), 'plugin-'));
   #count = 0;
 

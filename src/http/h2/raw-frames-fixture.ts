@@ -1,6 +1,6 @@
-import { frameHeadBytes, framePayloadMin } from '../frames.ts';
-import { writeInteger } from '../hpack/encoder.ts';
-import { huffmanEncode, huffmanLength } from '../hpack/huffman.ts';
+import { frameHeadBytes, framePayloadMin } from './frames.ts';
+import { writeInteger } from './hpack/encoder.ts';
+import { huffmanEncode, huffmanLength } from './hpack/huffman.ts';
 
 /** Frames and header blocks that say whatever a test wants them to, right or wrong. */
 
