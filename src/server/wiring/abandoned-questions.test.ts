@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TokenAuthenticator } from '../../authn/authenticator.ts';
-import { tokenUnion } from '../../authn/bearer.ts';
+import { bearerAuthenticator, tokenUnion } from '../../authn/bearer.ts';
+import { showing } from '../../authn/credentials-fixture.ts';
 import { cachedTokens } from '../../authn/token-cache.ts';
 import { webhookTokenAuthenticator } from '../../authn/webhook/webhook-token.ts';
 import { authorizationMetrics } from '../../authz/authorization-metrics.ts';
+import type { Authorizer } from '../../authz/authorizer.ts';
 import { buildAuthorizers } from '../../authz/authorizer-chain.ts';
+import { unionAuthorizer } from '../../authz/union.ts';
+import type { Caller } from '../../base/caller.ts';
 import { ManualClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
@@ -114,6 +118,35 @@ describe('what a review asks of others ends with the request', () => {
         world.asked.map(({ aborted }) => aborted),
         [true],
       );
+    });
+  }
+});
+
+describe('who is answered at once', () => {
+  /** A request that has made no signal so far, which costs more than many answers do. */
+  const request: Caller = {
+    get signal(): AbortSignal {
+      return assert.fail('a signal is made');
+    },
+  };
+  const { clock, random } = new SilentWorld();
+  const known = { authenticateToken: (token: string) => (token === 't' ? { user: jane } : undefined) };
+  const cached = cachedTokens(known, { clock, random, successMs: 1_000, failureMs: 1_000 });
+  const allowing: Authorizer = { authorize: () => ({ verdict: 'allow', reason: '' }) };
+  const declining: Authorizer = { authorize: () => ({ verdict: 'noOpinion', reason: '' }) };
+  const attributes = { type: 'path', verb: 'get', path: '/x' } as const;
+  const shown = Object.defineProperty(showing({ token: 't' }), 'signal', { get: () => request.signal });
+  for (const [what, ask] of [
+    ['a known token', () => tokenUnion([cached], ['api']).authenticateToken('t', ['api'], request)],
+    ['a token that nobody knows', () => tokenUnion([cached], ['api']).authenticateToken('u', ['api'], request) ?? true],
+    ['a bearer token', () => bearerAuthenticator(tokenUnion([cached], ['api']), ['api']).authenticate(shown)],
+    ['a decision', () => unionAuthorizer([declining, allowing]).authorize(attributes, jane, request)],
+  ] as const) {
+    it(`${what}: is answered without a signal`, () => {
+      for (let time = 0; time < 2; time++) {
+        const answer: unknown = ask();
+        assert.ok(answer && !(answer instanceof Promise));
+      }
     });
   }
 });
