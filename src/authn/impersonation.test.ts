@@ -76,6 +76,13 @@ describe('who is to be impersonated', () => {
     ['a header that nobody knows', { 'impersonate-user': 'jane', 'impersonate-groups': 'a' }],
     ['one that nobody knows alone', { 'impersonate-role': 'a' }],
     ['bytes that are no UTF-8', { 'impersonate-user': 'j\xfcrgen' }],
+    ...['%00', '%0a', '%1F', '%7f'].map(
+      (code) =>
+        [
+          `a key with the character ${code}`,
+          { 'impersonate-user': 'jane', [`impersonate-extra-a${code}`]: 'x' },
+        ] as const,
+    ),
     ['bytes that are no UTF-8 in a group', { 'impersonate-user': 'jane', 'impersonate-group': '\xff' }],
   ] as const) {
     it(`${what} is a bad request`, () => assert.throws(() => read(headers), { code: 400 }));

@@ -58,12 +58,17 @@ function readExtra(request: ImpersonationHeaders, names: readonly string[]): Imp
   for (const name of names) {
     if (!name.startsWith(headers.extra)) continue;
     const key = extraKey(name.slice(headers.extra.length));
+    if (control.test(key)) throw badRequest(`the key of header ${name} has a control character`);
     const values = extra.get(key) ?? [];
     values.push(...texts(request, name));
     extra.set(key, values);
   }
   return Object.fromEntries(extra);
 }
+
+/** What no header can hold in its value, and a key would hold by its percent-encoding. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const control = /[\0-\x1f\x7f]/;
 
 const firstText = (values: readonly string[]): string => values.find((value) => value !== '') ?? '';
 

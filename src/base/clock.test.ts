@@ -3,6 +3,13 @@ import { describe, test } from 'node:test';
 import { ManualClock, pause, systemClock } from './clock.ts';
 
 describe('ManualClock', () => {
+  test('ends where timers set each other without end', () => {
+    const clock = new ManualClock();
+    const again = (): void => void clock.after(0, again);
+    again();
+    assert.throws(() => clock.advance(1), /timers without end/);
+  });
+
   test('stands still until it is moved, and moves both of its times alike', () => {
     const clock = new ManualClock(1_000);
     assert.deepEqual([clock.now(), clock.monotonic()], [1_000, 0]);

@@ -45,6 +45,9 @@ export function keepAlive(): Closable {
   return { close: () => clearInterval(timer) };
 }
 
+/** Of one step of a manual clock: no test sets so many. */
+const timersAtOnceMax = 1_000_000;
+
 /** A clock that stands still until `advance` is called. */
 export class ManualClock implements Clock {
   #now: number;
@@ -79,10 +82,11 @@ export class ManualClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Moves time on and runs what is due, in order of being due. */
+  /** Moves time on and runs what is due, in order of being due. Throws where timers set each other without end. */
   advance(ms: number): void {
     const end = this.#now + ms;
-    for (;;) {
+    for (let ran = 0; ; ran++) {
+      if (ran > timersAtOnceMax) throw new Error(`timers without end at ${this.#now} ms`);
       const next = this.#timers.filter((timer) => timer.due <= end).sort((a, b) => a.due - b.due)[0];
       if (!next) break;
       this.#timers = this.#timers.filter((timer) => timer !== next);

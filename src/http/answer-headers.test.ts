@@ -87,6 +87,25 @@ describe('every answer says once how it is cached, and that its type is what it 
   }
 });
 
+describe('Expect (RFC 9110 section 10.1.1)', () => {
+  for (const [expectation, status] of [
+    ['100-continue', 200],
+    ['100-Continue', 200],
+    ['tea', 417],
+    ['100-continue, tea', 417],
+    ['', 200],
+  ] as const) {
+    it(`${expectation || 'nothing'}: ${status} in both protocols`, async () => {
+      await using started = await start((exchange) => exchange.respond(200, {}));
+      const request = `GET / HTTP/1.1\r\nhost: a\r\nexpect: ${expectation}\r\nconnection: close\r\n\r\n`;
+      const answer = await exchangeText(await started.tls(), request);
+      assert.equal(Number(/^HTTP\/1.1 ([2-5]\d\d) /m.exec(answer)?.[1]), status, answer);
+      const session = await started.http2();
+      assert.equal((await fetch2(session, '/', { headers: { expect: expectation } })).status, status);
+    });
+  }
+});
+
 describe('Host (RFC 9112 section 3.2)', () => {
   const cases: readonly (readonly [what: string, lines: readonly string[], version: string, status: number])[] = [
     ['one line', ['host: a'], '1.1', 200],

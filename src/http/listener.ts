@@ -245,7 +245,7 @@ class TlsListener implements Listener {
     });
     for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
       server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-        this.#serveHttp1(request, response, event === 'checkExpectation');
+        this.#serveHttp1(request, response);
       });
     }
     server.on('upgrade', (request: IncomingMessage, socket: TLSSocket, head: Buffer) => {
@@ -294,11 +294,12 @@ class TlsListener implements Listener {
   #serveHttp2(connection: Connection, stream: ServerStream): void {
     const { head } = stream;
     const { target, refused } = readTarget(head.method, head.path);
-    this.#serve(connection, new Http2Exchange(connection, stream, target), headRefusal(head) ?? refused);
+    const exchange = new Http2Exchange(connection, stream, target);
+    this.#serve(connection, exchange, headRefusal(head) ?? refuseExpectation(exchange) ?? refused);
     if (this.#goesAway()) connection.retire();
   }
 
-  #serveHttp1(request: IncomingMessage, response: ServerResponse, unknownExpectation: boolean): void {
+  #serveHttp1(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket as TLSSocket);
     // Requests on one connection that were sent without waiting for the answers: no client sends this many.
     if (!connection || connection.exchanges >= this.#limits.streamsPerConnectionMax) {
@@ -311,8 +312,7 @@ class TlsListener implements Listener {
     // Who is in doubt about one request's server had better begin anew.
     const closing = () => connection.retired || ambiguous !== undefined;
     const exchange = new Http1Exchange(connection, { request, response, method, target, closing, clock: this.#clock });
-    const impossible = unknownExpectation ? expectationFailed() : undefined;
-    const problem = ambiguous ?? impossible ?? refused;
+    const problem = ambiguous ?? refuseExpectation(exchange) ?? refused;
     if (connection.exchanges === 0) this.#serve(connection, exchange, problem);
     else this.#serveLater(connection, exchange, problem);
   }
@@ -450,5 +450,8 @@ const isPlainHttp = ({ code }: NodeJS.ErrnoException): boolean =>
   code === 'ERR_SSL_HTTP_REQUEST' || code === 'ERR_SSL_HTTPS_PROXY_REQUEST';
 
 /** Nothing is expected of servers but to say that a body may come (RFC 9110 section 10.1.1). */
-const expectationFailed = (): StatusError =>
-  new StatusError('BadRequest', 'the server knows no expectation but 100-continue', { code: 417 });
+function refuseExpectation(exchange: Exchange): StatusError | undefined {
+  const expectation = exchange.header('expect') ?? '';
+  if (expectation === '' || expectation.toLowerCase() === '100-continue') return undefined;
+  return new StatusError('BadRequest', 'the server knows no expectation but 100-continue', { code: 417 });
+}

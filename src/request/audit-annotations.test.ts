@@ -17,6 +17,8 @@ describe('audit annotations', () => {
     ['a/-b', 'x', /form/],
     [`a/${'b'.repeat(63)}`, 'x', undefined],
     [`a/${'b'.repeat(64)}`, 'x', /form/],
+    [`${'a'.repeat(61)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}/${'e'.repeat(63)}`, 'x', undefined],
+    [`${'a'.repeat(62)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}/e`, 'x', /form/],
     ['__proto__', 'x', /form/],
     ['a/big', 'x'.repeat(limits.auditAnnotationsBytesMax), /fit/],
   ];
