@@ -230,6 +230,7 @@ function watchers(): Heavy {
     what: `an event for ${text(sizes.heldWatchers)} watchers of one object`,
     async prepare(product) {
       close();
+      await makeNamespace(product.api, 'kept');
       const body = configMapBody({ name: changing, namespace: 'kept' });
       await product.api.send(collection, { method: 'POST', headers: json, body });
       const { metadata } = JSON.parse((await product.api.expect(200, `${collection}?limit=1`)).body.toString());
