@@ -197,8 +197,8 @@ class Http1Writer extends ResponseWriter implements Outlet {
   /** The chunk has its framing: written by Node it would be four pieces, which TLS copies together for each response anew. */
   writeShared(chunk: SharedChunk): boolean {
     const response = this.#response;
-    // False where the client knows no chunks, and the body ends with its connection.
-    if (!response.chunkedEncoding) return this.write(chunk.bytes);
+    // A client may know no chunks: its body ends with the connection. And what Node still holds back must go first.
+    if (!response.chunkedEncoding || response.writableCorked > 0) return this.write(chunk.bytes);
     response.chunkedEncoding = false;
     try {
       return this.write(chunk.chunked);

@@ -28,6 +28,8 @@ let entries: readonly CacheEntry[] = [];
 const streams = new WatchStreams({ clock, logger: silentLogger });
 /** The next watch is written so. */
 let negotiated: Negotiated | undefined;
+/** It begins with a state, and says where that ends. */
+let withState = false;
 let sinks: WatchSink[] = [];
 
 before(async () => {
@@ -37,15 +39,17 @@ before(async () => {
   }
   served = fixture.served(path);
   entries = [...served.collection.snapshot().entries(served.collectionKey('n'))];
-  const handle: Parameters<typeof start>[0] = (exchange) => {
+  const handle: Parameters<typeof start>[0] = async (exchange) => {
+    // As after a look at the store: what is written now is written before Node's own callbacks run.
+    await undefined;
     const { webSocket } = exchange;
     streams.serve(
       exchange,
       {
-        initial: [],
-        revision: 0,
+        initial: withState ? entries : [],
+        revision: 5,
         bookmarks: false,
-        initialEventsEnd: false,
+        initialEventsEnd: withState,
         timeoutMs: 3600_000,
         reached: () => 0,
         start: (sink) => {
@@ -165,38 +169,43 @@ function eventsOf(): readonly CacheEvent[] {
 /** What one watch alone is to receive: each event framed by itself. */
 function unshared(form: Negotiated, messages: boolean): Buffer {
   const socket = messages ? { request: undefined as never, protocol: undefined } : undefined;
-  const encoding = encodingOf(form, socket);
-  return Buffer.concat(
-    eventsOf().map(({ type, entry }, at) => encoding.framing.frame(type, encoding.object(entry, at === 0))),
-  );
+  const { framing, object, bookmark } = encodingOf(form, socket);
+  const state = withState ? entries.map((entry, at) => framing.frame('ADDED', object(entry, at === 0))) : [];
+  const end = withState ? [framing.frame('BOOKMARK', bookmark(5, true))] : [];
+  const events = eventsOf().map(({ type, entry }, at) => framing.frame(type, object(entry, !withState && at === 0)));
+  return Buffer.concat([...state, ...end, ...events]);
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 for (const [what, form] of forms) {
   for (const [protocol, open, messages] of protocols) {
-    test(`${what} over ${protocol} is to each watch what it would be to one alone, whatever they share`, async () => {
-      negotiated = form;
-      sinks = [];
-      const watches = [await open(), await open(), await open()];
-      await until(() => sinks.length === watches.length);
-      const [first, second, late] = sinks;
-      const events = eventsOf();
-      for (const event of events) {
-        assert.ok(first?.event(event));
-        assert.ok(second?.event(event));
-      }
-      // The third is told the same in other portions.
-      for (const [at, event] of events.entries()) {
-        assert.ok(late?.event(event));
-        if (at % 2 === 0) await turn();
-      }
-      for (const sink of sinks) sink.closed('closed');
-      const expected = unshared(form, messages);
-      assert.ok(expected.length > 0);
-      for (const received of await Promise.all(watches.map((received) => received()))) {
-        assert.ok(received.equals(expected), `${received.length} bytes instead of ${expected.length}`);
-      }
-    });
+    for (const state of [false, true]) {
+      const from = state ? 'from a state' : 'from a version';
+      test(`${what} over ${protocol}, ${from}, is the same to watches that share it as to one alone`, async () => {
+        negotiated = form;
+        withState = state;
+        sinks = [];
+        const watches = [await open(), await open(), await open()];
+        await until(() => sinks.length === watches.length);
+        const [first, second, late] = sinks;
+        const events = eventsOf();
+        for (const event of events) {
+          assert.ok(first?.event(event));
+          assert.ok(second?.event(event));
+        }
+        // The third is told the same in other portions.
+        for (const [at, event] of events.entries()) {
+          assert.ok(late?.event(event));
+          if (at % 2 === 0) await turn();
+        }
+        for (const sink of sinks) sink.closed('closed');
+        const expected = unshared(form, messages);
+        assert.ok(expected.length > 0);
+        for (const received of await Promise.all(watches.map((received) => received()))) {
+          assert.ok(received.equals(expected), `${received.length} bytes instead of ${expected.length}`);
+        }
+      });
+    }
   }
 }
