@@ -208,8 +208,6 @@ export const limits = {
   turnMs: 10,
   /** Changes that wait to be told to watchers before the cache stops taking in more. */
   cacheFanOutMax: 10_000,
-  /** How long the cache tells watchers of changes before it lets others run. */
-  cacheFanOutSliceMs: 10,
   /** Snapshots per resource that the cache keeps for exact reads; the store answers for older ones. */
   cacheSnapshotsMax: 256,
   /** Events that wait for one watcher whose client reads slowly; past it the watch is closed. */

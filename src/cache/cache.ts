@@ -150,6 +150,9 @@ export interface CachedResource {
   readonly selectableFields: readonly SelectableField[];
 }
 
+/** Where those who send what watchers are told have enough to do: resolves when they can be told more. */
+export type Throttle = () => Promise<void> | undefined;
+
 export interface WatchCache {
   /** Resolves when all resources are loaded. Rejects when the store cannot be read; the cache is closed then. */
   ready(): Promise<void>;
@@ -179,5 +182,7 @@ export interface WatchCache {
   fresh(signal?: AbortSignal): Promise<Revision>;
   /** Watchers open now. */
   readonly watchers: number;
+  /** Has the fan-out wait while the throttle says so. */
+  throttle(throttle: Throttle): Closable;
   close(): Promise<void>;
 }

@@ -197,6 +197,8 @@ class Follower {
   readonly #moved = new Condition();
   readonly #watcher;
   #events: CacheEvent[] = [];
+  /** Events that came since the last were taken. */
+  #fresh = 0;
   #ended: string | undefined;
 
   constructor(collection: Collection, after: Revision) {
@@ -205,8 +207,9 @@ class Follower {
       {
         event: (event) => {
           this.#events.push(event);
+          this.#fresh++;
           this.#moved.notifyAll();
-          return this.#events.length < takenMax;
+          return this.#fresh < takenMax;
         },
         closed: (reason) => {
           this.#ended = reason;
@@ -218,21 +221,24 @@ class Follower {
 
   /** Closed for being slow: a client then opens a new watch where the old one ended. */
   get fellBehind(): boolean {
-    return this.#events.length === 0 && this.#ended === 'slow';
+    return this.#fresh === 0 && this.#ended === 'slow';
   }
 
   async moved(signal: AbortSignal): Promise<void> {
-    if (this.#events.length === 0 && this.#ended === undefined) await this.#moved.wait(signal);
+    if (this.#fresh === 0 && this.#ended === undefined) await this.#moved.wait(signal);
   }
 
-  /** What came, as changes; `records` is the state before, and is brought forward. */
+  /** What came, as changes of whole revisions; `records` is the state before, and is brought forward. */
   take(records: Map<string, StoreRecord>): ChangeBatch {
-    if (this.#events.length === 0 && this.#ended !== undefined) {
+    if (this.#fresh === 0 && this.#ended !== undefined) {
       throw new StoreError(this.#ended === 'closed' ? 'unavailable' : 'compacted', `the watch ended: ${this.#ended}`);
     }
     const { revision } = this.#watcher;
-    const changes = this.#events.map((event) => changeOf(event, records));
-    this.#events = [];
+    // A watch may pause in the middle of a revision.
+    const rest = this.#events.findIndex((event) => event.revision > revision);
+    const taken = this.#events.splice(0, rest < 0 ? this.#events.length : rest);
+    const changes = taken.map((event) => changeOf(event, records));
+    this.#fresh = 0;
     this.#watcher.resume();
     return { changes, revision };
   }

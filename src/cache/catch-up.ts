@@ -2,8 +2,9 @@ import type { Clock } from '../base/clock.ts';
 import { Condition } from '../base/condition.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
-import { publishTo } from './fan-out.ts';
+import { Telling } from './fan-out.ts';
 import { followChanges, pause } from './feed.ts';
 import type { ObjectWatcher } from './object-watcher.ts';
 import type { ResourceCollection } from './resource-collection.ts';
@@ -26,6 +27,8 @@ export class CatchUp {
   #index = new WatcherIndex<ObjectWatcher>();
   /** The members were offered every change up to this revision. */
   #position: Revision = 0;
+  /** The revision that is being offered, or was last. */
+  #offering: Revision = 0;
   #run: AbortController | undefined;
   #running: Promise<void> = Promise.resolve();
   #closed = false;
@@ -35,7 +38,7 @@ export class CatchUp {
   }
 
   join(watcher: ObjectWatcher): void {
-    if (this.#run && this.#members.size > 0 && watcher.position >= this.#position) {
+    if (this.#run && this.#members.size > 0 && watcher.position >= this.#offering) {
       this.#addMember(watcher);
       return;
     }
@@ -86,6 +89,7 @@ export class CatchUp {
     const waiting = [...this.#joining];
     this.#joining.clear();
     this.#position = waiting.reduce((least, watcher) => Math.min(least, watcher.position), Number.MAX_SAFE_INTEGER);
+    this.#offering = this.#position;
     for (const watcher of waiting) this.#addMember(watcher);
     return this.#position;
   }
@@ -100,27 +104,38 @@ export class CatchUp {
       await this.#offer(batch, signal);
       if (signal.aborted) return;
       this.#position = batch.revision;
+      this.#offering = batch.revision;
       for (const member of this.#members) member.reached(batch.revision);
       if (this.#members.size === 0) return;
     }
   }
 
   async #offer({ changes }: ChangeBatch, signal: AbortSignal): Promise<void> {
+    const slice = new TimeSlice(this.#options.clock);
     for (const [index, change] of changes.entries()) {
-      this.#offerChange(change);
-      if (changes[index + 1]?.revision === change.revision) continue;
+      this.#offering = change.revision;
+      const telling = this.#tellingOf(change);
+      const isLast = changes[index + 1]?.revision !== change.revision;
+      const isAlone = isLast && changes[index - 1]?.revision !== change.revision;
+      while (telling && !telling.goOn(isAlone ? slice : undefined)) {
+        await slice.next();
+        if (signal.aborted) return;
+      }
+      if (!isLast) continue;
       this.#position = change.revision;
+      if (slice.over) await slice.next();
       if (this.#paused.size > 0) await this.#awaitPaused(signal);
       if (signal.aborted) return;
     }
   }
 
-  #offerChange(change: Change): void {
+  #tellingOf(change: Change): Telling | undefined {
     const collection = this.#options.collectionOf(change.key);
     const location = collection?.codec.locate(change.key);
-    if (!collection || !location || !this.#index.concerns(collection.prefix, location)) return;
+    if (!collection || !location || !this.#index.concerns(collection.prefix, location)) return undefined;
     const watched = collection.watched(change);
-    if (watched) publishTo(this.#index, { collection, location, change: watched, revision: change.revision });
+    if (!watched) return undefined;
+    return new Telling(this.#index, { collection, location, change: watched, revision: change.revision });
   }
 
   /** Waits until no member is paused, and after a while leaves behind those who still are. */

@@ -61,6 +61,8 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
   /** Changes up to this revision were seen in an earlier phase. */
   #seen: Revision;
   #paused = false;
+  /** Whoever opened it wants to hear nothing more. */
+  #left = false;
   #queue: CacheEvent[] = [];
   #queuedBytes = 0;
 
@@ -132,12 +134,18 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
   }
 
   close(): void {
-    this.#detach('left');
+    this.#left = true;
+    this.detach('left');
   }
 
   /** Ends the watch and tells the sink why. */
   end(reason: Exclude<WatchEnd, 'left'>): void {
-    if (!this.#detach(reason)) return;
+    if (this.detach(reason)) this.tellEnd(reason);
+  }
+
+  /** The second half of `end`. */
+  tellEnd(reason: Exclude<WatchEnd, 'left'>): void {
+    if (this.#left) return;
     try {
       this.#sink.closed(reason);
     } catch (error) {
@@ -213,8 +221,8 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     return this.#phase === 'ended';
   }
 
-  /** False when it had ended already. */
-  #detach(reason: WatchEnd): boolean {
+  /** The first half of `end`: nothing more is offered. False when it had ended already. */
+  detach(reason: WatchEnd): boolean {
     const phase = this.#phase;
     if (phase === 'ended') return false;
     // What waits is dropped, and was not given to the sink.

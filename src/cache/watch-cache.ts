@@ -13,7 +13,7 @@ import {
   type Store,
   StoreError,
 } from '../store/store.ts';
-import type { CachedResource, Collection, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
+import type { CachedResource, Collection, Throttle, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { CatchUp } from './catch-up.ts';
 import type { Count } from './count.ts';
 import { EncodingMemo } from './encoding-memo.ts';
@@ -114,6 +114,10 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     return this.#revision;
   }
 
+  throttle(throttle: Throttle): Closable {
+    return this.#fanOut.throttle(throttle);
+  }
+
   get published(): Revision {
     return this.#fanOut.published;
   }
@@ -143,7 +147,17 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.#loading.delete(collection);
     for (const folder of foldersAbove(prefix)) this.#countFolder(folder, -1);
     collection.release();
-    for (const watcher of [...collection.watchers]) watcher.end('closed');
+    void this.#endAll(collection, 'closed');
+  }
+
+  /** Ends all watches of a collection. They hear nothing more at once; those who opened them are told in slices of time. */
+  async #endAll({ watchers }: ResourceCollection, reason: 'closed' | 'compacted'): Promise<void> {
+    const ended = [...watchers].filter((watcher) => watcher.detach(reason));
+    const slice = new TimeSlice(this.#clock);
+    for (const watcher of ended) {
+      watcher.tellEnd(reason);
+      if (slice.over) await slice.next();
+    }
   }
 
   async reload(prefix: string): Promise<void> {
@@ -409,11 +423,9 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     collection.install(state);
     const now = this.#clock.monotonic();
     for (const change of changes) collection.apply(change, changes, now);
-    for (const watcher of [...collection.watchers]) {
-      // What a watcher was told may differ from what was read.
-      if (first) watcher.begin();
-      else watcher.end('compacted');
-    }
+    if (first) for (const watcher of [...collection.watchers]) watcher.begin();
+    // What a watcher was told may differ from what was read.
+    else void this.#endAll(collection, 'compacted');
   }
 
   #armSweep(): void {

@@ -55,19 +55,22 @@ class ScopeWatchers<Watcher> {
     if (byValue.size === 0) this.#byField.delete(requires.label);
   }
 
-  *concerned(states: ChangedStates): IterableIterator<Watcher> {
-    yield* this.#others;
+  /** Adds those whom a change may concern to `sets`. */
+  concerned(states: ChangedStates, sets: ReadonlySet<Watcher>[]): void {
+    if (this.#others.size > 0) sets.push(this.#others);
     for (const [label, byValue] of this.#byField) {
       const before = states.previous?.field(label);
       const now = states.entry?.field(label);
-      if (before !== undefined) yield* byValue.get(before) ?? [];
-      if (now !== undefined && now !== before) yield* byValue.get(now) ?? [];
+      const watchersBefore = before === undefined ? undefined : byValue.get(before);
+      const watchersNow = now === undefined || now === before ? undefined : byValue.get(now);
+      if (watchersBefore) sets.push(watchersBefore);
+      if (watchersNow) sets.push(watchersNow);
     }
   }
 
-  *all(): IterableIterator<Watcher> {
-    yield* this.#others;
-    for (const byValue of this.#byField.values()) for (const watchers of byValue.values()) yield* watchers;
+  all(sets: ReadonlySet<Watcher>[]): void {
+    if (this.#others.size > 0) sets.push(this.#others);
+    for (const byValue of this.#byField.values()) for (const watchers of byValue.values()) sets.push(watchers);
   }
 }
 
@@ -108,14 +111,23 @@ export class WatcherIndex<Watcher extends IndexedWatcher> {
   }
 
   /**
-   * Watchers that a change of the object may concern. They may be added and removed while this is iterated. Where the
-   * states cannot be shown, every watcher of the object's scopes is concerned.
+   * Watchers that a change of the object may concern, each in one of the sets. The sets are those of the index: watchers may be
+   * added and removed while they are iterated. Where the states cannot be shown, every watcher of the object's scopes is
+   * concerned.
    */
-  *concerned(prefix: string, location: ObjectLocation, states: ChangedStates | 'corrupt'): IterableIterator<Watcher> {
+  concerned(
+    prefix: string,
+    location: ObjectLocation,
+    states: ChangedStates | 'corrupt',
+  ): readonly ReadonlySet<Watcher>[] {
+    const sets: ReadonlySet<Watcher>[] = [];
+    if (this.isEmpty) return sets;
     for (const scope of scopesOf(prefix, location)) {
       const watchers = this.#byScope.get(scope);
-      if (watchers) yield* states === 'corrupt' ? watchers.all() : watchers.concerned(states);
+      if (states === 'corrupt') watchers?.all(sets);
+      else watchers?.concerned(states, sets);
     }
+    return sets;
   }
 
   /** False when no watcher is concerned, whatever the states are. */

@@ -447,7 +447,7 @@ class SlowClock extends ManualClock {
   #looks = 0;
 
   override monotonic(): number {
-    return super.monotonic() + this.#looks++ * limits.cacheFanOutSliceMs;
+    return super.monotonic() + this.#looks++ * limits.sliceMs;
   }
 }
 
@@ -457,7 +457,7 @@ test('a long fan-out is cut into slices, and watches stay exact in between', asy
   /** A watch that is slow to tell. */
   class SlowWatch extends KeptWatch {
     override event(event: CacheEvent): boolean {
-      clock.advance(limits.cacheFanOutSliceMs + 1);
+      clock.advance(limits.sliceMs + 1);
       return super.event(event);
     }
   }

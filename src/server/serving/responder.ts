@@ -280,6 +280,11 @@ export class Responder {
     if (ticket) ticket.longRunning = true;
   }
 
+  /** Resolves when watches can be told more, where they should not be for now. */
+  get watchesBusy(): Promise<void> | undefined {
+    return this.#watches.busy;
+  }
+
   /** Ends every watch cleanly; further ones are refused. */
   endWatches(): void {
     this.#watches.close();

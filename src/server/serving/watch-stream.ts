@@ -126,8 +126,6 @@ class WatchStream implements WatchSink, Pending {
   #pending: EventRun | undefined;
   /** What the connection held when the first of that came; it can only have become less. */
   #buffered = 0;
-  /** Of the last event. */
-  #told: Revision = 0;
   /** The watcher was told to wait. */
   #full = false;
 
@@ -205,7 +203,6 @@ class WatchStream implements WatchSink, Pending {
 
   event(event: CacheEvent): boolean {
     if (this.#ended) return true;
-    this.#told = event.revision;
     const unwritten = this.#send(this.#frame(event));
     const { bufferBytesMax, outbox } = this.#all;
     if (unwritten * 2 >= bufferBytesMax) outbox.crowd();
@@ -292,8 +289,6 @@ class WatchStream implements WatchSink, Pending {
   }
 
   #sendBookmark(revision: Revision, now: number): void {
-    // Others are still being told of the last event, and more of its revision may come: asked again at the next tick.
-    if (revision < this.#told) return;
     this.#bookmarkAt = now + limits.bookmarkMs;
     // To a client that does not read, a bookmark would only be more that waits.
     if (!this.#pending && this.#writer?.buffered === 0 && revision <= this.#source.reached()) {

@@ -38,6 +38,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
   const responder = new Responder({
     ...{ config, clock, registry, resources, health, metrics, heavy, forms, serverAddress, issuerDiscovery },
   });
+  held.add(parts.cache.throttle(() => responder.watchesBusy));
   const refuse: Responder['refuse'] = (context, error) => responder.refuse(context, error);
   const observers = requestObservers(config, metrics, resources);
   const handle = servePipeline(

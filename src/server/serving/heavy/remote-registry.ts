@@ -177,6 +177,7 @@ class RemoteCache implements WatchCache {
   readonly reload = notHere;
   readonly collections = notHere;
   readonly waitFor = notHere;
+  readonly throttle = notHere;
   readonly close = notHere;
 }
 

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ManualClock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { until } from '../base/waits-fixture.ts';
+import type { Revision, Store } from '../store/store.ts';
+import type { CacheEvent, Collection } from './cache.ts';
+import { configMap, configMaps as configMapsResource, KeptWatch, keyOf, openCache } from './cache-fixture.ts';
+
+const put = async (store: Store, name: string): Promise<Revision> => {
+  const there = await store.get(keyOf(name));
+  const value = configMap(name);
+  return (await (there ? store.update(keyOf(name), value, there.revision) : store.create(keyOf(name), value))).revision;
+};
+
+const revisionsOf = (watch: KeptWatch): readonly Revision[] => watch.events.map(({ revision }) => revision);
+
+describe('a change that very many watches are told of', () => {
+  const watchersMax = 10_000;
+
+  /** A clock by which it takes long to tell watches. */
+  class TellingClock extends ManualClock {
+    readonly #tellMs: number;
+    told = 0;
+
+    constructor(tellMs: number) {
+      super();
+      this.#tellMs = tellMs;
+    }
+
+    override monotonic(): number {
+      return super.monotonic() + this.told * this.#tellMs;
+    }
+  }
+
+  /** A watch that says how long it takes, and what it was told. */
+  class CountedWatch extends KeptWatch {
+    onEvent: () => void = () => {};
+
+    constructor(clock: TellingClock, ...rest: ConstructorParameters<typeof KeptWatch>) {
+      super(...rest);
+      this.onEvent = () => {
+        clock.told++;
+      };
+    }
+
+    override event(event: CacheEvent): boolean {
+      this.onEvent();
+      return super.event(event);
+    }
+  }
+
+  const many = (clock: TellingClock, configMaps: Collection, after: Revision) =>
+    Array.from({ length: watchersMax }, () => new CountedWatch(clock, configMaps, { after }));
+
+  test('takes as many turns of the event loop as it needs, and each watch is told in order', async (context) => {
+    const clock = new TellingClock(0.01);
+    const { cache, store, configMaps } = await openCache(context, { clock });
+    const watches = many(clock, configMaps, cache.revision);
+    await until(() => true);
+    const writes = [await put(store, 'a'), await put(store, 'a'), await put(store, 'b')];
+    let turns = 0;
+    let longest = 0;
+    let before = clock.told;
+    for (; clock.told < writes.length * watchersMax; turns++) {
+      // No watch may be told of a change while another was not told of the one before.
+      const counts = watches.map(({ events }) => events.length);
+      assert.ok(Math.max(...counts) - Math.min(...counts) <= 1);
+      await new Promise((resolve) => setImmediate(resolve));
+      longest = Math.max(longest, clock.told - before);
+      before = clock.told;
+      assert.ok(turns < watchersMax);
+    }
+    assert.ok(longest * 0.01 <= limits.turnMs + 1, `${longest} in one turn`);
+    for (const watch of watches) assert.deepEqual(revisionsOf(watch), writes);
+    assert.equal(watches[0]?.watcher.revision, cache.revision);
+  });
+
+  test('goes on where watches come, end, fail and pause in the middle', async (context) => {
+    const clock = new TellingClock(0.01);
+    const { cache, store, configMaps } = await openCache(context, { clock });
+    const after = cache.revision;
+    const watches = many(clock, configMaps, after);
+    await until(() => true);
+    const [first, second, last] = [watches[0], watches[1], watches.at(-1)];
+    const added: KeptWatch[] = [];
+    const middle = watches[watchersMax / 2] as CountedWatch;
+    middle.onEvent = () => {
+      clock.told++;
+      if (added.length > 0) return;
+      first?.watcher.close();
+      last?.watcher.close();
+      added.push(new KeptWatch(configMaps, { after }), new KeptWatch(configMaps, { after: cache.revision }));
+    };
+    const failing = watches[watchersMax / 2 + 1] as CountedWatch;
+    failing.onEvent = () => {
+      throw new Error('a fault');
+    };
+    const paused = new KeptWatch(configMaps, { after }, 1);
+    await until(() => true);
+    const writes = [await put(store, 'a'), await put(store, 'b')];
+    await until(() => second?.events.length === 2 && added[0]?.events.length === 2 && paused.events.length === 1);
+    await until(() => watches[watchersMax - 2]?.events.length === 2);
+    assert.deepEqual(revisionsOf(first as KeptWatch), writes.slice(0, 1));
+    assert.deepEqual(revisionsOf(last as KeptWatch), []);
+    assert.equal(failing.closedFor, 'closed');
+    paused.resume();
+    for (const watch of [second as KeptWatch, middle, added[0] as KeptWatch, paused]) {
+      assert.deepEqual(revisionsOf(watch), writes);
+    }
+    // It began after what was in the cache by then.
+    assert.ok(revisionsOf(added[1] as KeptWatch).every((revision) => revision === writes[1]));
+    assert.equal(cache.watchers, watchersMax);
+  });
+
+  test('waits while those who send have too much to send', async (context) => {
+    const { cache, store, configMaps } = await openCache(context);
+    const watch = new KeptWatch(configMaps, { after: cache.revision });
+    await until(() => true);
+    const room = Promise.withResolvers<void>();
+    let busy: Promise<void> | undefined = room.promise;
+    const throttle = cache.throttle(() => busy);
+    const writes = [await put(store, 'a'), await put(store, 'b')];
+    await cache.fresh();
+    assert.deepEqual(revisionsOf(watch), []);
+    busy = undefined;
+    room.resolve();
+    await until(() => watch.events.length === 2);
+    assert.deepEqual(revisionsOf(watch), writes);
+    busy = new Promise(() => {});
+    throttle.close();
+    await put(store, 'c');
+    await until(() => watch.events.length === 3);
+  });
+
+  test('that all end at once hear nothing more, and are told why in many turns', async (context) => {
+    const clock = new TellingClock(0.01);
+    const { cache, store, configMaps } = await openCache(context, { clock });
+    const watches = many(clock, configMaps, cache.revision);
+    for (const watch of watches) {
+      const { closed } = watch;
+      watch.closed = (reason) => {
+        clock.told++;
+        closed.call(watch, reason);
+      };
+    }
+    const left = watches.at(-1) as KeptWatch;
+    await until(() => true);
+    await cache.reload(configMapsResource.prefix);
+    assert.equal(cache.watchers, 0);
+    assert.ok(clock.told < watchersMax);
+    left.watcher.close();
+    await put(store, 'late');
+    await until(() => clock.told === watchersMax - 1);
+    assert.equal(left.closedFor, undefined);
+    for (const watch of watches.slice(0, -1))
+      assert.deepEqual([watch.closedFor, watch.events.length], ['compacted', 0]);
+  });
+});
