@@ -1,11 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { connect as connectTcp, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTls, createSecureContext } from 'node:tls';
 import { parse } from 'yaml';
+import { limits } from '../src/base/limits.ts';
 import { ApiClient } from './api-client.ts';
 import { Http1Client } from './http1-client.ts';
 import { type ConnectOptions, Http2Client } from './http2-client.ts';
@@ -50,8 +51,16 @@ export class Product implements AsyncDisposable {
   readonly #child: ChildProcess;
   #inspector: Promise<Inspector> | undefined;
 
-  private constructor(workspace: Workspace, child: ChildProcess, access: ConnectOptions, startMs: number) {
+  readonly #reserveFile: string;
+
+  private constructor(
+    { workspace, dataDirectory }: Pick<ProductOptions, 'workspace' | 'dataDirectory'>,
+    child: ChildProcess,
+    access: ConnectOptions,
+    startMs: number,
+  ) {
     this.#workspace = workspace;
+    this.#reserveFile = join(dataDirectory, 'orch.db-reserve');
     this.#child = child;
     this.access = access;
     this.api = new ApiClient(access);
@@ -83,7 +92,7 @@ export class Product implements AsyncDisposable {
     }
     const startMs = performance.now() - startedAt;
     const access = readAccess(join(dataDirectory, 'admin.kubeconfig'), port);
-    return new Product(workspace, child, access, startMs);
+    return new Product({ workspace, dataDirectory }, child, access, startMs);
   }
 
   /** Connections of its administrator, or of others. */
@@ -103,7 +112,7 @@ export class Product implements AsyncDisposable {
 
   /**
    * Resolves when the product has done what it does of itself after its start: each namespace has what controllers make in
-   * it, nothing more is written, and the process rests.
+   * it, room is set aside on the disk, nothing more is written, and the process rests.
    */
   async settled(): Promise<void> {
     const deadline = performance.now() + settledMsMax;
@@ -112,7 +121,8 @@ export class Product implements AsyncDisposable {
       await pause(restMs);
       const now = await this.#look();
       const rests = now.cpuSeconds - before.cpuSeconds < (restMs / 1000) * restShare;
-      if (rests && now.revision === before.revision && now.accounts >= now.namespaces) return;
+      const isDone = now.accounts >= now.namespaces && now.reserveBytes >= limits.sqliteReserveBytes;
+      if (rests && isDone && now.revision === before.revision) return;
       if (performance.now() > deadline) throw new Error(`not settled within ${settledMsMax / 1000} s`);
       before = now;
     }
@@ -125,6 +135,7 @@ export class Product implements AsyncDisposable {
       namespaces: namespaces.items,
       accounts: accounts.items,
       revision: accounts.revision,
+      reserveBytes: statSync(this.#reserveFile, { throwIfNoEntry: false })?.size ?? 0,
       cpuSeconds: this.cpuSeconds(),
     };
   }
