@@ -85,6 +85,8 @@ export const limits = {
   tcpKeepAliveMs: 60_000,
   /** How often a client is asked over a WebSocket whether it is still there; one that does not answer until the next time is cut off. */
   webSocketPingMs: 30_000,
+  /** How often it is told that requests fail because the store is full. */
+  fullStoreLogMs: 60_000,
   /** A message of a client over a WebSocket on which only the server has something to say. */
   webSocketMessageBytesMax: 4 * 1024,
   /** HTTP/2 streams at once on one connection. */

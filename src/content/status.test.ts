@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { ManualClock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { fetch2, type Started, start } from '../http/listener-fixture.ts';
@@ -13,6 +14,7 @@ import {
   tooLargeResourceVersion,
   unknownOutcome,
 } from '../meta/status-error.ts';
+import { StoreError } from '../store/store.ts';
 import { sendStatus } from './status.ts';
 
 const clock = new ManualClock(Date.UTC(2026, 0, 1));
@@ -34,6 +36,24 @@ const answer = async (run: (exchange: Exchange) => void, headers: Record<string,
 const logger = silentLogger;
 
 describe('sendStatus', () => {
+  it('tells of a full store at first, and then once a minute with how many it has failed', async () => {
+    const lines: unknown[] = [];
+    const counting = { ...silentLogger, error: (_: string, fields?: object) => void lines.push(fields) };
+    const time = new ManualClock();
+    const failing = (cause: Error) => (exchange: Exchange) =>
+      sendStatus(exchange, new StatusError('ServiceUnavailable', 'no', { cause }), { clock: time, logger: counting });
+    for (let n = 0; n < 5; n++) await answer(failing(new StoreError('full', 'no room')));
+    assert.equal(lines.length, 1);
+    time.advance(limits.fullStoreLogMs);
+    await answer(failing(new StoreError('full', 'no room')));
+    assert.deepEqual(
+      lines.map((fields) => (fields as { others: number }).others),
+      [0, 4],
+    );
+    for (let n = 0; n < 2; n++) await answer(failing(new StoreError('unavailable', 'gone')));
+    assert.equal(lines.length, 4, 'others are told each');
+  });
+
   it('sends the Status, its code and its headers', async () => {
     const { status, headers, body } = await answer((exchange) => {
       exchange.warn('mind');

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { ClientGone } from '../http/base-exchange.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -6,6 +7,7 @@ import { httpDate } from '../http/h2/http-date.ts';
 import { sendBytes } from '../http/respond.ts';
 import { status as statusSchema } from '../kinds/meta/status.ts';
 import { internalError, isUnknownOutcome, type Status, StatusError } from '../meta/status-error.ts';
+import { isStoreError } from '../store/store.ts';
 import { formatNamed } from './formats/formats.ts';
 import { json } from './formats/json.ts';
 import type { Negotiated } from './negotiation.ts';
@@ -28,11 +30,7 @@ interface StatusOptions {
 export function sendStatus(exchange: Exchange, error: unknown, options: StatusOptions): void {
   const known = error instanceof StatusError ? error : internalError(error);
   if (!(error instanceof ClientGone) && (isOurs(known) || exchange.responded)) {
-    options.logger.error('a request failed', {
-      method: exchange.method,
-      path: pathOf(exchange),
-      error: known.cause ?? error,
-    });
+    logFailure(exchange, known.cause ?? error, options);
   }
   if (exchange.responded) return;
   for (const [name, value] of Object.entries(known.headers)) exchange.setHeader(name, value);
@@ -52,6 +50,28 @@ const retryAfter = (error: StatusError, seconds: number, clock: Pick<Clock, 'now
 /** Something is wrong with the server or with what it stands on, not with the request. */
 const isOurs = ({ reason, code, cause }: StatusError): boolean =>
   reason === 'InternalError' || (code >= 500 && cause !== undefined);
+
+/** Of each logger: when a full store is told of next, and how many requests it has failed since. */
+const fullStores = new WeakMap<Logger, { nextAt: number; untold: number }>();
+
+/** A full store fails every write, and is told of at first and then once in a while: its log may be on the same disk. */
+function logFailure(exchange: Exchange, error: unknown, { logger, clock }: StatusOptions): void {
+  const fields = { method: exchange.method, path: pathOf(exchange), error };
+  if (!isStoreError(error, 'full')) {
+    logger.error('a request failed', fields);
+    return;
+  }
+  const told = fullStores.get(logger) ?? { nextAt: 0, untold: 0 };
+  fullStores.set(logger, told);
+  const now = clock.now();
+  if (now < told.nextAt) {
+    told.untold += 1;
+    return;
+  }
+  logger.error('a request failed', { ...fields, others: told.untold });
+  told.nextAt = now + limits.fullStoreLogMs;
+  told.untold = 0;
+}
 
 /** Without the query, which may hold what does not belong in a log. */
 const pathOf = ({ target }: Exchange): string => target.split('?', 1)[0] ?? '';
