@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { noJitter } from '../src/base/backoff-fixture.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/logger.ts';
 import { createWatchCache } from '../src/cache/watch-cache.ts';
@@ -30,7 +31,7 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
   const store = openMemoryStore();
   const all = kinds(dialect);
   const resources = cachedResources(defaultScope, all);
-  const cache = createWatchCache({ store, clock: systemClock, logger: silentLogger, resources });
+  const cache = createWatchCache({ random: noJitter, store, clock: systemClock, logger: silentLogger, resources });
   const documents = new ApiDocuments(
     dialect,
     new ResourceRegistry(all, { cache, scope: defaultScope }),

@@ -45,6 +45,13 @@ export function keepAlive(): Closable {
   return { close: () => clearInterval(timer) };
 }
 
+/** As `pause`, and keeps the process alive for what comes after it. */
+export async function pauseAlive(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  const alive = keepAlive();
+  await pause(clock, delayMs, signal);
+  alive.close();
+}
+
 /** Of one step of a manual clock: no test sets so many. */
 const timersAtOnceMax = 1_000_000;
 

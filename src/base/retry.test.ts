@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { noJitter } from './backoff-fixture.ts';
 import { ManualClock } from './clock.ts';
 import { limits } from './limits.ts';
-import { systemRandom } from './random.ts';
 import { retry } from './retry.ts';
 import { until } from './waits-fixture.ts';
 
 describe('what is tried again', () => {
-  const noJitter = { ...systemRandom, bytes: (count: number) => new Uint8Array(count) };
-
   /** Runs it to its end on a clock of its own; tells when attempts were made. */
   async function run(
     outcomes: readonly ('ok' | 'passing' | 'lasting')[],

@@ -1,11 +1,9 @@
+import { Backoff, type BackoffPolicy } from './backoff.ts';
 import { type Clock, pause } from './clock.ts';
 import { limits } from './limits.ts';
 import type { Random } from './random.ts';
 
-/** Each pause against the one before it. */
-const pauseGrowth = 1.5;
-/** Of a pause, added at random, so that many who fail together don't come back together. */
-const jitter = 0.2;
+const pauses: BackoffPolicy = { firstMs: limits.webhookRetryMs, maxMs: Number.POSITIVE_INFINITY, growth: 1.5 };
 
 interface RetryOptions {
   readonly clock: Clock;
@@ -23,14 +21,14 @@ interface RetryOptions {
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { clock, random, until, mayPass, signal } = options;
-  for (let [attempts, pauseMs] = [1, limits.webhookRetryMs as number]; ; attempts++, pauseMs *= pauseGrowth) {
+  const backoff = new Backoff(pauses, random);
+  for (let attempts = 1; ; attempts++) {
     try {
       return await attempt();
     } catch (error) {
       const waitMs = attempts === limits.webhookAttemptsMax ? undefined : mayPass(error);
       if (waitMs === undefined) throw error;
-      const [byte = 0] = random.bytes(1);
-      const wholeMs = Math.max(waitMs, pauseMs * (1 + (jitter * byte) / 256));
+      const wholeMs = Math.max(waitMs, backoff.next());
       if (clock.monotonic() + wholeMs >= until) throw error;
       await pause(clock, wholeMs, signal);
       if (signal?.aborted) throw error;

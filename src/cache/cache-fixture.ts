@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import { noJitter } from '../base/backoff-fixture.ts';
 import { ManualClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { selectable } from '../meta/selectable-field.ts';
@@ -67,7 +68,14 @@ export async function openCache(context: TestContext, options: Partial<WatchCach
   const clock = new ManualClock();
   const log = new KeptLog();
   const store = options.store ?? openMemoryStore();
-  const cache = createWatchCache({ store, resources: [configMaps, nodes], clock, logger: log, ...options });
+  const cache = createWatchCache({
+    store,
+    resources: [configMaps, nodes],
+    clock,
+    random: noJitter,
+    logger: log,
+    ...options,
+  });
   context.after(() => cache.close());
   await cache.ready();
   return {

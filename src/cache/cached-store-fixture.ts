@@ -1,3 +1,4 @@
+import { noJitter } from '../base/backoff-fixture.ts';
 import { spanOf } from '../base/byte-span.ts';
 import { systemClock } from '../base/clock.ts';
 import { Condition } from '../base/condition.ts';
@@ -42,6 +43,7 @@ const plainEntry = (key: string, revision: Revision, bytes: Buffer, stale = fals
 /** A store that answers from a cache in front of `store` whatever a cache can answer. */
 export async function cachedStore(store: Store): Promise<Store> {
   const cache = createWatchCache({
+    random: noJitter,
     store,
     resources: [{ prefix, namespaced: false, selectableFields: [] }],
     clock: systemClock,

@@ -1,11 +1,12 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import { Condition } from '../base/condition.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
 import { TimeSlice } from '../base/time-slice.ts';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
 import { Telling } from './fan-out.ts';
-import { followChanges, pause } from './feed.ts';
+import { followChanges } from './feed.ts';
 import type { ObjectWatcher } from './object-watcher.ts';
 import type { ResourceCollection } from './resource-collection.ts';
 import { WatcherIndex } from './watcher-index.ts';
@@ -174,6 +175,7 @@ export class CatchUp {
 interface CatchUpOptions {
   readonly store: Pick<Store, 'changes'>;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   /** The collection that a key is of. */
   collectionOf(key: string): ResourceCollection | undefined;

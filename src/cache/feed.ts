@@ -1,42 +1,12 @@
-import type { Clock } from '../base/clock.ts';
+import { Backoff, type BackoffPolicy } from '../base/backoff.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
 import { type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
 
-/** Waits that grow while nothing succeeds in between. */
-export class Backoff {
-  readonly #clock: Clock;
-  #nextMs: number = limits.feedRetryMsMin;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  reset(): void {
-    this.#nextMs = limits.feedRetryMsMin;
-  }
-
-  /** Resolves when the wait is over or the signal aborts. */
-  wait(signal: AbortSignal): Promise<void> {
-    const ms = this.#nextMs;
-    this.#nextMs = Math.min(ms * 2, limits.feedRetryMsMax);
-    return pause(this.#clock, ms, signal);
-  }
-}
-
-/** Resolves after `ms`, or when the signal aborts. Never rejects. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = () => {
-      timer.close();
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = clock.after(ms, end);
-    signal.addEventListener('abort', end, { once: true });
-  });
-}
+/** Pauses between attempts to read the store. */
+export const feedRetries: BackoffPolicy = { firstMs: limits.feedRetryMsMin, maxMs: limits.feedRetryMsMax };
 
 /**
  * The changes after `from`, across breaks of the store's feed: `unavailable` starts it again from where it was. Other
@@ -47,10 +17,11 @@ export async function* followChanges(options: {
   readonly from: Revision;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
 }): AsyncGenerator<ChangeBatch, void> {
-  const { store, signal, clock, logger } = options;
-  const backoff = new Backoff(clock);
+  const { store, signal, clock, random, logger } = options;
+  const backoff = new Backoff(feedRetries, random);
   let position = options.from;
   while (!signal.aborted) {
     try {
@@ -63,6 +34,6 @@ export async function* followChanges(options: {
       if (!isStoreError(error, 'unavailable')) throw error;
       logger.warn('the feed of changes broke and is started again', { revision: position, error: error.message });
     }
-    await backoff.wait(signal);
+    await pause(clock, backoff.next(), signal);
   }
 }

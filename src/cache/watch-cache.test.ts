@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { noJitter } from '../base/backoff-fixture.ts';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
@@ -483,7 +484,7 @@ test('the revision never goes back', async (context) => {
 test('closing ends everything', async () => {
   const store = openMemoryStore();
   const clock = new ManualClock();
-  const cache = createWatchCache({ store, resources: [configMaps], clock, logger: silentLogger });
+  const cache = createWatchCache({ random: noJitter, store, resources: [configMaps], clock, logger: silentLogger });
   await cache.ready();
   const watch = new KeptWatch(cache.collection(configMaps.prefix), { after: 0 });
   const live = new KeptWatch(cache.collection(configMaps.prefix), { after: cache.revision });

@@ -1,8 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../base/clock.ts';
+import { Backoff } from '../base/backoff.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
 import { TimeSlice } from '../base/time-slice.ts';
 import {
   type Change,
@@ -19,7 +21,7 @@ import type { Count } from './count.ts';
 import { EncodingMemo } from './encoding-memo.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';
 import { FanOut, type Published } from './fan-out.ts';
-import { Backoff, followChanges } from './feed.ts';
+import { feedRetries, followChanges } from './feed.ts';
 import { awaitFresh, HeadReader, RevisionWaiters } from './freshness.ts';
 import { HistoryBudget } from './history-budget.ts';
 import { load } from './load.ts';
@@ -40,6 +42,7 @@ export interface WatchCacheOptions {
   readonly store: Store;
   readonly resources: readonly CachedResource[];
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: CacheMetrics;
   /** How entries are made. Absent: of objects in their stored form. For tests of other values. */
@@ -66,6 +69,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly catchUp: CatchUp;
   readonly #options: WatchCacheOptions;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #store: Store;
   readonly #collections = new Map<string, ResourceCollection>();
   /** What prefixes of resources start with, and of how many each: no resource may have one of these as its prefix. */
@@ -92,11 +96,12 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.logger = options.logger;
     this.historyBudget = new HistoryBudget(options.historiesBytesMax ?? limits.cacheHistoriesBytesMax);
     this.#clock = options.clock;
+    this.#random = options.random;
     this.#store = options.store;
     this.#fanOut = new FanOut(options.clock, this.live);
     this.#waiters = new RevisionWaiters(options.clock);
     this.#heads = new HeadReader(options.store);
-    this.catchUp = new CatchUp({ ...options, collectionOf: (key) => this.#collectionOf(key) });
+    this.catchUp = new CatchUp({ ...options, random: this.#random, collectionOf: (key) => this.#collectionOf(key) });
     for (const resource of options.resources) this.#register(resource);
     this.#ready = this.#loadAll();
     this.#run = this.#ready.then(
@@ -271,7 +276,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   /** Takes in the store's changes until the cache is closed. */
   async #follow(): Promise<void> {
     const { signal } = this.#abort;
-    const backoff = new Backoff(this.#clock);
+    const backoff = new Backoff(feedRetries, this.#random);
     while (!signal.aborted) {
       try {
         const feed = followChanges({
@@ -279,6 +284,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
           from: this.#revision,
           signal,
           clock: this.#clock,
+          random: this.#random,
           logger: this.logger,
         });
         for await (const batch of feed) {
@@ -291,7 +297,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
           }
         }
       } catch (error) {
-        if (!isStoreError(error, 'compacted')) await backoff.wait(signal);
+        if (!isStoreError(error, 'compacted')) await pause(this.#clock, backoff.next(), signal);
         if (!signal.aborted) await this.#recover(error, backoff);
       }
     }
@@ -311,7 +317,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         return;
       } catch (error) {
         this.logger.warn('the store could not be read; it is tried again', { error });
-        await backoff.wait(signal);
+        await pause(this.#clock, backoff.next(), signal);
       }
     }
   }
@@ -398,7 +404,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   async #loadBeside(collection: ResourceCollection, loading: { changes: Change[] }): Promise<void> {
     const { signal } = this.#abort;
     const generation = this.#generation;
-    const backoff = new Backoff(this.#clock);
+    const backoff = new Backoff(feedRetries, this.#random);
     while (!signal.aborted && !collection.removed && generation === this.#generation) {
       const at = this.#revision;
       loading.changes = [];
@@ -410,7 +416,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         return;
       } catch (error) {
         this.logger.warn('a resource could not be read; it is tried again', { prefix: collection.prefix, at, error });
-        await backoff.wait(signal);
+        await pause(this.#clock, backoff.next(), signal);
       }
     }
     // Either everything was read anew meanwhile, this resource too, or there is nothing left to load for.

@@ -92,6 +92,7 @@ export const controllerManager = defineCommand({
       client: clients.own,
       ...(values['use-service-account-credentials'] && { clientOf: (account) => clients.ofAccount(account) }),
       clock,
+      random: systemRandom,
       logger,
       dialect,
       rootAuthority,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { noJitter } from '../base/backoff-fixture.ts';
 import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import { ApiClient } from './api-client.ts';
@@ -21,6 +22,7 @@ function setUp() {
     client: new ApiClient(server, 'test'),
     path: '/c',
     clock,
+    random: noJitter,
     logger: silentLogger,
     select: (each) => each['color'],
     changed: (key, now, before) => void told.push([key, now, before, informer.get(key)]),

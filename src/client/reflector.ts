@@ -1,5 +1,7 @@
+import { type BackoffPolicy, backoffMs } from '../base/backoff.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
 import { TimeSlice } from '../base/time-slice.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { type ApiClient, ApiError, hasReason, type ObjectEvent, type WatchOptions } from './api-client.ts';
@@ -10,6 +12,7 @@ export interface ReflectorOptions<T> {
   /** Path of the collection, with its selectors as a query. */
   readonly path: string;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   /** Ends the reflector. */
   readonly signal: AbortSignal;
@@ -25,8 +28,8 @@ export interface ReflectorOptions<T> {
   readonly readItem?: (bytes: Buffer) => ApiObject;
 }
 
-/** Waits between attempts, in milliseconds; the last one repeats. */
-const retryMs = [100, 200, 500, 1_000, 2_000, 5_000, 10_000];
+/** Between attempts to list or watch. */
+const retries: BackoffPolicy = { firstMs: 100, maxMs: 10_000 };
 /** A watch ends after this many seconds at the latest, so that one whose connection died unseen is replaced. */
 const watchSeconds = 480;
 /** Watches from one version that fail one after the other before the version itself is given up. */
@@ -40,9 +43,7 @@ class ExpiredVersion extends Error {}
  * last version it saw; when history does not reach back that far (410) it lists again. Runs until the signal aborts.
  */
 export async function reflect<T>(options: ReflectorOptions<T>): Promise<void> {
-  const { signal, logger, path, clock } = options;
-  const wait = (failures: number): Promise<void> =>
-    pause(clock, retryMs[Math.min(failures, retryMs.length) - 1] ?? 0, signal);
+  const { signal, logger, path, clock, random } = options;
   const position: Position = { version: undefined };
   for (let failures = 0; !signal.aborted; ) {
     const before = position.version;
@@ -57,7 +58,7 @@ export async function reflect<T>(options: ReflectorOptions<T>): Promise<void> {
       if (error instanceof ExpiredVersion || failures >= failuresMax) position.version = undefined;
       logger.debug('a watch is started again', { path, with: position.version ?? 'a list', error });
     }
-    if (failures > 0) await wait(failures);
+    if (failures > 0) await pause(clock, backoffMs(retries, failures, random), signal);
   }
 }
 

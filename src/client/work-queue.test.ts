@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { noJitter } from '../base/backoff-fixture.ts';
 import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -15,6 +16,7 @@ class Workshop {
   constructor(parallel = 10) {
     this.queue = new WorkQueue({
       clock: this.clock,
+      random: noJitter,
       logger: silentLogger,
       parallel,
       work: (item) => {

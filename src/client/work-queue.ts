@@ -1,9 +1,12 @@
+import { type BackoffPolicy, backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
 
 interface WorkQueueOptions<T> {
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   /** How many items are worked on at once. */
   readonly parallel: number;
@@ -11,9 +14,8 @@ interface WorkQueueOptions<T> {
   readonly work: (item: T) => Promise<void>;
 }
 
-/** Waits after failures of one item: 5 ms, doubled each time, at most this. */
-const retryMsFirst = 5;
-const retryMsMax = 60_000;
+/** After failures of one item. */
+const retries: BackoffPolicy = { firstMs: 5, maxMs: 60_000 };
 
 /** Failures of one item in a row that are worth a line in the log, and how long none follows. */
 const failuresTold = 8;
@@ -86,7 +88,7 @@ export class WorkQueue<T> implements Closable {
     if (this.#closed) return;
     const failures = (this.#failures.get(item) ?? 0) + 1;
     this.#failures.set(item, failures);
-    const delayMs = Math.min(retryMsFirst * 2 ** Math.min(failures - 1, 30), retryMsMax);
+    const delayMs = backoffMs(retries, failures, this.#options.random);
     this.#report(failures, { failures, delayMs, error });
     this.addAfter(item, delayMs);
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 
@@ -11,6 +12,7 @@ export interface ControllerContext {
   /** Lists and watches for controllers whose account may only write: as published, controllers share what is read. */
   readonly reader: ApiClient;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly dialect: Dialect;
   /**

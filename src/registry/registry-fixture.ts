@@ -1,3 +1,4 @@
+import { noJitter } from '../base/backoff-fixture.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
@@ -74,6 +75,7 @@ export class RegistryFixture implements AsyncDisposable {
     const all = enabledKinds([...kinds(orch), ...(options.kinds ?? [])], features);
     this.kinds = all;
     this.cache = createWatchCache({
+      random: noJitter,
       store,
       clock,
       logger: silentLogger,

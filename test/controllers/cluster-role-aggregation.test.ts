@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { startControllers } from '../../src/controllers/controllers.ts';
@@ -46,6 +47,7 @@ function start(): void {
   const running = startControllers(['clusterrole-aggregation-controller'], {
     client: new ApiClient(transport, 'controllers'),
     clock: systemClock,
+    random: systemRandom,
     logger: silentLogger,
     dialect: orch,
     rootAuthority: '',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { type ControllersContext, chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
@@ -28,6 +29,7 @@ function start(...names: readonly string[]): void {
   const context: ControllersContext = {
     client: new ApiClient(transport, 'controllers'),
     clock: hastyClock,
+    random: systemRandom,
     logger: silentLogger,
     dialect: orch,
     rootAuthority: 'PEM\n',

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { startGarbageCollector } from '../../src/controllers/garbage-collector/garbage-collector.ts';
@@ -80,7 +81,7 @@ class World implements AsyncDisposable {
   constructor(fixture: RegistryFixture) {
     this.fixture = fixture;
     const client = new ApiClient(new RegistryTransport(fixture), 'collector');
-    this.#collector = startGarbageCollector({ client, clock: systemClock, logger: silentLogger });
+    this.#collector = startGarbageCollector({ client, clock: systemClock, random: systemRandom, logger: silentLogger });
   }
 
   name = (index: number): string => `r${this.#round}-${index}`;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { noJitter } from '../../src/base/backoff-fixture.ts';
 import { ManualClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { until } from '../../src/base/waits-fixture.ts';
@@ -31,7 +32,12 @@ afterEach(async () => {
 
 function start(): void {
   const logger = { ...silentLogger, warn: () => (warnings += 1) };
-  const collector = startGarbageCollector({ client: new ApiClient(transport, 'collector'), clock, logger });
+  const collector = startGarbageCollector({
+    client: new ApiClient(transport, 'collector'),
+    clock,
+    random: noJitter,
+    logger,
+  });
   stop = () => collector.close();
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import type { SecretTokenSigner } from '../../src/controllers/controller.ts';
@@ -31,6 +32,7 @@ function start(more: Partial<ControllersContext> = { signSecretToken: sign }): v
   const running = startControllers(chooseControllers(['serviceaccount-token']), {
     client: new ApiClient(transport, 'controllers'),
     clock: hastyClock,
+    random: systemRandom,
     logger: silentLogger,
     dialect: orch,
     rootAuthority: 'PEM\n',

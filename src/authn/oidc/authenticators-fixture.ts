@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import { noJitter } from '../../base/backoff-fixture.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
-import { systemRandom } from '../../base/random.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { systemNetwork } from '../../outbound/network.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
@@ -18,7 +18,7 @@ export function authenticators(...settings: readonly JwtAuthenticator[]) {
   const context = {
     clock,
     network: systemNetwork,
-    random: systemRandom,
+    random: noJitter,
     logger,
     metrics: oidcMetrics({ metrics, clock, serverId: 'me' }),
   };

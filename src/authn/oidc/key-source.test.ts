@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { noJitter } from '../../base/backoff-fixture.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { until } from '../../base/waits-fixture.ts';
@@ -16,6 +17,7 @@ function setUp() {
   const failures: string[] = [];
   const source = new KeySource({
     clock,
+    random: noJitter,
     load: () => {
       const fetch = Promise.withResolvers<KeySet>();
       fetches.push(fetch);
@@ -151,6 +153,7 @@ describe('the keys of a provider', () => {
     let calls = 0;
     const source = new KeySource({
       clock,
+      random: noJitter,
       load: () => {
         calls += 1;
         throw new TypeError('not even asked');

@@ -1,10 +1,13 @@
+import { Backoff } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
+import type { Random } from '../../base/random.ts';
 import type { KeySet } from './key-set.ts';
 
 interface KeySourceOptions {
   readonly clock: Clock;
+  readonly random: Random;
   /** Fetches the keys as they are now. Ends by itself in bounded time. */
   readonly load: () => Promise<KeySet>;
   /** A fetch failed, for another reason than the one before it. */
@@ -28,7 +31,7 @@ export class KeySource implements Closable {
   #loading: Promise<KeySet | undefined> | undefined;
   /** When the last fetch ended. Monotonic milliseconds. */
   #endedAt = Number.NEGATIVE_INFINITY;
-  #failures = 0;
+  readonly #backoff: Backoff;
   #fetched = false;
   #waiting = 0;
   #timer: Closable | undefined;
@@ -36,6 +39,7 @@ export class KeySource implements Closable {
 
   constructor(options: KeySourceOptions) {
     this.#options = options;
+    this.#backoff = new Backoff({ firstMs: limits.oidcRetryMs, maxMs: limits.oidcRetryMsMax }, options.random);
     this.#keys = options.initial;
     this.#load();
   }
@@ -107,7 +111,7 @@ export class KeySource implements Closable {
     if (this.#closed) return;
     if (keys.fingerprint !== this.#keys?.fingerprint) this.#keys = keys;
     this.#problem = undefined;
-    this.#failures = 0;
+    this.#backoff.reset();
     this.#ready.resolve();
     this.#loadAfter(limits.oidcKeysFreshMs);
   }
@@ -116,8 +120,7 @@ export class KeySource implements Closable {
     if (this.#closed) return;
     if (error.message !== this.#problem?.message) this.#options.failed(error);
     this.#problem = error;
-    this.#loadAfter(Math.min(limits.oidcRetryMs * 2 ** this.#failures, limits.oidcRetryMsMax));
-    this.#failures += 1;
+    this.#loadAfter(this.#backoff.next());
   }
 
   #loadAfter(delayMs: number): void {

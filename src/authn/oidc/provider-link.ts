@@ -51,10 +51,11 @@ export class ProviderLink implements Closable {
     issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>,
     options: { readonly initial?: KeySet; readonly awaited?: boolean } = {},
   ): KeySource {
-    const { clock, logger } = this.#context;
+    const { clock, random, logger } = this.#context;
     return new KeySource({
       ...options,
       clock,
+      random,
       load: () => this.#fetchKeys(issuer),
       failed: (error) => logger.warn('the keys of a token issuer cannot be fetched', { issuer: issuer.url, error }),
     });

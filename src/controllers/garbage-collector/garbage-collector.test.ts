@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { systemRandom } from '../../base/random.ts';
 import { within } from '../../base/waits-fixture.ts';
 import { ApiClient } from '../../client/api-client.ts';
 import type { ClientRequest, ClientResponse } from '../../outbound/transport.ts';
@@ -115,6 +116,7 @@ describe('the collector leaves others their turns', () => {
       const collector = startGarbageCollector({
         client: new ApiClient(server, 'collector'),
         clock: systemClock,
+        random: systemRandom,
         logger: silentLogger,
       });
       try {

@@ -1,3 +1,4 @@
+import { Backoff, type BackoffPolicy } from '../../base/backoff.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import { WorkSlices } from '../../base/work-slices.ts';
@@ -23,12 +24,12 @@ import {
   orphanFinalizer,
 } from './ownership-graph.ts';
 
-type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock' | 'logger' | 'onGroupsChanged'>;
+type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock' | 'random' | 'logger' | 'onGroupsChanged'>;
 
 /** How often discovery is asked for resources that have come or gone. */
 const discoveryMs = 30_000;
-/** Until it is asked again where it failed, in part or as a whole; doubled each time, at most `discoveryMs`. */
-const discoveryRetryMs = 1_000;
+/** Until it is asked again where it failed, in part or as a whole. */
+const discoveryRetries: BackoffPolicy = { firstMs: 1_000, maxMs: discoveryMs };
 const parallel = 16;
 /**
  * Owners that are not there, by namespace and uid: they never come back. The namespace matters: an owner that a reference
@@ -66,8 +67,7 @@ class GarbageCollector implements Closable {
   readonly #unlisted = new Set<string>();
   /** Groups and versions whose resources could not be discovered and never were: they may have dependents of anything. */
   #undiscovered: readonly string[] = [];
-  /** Attempts at discovery that have failed since the last that did not. */
-  #failedDiscoveries = 0;
+  readonly #discoveryBackoff: Backoff;
   #timer: Closable | undefined;
   readonly #following: Closable | undefined;
   /** Groups that changed since discovery was asked for them. */
@@ -78,9 +78,10 @@ class GarbageCollector implements Closable {
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
     this.#client = options.client;
-    const { clock, logger } = options;
-    this.#toDelete = new WorkQueue({ clock, logger, parallel, work: (uid) => this.#attemptToDelete(uid) });
-    this.#toOrphan = new WorkQueue({ clock, logger, parallel, work: (uid) => this.#attemptToOrphan(uid) });
+    const { clock, random, logger } = options;
+    this.#discoveryBackoff = new Backoff(discoveryRetries, random);
+    this.#toDelete = new WorkQueue({ clock, random, logger, parallel, work: (uid) => this.#attemptToDelete(uid) });
+    this.#toOrphan = new WorkQueue({ clock, random, logger, parallel, work: (uid) => this.#attemptToOrphan(uid) });
     this.#following = options.onGroupsChanged?.((groups) => this.#groupsChanged(groups));
   }
 
@@ -88,14 +89,14 @@ class GarbageCollector implements Closable {
   async run(): Promise<void> {
     const failures = await this.#inTurn(() => this.#discover()).catch((error: unknown) => [error]);
     if (this.#stop.signal.aborted) return;
-    const afterMs = failures.length === 0 ? discoveryMs : discoveryRetryMs * 2 ** this.#failedDiscoveries;
     if (failures.length > 0) {
       const message = 'resources could not be discovered';
-      if (this.#failedDiscoveries === 0) this.#options.logger.warn(message, { failures });
+      if (this.#discoveryBackoff.failures === 0) this.#options.logger.warn(message, { failures });
       else this.#options.logger.debug(message, { failures });
     }
-    this.#failedDiscoveries = failures.length === 0 ? 0 : this.#failedDiscoveries + 1;
-    this.#timer = this.#options.clock.after(Math.min(afterMs, discoveryMs), () => void this.run());
+    if (failures.length === 0) this.#discoveryBackoff.reset();
+    const afterMs = failures.length === 0 ? discoveryMs : this.#discoveryBackoff.next();
+    this.#timer = this.#options.clock.after(afterMs, () => void this.run());
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

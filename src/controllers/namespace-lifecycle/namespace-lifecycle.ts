@@ -1,3 +1,4 @@
+import { type BackoffPolicy, backoffMs } from '../../base/backoff.ts';
 import { pause } from '../../base/clock.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
 import { hasReason } from '../../client/api-client.ts';
@@ -15,10 +16,10 @@ interface Namespace extends ApiObject {
 
 const parallel = 10;
 /**
- * Pauses between attempts while content waits for others, in milliseconds; the last one repeats. A watch of what is left
- * ends a pause early, so that they matter only where that fails.
+ * Pauses between attempts while content waits for others. A watch of what is left ends a pause early, so that they matter
+ * only where that fails.
  */
-const pausesMs = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
+const pauses: BackoffPolicy = { firstMs: 500, maxMs: 15_000 };
 
 /** From the first object that went to the next attempt, in milliseconds. */
 const settleMs = 50;
@@ -114,7 +115,7 @@ class NamespaceLifecycle implements Closable {
     const stop = new AbortController();
     this.#waiting.set(name, { attempts, stop });
     for (const each of remainders) void this.#watch(name, each, AbortSignal.any([stop.signal, this.#stop.signal]));
-    const pauseMs = pausesMs[Math.min(attempts, pausesMs.length) - 1] ?? 0;
+    const pauseMs = backoffMs(pauses, attempts, this.#context.random);
     this.#queue.addAfter(name, pauseMs);
     const { logger } = this.#context;
     logger.debug('a namespace is not empty yet', { namespace: name, pauseMs, failures: findings.deletionFailures });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { noJitter } from '../../base/backoff-fixture.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
@@ -38,6 +39,7 @@ const done: Reply = {
 class Lists {
   readonly #store = openMemoryStore();
   readonly #cache = createWatchCache({
+    random: noJitter,
     store: this.#store,
     clock: new ManualClock(),
     logger: silentLogger,

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { noJitter } from '../../base/backoff-fixture.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { until } from '../../base/waits-fixture.ts';
@@ -26,6 +27,7 @@ async function openWired(context: TestContext, options: StoreOptions) {
   const compactor = new Compactor({ store, clock, logger: silentLogger, windowMs: 300_000, bytesMax });
   const head = await store.head();
   const cache = createWatchCache({
+    random: noJitter,
     ...{ store, clock, logger: silentLogger },
     resources: [{ prefix: '/core/configmaps/', namespaced: true, selectableFields: [] }],
     historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { ConsistencyChecker } from '../../cache/consistency-checker.ts';
 import { createWatchCache, type WatchCacheOptions } from '../../cache/watch-cache.ts';
@@ -19,17 +20,18 @@ interface CacheParts {
 }
 
 interface OpenCacheParts extends CacheParts {
+  readonly random: Random;
   readonly historyGrew: NonNullable<WatchCacheOptions['historyGrew']>;
 }
 
 /** The cache of these kinds, loaded, and where the objects of each are in it: now those of the default scope. */
 export async function openCache(
   kinds: readonly Kind[],
-  { store, clock, logger, metrics, historyGrew }: OpenCacheParts,
+  { store, clock, random, logger, metrics, historyGrew }: OpenCacheParts,
 ): Promise<{ readonly cache: WatchCache; readonly tables: ScopeTables }> {
   const count = counterOf(metrics);
   const cache = createWatchCache({
-    ...{ store, clock, logger, historyGrew },
+    ...{ store, clock, random, logger, historyGrew },
     resources: cachedResources(defaultScope, kinds),
     metrics: {
       reloads: count('orch_cache_reloads_total', 'Resources read anew from the store after the start.'),

@@ -1,5 +1,4 @@
 import type { Closable } from '../../base/disposable.ts';
-import type { Random } from '../../base/random.ts';
 import { defaultTiming } from '../../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, startControllers } from '../../controllers/controllers.ts';
 import { runWhileLeading } from '../../controllers/leading.ts';
@@ -14,7 +13,6 @@ interface OwnControllersOptions extends ControllersContext {
   readonly run: readonly ControllerName[];
   /** Others may run controllers on the same store: those that hold the lease work. */
   readonly shared: boolean;
-  readonly random: Random;
   readonly hostname: string;
 }
 
@@ -48,11 +46,11 @@ export function startOwnControllers(
 }
 
 /** The controllers of this process, until they are closed. */
-function runOwnControllers({ run, shared, random, hostname, ...context }: OwnControllersOptions): Closable {
+function runOwnControllers({ run, shared, hostname, ...context }: OwnControllersOptions): Closable {
   if (run.length === 0) return { close() {} };
   if (!shared) return startControllers(run, context);
   const stop = new AbortController();
-  void leadAgain(run, context, { random, hostname }, stop.signal);
+  void leadAgain(run, context, hostname, stop.signal);
   return { close: () => stop.abort(new Error('the server stops')) };
 }
 
@@ -60,10 +58,10 @@ function runOwnControllers({ run, shared, random, hostname, ...context }: OwnCon
 async function leadAgain(
   run: readonly ControllerName[],
   context: ControllersContext,
-  { random, hostname }: Pick<OwnControllersOptions, 'random' | 'hostname'>,
+  hostname: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { logger, dialect } = context;
+  const { random, logger, dialect } = context;
   const { namespaces, controllerManager: name } = dialect;
   while (!signal.aborted) {
     try {

@@ -40,7 +40,7 @@ export async function openStorage(
   const head = await store.head();
   shutdown.add('compactor', () => compactor.close());
   const { cache, tables } = await openCache(enabledKinds(kinds(dialect), namesOfEnabled(features)), {
-    ...{ store, clock, logger, metrics },
+    ...{ store, clock, random, logger, metrics },
     historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
   });
   shutdown.add('cache', () => cache.close());

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { noJitter } from '../../../base/backoff-fixture.ts';
 import { ManualClock, systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
@@ -83,7 +84,13 @@ class Side implements AsyncDisposable {
     this.#way = way;
     const all = allKinds(orch);
     const resources = cachedResources(defaultScope, all);
-    this.cache = createWatchCache({ store: this.store, clock: systemClock, logger: silentLogger, resources });
+    this.cache = createWatchCache({
+      random: noJitter,
+      store: this.store,
+      clock: systemClock,
+      logger: silentLogger,
+      resources,
+    });
     this.resources = new ResourceRegistry(all, { cache: this.cache, scope: defaultScope });
     const parts = {
       resources: this.resources,

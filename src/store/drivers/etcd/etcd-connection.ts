@@ -6,11 +6,12 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import type { Clock } from '../../../base/clock.ts';
+import { type BackoffPolicy, backoffMs } from '../../../base/backoff.ts';
+import { type Clock, pauseAlive } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { Random } from '../../../base/random.ts';
 import { StoreError } from '../../store.ts';
-import { backoffMs, pause } from './backoff.ts';
 import { isServiceError, isTransient, reasonOf, toStoreError, toWriteError } from './etcd-errors.ts';
 import { type EtcdMember, type EtcdTls, etcdMember } from './etcd-member.ts';
 import {
@@ -29,10 +30,14 @@ interface EtcdConnectionOptions {
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls | undefined;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   /** A key that this client may read. */
   readonly probeKey: Uint8Array;
 }
+
+/** Pauses between attempts to reach etcd, and between questions for progress. */
+export const etcdRetries: BackoffPolicy = { firstMs: 50, maxMs: limits.etcdBackoffMsMax };
 
 type WatchCall = ClientDuplexStream<WatchRequest, WatchResponse>;
 
@@ -63,6 +68,7 @@ interface Member extends EtcdMember {
 export class EtcdConnection {
   readonly #members: readonly Member[];
   readonly #clock: Clock;
+  readonly #random: Random;
   /** Reading it waits for the leader, whatever it holds. */
   readonly #probeKey: Uint8Array;
   readonly #logger: Logger;
@@ -72,11 +78,12 @@ export class EtcdConnection {
   readonly #underWay = new Set<Promise<unknown>>();
   #preferred = 0;
 
-  constructor({ endpoints, tls, clock, logger, probeKey }: EtcdConnectionOptions) {
+  constructor({ endpoints, tls, clock, random, logger, probeKey }: EtcdConnectionOptions) {
     if (endpoints.length === 0) throw new RangeError('no etcd endpoint is given');
     const members = endpoints.map((endpoint) => etcdMember(endpoint, tls));
     this.#members = members.map((member) => ({ ...member, client: member.connect() }));
     this.#clock = clock;
+    this.#random = random;
     this.#logger = logger;
     this.#probeKey = probeKey;
   }
@@ -110,7 +117,8 @@ export class EtcdConnection {
         if (this.#clock.monotonic() >= giveUpAt) throw unreachable(failures, error);
         // Each member once without waiting, then all of them again after a pause.
         const rounds = attempt / this.#members.length;
-        if (Number.isInteger(rounds)) await pause(this.#clock, backoffMs(rounds), this.ended);
+        if (Number.isInteger(rounds))
+          await pauseAlive(this.#clock, backoffMs(etcdRetries, rounds, this.#random), this.ended);
       }
     }
   }

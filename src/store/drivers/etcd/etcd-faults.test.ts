@@ -3,6 +3,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
+import { systemRandom } from '../../../base/random.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import { followFeed, readFeed } from '../../conformance/feed.ts';
 import { isStoreError, type Store, type StoreErrorCode } from '../../store.ts';
@@ -238,6 +239,7 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
     const connection = new EtcdConnection({
       endpoints: [etcd.endpoint],
       clock: systemClock,
+      random: systemRandom,
       logger: silentLogger,
       probeKey: keys.marker,
     });

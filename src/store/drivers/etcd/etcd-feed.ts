@@ -1,10 +1,11 @@
-import type { Clock } from '../../../base/clock.ts';
+import { Backoff } from '../../../base/backoff.ts';
+import { type Clock, pauseAlive } from '../../../base/clock.ts';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { Random } from '../../../base/random.ts';
 import { type Change, type ChangeBatch, type Revision, StoreError, type StoreRecord } from '../../store.ts';
-import { backoffMs, pause } from './backoff.ts';
-import type { EtcdConnection, WatchConnection } from './etcd-connection.ts';
+import { type EtcdConnection, etcdRetries, type WatchConnection } from './etcd-connection.ts';
 import { isServiceError, isTransient, reasonOf, toStoreError } from './etcd-errors.ts';
 import type { EtcdKeys } from './etcd-keys.ts';
 import { type KeyValue, putMethod, type WatchEvent, type WatchResponse } from './etcd-messages.ts';
@@ -26,6 +27,7 @@ interface EtcdFeedOptions {
   readonly keys: EtcdKeys;
   readonly source: FeedSource;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly from: Revision;
   readonly signal: AbortSignal;
@@ -54,10 +56,11 @@ export class EtcdFeed {
   #catchUpTo: Revision = 0;
   #progress: ProgressRequests | undefined;
   #brokenSince: number | undefined;
-  #failures = 0;
+  readonly #backoff: Backoff;
 
   constructor(options: EtcdFeedOptions) {
     this.#options = options;
+    this.#backoff = new Backoff(etcdRetries, options.random);
     this.#position = options.from;
     this.#stopped = AbortSignal.any([options.signal, options.connection.ended]);
   }
@@ -77,7 +80,7 @@ export class EtcdFeed {
         if (this.#stopped.aborted) break;
         this.#retryOrThrow(error, watch.endpoint);
       }
-      await pause(clock, backoffMs(++this.#failures), this.#stopped);
+      await pauseAlive(clock, this.#backoff.next(), this.#stopped);
     }
     if (!signal.aborted) throw new StoreError('unavailable', 'the store is closed');
   }
@@ -100,6 +103,7 @@ export class EtcdFeed {
     let waiting = true;
     const progress = new ProgressRequests({
       clock,
+      random: this.#options.random,
       state: () => ({ revision: batches.revision, waiting }),
       request: this.#progressRequester(watch),
     });
@@ -155,7 +159,7 @@ export class EtcdFeed {
     }
     if (this.#position < this.#catchUpTo) await this.#options.source.assertKept(this.#position);
     this.#position = revision;
-    this.#failures = 0;
+    this.#backoff.reset();
     return { changes, revision };
   }
 

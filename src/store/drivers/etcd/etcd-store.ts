@@ -85,6 +85,7 @@ class EtcdStore implements Store {
   readonly #connection: EtcdConnection;
   readonly #keys: EtcdKeys;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #logger: Logger;
   readonly #feeds = new Set<EtcdFeed>();
   readonly #head = new SharedRead(() => this.#readHead());
@@ -93,12 +94,20 @@ class EtcdStore implements Store {
   #headSeen: Revision = 1;
 
   constructor(options: EtcdStoreOptions) {
-    const { endpoints, prefix = '/registry', tls, clock = systemClock, logger = silentLogger } = options;
+    const {
+      endpoints,
+      prefix = '/registry',
+      tls,
+      clock = systemClock,
+      random = systemRandom,
+      logger = silentLogger,
+    } = options;
     this.#clock = clock;
+    this.#random = random;
     this.#logger = logger;
-    this.#ids = new WriteIds(options.random ?? systemRandom);
+    this.#ids = new WriteIds(random);
     this.#keys = new EtcdKeys(prefix);
-    this.#connection = new EtcdConnection({ endpoints, tls, clock, logger, probeKey: this.#keys.marker });
+    this.#connection = new EtcdConnection({ endpoints, tls, clock, random, logger, probeKey: this.#keys.marker });
   }
 
   head(): Promise<Revision> {
@@ -154,6 +163,7 @@ class EtcdStore implements Store {
         assertKept: (revision) => this.#assertKept(revision),
       },
       clock: this.#clock,
+      random: this.#random,
       logger: this.#logger,
       from,
       signal,

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { noJitter } from '../../../base/backoff-fixture.ts';
 import { ManualClock } from '../../../base/clock.ts';
 import { ProgressRequests } from './progress-requests.ts';
 
 const feed = () => {
   const clock = new ManualClock();
   const state = { revision: 10, waiting: true, requests: 0 };
-  const progress = new ProgressRequests({ clock, state: () => state, request: () => state.requests++ });
+  const progress = new ProgressRequests({
+    clock,
+    random: noJitter,
+    state: () => state,
+    request: () => state.requests++,
+  });
   return { clock, state, progress };
 };
 

@@ -1,10 +1,13 @@
+import { backoffMs } from '../../../base/backoff.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Closable } from '../../../base/disposable.ts';
+import type { Random } from '../../../base/random.ts';
 import type { Revision } from '../../store.ts';
-import { backoffMs } from './backoff.ts';
+import { etcdRetries } from './etcd-connection.ts';
 
 interface ProgressRequestsOptions {
   readonly clock: Clock;
+  readonly random: Random;
   /** Where the feed stands, and whether it waits for etcd; a feed whose reader is busy is behind for that reason. */
   readonly state: () => { readonly revision: Revision; readonly waiting: boolean };
   /** Asks etcd to tell the feed its progress. Does not throw. */
@@ -42,7 +45,8 @@ export class ProgressRequests implements Closable {
   #arm(): void {
     if (this.#closed || this.#options.state().revision >= this.#head) return;
     const target = this.#head;
-    this.#timer = this.#options.clock.after(backoffMs(this.#repeats + 1), () => {
+    const { clock, random } = this.#options;
+    this.#timer = clock.after(backoffMs(etcdRetries, this.#repeats + 1, random), () => {
       this.#timer = undefined;
       this.#check(target);
       this.#arm();
