@@ -184,7 +184,7 @@ describe('etcd protocol: without etcd', () => {
   test('a process that waits for etcd does not end before its answer', () => {
     const script = `
       const { openEtcdStore } = await import('${import.meta.resolve('./etcd-store.ts')}');
-      const { hurriedClock } = await import('${import.meta.resolve('./faulty-network.ts')}');
+      const { hurriedClock } = await import('${import.meta.resolve('./faulty-network-fixture.ts')}');
       const opening = openEtcdStore({ endpoints: ['http://127.0.0.1:1'], clock: hurriedClock(50) });
       await opening.catch((error) => process.stdout.write(error.code));
     `;
