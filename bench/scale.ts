@@ -18,7 +18,7 @@ export const fullScale: Scale = {
   writesMax: 6_000,
   coldStarts: 10,
   filledStarts: 3,
-  singleEvents: 10,
+  singleEvents: 40,
   burstEvents: 50,
 };
 
@@ -28,7 +28,7 @@ export const quickScale: Scale = {
   writesMax: 2_000,
   coldStarts: 3,
   filledStarts: 1,
-  singleEvents: 5,
+  singleEvents: 20,
   burstEvents: 20,
 };
 

@@ -41,6 +41,8 @@ export const watch: Scenario = {
 /** Watches and a writer on one side. */
 interface Stage {
   readonly audience: Audience;
+  /** That the server has used. */
+  cpuSeconds(): number;
   /** Sends the write number `event` of a round. */
   write(event: number): void;
   /** Throws where what the watchers saw are not the events of those writes. */
@@ -94,7 +96,8 @@ async function productStage(product: Product, clients: Clients): Promise<Product
     sampleEvent = Buffer.from((await opening.deliver(1, () => write(0))).events);
   });
   const sampleAnswer = (await product.api.expect(200, `${collection}/${nameOf(0)}`)).body;
-  return { audience, write, check: checkEvents, sampleEvent, sampleAnswer };
+  const cpuSeconds = (): number => product.cpuSeconds();
+  return { audience, cpuSeconds, write, check: checkEvents, sampleEvent, sampleAnswer };
 }
 
 /** The events must be changes of the objects that were written, each once, in rising order of revision. */
@@ -134,6 +137,7 @@ async function ceilingStage(ceiling: Ceiling, clients: Clients, event: Buffer, a
   });
   return {
     audience,
+    cpuSeconds: () => ceiling.cpuSeconds(),
     write,
     check(events, count) {
       if (events.length !== count * event.length) throw new Error('the bare server lost bytes');
@@ -183,10 +187,13 @@ async function measure(
   progress(`${sizes.watchers} watchers, ${count} events ${send === sendAtOnce ? 'at once' : 'one by one'}`);
   const latencies = { product: [] as Float64Array[], ceiling: [] as Float64Array[] };
   const side = (stage: Stage, seen: Float64Array[]) => async (): Promise<Sample> => {
+    const cpuBefore = stage.cpuSeconds();
     const rounds = await send(stage, count);
+    const cpuSeconds = stage.cpuSeconds() - cpuBefore;
     const latencyMs = Float64Array.from(rounds.flatMap((round) => [...round.latencyMs])).sort();
     seen.push(latencyMs);
-    return { rate: latencyMs.length / rounds.reduce((sum, { seconds }) => sum + seconds, 0) };
+    const rate = latencyMs.length / rounds.reduce((sum, { seconds }) => sum + seconds, 0);
+    return { rate, cpuMicros: (cpuSeconds / latencyMs.length) * 1e6 };
   };
   const compared = await compare({
     rounds: scale.rounds,
@@ -203,8 +210,10 @@ async function measure(
   };
 }
 
-function deliveryRow(what: string, { product, ceiling, ratio }: Measured, reach?: Row['reach']): Row {
-  return { what, unit: 'deliveries/s', measured: product, ceiling, ratio, ...(reach && { reach }) };
+function deliveryRow(what: string, measured: Measured, reach?: Row['reach']): Row {
+  const { product, ceiling, ratio, productCpuMicros = Number.NaN, ceilingCpuMicros = Number.NaN } = measured;
+  const cpu = `CPU per delivery ${shortNumber(productCpuMicros)} µs, ceiling ${shortNumber(ceilingCpuMicros)} µs`;
+  return { what, unit: 'deliveries/s', measured: product, ceiling, ratio, notes: [cpu], ...(reach && { reach }) };
 }
 
 function latencyRow(what: string, { p50, p99, ceilingP99 }: Measured, atMost?: number): Row {
