@@ -131,6 +131,10 @@ async function bothWays(
   return { plain: answer.bytes, client };
 }
 
+/** Bookmarks tell how far the whole store is, and controllers write between two watches. */
+const withoutProgress = (events: string): string =>
+  events.replaceAll(/("type":"BOOKMARK".*?"resourceVersion":")\d+/g, '$1');
+
 describe('a watch over a WebSocket', () => {
   let server: OrchProcess;
   let from: string;
@@ -162,7 +166,7 @@ describe('a watch over a WebSocket', () => {
   ] as const) {
     test(`${what} tells the same, byte by byte, and ends when it is time`, async () => {
       const { plain, client } = await bothWays(server, query(), accept);
-      assert.equal(client.text, plain.toString());
+      assert.equal(withoutProgress(client.text), withoutProgress(plain.toString()));
       assert.ok(client.messages.length >= 2);
       for (const { payload, opcode } of client.messages) {
         assert.equal(opcode, opcodes.text);
