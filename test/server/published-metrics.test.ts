@@ -10,6 +10,7 @@ import { Metrics } from '../../src/base/metrics.ts';
 import { reloadReports } from '../../src/base/reload-reports.ts';
 import { accessCounts } from '../../src/server/serving/access-counts.ts';
 import { flowMetrics, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
+import { DeprecatedApis } from '../../src/server/serving/observe/deprecated-apis.ts';
 import { RequestMetrics } from '../../src/server/serving/observe/request-metrics.ts';
 import { WatchMetrics } from '../../src/server/serving/observe/watch-metrics.ts';
 import { storageMetrics } from '../../src/server/upkeep/storage-metrics.ts';
@@ -57,6 +58,10 @@ const published: Readonly<Record<string, Described>> = {
   apiserver_response_sizes: histogram(request, [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9], 'STABLE'),
   apiserver_request_aborts_total: counter(place),
   apiserver_request_terminations_total: counter([...request, 'code']),
+  apiserver_requested_deprecated_apis: gauge(
+    ['group', 'version', 'resource', 'subresource', 'removed_release'],
+    'STABLE',
+  ),
   apiserver_longrunning_requests: gauge(request, 'STABLE'),
   apiserver_current_inflight_requests: gauge(['request_kind'], 'STABLE'),
   apiserver_current_inqueue_requests: gauge(['request_kind']),
@@ -132,6 +137,7 @@ describe('metrics of published servers', () => {
   const metrics = new DescribedMetrics();
   new RequestMetrics(metrics, () => undefined);
   new WatchMetrics(metrics);
+  new DeprecatedApis(metrics);
   flowMetrics(metrics);
   observePools(metrics, {});
   accessCounts(metrics);
