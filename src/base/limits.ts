@@ -249,8 +249,8 @@ export const limits = {
   /** Records that the cache reads from the store at once, to load or to compare. */
   cacheLoadPageMax: 1_000,
   /** First wait after the store's feed broke; doubled up to the longest. */
-  feedRetryMsMin: 100,
-  feedRetryMsMax: 5_000,
+  changeStreamRetryMsMin: 100,
+  changeStreamRetryMsMax: 5_000,
   /** How long the deletion of a pod may wait, in seconds, whatever was asked for: 68 years. */
   graceSecondsMax: 2 ** 31 - 1,
   /** Attempts to find a free name for `generateName`. */
@@ -284,7 +284,7 @@ export const limits = {
   /** Pauses between attempts grow to this. */
   etcdBackoffMsMax: 2_000,
   /** How long a broken change feed tries to reconnect before its reader is told. */
-  etcdFeedBrokenMsMax: 60_000,
+  etcdWatchBrokenMsMax: 60_000,
   /** How often a change feed that hears nothing asks etcd for its head. */
   etcdHeadPollMs: 5_000,
   /** A reader of a change feed that takes longer for a batch is slow: etcd may compact what it has not read. */

@@ -142,7 +142,7 @@ export class FaultyStore implements Store {
     this.inner = inner;
   }
 
-  breakFeeds(error: Error): void {
+  breakChangeStreams(error: Error): void {
     this.#breakWith = error;
     const broken = this.#break;
     this.#break = new AbortController();

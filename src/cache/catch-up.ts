@@ -6,7 +6,7 @@ import type { Random } from '../base/random.ts';
 import { TimeSlice } from '../base/time-slice.ts';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
 import { Telling } from './fan-out.ts';
-import { followChanges } from './feed.ts';
+import { followChanges } from './follow-changes.ts';
 import type { ObjectWatcher } from './object-watcher.ts';
 import type { ResourceCollection } from './resource-collection.ts';
 import { WatcherIndex } from './watcher-index.ts';

@@ -221,7 +221,7 @@ test('fresh ends with its signal, and when the cache does not get there', async 
   const store = new FaultyStore();
   const { cache, clock } = await openCache(context, { store });
   await assert.rejects(cache.fresh(AbortSignal.abort(new Error('gone'))), /gone/);
-  store.breakFeeds(new StoreError('unavailable', 'broken'));
+  store.breakChangeStreams(new StoreError('unavailable', 'broken'));
   store.before = (call) => {
     if (call === 'changes') throw new StoreError('unavailable', 'still broken');
   };
@@ -244,11 +244,11 @@ test('a broken feed is started again from where it was', async (context) => {
   const watch = new KeptWatch(collection, { after: cache.revision });
   const first = await put(store, 'a', '1');
   await cache.fresh();
-  store.breakFeeds(new StoreError('unavailable', 'broken'));
+  store.breakChangeStreams(new StoreError('unavailable', 'broken'));
   await until(() => log.lines.some(({ level }) => level === 'warn'));
   const second = await put(store, 'a', '2');
   assert.equal(cache.revision, first);
-  clock.advance(limits.feedRetryMsMin);
+  clock.advance(limits.changeStreamRetryMsMin);
   await cache.fresh();
   assert.deepEqual(watch.told, [`ADDED a@${first}`, `MODIFIED a@${second}`]);
   assert.deepEqual(names(collection.snapshot()), [`a@${second}`]);
@@ -263,12 +263,12 @@ test('waits between attempts grow, up to a limit', async (context) => {
     attempts++;
     throw new StoreError('unavailable', 'broken');
   };
-  store.breakFeeds(new StoreError('unavailable', 'broken'));
+  store.breakChangeStreams(new StoreError('unavailable', 'broken'));
   const idle = clock.pending;
   for (
-    let wait: number = limits.feedRetryMsMin, attempt = 1;
+    let wait: number = limits.changeStreamRetryMsMin, attempt = 1;
     attempt < 10;
-    wait = Math.min(wait * 2, limits.feedRetryMsMax), attempt++
+    wait = Math.min(wait * 2, limits.changeStreamRetryMsMax), attempt++
   ) {
     await until(() => clock.pending > idle);
     clock.advance(wait - 1);
@@ -287,13 +287,13 @@ test('after compaction everything is read anew, and watches are closed', async (
   await cache.fresh();
   const watch = new KeptWatch(collection, { after: cache.revision });
   await until(() => cache.watchers === 1);
-  store.breakFeeds(new StoreError('unavailable', 'broken'));
+  store.breakChangeStreams(new StoreError('unavailable', 'broken'));
   await until(() => log.lines.some(({ level }) => level === 'warn'));
   await remove(store, 'gone');
   const kept = await put(store, 'kept', '2');
   await store.compact(await store.head());
   const before = cache.revision;
-  clock.advance(limits.feedRetryMsMin);
+  clock.advance(limits.changeStreamRetryMsMin);
   await cache.fresh();
   assert.ok(cache.revision > before);
   assert.deepEqual(names(collection.snapshot()), [`kept@${kept}`]);
@@ -317,12 +317,12 @@ test('a failing reload is tried until it succeeds, and the old state is served m
   store.before = (call) => {
     if (call === 'list' && ++lists < 3) throw new StoreError('unavailable', 'no');
   };
-  store.breakFeeds(new StoreError('corrupt', 'a damaged log'));
+  store.breakChangeStreams(new StoreError('corrupt', 'a damaged log'));
   await until(() => clock.pending > 1);
   const renewed = await put(store, 'a', '2');
   assert.deepEqual(names(collection.snapshot()), [`a@${old}`]);
   await until(() => {
-    clock.advance(limits.feedRetryMsMax);
+    clock.advance(limits.changeStreamRetryMsMax);
     return lists >= 3;
   });
   await cache.fresh();
@@ -475,7 +475,7 @@ test('the revision never goes back', async (context) => {
   await cache.fresh();
   const { revision } = cache;
   store.head = async () => 7;
-  store.breakFeeds(new StoreError('compacted', 'gone'));
+  store.breakChangeStreams(new StoreError('compacted', 'gone'));
   await until(() => clock.pending > 1);
   assert.equal(cache.revision, revision);
   assert.ok(log.lines.some(({ fields }) => String((fields as { error?: unknown }).error).includes('is at revision 7')));

@@ -21,7 +21,7 @@ import type { Count } from './count.ts';
 import { EncodingMemo } from './encoding-memo.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';
 import { FanOut, type Published } from './fan-out.ts';
-import { feedRetries, followChanges } from './feed.ts';
+import { changeStreamRetries, followChanges } from './follow-changes.ts';
 import { awaitFresh, HeadReader, RevisionWaiters } from './freshness.ts';
 import { HistoryBudget } from './history-budget.ts';
 import { load } from './load.ts';
@@ -276,7 +276,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   /** Takes in the store's changes until the cache is closed. */
   async #follow(): Promise<void> {
     const { signal } = this.#abort;
-    const backoff = new Backoff(feedRetries, this.#random);
+    const backoff = new Backoff(changeStreamRetries, this.#random);
     while (!signal.aborted) {
       try {
         const feed = followChanges({
@@ -404,7 +404,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   async #loadBeside(collection: ResourceCollection, loading: { changes: Change[] }): Promise<void> {
     const { signal } = this.#abort;
     const generation = this.#generation;
-    const backoff = new Backoff(feedRetries, this.#random);
+    const backoff = new Backoff(changeStreamRetries, this.#random);
     while (!signal.aborted && !collection.removed && generation === this.#generation) {
       const at = this.#revision;
       loading.changes = [];

@@ -10,7 +10,7 @@
  * - A reader never sees a write before it is durable; after a write's promise resolved every reader of this store sees it.
  * - Each write has its own revision, larger than all before, also across restarts, backup and restore. Only writes of one
  *   `batch` may share a revision.
- * - The change feed is ordered by revision, complete, without repetition, and never splits a revision.
+ * - The change stream is ordered by revision, complete, without repetition, and never splits a revision.
  *
  * Keys are well-formed, non-empty strings. A store may bound the size of values: writes of larger ones fail with `tooLarge`.
  * Values belong to whoever reads them next: neither a caller nor a store changes bytes after handing them over. A value may
@@ -119,9 +119,9 @@ export interface Store {
    * one `Committed` for each write, in their order. No key may come twice (RangeError). No writes: resolves at once.
    *
    * - Revisions: consecutive in a store that numbers its writes itself, with no write of others in between. In one whose
-   *   transactions have a single revision (etcd) all writes have that one. A reader at most recent, and a feed that has
+   *   transactions have a single revision (etcd) all writes have that one. A reader at most recent, and a change stream that has
    *   reached the last revision, sees all; a read `at` a revision between the first and the last sees the writes up to it.
-   * - Feeds have the writes in their order. A shared revision comes in one `ChangeBatch`, and who stops reading amid it must not
+   * - Change streams have the writes in their order. A shared revision comes in one `ChangeBatch`, and who stops reading amid it must not
    *   go on after it; the writes of other batches may come in several.
    * - A write that cannot be done refuses the batch with the error of that write (`exists`, `conflict`, `notFound`, `full`);
    *   `key` names the first such write. After a lost answer it may name a later one.
@@ -134,14 +134,14 @@ export interface Store {
 
   /**
    * Every change after `from`, then what follows, until `signal` aborts (the iteration then ends without an error).
-   * Throws `compacted` where history does not reach back to `from`, `unavailable` when the feed broke (start again from
+   * Throws `compacted` where history does not reach back to `from`, `unavailable` when the change stream broke (start again from
    * the last batch's revision). A `from` beyond the head waits for it. Batches that only report progress come at least
    * when the head moved without a change to report.
    */
   changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch>;
 
   /**
-   * Forgets history before `upTo`: reads at, and feeds from, an earlier revision fail with `compacted`; a read at
+   * Forgets history before `upTo`: reads at, and change streams from, an earlier revision fail with `compacted`; a read at
    * `upTo` itself still works. Current values stay. Does nothing when history before `upTo` is gone already; fails with
    * `futureRevision` beyond the head.
    */
@@ -156,7 +156,7 @@ export interface Store {
    */
   historySize?(upTo: Revision): Promise<number>;
 
-  /** Ends feeds (they throw `unavailable`), finishes writes under way, gives the file or connection back. Later calls fail with `unavailable`. */
+  /** Ends change streams (they throw `unavailable`), finishes writes under way, gives the file or connection back. Later calls fail with `unavailable`. */
   close(): Promise<void>;
 }
 

@@ -80,11 +80,11 @@ describe('etcd', { skip: etcdMissing }, () => {
   });
 });
 
-/** The next batch of a feed that has changes. */
+/** The next batch of a change stream that has changes. */
 async function nextChanges(store: Store, from: number): Promise<ChangeBatch['changes']> {
   const abort = new AbortController();
   for await (const { changes } of store.changes(from, abort.signal)) if (changes.length > 0) return changes;
-  throw new Error('the feed ended');
+  throw new Error('the change stream ended');
 }
 
 describe('values of an old form', () => {

@@ -14,7 +14,7 @@ import {
 import type { ValueTransformer } from './value-transformer.ts';
 
 /**
- * A store whose driver keeps the values in another form: reads of any revision, lists, feeds and what was before a change go
+ * A store whose driver keeps the values in another form: reads of any revision, lists, change streams and what was before a change go
  * through the transformer. Copies of the driver's data, such as backups, hold that other form.
  */
 export const transformedStore = (store: Store, transformer: ValueTransformer): Store =>

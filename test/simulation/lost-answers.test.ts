@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { StatusError } from '../../src/meta/status-error.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
-import { readFeed } from '../../src/store/conformance/feed.ts';
+import { readChanges } from '../../src/store/conformance/watch-changes.ts';
 import { etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
 import {
   type EtcdProxy,
@@ -254,7 +254,7 @@ test(`writes whose answers get lost, ${seconds} s`, {
     await Promise.all(clients.map((client) => client.run(until)));
     // What was delayed still happens.
     for (const proxy of proxies) await proxy.idle();
-    const history = await readFeed(direct, from, await direct.head());
+    const history = await readChanges(direct, from, await direct.head());
     checkAdditions(log.additions, history);
     checkCounts(log.counts, history);
     checkDeletions(log.deletions, history);

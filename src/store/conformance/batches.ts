@@ -8,7 +8,6 @@ import {
   type Store,
   type StoreErrorCode,
 } from '../store.ts';
-import { followFeed, readFeed } from './feed.ts';
 import { bytes, type Guarantee, inKeyOrder, rejected, type StoreCapabilities, text, written } from './subject.ts';
 import {
   assertBookmarkable,
@@ -18,6 +17,7 @@ import {
   assertSameRecords,
   replay,
 } from './validators.ts';
+import { readChanges, watchChanges } from './watch-changes.ts';
 
 const create = (key: string, value = key): BatchWrite => ({ verb: 'create', key, value: bytes(value) });
 const creates = (prefix: string, count: number): readonly BatchWrite[] =>
@@ -44,7 +44,7 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
       { key: '/changed', value: bytes('three'), revision: update },
       { key: '/z', value: bytes('/z'), revision: z },
     ]);
-    assertSameChanges(await readFeed(store, before, a), [
+    assertSameChanges(await readChanges(store, before, a), [
       { type: 'create', key: '/z', value: bytes('/z'), revision: z },
       { type: 'update', key: '/changed', value: bytes('three'), revision: update, previous: changed },
       { type: 'delete', key: '/gone', revision: removal, previous: gone },
@@ -86,7 +86,7 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
         assertSameRecords((await store.list('')).records, before.records);
       }
       const last = await written(store, '/last', 'last');
-      assertSameChanges(await readFeed(store, before.revision, last.revision), [{ type: 'create', ...last }]);
+      assertSameChanges(await readChanges(store, before.revision, last.revision), [{ type: 'create', ...last }]);
     });
   }
 
@@ -116,7 +116,7 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
     await rejected(store.batch(creates('/more/', batchWritesMax + 1)), 'tooLarge');
     const committed = await store.batch(creates('/many/', batchWritesMax));
     assertRevisions(committed, batchWritesMax, before);
-    const changes = await readFeed(store, before, committed.at(-1)?.revision ?? 0);
+    const changes = await readChanges(store, before, committed.at(-1)?.revision ?? 0);
     assertOrdered(changes, before);
     assert.deepEqual(
       changes.map(({ key }) => key),
@@ -177,9 +177,9 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
     await Promise.all([checking, ...noise]);
   });
 
-  guarantee('feeds that start between batches, and amid them, miss and repeat nothing', async ({ store }) => {
+  guarantee('change streams that start between batches, and amid them, miss and repeat nothing', async ({ store }) => {
     const from = await store.head();
-    const live = followFeed(store, from);
+    const live = watchChanges(store, from);
     const noise = Array.from({ length: 20 }, (_, index) => written(store, `/noise/${index}`, 'x'));
     await flipPairs(store, 25);
     await Promise.all(noise);
@@ -191,7 +191,7 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
     assertSameRecords((await store.list('')).records, inKeyOrder(replay(all).values()));
     for (const start of new Set(all.map(({ revision }) => revision))) {
       const rest = all.filter(({ revision }) => revision > start);
-      assertSameChanges(await readFeed(store, start, end), rest);
+      assertSameChanges(await readChanges(store, start, end), rest);
       const at = await store.list('', { at: start });
       assertSameRecords(at.records, inKeyOrder(replay(upTo(all, start)).values()));
     }
@@ -203,7 +203,7 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
     assertSameRecords((await store.list('/pair/', { at: second.revision })).records, second.records);
     await rejected(store.get('/pair/0', first), 'compacted');
     const last = await flipPairs(store, 1, 'again');
-    const changes = await readFeed(store, second.revision, last);
+    const changes = await readChanges(store, second.revision, last);
     assert.deepEqual(
       changes.map(({ type, key }) => `${type} ${key}`),
       [0, 1, 2, 3].map((index) => `update /pair/${index}`),
@@ -216,11 +216,11 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
       const from = await store.head();
       await flipPairs(store, 3);
       const before = await store.list('');
-      const changes = await readFeed(store, from, before.revision);
+      const changes = await readChanges(store, from, before.revision);
       await store.close();
       const reopened = await reopen();
       assertSameRecords((await reopened.list('')).records, before.records);
-      assertSameChanges(await readFeed(reopened, from, before.revision), changes);
+      assertSameChanges(await readChanges(reopened, from, before.revision), changes);
       assertSameRecord(
         await reopened.get('/pair/0', changes[3]?.revision),
         before.records[0] && {

@@ -1,6 +1,6 @@
 import { describe } from 'node:test';
 import { batchGuarantees } from './batches.ts';
-import { compactionGuarantees, feedGuarantees } from './feeds.ts';
+import { changeStreamGuarantees, compactionGuarantees } from './change-stream.ts';
 import { listGuarantees, recordGuarantees, serializabilityGuarantees } from './key-values.ts';
 import { lifecycleGuarantees } from './lifecycle.ts';
 import { modelGuarantees } from './model.ts';
@@ -18,7 +18,7 @@ export const conformance = (subject: ConformanceSubject): void => {
   describe(`${subject.name}: batches`, () => batchGuarantees(guarantee, subject.capabilities));
   describe(`${subject.name}: lists`, () => listGuarantees(guarantee));
   describe(`${subject.name}: strict serializability`, () => serializabilityGuarantees(guarantee));
-  describe(`${subject.name}: feeds`, () => feedGuarantees(guarantee));
+  describe(`${subject.name}: change streams`, () => changeStreamGuarantees(guarantee));
   describe(`${subject.name}: compaction`, () => compactionGuarantees(guarantee));
   describe(`${subject.name}: lifecycle`, () => lifecycleGuarantees(guarantee, subject.capabilities));
   describe(`${subject.name}: model`, () => modelGuarantees(guarantee));

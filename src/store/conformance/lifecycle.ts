@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { isStoreError } from '../store.ts';
-import { readFeed } from './feed.ts';
 import { bytes, type Guarantee, rejected, type StoreCapabilities, text, written } from './subject.ts';
 import { assertSameChanges, assertSameRecords } from './validators.ts';
+import { readChanges } from './watch-changes.ts';
 
 /** Closing, and opening again. */
 export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCapabilities): void => {
@@ -43,13 +43,13 @@ export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCap
     assert.equal(store.knownHead, undefined);
   });
 
-  guarantee('closing ends feeds with unavailable', async ({ store }) => {
+  guarantee('closing ends change streams with unavailable', async ({ store }) => {
     const from = await store.head();
     await written(store, '/a', 'one');
-    const feed = store.changes(from, new AbortController().signal)[Symbol.asyncIterator]();
-    while (((await feed.next()).value?.changes.length ?? 0) === 0);
+    const stream = store.changes(from, new AbortController().signal)[Symbol.asyncIterator]();
+    while (((await stream.next()).value?.changes.length ?? 0) === 0);
     const waiting = (async () => {
-      while (!(await feed.next()).done);
+      while (!(await stream.next()).done);
     })();
     const ended = rejected(waiting, 'unavailable');
     await store.close();
@@ -77,7 +77,7 @@ const durabilityGuarantees = (guarantee: Guarantee): void => {
     const gone = await written(store, '/gone', 'gone');
     const removed = await store.delete('/gone', gone.revision);
     const before = await store.list('');
-    const changes = await readFeed(store, from, removed.revision);
+    const changes = await readChanges(store, from, removed.revision);
     await store.close();
 
     const reopened = await reopen();
@@ -85,7 +85,7 @@ const durabilityGuarantees = (guarantee: Guarantee): void => {
     assertSameRecords((await reopened.list('')).records, before.records);
     assertSameRecords((await reopened.list('', { at: before.revision })).records, before.records);
     assert.equal(text((await reopened.get('/a', first.revision))?.value), 'one');
-    assertSameChanges(await readFeed(reopened, from, removed.revision), changes);
+    assertSameChanges(await readChanges(reopened, from, removed.revision), changes);
     const third = await reopened.update('/a', bytes('three'), second.revision);
     assert.ok(third.revision > removed.revision);
   });
@@ -111,8 +111,8 @@ const durabilityGuarantees = (guarantee: Guarantee): void => {
     await store.close();
     const reopened = await reopen();
     await rejected(reopened.get('/a', first.revision), 'compacted');
-    await rejected(readFeed(reopened, first.revision, third.revision), 'compacted');
+    await rejected(readChanges(reopened, first.revision, third.revision), 'compacted');
     assert.equal(text((await reopened.get('/a', second.revision))?.value), 'two');
-    assert.equal((await readFeed(reopened, second.revision, third.revision)).length, 1);
+    assert.equal((await readChanges(reopened, second.revision, third.revision)).length, 1);
   });
 };

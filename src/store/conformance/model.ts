@@ -9,9 +9,9 @@ import {
   type StoreErrorCode,
   type StoreRecord,
 } from '../store.ts';
-import { readFeed } from './feed.ts';
 import { bytes, type Guarantee, inKeyOrder } from './subject.ts';
 import { assertSameChanges, assertSameRecord, assertSameRecords } from './validators.ts';
+import { readChanges } from './watch-changes.ts';
 
 /**
  * Random sequences of operations, one after the other, compared with a model that is too simple to be wrong: the list
@@ -88,7 +88,7 @@ const compareWithModel = async (store: Store, prefix: string, sequence: readonly
   const from = Math.max(model.compacted, model.start);
   const told = model.log.filter(({ revision }) => revision > from);
   assertSameChanges(
-    (await readFeed(store, from, end)).filter(({ key }) => key.startsWith(prefix)),
+    (await readChanges(store, from, end)).filter(({ key }) => key.startsWith(prefix)),
     told,
   );
 };

@@ -1,4 +1,4 @@
-/** One validator per guarantee of a change feed. Each throws an AssertionError that shows where the guarantee broke. */
+/** One validator per guarantee of a change stream. Each throws an AssertionError that shows where the guarantee broke. */
 import assert from 'node:assert/strict';
 import type { Change, ChangeBatch, Revision, StoreRecord } from '../store.ts';
 
@@ -82,7 +82,7 @@ export const assertSameBytes = (actual: Uint8Array, expected: Uint8Array): void 
   assert.ok(Buffer.compare(actual, expected) === 0, `values differ: ${show(actual)} and ${show(expected)}`);
 };
 
-/** Two feeds told the same story. */
+/** Two change streams told the same story. */
 export const assertSameChanges = (actual: readonly Change[], expected: readonly Change[]): void => {
   const outline = ({ type, key, revision }: Change) => ({ type, key, revision });
   assert.deepEqual(actual.map(outline), expected.map(outline));

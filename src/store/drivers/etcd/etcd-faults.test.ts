@@ -5,7 +5,7 @@ import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { systemRandom } from '../../../base/random.ts';
 import { until } from '../../../base/waits-fixture.ts';
-import { followFeed, readFeed } from '../../conformance/feed.ts';
+import { readChanges, watchChanges } from '../../conformance/watch-changes.ts';
 import { isStoreError, type Store, type StoreErrorCode } from '../../store.ts';
 import { EtcdConnection } from './etcd-connection.ts';
 import { EtcdKeys } from './etcd-keys.ts';
@@ -43,20 +43,20 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
   });
   after(() => etcd.stop());
 
-  test('a restart interrupts calls, and loses and repeats nothing in feeds', async (context) => {
+  test('a restart interrupts calls, and loses and repeats nothing in change streams', async (context) => {
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/restart' });
     const from = await store.head();
-    const feed = followFeed(store, from);
+    const stream = watchChanges(store, from);
     const first = await store.create('/a', value('one'));
-    await feed.reached(first.revision);
+    await stream.reached(first.revision);
     await etcd.kill();
     const read = store.get('/a');
     await etcd.start();
     assert.equal((await read)?.revision, first.revision);
     const second = await store.update('/a', value('two'), first.revision);
-    await feed.reached(second.revision);
+    await stream.reached(second.revision);
     assert.deepEqual(
-      (await feed.stop()).map(({ type, revision }) => ({ type, revision })),
+      (await stream.stop()).map(({ type, revision }) => ({ type, revision })),
       [
         { type: 'create', revision: first.revision },
         { type: 'update', revision: second.revision },
@@ -64,12 +64,12 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     );
   });
 
-  test('without etcd, calls and feeds are unavailable, and say where and why', async (context) => {
+  test('without etcd, calls and change streams are unavailable, and say where and why', async (context) => {
     const gone = await startOwn(context, {});
     const store = await open(context, { endpoints: [gone.endpoint], clock: hurriedClock(100) });
     const from = await store.head();
-    const feed = store.changes(from, new AbortController().signal)[Symbol.asyncIterator]();
-    const waiting = assert.rejects(feed.next(), is('unavailable'));
+    const stream = store.changes(from, new AbortController().signal)[Symbol.asyncIterator]();
+    const waiting = assert.rejects(stream.next(), is('unavailable'));
     await gone.kill();
     const { host } = new URL(gone.endpoint);
     const refused = new RegExp(`${gone.endpoint}: connect ECONNREFUSED ${host}`);
@@ -84,7 +84,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
   test('an endpoint that is down is passed over', async (context) => {
     const store = await open(context, { endpoints: ['http://127.0.0.1:1', etcd.endpoint], prefix: '/passed' });
     const { revision } = await store.create('/a', value('one'));
-    assert.equal((await readFeed(store, revision - 1, revision)).length, 1);
+    assert.equal((await readChanges(store, revision - 1, revision)).length, 1);
   });
 
   test('a write whose answer is lost with the connection is found, and was not repeated', async (context) => {
@@ -122,30 +122,30 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     assert.equal(text, record?.revision === revision ? 'one' : 'two');
   });
 
-  test('a feed over a connection that breaks again and again tells all, once', async (context) => {
+  test('a change stream over a connection that breaks again and again tells all, once', async (context) => {
     const network = await openFaultyNetwork(etcd.endpoint);
     context.after(() => network.close());
     const direct = await open(context, { endpoints: [etcd.endpoint], prefix: '/broken' });
     const store = await open(context, { endpoints: [network.endpoint], prefix: '/broken' });
     const from = await direct.head();
-    const feed = followFeed(store, from);
+    const stream = watchChanges(store, from);
     const written: number[] = [];
     for (let round = 0; round < 5; round++) {
       for (let index = 0; index < 20; index++) {
         written.push((await direct.create(`/${round}/${index}`, value('x'))).revision);
       }
-      await feed.reached(written.at(-10) ?? 0);
+      await stream.reached(written.at(-10) ?? 0);
       network.cut();
     }
-    await feed.reached(written.at(-1) ?? 0);
+    await stream.reached(written.at(-1) ?? 0);
     assert.deepEqual(
-      (await feed.stop()).map(({ revision }) => revision),
+      (await stream.stop()).map(({ revision }) => revision),
       written,
     );
     assert.ok(network.connections > 5);
   });
 
-  test('a full etcd refuses writes with full; reads, deletions, feeds and compaction go on', async (context) => {
+  test('a full etcd refuses writes with full; reads, deletions, change streams and compaction go on', async (context) => {
     const small = await startOwn(context, { flags: ['--quota-backend-bytes', '400000'] });
     const store = await open(context, { endpoints: [small.endpoint] });
     const from = await store.head();
@@ -164,7 +164,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     let head = 0;
     for (const { key, revision } of records) head = (await store.delete(key, revision)).revision;
     assert.deepEqual((await store.list('/fill/')).records, []);
-    assert.equal((await readFeed(store, from, head)).length, 2 * records.length);
+    assert.equal((await readChanges(store, from, head)).length, 2 * records.length);
     await assert.rejects(store.create('/again', new Uint8Array(1)), is('full'), 'until its operator has made room');
     await store.compact(head);
     await assert.rejects(store.get(first.key, first.revision), is('compacted'));
@@ -202,7 +202,7 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
     assert.deepEqual(await listed(two), ['/x']);
     assert.deepEqual(await listed(below), ['/x']);
     assert.deepEqual(await listed(all), ['/registry/a/x', '/registry/x', '/registry2/x']);
-    const told = await readFeed(one, from, revision);
+    const told = await readChanges(one, from, revision);
     assert.deepEqual(
       told.map(({ key }) => key),
       ['/x', '/a/x'],
@@ -213,23 +213,23 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/mine' });
     const other = await open(context, { endpoints: [etcd.endpoint], prefix: '/theirs' });
     const from = await store.head();
-    const feed = followFeed(store, from);
+    const stream = watchChanges(store, from);
     for (let index = 0; index < 3; index++) {
       await other.create(`/${index}`, value('x'));
-      await feed.reached(await store.head());
+      await stream.reached(await store.head());
     }
-    assert.deepEqual(await feed.stop(), []);
+    assert.deepEqual(await stream.stop(), []);
     assert.deepEqual(await store.list(''), { records: [], revision: await store.head(), remaining: 0 });
   });
 
-  test('a feed that nobody asks anything notices by itself that others write', async (context) => {
+  test('a change stream that nobody asks anything notices by itself that others write', async (context) => {
     const clock = hurriedClock(50);
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/quiet', clock });
     const other = await open(context, { endpoints: [etcd.endpoint], prefix: '/theirs' });
-    const feed = followFeed(store, await store.head());
+    const stream = watchChanges(store, await store.head());
     const { revision } = await other.create('/noise', value('x'));
-    await feed.reached(revision);
-    assert.deepEqual(await feed.stop(), []);
+    await stream.reached(revision);
+    assert.deepEqual(await stream.stop(), []);
   });
 
   test('a revision that etcd sends in fragments comes in one batch', async (context) => {
@@ -251,22 +251,22 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
       const records = names.map((name) => ({ key: keys.toEtcd(name), value: new Uint8Array(100_000) }));
       ({ revision } = await connection.write(putAllMethod, records));
     }
-    const feed = followFeed(store, from);
-    await feed.reached(revision);
-    await feed.stop();
-    const sizes = feed.batches.map(({ changes }) => changes.length);
+    const stream = watchChanges(store, from);
+    await stream.reached(revision);
+    await stream.stop();
+    const sizes = stream.batches.map(({ changes }) => changes.length);
     assert.equal(
       sizes.reduce((sum, size) => sum + size, 0),
       4 * names.length,
     );
-    for (const { changes, revision: upTo } of feed.batches) {
+    for (const { changes, revision: upTo } of stream.batches) {
       assert.equal(changes.length % names.length, 0);
       assert.ok(changes.every((change) => change.revision <= upTo));
     }
     assert.ok(sizes.length > 1, 'etcd sent fragments');
   });
 
-  test('a feed from before the last compaction is compacted, whatever was compacted', async (context) => {
+  test('a change stream from before the last compaction is compacted, whatever was compacted', async (context) => {
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/compacted' });
     const first = await store.create('/a', value('one'));
     const second = await store.update('/a', value('two'), first.revision);
@@ -277,7 +277,7 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
     // etcd itself would serve this one, and leave the deletion out.
     await assert.rejects(next(removed.revision - 1), is('compacted'));
     const again = await store.create('/a', value('three'));
-    assert.equal((await readFeed(store, removed.revision, again.revision)).length, 1);
+    assert.equal((await readChanges(store, removed.revision, again.revision)).length, 1);
   });
 });
 

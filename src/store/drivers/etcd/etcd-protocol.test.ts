@@ -47,7 +47,7 @@ const limitOf = (request: Buffer): number => integerOf(request, 3);
 
 const isProgressRequest = (request: Buffer): boolean => request[0] === 3 * 8 + 2;
 
-/** Batches of a feed until `count` came. */
+/** Batches of a change stream until `count` came. */
 const batchesOf = async (store: Store, from: number, count: number): Promise<readonly ChangeBatch[]> => {
   const batches: ChangeBatch[] = [];
   for await (const batch of store.changes(from, new AbortController().signal)) {
@@ -194,7 +194,7 @@ describe('etcd protocol: without etcd', () => {
   });
 });
 
-describe('etcd protocol: feeds', () => {
+describe('etcd protocol: change streams', () => {
   test('a previous value that etcd leaves out is read at the revision before', async (context) => {
     const range = (request: Buffer) => {
       if (revisionOf(request) !== 8) return responseAt(5);
@@ -212,7 +212,7 @@ describe('etcd protocol: feeds', () => {
     assert.equal(Buffer.from(change.previous.value).toString(), 'old');
   });
 
-  test('where the previous value is gone too, the feed ends with compacted', async (context) => {
+  test('where the previous value is gone too, the change stream ends with compacted', async (context) => {
     const range = (request: Buffer) => {
       if (revisionOf(request) === 8) throw compacted();
       return responseAt(5);
@@ -242,7 +242,7 @@ describe('etcd protocol: feeds', () => {
     await assert.rejects(batchesOf(store, 5, 1), /ended the watch: etcdserver: permission denied/);
   });
 
-  test('events that history lost while the feed caught up are noticed', async (context) => {
+  test('events that history lost while the change stream caught up are noticed', async (context) => {
     let compactedAt = 0;
     const range = (request: Buffer) => {
       const revision = revisionOf(request);
@@ -255,14 +255,14 @@ describe('etcd protocol: feeds', () => {
       call.write(withEvents(20, put({ key: '/registry/b', createRevision: 15, modRevision: 15 })).finish());
     };
     const store = await openOn(context, { range, watch });
-    const feed = store.changes(5, new AbortController().signal)[Symbol.asyncIterator]();
-    assert.equal((await feed.next()).value?.revision, 8);
+    const stream = store.changes(5, new AbortController().signal)[Symbol.asyncIterator]();
+    assert.equal((await stream.next()).value?.revision, 8);
     compactedAt = 12;
-    await assert.rejects(feed.next(), (error) => isStoreError(error, 'compacted'));
+    await assert.rejects(stream.next(), (error) => isStoreError(error, 'compacted'));
   });
 
   for (const end of ['an error', 'its end']) {
-    test(`a stream that breaks with ${end} is opened again from where the feed stands`, async (context) => {
+    test(`a stream that breaks with ${end} is opened again from where the change stream stands`, async (context) => {
       const starts: number[] = [];
       const watch = (call: FakeWatch) => {
         call.once('data', (request: Buffer) => {
@@ -285,7 +285,7 @@ describe('etcd protocol: feeds', () => {
     });
   }
 
-  test('where etcd answers progress requests in order, the feed asks for progress', async (context) => {
+  test('where etcd answers progress requests in order, the change stream asks for progress', async (context) => {
     let head = 5;
     const watch = (call: FakeWatch) => {
       call.write(created(5));
@@ -300,7 +300,7 @@ describe('etcd protocol: feeds', () => {
     assert.deepEqual(await batches, [{ changes: [], revision: 30 }]);
   });
 
-  test('where it does not, the feed writes its marker and takes that for progress', async (context) => {
+  test('where it does not, the change stream writes its marker and takes that for progress', async (context) => {
     let head = 5;
     const open = Promise.withResolvers<FakeWatch>();
     const watch = (call: FakeWatch) => {
@@ -323,7 +323,7 @@ describe('etcd protocol: feeds', () => {
     assert.deepEqual(await batches, [{ changes: [], revision: 31 }]);
   });
 
-  test('a feed that cannot be had for long is unavailable', async (context) => {
+  test('a change stream that cannot be had for long is unavailable', async (context) => {
     let opened = 0;
     const watch = (call: FakeWatch) => {
       opened++;

@@ -17,7 +17,6 @@ import {
 } from '../../store.ts';
 import { EtcdConnection } from './etcd-connection.ts';
 import { isAnswerTooLarge } from './etcd-errors.ts';
-import { EtcdFeed } from './etcd-feed.ts';
 import { EtcdKeys, type KeyRange } from './etcd-keys.ts';
 import type { EtcdTls } from './etcd-member.ts';
 import {
@@ -29,6 +28,7 @@ import {
   rangeMethod,
   statusMethod,
 } from './etcd-messages.ts';
+import { EtcdWatch } from './etcd-watch.ts';
 import { changesOfKey } from './key-history.ts';
 import { refusalOf, type SentWrite, settle, type WrittenKey } from './lost-write.ts';
 import { SharedRead } from './shared-read.ts';
@@ -87,7 +87,7 @@ class EtcdStore implements Store {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #logger: Logger;
-  readonly #feeds = new Set<EtcdFeed>();
+  readonly #watches = new Set<EtcdWatch>();
   readonly #head = new SharedRead(() => this.#readHead());
   readonly #ids: WriteIds;
   /** etcd has told that it is here, or further. */
@@ -154,7 +154,7 @@ class EtcdStore implements Store {
   }
 
   async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {
-    const feed = new EtcdFeed({
+    const watch = new EtcdWatch({
       connection: this.#connection,
       keys: this.#keys,
       source: {
@@ -168,11 +168,11 @@ class EtcdStore implements Store {
       from,
       signal,
     });
-    this.#feeds.add(feed);
+    this.#watches.add(watch);
     try {
-      yield* feed.batches();
+      yield* watch.batches();
     } finally {
-      this.#feeds.delete(feed);
+      this.#watches.delete(watch);
     }
   }
 
@@ -203,7 +203,7 @@ class EtcdStore implements Store {
     try {
       await this.#range({ key: this.#keys.marker, countOnly: true, ...revisionOf(revision) });
     } catch (error) {
-      // The feed waits for the head to get there.
+      // The watch waits for the head to get there.
       if (!isStoreError(error, 'futureRevision')) throw error;
     }
   }
@@ -312,7 +312,7 @@ class EtcdStore implements Store {
 
   #headMoved(head: Revision): void {
     this.#headSeen = Math.max(this.#headSeen, head);
-    for (const feed of this.#feeds) feed.headMoved(head);
+    for (const watch of this.#watches) watch.headMoved(head);
   }
 
   #toListed(record: KeyValue): StoreRecord {

@@ -4,7 +4,7 @@ import { noJitter } from '../../../base/backoff-fixture.ts';
 import { ManualClock } from '../../../base/clock.ts';
 import { ProgressRequests } from './progress-requests.ts';
 
-const feed = () => {
+const watch = () => {
   const clock = new ManualClock();
   const state = { revision: 10, waiting: true, requests: 0 };
   const progress = new ProgressRequests({
@@ -17,16 +17,16 @@ const feed = () => {
 };
 
 describe('progress requests', () => {
-  test('a feed that is level asks nothing, and has no timer', () => {
-    const { clock, state, progress } = feed();
+  test('a change stream that is level asks nothing, and has no timer', () => {
+    const { clock, state, progress } = watch();
     progress.headMoved(10);
     assert.equal(clock.pending, 0);
     clock.advance(60_000);
     assert.equal(state.requests, 0);
   });
 
-  test('a feed that follows by itself asks nothing', () => {
-    const { clock, state, progress } = feed();
+  test('a change stream that follows by itself asks nothing', () => {
+    const { clock, state, progress } = watch();
     progress.headMoved(11);
     state.revision = 11;
     clock.advance(60_000);
@@ -34,8 +34,8 @@ describe('progress requests', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('a feed that always follows is not asked about the head of the moment', () => {
-    const { clock, state, progress } = feed();
+  test('a change stream that always follows is not asked about the head of the moment', () => {
+    const { clock, state, progress } = watch();
     for (let revision = 11; revision < 111; revision++) {
       progress.headMoved(revision);
       state.revision = revision - 1;
@@ -44,8 +44,8 @@ describe('progress requests', () => {
     assert.equal(state.requests, 0);
   });
 
-  test('a feed that stays behind asks again, ever more rarely, until it is there', () => {
-    const { clock, state, progress } = feed();
+  test('a change stream that stays behind asks again, ever more rarely, until it is there', () => {
+    const { clock, state, progress } = watch();
     progress.headMoved(12);
     clock.advance(60);
     assert.equal(state.requests, 1);
@@ -59,8 +59,8 @@ describe('progress requests', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('a feed whose reader is busy does not ask', () => {
-    const { clock, state, progress } = feed();
+  test('a change stream whose reader is busy does not ask', () => {
+    const { clock, state, progress } = watch();
     state.waiting = false;
     progress.headMoved(12);
     clock.advance(10_000);
@@ -71,7 +71,7 @@ describe('progress requests', () => {
   });
 
   test('closed, it asks no more', () => {
-    const { clock, state, progress } = feed();
+    const { clock, state, progress } = watch();
     progress.headMoved(12);
     progress.close();
     progress.headMoved(13);

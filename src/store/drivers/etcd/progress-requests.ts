@@ -8,16 +8,16 @@ import { etcdRetries } from './etcd-connection.ts';
 interface ProgressRequestsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Where the feed stands, and whether it waits for etcd; a feed whose reader is busy is behind for that reason. */
+  /** Where the watch stands, and whether it waits for etcd; a watch whose reader is busy is behind for that reason. */
   readonly state: () => { readonly revision: Revision; readonly waiting: boolean };
-  /** Asks etcd to tell the feed its progress. Does not throw. */
+  /** Asks etcd to tell the watch its progress. Does not throw. */
   readonly request: () => void;
 }
 
 /**
- * Decides when a feed asks etcd for its progress: when the head is known to have moved beyond the feed, and the feed has
+ * Decides when a watch asks etcd for its progress: when the head is known to have moved beyond the watch, and the watch has
  * not followed after a moment although it is waiting. That is so when the head moved by writes outside the store's
- * prefix. Asks again, at growing intervals, until the feed is there. An idle feed on an idle etcd asks nothing.
+ * prefix. Asks again, at growing intervals, until the watch is there. An idle watch on an idle etcd asks nothing.
  */
 export class ProgressRequests implements Closable {
   readonly #options: ProgressRequestsOptions;

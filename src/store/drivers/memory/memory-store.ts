@@ -37,7 +37,7 @@ interface KeyVersions {
   readonly versions: Version[];
 }
 
-/** Changes that a feed hands over at once. */
+/** Changes that a change stream hands over at once. */
 const batchChangesMax = 1_000;
 
 /**

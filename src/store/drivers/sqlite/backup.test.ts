@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ManualClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
-import { readFeed } from '../../conformance/feed.ts';
 import { bytes, rejected, text } from '../../conformance/subject.ts';
 import { assertSameRecords } from '../../conformance/validators.ts';
+import { readChanges } from '../../conformance/watch-changes.ts';
 import type { Store } from '../../store.ts';
 import { backupSqlite } from './backup.ts';
 import { revisionAfterCopy } from './copied-file.ts';
@@ -122,7 +122,7 @@ test('a restored store goes on above what clients have seen, and sends them to l
   assert.equal(await restored.head(), revision);
   for (const past of [kept.revision, changed.revision, seen]) {
     await rejected(restored.list('/', { at: past }), 'compacted');
-    await rejected(readFeed(restored, past, seen + 1), 'compacted');
+    await rejected(readChanges(restored, past, seen + 1), 'compacted');
   }
   assert.deepEqual(
     (await restored.list('/', { at: revision })).records.map((record) => [
@@ -137,7 +137,7 @@ test('a restored store goes on above what clients have seen, and sends them to l
   );
   const next = await restored.update('/kept', bytes('changed'), kept.revision);
   assert.ok(next.revision > revision);
-  const [change] = await readFeed(restored, revision, next.revision);
+  const [change] = await readChanges(restored, revision, next.revision);
   assert.ok(change?.type === 'update' && text(change.previous.value) === 'kept');
   await restored.compact(next.revision);
   assert.equal((await restored.list('/')).records.length, 2);

@@ -6,7 +6,7 @@ interface RecentLimits {
 }
 
 /**
- * The last changes of a store, from which all feeds read that keep up. Feeds have no buffers of their own: one that
+ * The last changes of a store, from which all change streams read that keep up. Change streams have no buffers of their own: one that
  * falls behind what is kept here reads the file's history instead, so that a stalled consumer costs nothing.
  *
  * With the changes 5 to 9 kept of a store whose head is 9: after(9) is [], after(7) is [8, 9], after(4) is [5..9], and

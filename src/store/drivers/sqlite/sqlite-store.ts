@@ -82,12 +82,12 @@ interface StoreParts {
 /** Keys that the worker counts in one call, off the index alone: milliseconds of work. */
 const countRowsMax = 10_000;
 
-/** Changes that a feed hands over at once. */
+/** Changes that a change stream hands over at once. */
 const batchChangesMax = 1_000;
 
 /**
  * The store's side on the main thread. It knows the last durable revision, decides what may be read, cuts long work into
- * short calls to the worker, and tells feeds. The worker answers in order, which several comments below rely on.
+ * short calls to the worker, and tells change streams. The worker answers in order, which several comments below rely on.
  */
 class SqliteStore implements Store {
   readonly #calls: WorkerCalls;

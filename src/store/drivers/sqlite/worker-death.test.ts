@@ -19,7 +19,7 @@ const workerThatHangs = `(async () => {
   serveCalls(parentPort, new Hanging());
 })()`;
 
-test('a worker that dies fails the calls under way, the feeds and what follows; writes on their way are in doubt', async (context) => {
+test('a worker that dies fails the calls under way, the change streams and what follows; writes on their way are in doubt', async (context) => {
   const { open } = placeFor(context);
   const workers: Worker[] = [];
   const startWorker = () => {
@@ -29,8 +29,8 @@ test('a worker that dies fails the calls under way, the feeds and what follows; 
   };
   const store = await open({ startWorker });
   const { revision } = await store.create('/a', bytes('one'));
-  const feed = store.changes(revision, new AbortController().signal)[Symbol.asyncIterator]();
-  const waiting = rejected(feed.next(), 'unavailable');
+  const stream = store.changes(revision, new AbortController().signal)[Symbol.asyncIterator]();
+  const waiting = rejected(stream.next(), 'unavailable');
   const [worker] = workers;
   assert.ok(worker);
   // Nothing is answered any more: the first call does not end.

@@ -14,18 +14,18 @@ import { answersProgressRequests } from './server-version.ts';
 import { type EventBatch, WatchBatches } from './watch-batches.ts';
 import { withoutWriteId } from './write-id.ts';
 
-/** What a feed reads of its store besides the watch. */
-interface FeedSource {
+/** What a watch reads of its store besides the watch. */
+interface WatchSource {
   head(): Promise<Revision>;
   get(key: string, at: Revision): Promise<StoreRecord | undefined>;
   /** Throws `compacted` where history does not reach back to `revision`. */
   assertKept(revision: Revision): Promise<void>;
 }
 
-interface EtcdFeedOptions {
+interface EtcdWatchOptions {
   readonly connection: EtcdConnection;
   readonly keys: EtcdKeys;
-  readonly source: FeedSource;
+  readonly source: WatchSource;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -34,38 +34,38 @@ interface EtcdFeedOptions {
 }
 
 /**
- * One change feed: a watch stream of etcd, opened again from where the feed stands when it breaks.
+ * One watch: a watch stream of etcd, opened again from where the watch stands when it breaks.
  *
- * What etcd leaves open, and what the feed makes of it:
- * - An event comes without its previous value where that was compacted before etcd sent the event. The feed reads it at the
- *   revision before the event; where that is gone too, the feed ends with `compacted`, and its reader lists anew.
+ * What etcd leaves open, and what the watch makes of it:
+ * - An event comes without its previous value where that was compacted before etcd sent the event. The watch reads it at the
+ *   revision before the event; where that is gone too, the watch ends with `compacted`, and its reader lists anew.
  * - A watch from the revision of the last compaction is accepted, although before 3.4.36 and 3.5.18 a deletion at that
  *   very revision is lost; before 3.4.31 and 3.5.13 a watch that falls behind a compaction can skip events without being
- *   told. So while a feed catches up, at its start and after its reader was slow, it makes sure before each batch that
+ *   told. So while a watch catches up, at its start and after its reader was slow, it makes sure before each batch that
  *   history still reaches back to where it stands.
  * - Progress that is asked for can overtake events before 3.4.25 and 3.5.8, and can stay out before 3.4.31 and 3.5.13.
- *   With those servers the feed writes its marker key instead, whose event is the progress.
+ *   With those servers the watch writes its marker key instead, whose event is the progress.
  */
-export class EtcdFeed {
-  readonly #options: EtcdFeedOptions;
+export class EtcdWatch {
+  readonly #options: EtcdWatchOptions;
   /** Aborted when the reader leaves or the store closes. */
   readonly #stopped: AbortSignal;
   /** Everything up to here was handed to the reader. */
   #position: Revision;
-  /** Up to here the feed catches up. */
+  /** Up to here the watch catches up. */
   #catchUpTo: Revision = 0;
   #progress: ProgressRequests | undefined;
   #brokenSince: number | undefined;
   readonly #backoff: Backoff;
 
-  constructor(options: EtcdFeedOptions) {
+  constructor(options: EtcdWatchOptions) {
     this.#options = options;
     this.#backoff = new Backoff(etcdRetries, options.random);
     this.#position = options.from;
     this.#stopped = AbortSignal.any([options.signal, options.connection.ended]);
   }
 
-  /** The head is at least here; the feed sees to it that it hears of that. */
+  /** The head is at least here; the watch sees to it that it hears of that. */
   headMoved(head: Revision): void {
     this.#progress?.headMoved(head);
   }
@@ -85,18 +85,18 @@ export class EtcdFeed {
     if (!signal.aborted) throw new StoreError('unavailable', 'the store is closed');
   }
 
-  /** Throws what the reader must know; returns where the feed may try again. */
+  /** Throws what the reader must know; returns where the watch may try again. */
   #retryOrThrow(error: unknown, endpoint: string): void {
     const { clock, connection, logger } = this.#options;
     if (!isServiceError(error)) throw error;
     this.#brokenSince ??= clock.monotonic();
     const brokenMs = clock.monotonic() - this.#brokenSince;
-    if (!isTransient(error) || brokenMs > limits.etcdFeedBrokenMsMax) throw toStoreError(error, endpoint);
+    if (!isTransient(error) || brokenMs > limits.etcdWatchBrokenMsMax) throw toStoreError(error, endpoint);
     logger.debug('etcd watch broke, reconnecting', { endpoint, reason: reasonOf(error), revision: this.#position });
     connection.noteBrokenWatch(endpoint, error);
   }
 
-  /** Batches of one watch stream, until it breaks or the feed is stopped. */
+  /** Batches of one watch stream, until it breaks or the watch is stopped. */
   async *#follow(watch: WatchConnection): AsyncGenerator<ChangeBatch, void> {
     const { clock, keys } = this.#options;
     const batches = new WatchBatches(this.#position);
@@ -196,7 +196,7 @@ export class EtcdFeed {
       else await connection.write(putMethod, { key: keys.marker, value: new Uint8Array(0) });
     };
     return () => {
-      // The feed loses nothing without progress, and will ask again.
+      // The watch loses nothing without progress, and will ask again.
       request().catch((error: unknown) => logger.debug('etcd progress request failed', { error }));
     };
   }

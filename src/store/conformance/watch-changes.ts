@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store.ts';
 
-/** A feed being followed in the background, the way a careful consumer does it: after `unavailable`, from where it was. */
-interface FollowedFeed {
+/** A change stream being followed in the background, the way a careful consumer does it: after `unavailable`, from where it was. */
+interface WatchedChanges {
   readonly batches: readonly ChangeBatch[];
-  /** Ends the feed and resolves to every change it gave. Rejects where the feed failed or did not end on abort. */
+  /** Ends the change stream and resolves to every change it gave. Rejects where the change stream failed or did not end on abort. */
   stop(): Promise<readonly Change[]>;
   /** Resolves once a batch reported `revision` or more. */
   reached(revision: Revision): Promise<void>;
 }
 
-export const followFeed = (store: Store, from: Revision): FollowedFeed => {
+export const watchChanges = (store: Store, from: Revision): WatchedChanges => {
   const abort = new AbortController();
   const batches: ChangeBatch[] = [];
   const waiting = new Set<() => void>();
@@ -26,7 +26,7 @@ export const followFeed = (store: Store, from: Revision): FollowedFeed => {
           batches.push(batch);
           wake();
         }
-        assert.ok(abort.signal.aborted, 'a feed ended without an error before its signal aborted');
+        assert.ok(abort.signal.aborted, 'a change stream ended without an error before its signal aborted');
       } catch (error) {
         if (!isStoreError(error, 'unavailable')) throw error;
       }
@@ -58,11 +58,11 @@ export const followFeed = (store: Store, from: Revision): FollowedFeed => {
   };
 };
 
-/** Follows a feed from `from` until it reported `until`, and gives its changes. */
-export const readFeed = async (store: Store, from: Revision, until: Revision): Promise<readonly Change[]> => {
+/** Follows a change stream from `from` until it reported `until`, and gives its changes. */
+export const readChanges = async (store: Store, from: Revision, until: Revision): Promise<readonly Change[]> => {
   if (until <= from) return [];
-  const feed = followFeed(store, from);
-  await feed.reached(until);
-  const changes = await feed.stop();
+  const stream = watchChanges(store, from);
+  await stream.reached(until);
+  const changes = await stream.stop();
   return changes.filter((change) => change.revision <= until);
 };

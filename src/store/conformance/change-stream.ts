@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { type Change, isStoreError, type Revision, type Store } from '../store.ts';
-import { followFeed, readFeed } from './feed.ts';
 import { bytes, type Guarantee, inKeyOrder, rejected, text, written } from './subject.ts';
 import { assertBookmarkable, assertOrdered, assertSameChanges, assertSameRecords, replay } from './validators.ts';
+import { readChanges, watchChanges } from './watch-changes.ts';
 
-/** The change feed: complete, ordered, once, from anywhere in history, alive for as long as it is wanted. */
-export const feedGuarantees = (guarantee: Guarantee): void => {
-  guarantee('a feed tells type, value and previous value', async ({ store }) => {
+/** The change stream: complete, ordered, once, from anywhere in history, alive for as long as it is wanted. */
+export const changeStreamGuarantees = (guarantee: Guarantee): void => {
+  guarantee('a change stream tells type, value and previous value', async ({ store }) => {
     const from = await store.head();
     const first = await written(store, '/a', 'one');
     const second = await store.update('/a', bytes('two'), first.revision);
     const removed = await store.delete('/a', second.revision);
     const again = await written(store, '/a', 'three');
     const previous = { key: '/a', value: bytes('two'), revision: second.revision };
-    assertSameChanges(await readFeed(store, from, again.revision), [
+    assertSameChanges(await readChanges(store, from, again.revision), [
       { type: 'create', ...first },
       { type: 'update', key: '/a', value: bytes('two'), revision: second.revision, previous: first },
       { type: 'delete', key: '/a', revision: removed.revision, previous },
@@ -21,56 +21,56 @@ export const feedGuarantees = (guarantee: Guarantee): void => {
     ]);
   });
 
-  guarantee('a refused write is not in the feed', async ({ store }) => {
+  guarantee('a refused write is not in the change stream', async ({ store }) => {
     const from = await store.head();
     const first = await written(store, '/a', 'one');
     await rejected(store.create('/a', bytes('x')), 'exists');
     await rejected(store.update('/a', bytes('x'), first.revision + 1_000), 'conflict');
     await rejected(store.delete('/b', first.revision), 'notFound');
     const last = await written(store, '/z', 'last');
-    assertSameChanges(await readFeed(store, from, last.revision), [
+    assertSameChanges(await readChanges(store, from, last.revision), [
       { type: 'create', ...first },
       { type: 'create', ...last },
     ]);
   });
 
-  guarantee('a feed goes on live while it waits', async ({ store }) => {
-    const feed = followFeed(store, await store.head());
+  guarantee('a change stream goes on live while it waits', async ({ store }) => {
+    const stream = watchChanges(store, await store.head());
     const told: Change[] = [];
     for (let index = 0; index < 20; index++) {
       const record = await written(store, `/live/${index}`, `value ${index}`);
       told.push({ type: 'create', ...record });
-      if (index % 3 === 0) await feed.reached(record.revision);
+      if (index % 3 === 0) await stream.reached(record.revision);
     }
-    await feed.reached(told.at(-1)?.revision ?? 0);
-    assertSameChanges(await feed.stop(), told);
+    await stream.reached(told.at(-1)?.revision ?? 0);
+    assertSameChanges(await stream.stop(), told);
   });
 
-  guarantee('feeds that start in the past go on live without gap or repetition', async ({ store }) => {
+  guarantee('change streams that start in the past go on live without gap or repetition', async ({ store }) => {
     const from = await store.head();
     const starts: Revision[] = [from];
-    const feeds = [{ start: from, feed: followFeed(store, from) }];
+    const streams = [{ start: from, stream: watchChanges(store, from) }];
     const acknowledged: Revision[] = [];
     const writing = writeAtRandom(store, { writers: 6, writes: 60 }, (revision) => {
       acknowledged.push(revision);
       if (acknowledged.length % 40 !== 0) return;
       const start = starts.at(-1) ?? from;
       starts.push(revision);
-      for (const past of [start, revision]) feeds.push({ start: past, feed: followFeed(store, past) });
+      for (const past of [start, revision]) streams.push({ start: past, stream: watchChanges(store, past) });
     });
     await writing;
     const end = (await written(store, '/end', '')).revision;
-    const all = await readFeed(store, from, end);
+    const all = await readChanges(store, from, end);
     assertOrdered(all, from);
     const revisions = new Set(all.map(({ revision }) => revision));
     for (const revision of acknowledged) assert.ok(revisions.has(revision), `acknowledged ${revision} is missing`);
     assert.equal(all.length, acknowledged.length + 1);
     const { records } = await store.list('');
     assertSameRecords(records, inKeyOrder(replay(all).values()));
-    for (const { start, feed } of feeds) {
-      await feed.reached(end);
-      const changes = await feed.stop();
-      assertBookmarkable(feed.batches, start);
+    for (const { start, stream } of streams) {
+      await stream.reached(end);
+      const changes = await stream.stop();
+      assertBookmarkable(stream.batches, start);
       assertSameChanges(
         changes,
         all.filter(({ revision }) => revision > start),
@@ -78,46 +78,46 @@ export const feedGuarantees = (guarantee: Guarantee): void => {
     }
   });
 
-  guarantee('a feed can be resumed from every revision that it reported', async ({ store }) => {
+  guarantee('a change stream can be resumed from every revision that it reported', async ({ store }) => {
     const from = await store.head();
-    const feed = followFeed(store, from);
+    const stream = watchChanges(store, from);
     await writeAtRandom(store, { writers: 3, writes: 20 });
     const end = (await written(store, '/end', '')).revision;
-    await feed.reached(end);
-    const all = await feed.stop();
-    for (const { revision: start } of feed.batches.slice(-20)) {
+    await stream.reached(end);
+    const all = await stream.stop();
+    for (const { revision: start } of stream.batches.slice(-20)) {
       assertSameChanges(
-        await readFeed(store, start, end),
+        await readChanges(store, start, end),
         all.filter(({ revision }) => revision > start),
       );
     }
   });
 
-  guarantee('the state at a revision plus the feed from it is the state later', async ({ store }) => {
+  guarantee('the state at a revision plus the change stream from it is the state later', async ({ store }) => {
     await writeAtRandom(store, { writers: 3, writes: 20 });
     const writing = writeAtRandom(store, { writers: 3, writes: 30, prefix: '/more/' });
     const start = await store.list('');
     await writing;
     const end = await store.list('');
     const before = new Map(start.records.map((record) => [record.key, record]));
-    const changes = await readFeed(store, start.revision, end.revision);
+    const changes = await readChanges(store, start.revision, end.revision);
     assertSameRecords(end.records, inKeyOrder(replay(changes, before).values()));
   });
 
-  guarantee('a feed from beyond the head waits for it', async ({ store }) => {
+  guarantee('a change stream from beyond the head waits for it', async ({ store }) => {
     const from = (await store.head()) + 5;
-    const feed = followFeed(store, from);
+    const stream = watchChanges(store, from);
     const told: Change[] = [];
     for (let index = 0; index < 12; index++) {
       const record = await written(store, `/later/${index}`, 'x');
       if (record.revision > from) told.push({ type: 'create', ...record });
     }
-    await feed.reached(told.at(-1)?.revision ?? assert.fail('no write passed the start of the feed'));
-    assertSameChanges(await feed.stop(), told);
-    assertBookmarkable(feed.batches, from);
+    await stream.reached(told.at(-1)?.revision ?? assert.fail('no write passed the start of the change stream'));
+    assertSameChanges(await stream.stop(), told);
+    assertBookmarkable(stream.batches, from);
   });
 
-  guarantee('an aborted feed ends without an error', async ({ store }) => {
+  guarantee('an aborted change stream ends without an error', async ({ store }) => {
     const from = await store.head();
     await written(store, '/a', 'one');
     const early = new AbortController();
@@ -125,17 +125,17 @@ export const feedGuarantees = (guarantee: Guarantee): void => {
     for await (const batch of store.changes(from, early.signal))
       assert.fail(`a batch at ${batch.revision} after abort`);
     const late = new AbortController();
-    const feed = store.changes(from, late.signal)[Symbol.asyncIterator]();
-    const first = await feed.next();
+    const stream = store.changes(from, late.signal)[Symbol.asyncIterator]();
+    const first = await stream.next();
     assert.ok(!first.done && first.value.changes.length > 0);
-    const waiting = drain(feed);
+    const waiting = drain(stream);
     late.abort();
     await waiting;
-    assert.equal((await feed.next()).done, true);
+    assert.equal((await stream.next()).done, true);
     await written(store, '/b', 'the store goes on');
   });
 
-  guarantee('a consumer may leave a feed', async ({ store }) => {
+  guarantee('a consumer may leave a change stream', async ({ store }) => {
     const from = await store.head();
     await written(store, '/a', 'one');
     const abort = new AbortController();
@@ -163,21 +163,21 @@ export const feedGuarantees = (guarantee: Guarantee): void => {
     assert.equal(replay(changes).size, names.length + 2);
   });
 
-  guarantee('many feeds tell the same', async ({ store }) => {
+  guarantee('many change streams tell the same', async ({ store }) => {
     const from = await store.head();
-    const feeds = Array.from({ length: 50 }, () => followFeed(store, from));
+    const streams = Array.from({ length: 50 }, () => watchChanges(store, from));
     await writeAtRandom(store, { writers: 4, writes: 20 });
     const end = (await written(store, '/end', '')).revision;
-    const all = await readFeed(store, from, end);
-    for (const feed of feeds) {
-      await feed.reached(end);
-      assertSameChanges(await feed.stop(), all);
+    const all = await readChanges(store, from, end);
+    for (const stream of streams) {
+      await stream.reached(end);
+      assertSameChanges(await stream.stop(), all);
     }
   });
 
-  guarantee('a stopped feed does not disturb the others', async ({ store }) => {
+  guarantee('a stopped change stream does not disturb the others', async ({ store }) => {
     const from = await store.head();
-    const [stopped, kept] = [followFeed(store, from), followFeed(store, from)];
+    const [stopped, kept] = [watchChanges(store, from), watchChanges(store, from)];
     const first = await written(store, '/a', 'one');
     await stopped.reached(first.revision);
     await stopped.stop();
@@ -220,7 +220,7 @@ const writeAtRandom = async (
   await Promise.all(Array.from({ length: writers }, (_, writer) => run(writer)));
 };
 
-/** Takes one batch, stands still until `finish`, then reads on: from its last revision where the feed gave up on it. */
+/** Takes one batch, stands still until `finish`, then reads on: from its last revision where the change stream gave up on it. */
 const followSlowly = (store: Store, from: Revision) => {
   const abort = new AbortController();
   const iterator = store.changes(from, abort.signal)[Symbol.asyncIterator]();
@@ -233,13 +233,13 @@ const followSlowly = (store: Store, from: Revision) => {
     try {
       while (position < end) {
         const next = await iterator.next();
-        assert.ok(!next.done, 'the feed ended early');
+        assert.ok(!next.done, 'the change stream ended early');
         changes.push(...next.value.changes);
         position = next.value.revision;
       }
     } catch (error) {
       if (!isStoreError(error, 'unavailable')) throw error;
-      changes.push(...(await readFeed(store, position, end)));
+      changes.push(...(await readChanges(store, position, end)));
     }
     abort.abort();
     await drain(iterator);
@@ -248,8 +248,8 @@ const followSlowly = (store: Store, from: Revision) => {
   return { started, finish };
 };
 
-const drain = async (feed: AsyncIterator<unknown>): Promise<void> => {
-  while (!(await feed.next()).done);
+const drain = async (stream: AsyncIterator<unknown>): Promise<void> => {
+  while (!(await stream.next()).done);
 };
 
 /** Compaction: what is forgotten, and what is not. */
@@ -271,14 +271,14 @@ export const compactionGuarantees = (guarantee: Guarantee): void => {
       const error = await rejected(store.get('/a', past), 'compacted');
       if (error.revision !== undefined) await store.get('/a', error.revision);
       await rejected(store.list('/', { at: past }), 'compacted');
-      await rejected(readFeed(store, past, removed.revision), 'compacted');
+      await rejected(readChanges(store, past, removed.revision), 'compacted');
     }
-    await rejected(readFeed(store, from, removed.revision), 'compacted');
+    await rejected(readChanges(store, from, removed.revision), 'compacted');
     assertSameRecords((await store.list('/', { at: kept.revision })).records, at.records);
     assert.equal(text((await store.get('/a', kept.revision))?.value), 'two');
     assert.equal(await store.get('/gone', kept.revision), undefined);
     assert.equal(text((await store.get('/a'))?.value), 'three');
-    const changes = await readFeed(store, kept.revision, removed.revision);
+    const changes = await readChanges(store, kept.revision, removed.revision);
     assertSameChanges(changes, [
       {
         type: 'update',
@@ -300,7 +300,7 @@ export const compactionGuarantees = (guarantee: Guarantee): void => {
     assertSameRecords((await store.list('', { at: before.revision })).records, before.records);
     const next = await written(store, '/next', 'next');
     assert.ok(next.revision > before.revision);
-    assertSameChanges(await readFeed(store, before.revision, next.revision), [{ type: 'create', ...next }]);
+    assertSameChanges(await readChanges(store, before.revision, next.revision), [{ type: 'create', ...next }]);
   });
 
   guarantee('compacting what is compacted does nothing', async ({ store }) => {
@@ -325,20 +325,20 @@ export const compactionGuarantees = (guarantee: Guarantee): void => {
     assert.ok((await store.head()) >= removed.revision);
     const again = await written(store, '/a', 'two');
     assert.ok(again.revision > removed.revision);
-    assertSameChanges(await readFeed(store, removed.revision, again.revision), [{ type: 'create', ...again }]);
+    assertSameChanges(await readChanges(store, removed.revision, again.revision), [{ type: 'create', ...again }]);
   });
 
-  guarantee('a live feed goes on through compaction', async ({ store }) => {
+  guarantee('a live change stream goes on through compaction', async ({ store }) => {
     const from = await store.head();
-    const feed = followFeed(store, from);
+    const stream = watchChanges(store, from);
     let record = await written(store, '/a', '0');
     for (let round = 1; round <= 20; round++) {
       const value = bytes(String(round));
       record = { key: '/a', value, revision: (await store.update('/a', value, record.revision)).revision };
-      await feed.reached(record.revision);
+      await stream.reached(record.revision);
       if (round % 5 === 0) await store.compact(record.revision);
     }
-    const changes = await feed.stop();
+    const changes = await stream.stop();
     assert.equal(changes.length, 21);
     replay(changes);
   });

@@ -6,7 +6,10 @@ import type { Random } from '../base/random.ts';
 import { type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
 
 /** Pauses between attempts to read the store. */
-export const feedRetries: BackoffPolicy = { firstMs: limits.feedRetryMsMin, maxMs: limits.feedRetryMsMax };
+export const changeStreamRetries: BackoffPolicy = {
+  firstMs: limits.changeStreamRetryMsMin,
+  maxMs: limits.changeStreamRetryMsMax,
+};
 
 /**
  * The changes after `from`, across breaks of the store's feed: `unavailable` starts it again from where it was. Other
@@ -21,7 +24,7 @@ export async function* followChanges(options: {
   readonly logger: Logger;
 }): AsyncGenerator<ChangeBatch, void> {
   const { store, signal, clock, random, logger } = options;
-  const backoff = new Backoff(feedRetries, random);
+  const backoff = new Backoff(changeStreamRetries, random);
   let position = options.from;
   while (!signal.aborted) {
     try {
