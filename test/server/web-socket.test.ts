@@ -141,8 +141,12 @@ describe('a watch over a WebSocket', () => {
   before(async () => {
     server = await OrchProcess.start({ flags: [tokens] });
     await grant(server, 'orch.io', 'jane', [rule('list watch', 'configmaps')]);
-    const { json } = await server.get<{ metadata: { resourceVersion: string } }>(configMaps);
-    from = json.metadata.resourceVersion;
+    // The controllers publish the authority in each namespace, some time after the start.
+    await until(async () => {
+      const { json } = await server.get<{ metadata: { resourceVersion: string }; items: object[] }>(configMaps);
+      from = json.metadata.resourceVersion;
+      return json.items.length > 0;
+    }, 'the authority is not published');
     for (const name of ['a', 'b', 'c']) {
       await server.post(configMaps, { metadata: { name, labels: { name } }, data: { text: 'ä'.repeat(40_000) } });
     }
