@@ -6,7 +6,7 @@ import { isUnauthorized, showing } from './credentials-fixture.ts';
 
 const nobody = { authenticate: () => undefined };
 
-/** Whether a request for the target may come without a credential. */
+/** Whether a request for the target is allowed without credentials. */
 function served(policy: AnonymousPolicy | (() => AnonymousPolicy), target: string): boolean {
   try {
     assert.equal(withAnonymous(nobody, policy).authenticate(showing({ target })), anonymousUser);

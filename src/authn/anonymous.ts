@@ -1,18 +1,18 @@
 import { anonymousUser, type UserInfo } from '../request/user-info.ts';
 import { type Authenticator, type Credentials, unauthorized } from './authenticator.ts';
 
-/** An authenticator at the end of the line: it always knows who is there, or refuses. */
+/** Last authenticator in the chain: returns a user or throws. */
 export interface FinalAuthenticator {
   authenticate(credentials: Credentials): UserInfo | Promise<UserInfo>;
 }
 
 /**
- * Which requests may come without a credential (spec section 5.1): all, none (`--anonymous-auth=false`), or those for
+ * Which requests are allowed without credentials (spec section 5.1): all, none (`--anonymous-auth=false`), or those for
  * exactly these paths (`anonymous.conditions` of an AuthenticationConfiguration).
  */
 export type AnonymousPolicy = 'allow' | 'refuse' | { readonly paths: ReadonlySet<string> };
 
-/** The member `anonymous` of an AuthenticationConfiguration. */
+/** The `anonymous` field of an AuthenticationConfiguration. */
 export interface AnonymousConfiguration {
   readonly enabled: boolean;
   /** Absent or empty: no condition. */
@@ -25,10 +25,10 @@ export function anonymousPolicy({ enabled, conditions = [] }: AnonymousConfigura
 }
 
 /**
- * What becomes of requests that show no credential at all. One that does not hold is refused, and never makes the sender
- * anonymous.
+ * Authenticates requests without credentials as anonymous, if the policy allows it. Invalid credentials are rejected
+ * and never fall back to anonymous.
  *
- * @param policy a function where it may change while the server runs.
+ * @param policy a function if the policy may change while the server runs.
  */
 export function withAnonymous(
   authenticator: Authenticator,
@@ -48,10 +48,7 @@ export function withAnonymous(
   };
 }
 
-/**
- * The path must be the one that was configured, to the letter: of several ways to write it, only that one can be meant to
- * be open to everybody.
- */
+/** Compares the path literally: other spellings of a configured path are not exempted. */
 function allows(policy: AnonymousPolicy, target: string): boolean {
   if (typeof policy === 'string') return policy === 'allow';
   const mark = target.indexOf('?');

@@ -3,55 +3,55 @@ import type { Caller } from '../base/caller.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { anonymousUser, groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
 
-/** What a request shows of who sends it; and the request itself, for which the answer is no longer wanted when it has ended. */
+/** The credentials of a request. Extends Caller, whose signal aborts when the request ends. */
 export interface Credentials extends Caller {
   readonly peer: {
     /**
-     * Verified against all authorities that the listener knows; whether it is for this authenticator is for its pool to
-     * tell. The same object for every request of a connection.
+     * Client certificate, verified by the listener against the authorities of all trust pools; each authenticator must
+     * still check it against its own pool. The same object for every request of a connection.
      */
     readonly certificate: X509Certificate | undefined;
-    /** Set where the client showed a certificate that could not be verified. */
+    /** Set if the client presented a certificate that could not be verified. */
     readonly certificateError?: unknown;
   };
-  /** Path and query as they were sent. */
+  /** Path and query as sent. */
   readonly target: string;
-  /** Set where the request asks to become a WebSocket. */
+  /** Set if the request asks for an upgrade to WebSocket. */
   readonly webSocket?: object | undefined;
-  /** A request header by its lower-case name; several lines are joined by ', '. */
+  /** Value of a request header by its lower-case name; multiple lines are joined by ', '. */
   header(name: string): string | undefined;
-  /** All values of a header, one for each line. */
+  /** All values of a header, one per line. */
   headerLines(name: string): readonly string[];
   /** Names of all request headers, in lower case. */
   headerNames(): readonly string[];
 }
 
-/** Tells who sends a request by one kind of credential. */
+/** Authenticates requests by one kind of credential. */
 export interface Authenticator {
   /**
-   * Undefined where the request has no credential of this kind. Throws, or rejects with, an Unauthorized StatusError
-   * where it has one that does not hold.
+   * Returns undefined if the request has no credential of this kind. Throws or rejects with an Unauthorized StatusError
+   * if the credential is invalid.
    */
   authenticate(credentials: Credentials): UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
-/** Whose a token is. */
+/** The user that a token identifies. */
 export interface TokenIdentity {
   readonly user: UserInfo;
   /**
-   * Which of the audiences that were asked for the token is meant for. Absent where tokens of this kind have no
-   * audience: they are for the API server itself.
+   * The requested audiences for which the token is valid. Absent if tokens of this kind have no audiences: they are
+   * valid for the API server itself.
    */
   readonly audiences?: readonly string[];
 }
 
-/** Tells whose a bearer token is. */
+/** Authenticates bearer tokens. */
 export interface TokenAuthenticator<Identity extends TokenIdentity = TokenIdentity> {
   /**
-   * Undefined where the token is not of this kind. Throws, or rejects, where it is and does not hold; the error tells why
-   * and never contains the token. `audiences`: the recipients on whose behalf is asked, of which one must be meant; for
-   * requests those of the API server (`--api-audiences`), for a TokenReview those it names. What is asked of others for the
-   * answer ends with the caller; then it rejects, too.
+   * Returns undefined if the token is not of this kind. Throws or rejects if it is of this kind but invalid; the error
+   * gives the reason and never contains the token. `audiences`: the token must be valid for at least one of them; for
+   * requests `--api-audiences`, for a TokenReview those in its spec. Remote calls end, and the promise rejects, when
+   * the caller's signal aborts.
    */
   authenticateToken(
     token: string,
@@ -61,15 +61,14 @@ export interface TokenAuthenticator<Identity extends TokenIdentity = TokenIdenti
 }
 
 /**
- * The answer to a credential that does not hold (spec section 7, 401). The client is not told why; `cause` is for the
- * log and must not contain the credential. The challenge is what RFC 9110 section 15.5.2 demands.
+ * Response to an invalid credential (spec section 7, 401). The client does not get the reason; `cause` is for the log
+ * and must not contain the credential. RFC 9110 section 15.5.2 requires the challenge.
  */
 export const unauthorized = (cause: unknown): StatusError =>
   new StatusError('Unauthorized', 'Unauthorized', { cause, headers: { 'www-authenticate': 'Bearer' } });
 
 /**
- * The user as a member of the group of all that were authenticated (spec section 5.1). An anonymous one, of whom a proxy
- * told, stays one.
+ * Adds the group of authenticated users (spec section 5.1), except to an anonymous user that a front proxy asserted.
  */
 export function asAuthenticated(user: UserInfo): UserInfo {
   const { username, groups } = user;

@@ -6,10 +6,10 @@ import { firstSuccess } from './first-success.ts';
 import { trimBlanks } from './header-decoding.ts';
 
 /**
- * The token of an `Authorization` header (RFC 6750 section 2.1), or undefined where it has another scheme or none. As
- * published servers read it: one space before the token, and what follows the token is not looked at. Only blanks and tabs
- * around the value are no part of it (RFC 9110 section 5.5). Throws where there is a credential that cannot be read: who
- * shows one is never anonymous.
+ * The token of an `Authorization` header (RFC 6750 section 2.1), or undefined if there is none or the scheme differs.
+ * As in kube-apiserver, exactly one space precedes the token, and anything after the token is ignored. Only spaces and
+ * tabs around the value are trimmed (RFC 9110 section 5.5). Throws Unauthorized if the credential is malformed, because
+ * a request with a credential must never become anonymous.
  */
 export function bearerToken(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
@@ -20,7 +20,7 @@ export function bearerToken(header: string | undefined): string | undefined {
   return token;
 }
 
-/** What the client is told of a token that is not looked at because of one more space before it, in the published words. */
+/** Warning for a client whose token is ignored because of an extra space before it, in kube-apiserver's words. */
 export function bearerWarning(header: string): string | undefined {
   if (!header.includes('  ')) return undefined;
   const [scheme = '', token] = parts(header);
@@ -33,7 +33,7 @@ const parts = (header: string): readonly string[] => trimBlanks(header).split(' 
 /** RFC 9110 section 11.1. */
 const schemeName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Asks several authenticators whose a token is: the first that knows decides, one that fails does not stop the others. */
+/** Tries authenticators in order: the first that returns an identity wins, an error does not stop the rest. */
 export function tokenUnion(
   authenticators: readonly TokenAuthenticator[],
   ownAudiences: readonly string[],
@@ -56,7 +56,7 @@ export function tokenUnion(
 const reasons = (errors: readonly unknown[]): string =>
   `[${errors.map((error) => (error instanceof Error ? error.message : String(error))).join(', ')}]`;
 
-/** A token without audiences is for the API server: for no one else, whoever asks. */
+/** A token without audiences is valid only for the API server's own audiences, whoever asks. */
 function meantFor(
   identity: TokenIdentity,
   audiences: readonly string[],
@@ -68,7 +68,7 @@ function meantFor(
   return { ...identity, audiences: meant };
 }
 
-/** Asks whose the bearer token of a request is. */
+/** Authenticates requests by their bearer token. */
 export function bearerAuthenticator(tokens: TokenAuthenticator, audiences: readonly string[]): Authenticator {
   return {
     authenticate(credentials) {
@@ -78,7 +78,7 @@ export function bearerAuthenticator(tokens: TokenAuthenticator, audiences: reado
   };
 }
 
-/** Asks whose a token is that a request shows. One that nobody knows is unauthorized. */
+/** The user of a token that a request presents. Throws or rejects with Unauthorized if no authenticator accepts it. */
 export function tokenUser(
   tokens: TokenAuthenticator,
   token: string,
@@ -86,7 +86,7 @@ export function tokenUser(
   caller: Caller,
 ): UserInfo | Promise<UserInfo> {
   const failed = (error: unknown): never => {
-    // Nobody was told that the token does not hold.
+    // The request ended before the token was found invalid.
     if (caller.signal.aborted) throw caller.signal.reason;
     throw unauthorized(new Error('invalid token', { cause: error }));
   };

@@ -5,12 +5,12 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { parseTime } from '../schema/time.ts';
 import { asAuthenticated, type TokenAuthenticator, type TokenIdentity } from './authenticator.ts';
 
-/** The two parts of a token (spec section 5.4): an id that may be shown, and a secret. */
+/** The two parts of a token (spec section 5.4): a public id and a secret. */
 const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const groupPattern = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 const everybody = 'system:bootstrappers';
 
-/** Keys of the Secret. */
+/** Keys of the Secret's data. */
 const keys = {
   id: 'token-id',
   secret: 'token-secret',
@@ -22,17 +22,17 @@ const keys = {
 interface BootstrapTokenOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** The Secret of that name in the system namespace; undefined where there is none. */
+  /** Looks up a Secret of the system namespace by name; undefined if there is none. */
   readonly secret: (name: string) => ApiObject | undefined | Promise<ApiObject | undefined>;
 }
 
 /**
- * Knows the tokens with which new nodes introduce themselves (spec section 5.4, `--enable-bootstrap-token-auth`). Each has
- * a Secret, which must be of the right type, not about to be deleted, not expired, meant for authentication, and with
- * nothing in it that is wrong.
+ * Authenticates the bootstrap tokens with which new nodes join (spec section 5.4, `--enable-bootstrap-token-auth`). The
+ * token's Secret must have the right type, must not be terminating or expired, must be enabled for authentication, and
+ * must have no invalid data.
  *
- * Who does not have the secret learns nothing: whether there is a token of that id, and what is wrong with it, changes
- * neither the error nor the work. Who has it is told.
+ * A client without the secret learns nothing: neither the error nor the work depends on whether the token id exists or
+ * on what is wrong with its Secret. A client with the secret gets the reason.
  */
 export function bootstrapTokenAuthenticator({ dialect, clock, secret }: BootstrapTokenOptions): TokenAuthenticator {
   const type = `bootstrap.${dialect.domain}/token`;
@@ -57,7 +57,7 @@ export function bootstrapTokenAuthenticator({ dialect, clock, secret }: Bootstra
   };
 }
 
-/** The text of a key; '' where it is not there. */
+/** Decoded text of a key; '' if absent. */
 type Data = (key: string) => string;
 
 function readData(secret: ApiObject | undefined): Data {
@@ -68,11 +68,11 @@ function readData(secret: ApiObject | undefined): Data {
   };
 }
 
-/** Compares hashes: the time it takes says nothing of either text, nor of their lengths. */
+/** Constant-time comparison of hashes, which reveals neither the texts nor their lengths. */
 const sameText = (one: string, other: string): boolean =>
   timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 
-/** What keeps a token from being used whose secret is right. */
+/** Why a token with the right secret is still not accepted, or undefined. */
 function findProblem(token: {
   readonly id: string;
   readonly type: string;
@@ -90,7 +90,7 @@ function findProblem(token: {
   return odd === undefined ? undefined : `${keys.groups} has ${JSON.stringify(odd)}, which is no group for it`;
 }
 
-/** A time that cannot be read has passed. */
+/** An unparsable time counts as expired. */
 const hasExpired = (expiration: string, now: number): boolean =>
   expiration !== '' && !((parseTime(expiration) ?? Number.NEGATIVE_INFINITY) > now);
 

@@ -1,12 +1,12 @@
 interface Entry<Value> {
   readonly value: Value;
-  /** Monotonic milliseconds; infinite where it never ends. */
+  /** Monotonic milliseconds; Infinity if the entry does not expire. */
   readonly until: number;
-  /** Characters that the value holds, about. */
+  /** Approximate size of the value in characters. */
   readonly weight: number;
 }
 
-/** Entries that end, in the order in which they came; the oldest go when there are too many or they weigh too much. */
+/** FIFO cache with expiry, bounded in entries and total weight; the oldest entries are evicted first. */
 export class BoundedEntries<Value> {
   readonly #max: { readonly entries: number; readonly weight: number };
   readonly #entries = new Map<string, Entry<Value>>();

@@ -12,9 +12,9 @@ interface ClientCertificateOptions {
 }
 
 /**
- * Users by their client certificate (spec section 5.2): the common name, and each organization a group. Only the leaf
- * is looked at, never what else the client sent (CVE-2016-7075). What a certificate says is read once for a connection;
- * whether an authority of the pool vouches for it, and whether it is valid, is asked for every request.
+ * Authenticates client certificates (spec section 5.2): the common name is the user, each organization a group. Reads
+ * only the leaf, never other certificates that the client sent (CVE-2016-7075). The user is read once per connection;
+ * trust and validity are checked for every request.
  */
 export function clientCertificateAuthenticator({ dialect, pool }: ClientCertificateOptions): Authenticator {
   const users = new WeakMap<X509Certificate, UserInfo>();
@@ -44,9 +44,9 @@ function readUser(certificate: X509Certificate, dialect: Dialect): UserInfo {
   });
 }
 
-/** The most specific common name where there are several, as published servers read it; '' where there is none. */
+/** The most specific common name if there are several, as kube-apiserver reads it; '' if there is none. */
 export const commonName = (certificate: X509Certificate): string =>
   attributeValues(certificate.toLegacyObject().subject?.CN).at(-1) ?? '';
 
-/** Values of a subject attribute: the runtime gives one as text, several as an array. */
+/** Values of a subject attribute: Node gives a string for one value and an array for several. */
 const attributeValues = (value: unknown): readonly string[] => (value === undefined ? [] : [value].flat().map(String));

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { StatusError } from '../meta/status-error.ts';
 import type { Credentials } from './authenticator.ts';
 
-/** For tests: a request that shows these credentials. Names of headers in lower case; several values are several lines. */
+/** Test support: a request with these credentials. Header names in lower case; several values are several lines. */
 export function showing(shown: {
   readonly certificate?: X509Certificate | undefined;
   readonly certificateError?: unknown;

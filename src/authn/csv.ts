@@ -1,6 +1,6 @@
 /** One record of a CSV text. */
 export interface CsvRecord {
-  /** Where it begins; the first line is 1. */
+  /** First line of the record, starting at 1. */
   readonly line: number;
   readonly fields: readonly string[];
 }
@@ -15,10 +15,10 @@ export class CsvError extends Error {
   }
 }
 
-/** A field in quotes (RFC 4180 section 2) or one without; then what ends it. */
+/** A quoted (RFC 4180 section 2) or unquoted field, and its delimiter. */
 const fieldPattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y;
 
-/** Reads RFC 4180. Empty lines are skipped, as is a byte order mark; records may differ in length. */
+/** Parses RFC 4180. Skips empty lines and a byte order mark; records may have different lengths. Throws a CsvError. */
 export function parseCsv(text: string): CsvRecord[] {
   const body = text.replace(/^\ufeff/, '');
   const records: CsvRecord[] = [];

@@ -1,12 +1,12 @@
 import type { Caller } from '../base/caller.ts';
 
 /**
- * Asks one after the other until someone has an answer; who fails does not stop the rest. Stays synchronous as long as
- * those who are asked do: this runs for every request.
+ * Tries sources in order until one returns an answer; an error does not stop the rest. Stays synchronous as long as the
+ * sources do, because it runs for every request.
  *
- * @returns the first answer, or undefined where nobody had one.
- * @throws the reason of the caller's signal, where somebody was waited for and it aborted meanwhile.
- * @throws what `failed` makes of all errors, where nobody had an answer and at least one failed.
+ * @returns the first answer, or undefined if no source has one.
+ * @throws the reason of the caller's signal, if it aborted while a source was pending.
+ * @throws the result of `failed` on all errors, if no source has an answer and at least one failed.
  */
 export function firstSuccess<Source, Answer>(
   sources: readonly Source[],

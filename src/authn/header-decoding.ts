@@ -4,33 +4,33 @@ const beyondAscii = /[^\0-\x7f]/;
 const beyondBytes = /[^\0-\xff]/;
 
 /**
- * The text of a header value, whose bytes the HTTP layer gives as one character each: names of people and groups are
- * sent as UTF-8, and must be the same names as in objects and tokens. Undefined where the bytes are no UTF-8.
+ * Decodes a header value as UTF-8. The HTTP layer gives one character per byte, but user and group names are sent as
+ * UTF-8 and must equal the names in objects and tokens. Undefined if the bytes are not UTF-8.
  */
 export function decodeHeaderText(value: string): string | undefined {
-  // What never was on a wire has no bytes.
+  // Characters above U+00FF did not come from a header, so the value needs no decoding.
   if (!beyondAscii.test(value) || beyondBytes.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');
   return isUtf8(bytes) ? bytes.toString() : undefined;
 }
 
 /**
- * The key of an extra value from what follows the prefix in the header's name: percent-decoded where that is possible
- * (as it stands otherwise, as published servers have it), and in lower case (spec section 2.6).
+ * Key of an extra value, from the part of the header name after the prefix: percent-decoded if possible (otherwise as
+ * it is, like kube-apiserver) and in lower case (spec section 2.6).
  */
 export function extraKey(suffix: string): string {
   let key = suffix;
   try {
     key = decodeURIComponent(suffix);
   } catch {
-    // It was not encoded, or not in UTF-8: then it is the key itself.
+    // Not percent-encoded UTF-8: the suffix is the key.
   }
   return key.toLowerCase();
 }
 
 /**
- * A header value without the blanks and tabs around it, which are no part of it (RFC 9110 section 5.5); other white space
- * is. Looks at each end once: a pattern would look at every run of blanks in a hostile value again and again.
+ * Strips spaces and tabs around a header value (RFC 9110 section 5.5), but no other white space. Linear even for
+ * hostile input, which a regular expression with long runs of blanks is not.
  */
 export function trimBlanks(value: string): string {
   let [start, end] = [0, value.length];

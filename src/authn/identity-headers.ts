@@ -1,8 +1,7 @@
 import { badRequest } from '../meta/status-error.ts';
 
 /**
- * The headers by which an authenticating proxy tells for whom it asks. Names in lower case; the names of extra values
- * follow a prefix.
+ * Headers in which an authenticating proxy passes the user. Names in lower case; keys of extra values follow a prefix.
  */
 export interface RequestHeaderNames {
   readonly username: readonly string[];
@@ -11,7 +10,7 @@ export interface RequestHeaderNames {
   readonly extraPrefix: readonly string[];
 }
 
-/** The names as they are given, made ready. Throws a TypeError as `headerName` does. */
+/** Normalises configured names. Throws a TypeError as `headerName` does. */
 export function requestHeaderNames(given: Partial<RequestHeaderNames>): RequestHeaderNames {
   const clean = (names: readonly string[] = []): readonly string[] => names.map(headerName);
   return {
@@ -25,7 +24,7 @@ export function requestHeaderNames(given: Partial<RequestHeaderNames>): RequestH
 /** RFC 9110 section 5.6.2. */
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
-/** A name as `--requestheader-*-headers` give it, made ready. Throws a TypeError where it cannot be that of a header. */
+/** Normalises a name given in `--requestheader-*-headers`. Throws a TypeError if it is not a valid header name. */
 export function headerName(given: string): string {
   const name = given.trim().toLowerCase();
   if (name === '') throw new TypeError('the name of a header is empty');
@@ -33,7 +32,7 @@ export function headerName(given: string): string {
   return name;
 }
 
-/** What proxies use when nothing else was agreed; nobody sends it for another reason. */
+/** The conventional names, which have no other use. */
 const usual = requestHeaderNames({
   username: ['X-Remote-User'],
   uid: ['X-Remote-Uid'],
@@ -41,16 +40,16 @@ const usual = requestHeaderNames({
   extraPrefix: ['X-Remote-Extra-'],
 });
 
-/** Where a page shows its token that opens a WebSocket. */
+/** Carries the bearer token of a WebSocket opened by a web page. */
 export const webSocketProtocolHeader = 'sec-websocket-protocol';
 
-/** Tells of the name of a header, in lower case, whether it is one of them. */
+/** Whether a header name, in lower case, is in a set. */
 type HeaderTest = (name: string) => boolean;
 
 /**
- * The headers that say who sends a request: the bearer token, and what a proxy tells, by the usual names and by those that
- * were configured. Once the sender is known they are taken off the request (`Exchange.hideHeaders`): nobody behind may
- * believe them, or pass them on.
+ * Headers that carry credentials: the bearer token, WebSocket protocols, and the proxy headers under both the
+ * conventional and the configured names. They are removed from the request after authentication
+ * (`Exchange.hideHeaders`), so that nothing downstream trusts or forwards them.
  */
 export function credentialHeaders(configured: RequestHeaderNames | undefined): HeaderTest {
   const all = configured ? [usual, configured] : [usual];
@@ -69,13 +68,13 @@ export function credentialHeaders(configured: RequestHeaderNames | undefined): H
 
 export const impersonationPrefix = 'impersonate-';
 
-/** The headers that say as whom the sender wants to be served; all of that prefix, known or not. */
+/** Headers that request impersonation: all with that prefix, known or not. */
 export const isImpersonationHeader: HeaderTest = (name) => name.startsWith(impersonationPrefix);
 
 /**
- * Refuses a request whose `Connection` header lists one that says who asks (RFC 9110 section 7.6.1). It is for one hop
- * only: a proxy in between may have dropped what it lists, or drop it yet, and then the request is somebody else's, or
- * everybody's. HTTP/2 has no such header (RFC 9113 section 8.2.2): the stream is refused before it gets here.
+ * Rejects a request whose `Connection` header lists an identity header (RFC 9110 section 7.6.1). Listed headers are
+ * hop-by-hop: a proxy may drop them, which would change the identity of the request or make it anonymous. HTTP/2 has no
+ * such header (RFC 9113 section 8.2.2); such streams are rejected before they get here.
  */
 export function refuseListedIdentity(connection: string | undefined, isCredential: HeaderTest): void {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return;

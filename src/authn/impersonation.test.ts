@@ -9,7 +9,7 @@ type Headers = Readonly<Record<string, string | readonly string[]>>;
 
 const read = (headers: Headers) => readImpersonation(showing({ headers }));
 
-/** What is asked, in short: `resource[/subresource].group namespace/name`. */
+/** The access checks in short form: `resource[/subresource].group namespace/name`. */
 function asked(headers: Headers): readonly string[] {
   const impersonation = read(headers);
   assert.ok(impersonation);

@@ -6,12 +6,12 @@ import { isDnsLabel, isDnsSubdomain } from '../schema/formats.ts';
 import { decodeHeaderText, extraKey } from './header-decoding.ts';
 import { impersonationPrefix, isImpersonationHeader } from './identity-headers.ts';
 
-/** As whom a request wants to be served. */
+/** The identity that a request asks to assume. */
 interface Impersonation {
   readonly username: string;
-  /** '' where none was named. */
+  /** '' if none was given. */
   readonly uid: string;
-  /** In the order in which they were sent. */
+  /** In the order sent. */
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
@@ -30,12 +30,13 @@ const headers = {
 } as const;
 
 /**
- * Reads `Impersonate-User`, `-Uid`, `-Group` (each line is one group, commas are part of it) and `-Extra-<key>`. Of several
- * users or uids the first that is not empty counts. Undefined where nobody is to be impersonated.
+ * Reads `Impersonate-User`, `-Uid`, `-Group` (one group per line; commas are part of the name) and `-Extra-<key>`. Of
+ * several users or uids the first non-empty one counts. Undefined if the request asks for no impersonation.
  *
- * @throws BadRequest for any of them without a user, or with one that is empty, for such headers that nobody knows, and for
- * what is not UTF-8. Published servers serve the sender where what was sent is empty, answer 500 to other headers alone and
- * overlook unknown ones; but the mistake is the client's, and who asks to be somebody else must not be served as himself.
+ * @throws BadRequest if any of them comes without a user or with an empty one, if such a header is unknown, or if a
+ *   value is not UTF-8. kube-apiserver serves the sender itself if the user is empty, answers 500 to the other headers
+ *   alone and ignores unknown ones. But it is the client's error, and a request for impersonation must not be served as
+ *   the sender.
  */
 export function readImpersonation(request: ImpersonationHeaders): Impersonation | undefined {
   const names = request.headerNames().filter(isImpersonationHeader);
@@ -66,7 +67,7 @@ function readExtra(request: ImpersonationHeaders, names: readonly string[]): Imp
   return Object.fromEntries(extra);
 }
 
-/** What no header can hold in its value, and a key would hold by its percent-encoding. */
+/** Control characters. A header value cannot contain them, but a percent-encoded key can. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const control = /[\0-\x1f\x7f]/;
 
@@ -80,8 +81,8 @@ const texts = (request: ImpersonationHeaders, name: string): readonly string[] =
   });
 
 /**
- * What the sender must be allowed to do, each with the verb `impersonate`, in the order in which it is asked: the user or
- * the service account, each group, each extra value, the uid.
+ * The access checks for the sender, all with the verb `impersonate`, in order: the user or service account, each group,
+ * each extra value, the uid.
  */
 export function impersonationAttributes(
   { username, uid, groups, extra }: Impersonation,
@@ -101,7 +102,7 @@ export function impersonationAttributes(
   ];
 }
 
-/** Users and groups are no objects: published servers ask about them without a version. */
+/** Users and groups are not objects: like kube-apiserver, the check has no version. */
 const nothing = {
   type: 'resource',
   verb: 'impersonate',
@@ -115,7 +116,7 @@ const nothing = {
 
 const accountPrefix = 'system:serviceaccount:';
 
-/** The service account that a user name stands for; undefined where it is somebody else's, or no account can have it. */
+/** The service account that a user name denotes; undefined if it denotes none or the account name is invalid. */
 function serviceAccount(username: string): { readonly namespace: string; readonly name: string } | undefined {
   if (!username.startsWith(accountPrefix)) return undefined;
   const [namespace = '', name = '', ...more] = username.slice(accountPrefix.length).split(':');
@@ -123,21 +124,21 @@ function serviceAccount(username: string): { readonly namespace: string; readonl
   return { namespace, name };
 }
 
-/** The user that the request is served as, once all of it is allowed. */
+/** The user for which the request is served once all checks pass. */
 export function impersonatedUser(impersonation: Impersonation): UserInfo {
   const { username, uid, extra } = impersonation;
   const groups = groupsOf(impersonation);
   return { username, uid, groups: [...groups, ...addedGroups(username, groups)], extra };
 }
 
-/** Groups that were named are all; of a service account the others are known. */
+/** Explicit groups are complete; without any, a service account gets its implied groups. */
 function groupsOf({ username, groups }: Impersonation): readonly string[] {
   const account = serviceAccount(username);
   if (groups.length > 0 || !account) return groups;
   return ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`];
 }
 
-/** Everybody is in one of these two groups; who names one chooses it. */
+/** Every user is in exactly one of the groups authenticated and unauthenticated; an explicit one wins. */
 function addedGroups(username: string, groups: readonly string[]): readonly string[] {
   if (groups.includes(groupUnauthenticated)) return [];
   if (username === anonymousUser.username) return [groupUnauthenticated];

@@ -1,12 +1,11 @@
 import type { Jwt } from './jwt.ts';
 
 /**
- * How far the clocks of two machines may be apart: a token counts this much before and after its time, as in published
- * servers. Seconds.
+ * Tolerated clock skew between machines, applied before and after the validity period, as in kube-apiserver. Seconds.
  */
 export const clockLeewaySeconds = 60;
 
-/** The times of a token, in whole seconds since the Unix epoch. */
+/** Times of a token, in whole seconds since the Unix epoch. */
 export interface JwtTimes {
   readonly expires?: number;
   readonly notBefore?: number;
@@ -16,8 +15,8 @@ export interface JwtTimes {
 export type TimeProblem = 'expired' | 'notYetValid' | 'issuedInFuture';
 
 /**
- * Reads `exp`, `nbf` and `iat` (RFC 7519 section 4.1). Throws an Error that names the claim where one is there and not a
- * number; fractions are cut off.
+ * Reads `exp`, `nbf` and `iat` (RFC 7519 section 4.1), truncated to whole seconds. Throws an Error that names the claim
+ * if it is not a number.
  */
 export function readTimes({ claims }: Pick<Jwt, 'claims'>): JwtTimes {
   const [expires, notBefore, issuedAt] = (['exp', 'nbf', 'iat'] as const).map((name) => readSeconds(claims, name));
@@ -28,7 +27,7 @@ export function readTimes({ claims }: Pick<Jwt, 'claims'>): JwtTimes {
   };
 }
 
-/** One time of an object, in whole seconds. Throws where it is there and not a number. */
+/** One time claim in whole seconds, undefined if absent. Throws if it is not a number. */
 export function readSeconds(fields: Readonly<Record<string, unknown>>, name: string): number | undefined {
   if (!Object.hasOwn(fields, name)) return undefined;
   const value = fields[name];
@@ -36,7 +35,7 @@ export function readSeconds(fields: Readonly<Record<string, unknown>>, name: str
   return Math.trunc(Number(value));
 }
 
-/** Why a token is of no use now, or undefined. A time that is not there is no bound. */
+/** Why the token is not valid now, or undefined. An absent claim sets no bound. */
 export function timeProblem(
   times: JwtTimes,
   nowMs: number,
@@ -45,7 +44,7 @@ export function timeProblem(
   const [earliest, latest] = [nowMs - leewaySeconds * 1000, nowMs + leewaySeconds * 1000];
   if (times.notBefore !== undefined && latest < times.notBefore * 1000) return 'notYetValid';
   if (times.expires !== undefined && earliest > times.expires * 1000) return 'expired';
-  // The RFC leaves this open. Published servers refuse it: a clock that is so far off makes the other times wrong too.
+  // The RFC does not require this. kube-apiserver rejects it: with a clock so far off, the other times are wrong too.
   if (times.issuedAt !== undefined && latest < times.issuedAt * 1000) return 'issuedInFuture';
   return undefined;
 }

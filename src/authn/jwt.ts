@@ -1,27 +1,29 @@
 import { limits } from '../base/limits.ts';
 import { parseJson } from '../codec/json.ts';
 
-/** Fields of a JOSE header or of a claims set, under names that the sender chose: `Object.hasOwn` before any that isn't fixed. */
+/**
+ * Fields of a JOSE header or claims set. The sender chooses the names, so check variable names with `Object.hasOwn`.
+ */
 export type JwtFields = Readonly<Record<string, unknown>>;
 
-/** A signed token of three parts (RFC 7515 section 3.1), taken apart. Nothing of it is to be trusted yet. */
+/** A signed three-part token (RFC 7515 section 3.1), decoded but not verified. */
 export interface Jwt {
   readonly header: JwtFields;
-  /** Integers past 2^53 are bigints. */
+  /** Integers beyond 2^53 are bigints. */
   readonly claims: JwtFields;
-  /** What was signed: the first two parts with the dot between them. ASCII. */
+  /** The signed bytes: the first two parts with the dot between them. ASCII. */
   readonly signingInput: string;
-  /** Empty where the token has none. */
+  /** Empty if the token has none. */
   readonly signature: Buffer;
 }
 
 /**
- * Takes a token apart without looking at its signature: to find out who says to have issued it, and then to verify it.
+ * Decodes a token without verifying its signature, to find its issuer and verify it then.
  *
- * Strict, so that a token has one form and none is read in two ways: base64url without padding, blanks or bits left over,
- * valid UTF-8, JSON objects without a field that stands twice (RFC 8725 section 2.4 and RFC 7515 section 4).
+ * Strict, so that a token has exactly one encoding and one reading: base64url without padding, blanks or leftover bits,
+ * valid UTF-8, and JSON objects without duplicate fields (RFC 8725 section 2.4 and RFC 7515 section 4).
  *
- * @returns undefined where it is not that, or longer than `limits.tokenLengthMax`. Never throws.
+ * @returns undefined if the token is malformed or longer than `limits.tokenLengthMax`. Never throws.
  */
 export function unverifiedJwt(token: string): Jwt | undefined {
   if (token.length > limits.tokenLengthMax) return undefined;
@@ -36,10 +38,10 @@ export function unverifiedJwt(token: string): Jwt | undefined {
   return { header, claims, signingInput: token.slice(0, headerPart.length + 1 + claimsPart.length), signature };
 }
 
-/** The bytes of canonical base64url (RFC 7515 section 2), or undefined where the text is anything else. */
+/** Decodes canonical base64url (RFC 7515 section 2); undefined if the text is anything else. */
 export function decodeBase64url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
-  // The decoder skips what it does not know; what comes out as it went in had nothing to skip.
+  // Node skips invalid characters, so only text that encodes back to itself is canonical.
   return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
@@ -50,7 +52,7 @@ function decodeFields(part: string): JwtFields | undefined {
     const { value, duplicates } = parseJson(bytes);
     return duplicates.length === 0 && isFields(value) ? value : undefined;
   } catch {
-    // Not JSON: then it is no token of this form, and whoever else knows it may say what it is.
+    // Not JSON, so not a JWT. Another authenticator may accept the token.
     return undefined;
   }
 }

@@ -16,7 +16,7 @@ const failing = (message: string, cause?: Error): TokenAuthenticator => ({
   },
 });
 
-/** What is logged of a request with a token and a certificate that none of these knows. */
+/** The log lines of a request with a token and a certificate, neither of which is accepted. */
 async function logOf(tokens: readonly TokenAuthenticator[], level: 'debug' | 'info' = 'debug') {
   const lines: string[] = [];
   const logger = createLogger({ level, format: 'json', clock: systemClock, write: (line) => lines.push(line) });

@@ -3,8 +3,8 @@ import { StatusError } from '../meta/status-error.ts';
 import type { FinalAuthenticator } from './anonymous.ts';
 
 /**
- * Writes into the log, for who looks for errors, why requests are not authenticated: the client is not told. The reasons
- * come from authenticators, whose errors never contain a credential.
+ * Logs why requests are not authenticated, because the client is not told. The reasons come from authenticators, whose
+ * errors never contain a credential.
  */
 export function withReport(authenticator: FinalAuthenticator, logger: Logger): FinalAuthenticator {
   const report = (error: unknown): never => {
@@ -25,7 +25,7 @@ export function withReport(authenticator: FinalAuthenticator, logger: Logger): F
   };
 }
 
-/** One for each authenticator that failed, with what it says was the cause. */
+/** One reason per authenticator that failed, with its chain of causes. */
 function reasonsOf(error: unknown): readonly string[] {
   if (error instanceof AggregateError) return error.errors.flatMap(reasonsOf);
   if (error instanceof StatusError) return reasonsOf(error.cause);

@@ -8,17 +8,16 @@ import type { RequestHeaderNames } from './identity-headers.ts';
 import { verifiedCertificate } from './verified-certificate.ts';
 
 interface RequestHeaderOptions {
-  /** The authorities of `--requestheader-client-ca-file`: those of proxies, not of users. */
+  /** The authorities of `--requestheader-client-ca-file`, which issue to proxies and not to users. */
   readonly pool: TrustPool;
-  /** Common names of the proxies that are believed (`--requestheader-allowed-names`); empty: all that the pool trusts. */
+  /** Common names of trusted proxies (`--requestheader-allowed-names`); empty: every proxy that the pool trusts. */
   readonly allowedNames: readonly string[];
   readonly names: RequestHeaderNames;
 }
 
 /**
- * Users by what an authenticating proxy says in headers (spec section 1). The proxy proves itself with a certificate;
- * headers that anybody else sends are not looked at. Without a user name the proxy speaks for nobody, and the next
- * authenticator is asked.
+ * Authenticates users by the headers of an authenticating proxy (spec section 1). The proxy must present a client
+ * certificate; from other clients the headers are ignored. Returns undefined if the proxy sends no user name.
  */
 export function requestHeaderAuthenticator({ pool, allowedNames, names }: RequestHeaderOptions): Authenticator {
   const allowed = new Set(allowedNames);
@@ -48,7 +47,7 @@ function readUser(credentials: Credentials, names: RequestHeaderNames): UserInfo
   };
 }
 
-/** The first line of the first header that has something in it; '' where none has. */
+/** First line of the first header whose first line is not empty; '' if there is none. */
 function firstValue(credentials: Credentials, names: readonly string[]): string {
   for (const name of names) {
     const [value = ''] = values(credentials, name);

@@ -3,13 +3,13 @@ import type { UserInfo } from '../request/user-info.ts';
 import { asAuthenticated, type TokenAuthenticator } from './authenticator.ts';
 import { CsvError, type CsvRecord, parseCsv } from './csv.ts';
 
-/** A token that identifies a user until the server is started without it (spec section 5.2). */
+/** A token that is valid as long as the server runs (spec section 5.2). */
 export interface StaticToken {
   readonly token: string;
   readonly user: UserInfo;
 }
 
-/** A line of a token file that cannot be used. The message names file and line, and never shows the token. */
+/** An invalid line of a token file. The message names file and line and never contains the token. */
 export class TokenFileError extends Error {
   constructor(file: string, line: number, problem: string) {
     super(`${file}:${line}: ${problem}`);
@@ -18,8 +18,8 @@ export class TokenFileError extends Error {
 }
 
 /**
- * Reads a token file: `token,user,uid` and, where wanted, `"group1,group2"` on each line. Anything doubtful is an
- * error: a line that is skipped or half understood would lock someone out, or let someone in, without a word.
+ * Parses a token file. Each line is `token,user,uid`, optionally followed by `"group1,group2"`. Throws a TokenFileError
+ * for anything ambiguous, because a skipped or misread line would silently lock a user out or let one in.
  */
 export function parseTokenFile(text: string, file: string): StaticToken[] {
   const lines = new Map<string, number>();
@@ -60,7 +60,7 @@ function findDuplicate({ fields: [token = ''] }: CsvRecord, lines: ReadonlyMap<s
 const splitGroups = (column: string): readonly string[] =>
   column === '' ? [] : column.split(',').map((group) => group.trim());
 
-/** Knows the users of static tokens. Looks them up by hash, so that the time it takes says nothing of a token. */
+/** Authenticates static tokens. Looks them up by hash, so that the timing reveals nothing about a token. */
 export function staticTokenAuthenticator(tokens: readonly StaticToken[]): TokenAuthenticator {
   const users = new Map(tokens.map(({ token, user }) => [digest(token), { user: asAuthenticated(user) }]));
   return { authenticateToken: (token) => users.get(digest(token)) };

@@ -9,7 +9,7 @@ import { cachedTokens, type TokenCacheOptions, tokenCacheCounts } from './token-
 
 const identity = (username: string, uid = ''): TokenIdentity => ({ user: { username, uid, groups: [], extra: {} } });
 
-/** Tokens `known-…` are somebody's, `late-…` too after a while, `bad-…` are errors, all others nobody's. */
+/** Tokens `known-…` are valid, `late-…` too but asynchronously, `bad-…` are errors, all others are unknown. */
 function counting() {
   const asked: string[] = [];
   const inner: TokenAuthenticator = {

@@ -11,21 +11,20 @@ import { BoundedEntries } from './bounded-entries.ts';
 export interface TokenCacheOptions<Identity extends TokenIdentity = TokenIdentity> {
   readonly clock: Clock;
   readonly random: Random;
-  /** How long it is remembered whose a token is; 0: not at all. Milliseconds. */
+  /** How long accepted tokens are cached, in milliseconds; 0: not at all. */
   readonly successMs: number;
-  /** How long it is remembered that nobody knows a token; 0: not at all. Milliseconds. */
+  /** How long unknown tokens are cached, in milliseconds; 0: not at all. */
   readonly failureMs: number;
-  /** Known tokens that are remembered, and as many unknown ones; the oldest go first. */
+  /** Maximum number of accepted tokens, and likewise of unknown ones; the oldest are evicted first. */
   readonly entriesMax?: number;
-  /** Whether something that is remembered is still so; asked each time, and quick. Absent: always. */
+  /** Whether a cached identity is still valid; called on every hit, so it must be fast. Default: always. */
   readonly holds?: (identity: Identity) => boolean;
   readonly counts?: TokenCacheCounts;
 }
 
 /**
- * Remembers what another authenticator said. Tokens are not kept, only hashes of them that nobody outside can compute.
- * Equal questions at one time are asked once. Errors are not remembered: who failed may do better the next time. What is
- * remembered is answered synchronously.
+ * Caches the results of another authenticator. Keys are keyed hashes, so that tokens are not kept in memory. Concurrent
+ * look-ups of the same token share one call. Errors are not cached. Hits are answered synchronously.
  */
 export function cachedTokens<Identity extends TokenIdentity>(
   inner: TokenAuthenticator<Identity>,
@@ -43,10 +42,10 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
   readonly #counts: TokenCacheCounts;
   readonly #secret: string;
   readonly #known: BoundedEntries<Identity>;
-  /** Apart from the known ones, which floods of made-up tokens must not push out. */
+  /** Separate from `#known`, so that a flood of invalid tokens evicts no accepted ones. */
   readonly #unknown: BoundedEntries<undefined>;
   readonly #asked = new SingleFlight<Identity | undefined>();
-  /** Of what is hashed, by the audiences: as secret as the secret, always of one length, and short for speed. */
+  /** Hash prefix per list of audiences: derived from the secret, of fixed length, and short for speed. */
   readonly #prefixes = new WeakMap<readonly string[], string>();
 
   constructor(inner: TokenAuthenticator<Identity>, options: TokenCacheOptions<Identity>) {
@@ -68,7 +67,7 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
     audiences: readonly string[],
     caller?: Caller,
   ): Identity | undefined | Promise<Identity | undefined> {
-    // Lone surrogates are all the same to the hash, and stand in no token that a header can carry.
+    // Lone surrogates all hash alike; no token from a header contains them.
     if (!token.isWellFormed()) return this.#inner.authenticateToken(token, audiences, caller);
     const key = this.#key(token, audiences);
     const now = this.#clock.monotonic();
@@ -128,25 +127,25 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
   }
 }
 
-/** As many as the hash has. */
+/** The length of the hash. */
 const secretBytes = 32;
-/** Characters of base64: 132 bits. */
+/** Characters of base64, 132 bits. */
 const prefixLength = 22;
 
-/** What caches of tokens did since the start. Plain numbers: the way of every request adds to them. */
+/** Counts since the start. Plain numbers, because they are updated on every request. */
 export interface TokenCacheCounts {
   hits: number;
   misses: number;
-  /** Answers of the authenticators behind the caches. */
+  /** Results of the authenticators behind the caches. */
   fetched: number;
   failed: number;
-  /** Questions to them that are under way. */
+  /** Pending calls to those authenticators. */
   inFlight: number;
 }
 
 const noCounts = (): TokenCacheCounts => ({ hits: 0, misses: 0, fetched: 0, failed: 0, inFlight: 0 });
 
-/** Counts of all caches together, shown under the names that published servers have for them. */
+/** Combined counts of all caches, exported under kube-apiserver's metric names. */
 export function tokenCacheCounts(metrics: Metrics): TokenCacheCounts {
   const counts = noCounts();
   const requests = metrics.counter({

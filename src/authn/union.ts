@@ -2,8 +2,8 @@ import { type Authenticator, asAuthenticated, unauthorized } from './authenticat
 import { firstSuccess } from './first-success.ts';
 
 /**
- * Several authenticators as one (spec section 5.1): the first that succeeds decides, one that fails does not stop the
- * others, and when a credential was shown but none held the request is unauthorized.
+ * Combines several authenticators (spec section 5.1): the first that succeeds wins, an error does not stop the rest,
+ * and the request is unauthorized if credentials were presented but none is valid.
  */
 export function unionAuthenticator(authenticators: readonly Authenticator[]): Authenticator {
   return {

@@ -4,8 +4,8 @@ import { type TrustPool, UntrustedCertificate } from '../pki/trust-pool.ts';
 import { type Credentials, unauthorized } from './authenticator.ts';
 
 /**
- * The certificate that the sender showed, where an authority of the pool vouches for it; undefined where none was shown.
- * Throws an Unauthorized StatusError where another was.
+ * The client certificate, if the pool trusts it; undefined if the client presented none. Throws an Unauthorized
+ * StatusError if it is not trusted.
  */
 export function verifiedCertificate(
   { certificate, certificateError }: Credentials['peer'],
@@ -21,7 +21,7 @@ export function verifiedCertificate(
   return certificate;
 }
 
-/** Made once: with several pools, all but one refuse each request of a connection. */
+/** Cached, because with several pools all but one reject every request of a connection. */
 const refusals = new WeakMap<UntrustedCertificate, StatusError>();
 
 function refusalOf(error: unknown): StatusError {

@@ -8,15 +8,15 @@ import { webSocketProtocolHeader } from './identity-headers.ts';
 import { decodeBase64url } from './jwt.ts';
 
 /**
- * WebSockets are opened by pages that can send no header of their own: a token comes as one of the sub-protocols that are
- * offered, in base64url, behind a published prefix. Those of all dialects are known in each, so that no token is ever taken
- * for the name of a protocol, and sent back.
+ * Web pages cannot set headers on a WebSocket, so the token comes as an offered sub-protocol, in base64url after a
+ * well-known prefix. The prefixes of all dialects are recognised in each, so that a token is never taken for the name
+ * of a protocol and echoed.
  */
 const tokenPrefixes: readonly string[] = Object.values(dialects).map(
   (dialect) => `base64url.bearer.${dialect.group('authorization')}.`,
 );
 
-/** The sub-protocols that a request offers, best first, and the tokens among them. */
+/** The offered sub-protocols in order of preference, and the tokens among them. */
 export function offeredProtocols(lines: readonly string[]): {
   readonly protocols: readonly string[];
   readonly tokens: readonly string[];
@@ -31,7 +31,7 @@ export function offeredProtocols(lines: readonly string[]): {
   return { protocols, tokens };
 }
 
-/** Users by the token among the sub-protocols of a WebSocket. Other requests have none, whatever they offer. */
+/** Authenticates WebSocket requests by the token among their sub-protocols; ignores all other requests. */
 export function webSocketTokenAuthenticator(tokens: TokenAuthenticator, audiences: readonly string[]): Authenticator {
   return {
     authenticate(credentials) {
@@ -42,13 +42,13 @@ export function webSocketTokenAuthenticator(tokens: TokenAuthenticator, audience
   };
 }
 
-/** Throws Unauthorized where there is one that cannot be read: who shows a token is never anonymous. */
+/** Throws Unauthorized if the token is malformed, because a request with a credential must never become anonymous. */
 function readToken(credentials: Credentials): string | undefined {
   const { protocols, tokens } = offeredProtocols(credentials.headerLines(webSocketProtocolHeader));
   const [encoded, ...more] = tokens;
   if (encoded === undefined) return undefined;
   if (more.length > 0) throw unauthorized(new Error('several sub-protocols are tokens'));
-  // As published: a browser wants one of what it offered sent back, and that must not be the token.
+  // As in kube-apiserver: browsers require that an offered protocol is selected, and that must not be the token.
   if (protocols.length === 0) throw unauthorized(new Error('no sub-protocol but the token is offered'));
   const bytes = decodeBase64url(encoded);
   if (!bytes || bytes.length === 0 || !isUtf8(bytes)) {
@@ -58,17 +58,17 @@ function readToken(credentials: Credentials): string | undefined {
 }
 
 interface OriginOptions {
-  /** Users by what a page must know to show it. */
+  /** Authenticates by credentials that the page itself must know, that is bearer tokens. */
   readonly tokens: Authenticator;
-  /** Origins whose pages may use what browsers show by themselves (`--cors-allowed-origins`). */
+  /** Origins whose pages may use credentials that the browser adds by itself (`--cors-allowed-origins`). */
   readonly allowsOrigin: (origin: string) => boolean;
 }
 
 /**
- * A browser lets any page open a WebSocket anywhere, shows the client certificate of whoever looks at the page, and lets the
- * page read what comes: the rules for cross-origin requests do not hold for WebSockets (RFC 6455 section 10.2). So a page of
- * another origin is who its token says, and nobody without: neither the certificate nor the network it comes from counts.
- * What is no browser sends no `Origin`, or that of the server, and is asked as ever.
+ * Protects against cross-site WebSocket hijacking. A browser lets any page open a WebSocket to any host, presents the
+ * user's client certificate, and lets the page read the response, since CORS does not apply (RFC 6455 section 10.2). So
+ * for a page of another origin only its token counts, neither the client certificate nor the network. Other clients
+ * send no `Origin`, or the server's own, and are authenticated as usual.
  */
 export function withOrigins(
   authenticator: FinalAuthenticator,

@@ -1,16 +1,16 @@
 import type { Dialect } from './dialect.ts';
 
-/** What the programs of a cluster are called, in the names of their users, roles and signers. */
+/** Names of the cluster's components, as they appear in user, role and signer names. */
 interface Components {
   readonly apiServer: string;
   readonly scheduler: string;
-  /** Makes services reachable on every node. */
+  /** The service proxy that runs on every node. */
   readonly proxy: string;
-  /** Resolves names of services. */
+  /** The cluster DNS. */
   readonly dns: string;
-  /** Joins the APIs of several servers. */
+  /** The API aggregation layer. */
   readonly aggregator: string;
-  /** Runs the pods of a node. */
+  /** The agent that runs pods on a node. */
   readonly nodeAgent: string;
 }
 
@@ -33,5 +33,5 @@ const all: Readonly<Record<Dialect['name'], Components>> = {
   },
 };
 
-/** The names of a dialect's programs; that of the controller manager stands in the dialect itself. */
+/** Component names of a dialect. The controller manager's name is in `Dialect` itself. */
 export const components = ({ name }: Dialect): Components => all[name];

@@ -1,48 +1,48 @@
 /**
- * The names that the interface carries and that differ between the products that speak it (design section 6). A dialect
- * is a value passed down from the command line; its literals stand nowhere else.
+ * Product names that appear in the API and differ between dialects (design section 6). A dialect is a value passed down
+ * from the command line; its literals appear only in this folder.
  */
 export interface Dialect {
   readonly name: 'orch' | 'kubernetes';
-  /** The full name of an API group from its short one: '' stays '' (core), 'coordination' -> 'coordination.orch.io'. */
+  /** Full name of an API group from its short name: '' (core) stays '', 'coordination' -> 'coordination.orch.io'. */
   group(short: string): string;
   /** Domain of labels, annotations, signers, secret types and JWT claims: 'orch.io'. */
   readonly domain: string;
-  /** The namespaces that exist after start, beside `default`. */
+  /** Namespaces created at start, besides `default`. */
   readonly namespaces: { readonly system: string; readonly public: string; readonly nodeLease: string };
   readonly protobufMediaType: string;
   /**
-   * Groups under which clients may ask for tables and metadata; the first is the dialect's own. A client that asks under
-   * the other name gets its answer under that name: people see columns, whatever dialect the server speaks.
+   * Groups under which clients may request Table and PartialObjectMetadata; the first is the dialect's own. The
+   * response uses the group the client asked for, so that kubectl shows columns in either dialect.
    */
   readonly tableGroups: readonly string[];
-  /** Prefix of the schema names in OpenAPI documents, without a dot at the end: 'io.orch'. */
+  /** Prefix of schema names in OpenAPI documents, without a trailing dot: 'io.orch'. */
   readonly openapiPrefix: string;
   /**
-   * Name of the OpenAPI extensions, without `x-`: '<name>' -> 'x-<name>-group-version-kind'. Both dialects use the one
-   * that every client and generator has compiled in: under another name the clients find no kinds and validate nothing.
+   * Infix of the OpenAPI extension names: '<name>' -> 'x-<name>-group-version-kind'. The same in both dialects because
+   * clients and generators have it compiled in; under another name they find no kinds and validate nothing.
    */
   readonly openapiExtension: string;
   readonly initialEventsEndAnnotation: string;
   readonly deprecatedAuditAnnotation: string;
   readonly removedReleaseAuditAnnotation: string;
   readonly rootCaConfigMap: string;
-  /** What the name of the volume begins with through which pods get a token; '-' and a suffix follow. */
+  /** Prefix of the name of the projected volume that gives pods their token, without the '-' and the suffix. */
   readonly tokenVolume: string;
-  /** Name of the program that runs the controllers, and of its lease. */
+  /** Name of the controller manager, and of its leader-election lease. */
   readonly controllerManager: string;
   readonly credentialPluginVariable: string;
-  /** Issuer of the tokens of service accounts where nobody says otherwise: how published servers are set up. */
+  /** Default issuer of service account tokens, as Kubernetes distributions set it up. */
   readonly tokenIssuer: string;
-  /** The command-line client that people have for this API; named in what `orch up` prints. */
+  /** The command-line client that `orch up` names in its output. */
   readonly commandLineClient: string;
   /**
-   * Where that client keeps what it applied by merging it itself. The same in both dialects, as the client has it compiled
-   * in.
+   * Annotation in which kubectl stores the last configuration that it applied client-side. The same in both dialects
+   * because kubectl has it compiled in.
    */
   readonly lastAppliedAnnotation: string;
-  /** Title of the product in OpenAPI documents and `version`. */
+  /** Product title in OpenAPI documents and `version`. */
   readonly title: string;
-  /** What `GET /version` reports as gitVersion, with the API release served (spec section 9). */
+  /** gitVersion in `GET /version`; contains the API release served (spec section 9). */
   readonly gitVersion: string;
 }

@@ -2,6 +2,6 @@ import type { Dialect } from './dialect.ts';
 import { kubernetes } from './kubernetes.ts';
 import { orch } from './orch.ts';
 
-/** All dialects by the name that the command line has for them; the first is the default. */
+/** All dialects by the value of `--dialect`; the first is the default. */
 export const dialects: Readonly<Record<Dialect['name'], Dialect>> = { orch, kubernetes };
 export const dialectNames = Object.keys(dialects) as Dialect['name'][];

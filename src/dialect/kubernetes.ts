@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
 
-/** The names that today's clients have compiled in. */
+/** The names that kubectl and client-go have compiled in. */
 export const kubernetes: Dialect = {
   name: 'kubernetes',
   group: (short) => (short === '' || unsuffixed.has(short) ? short : `${short}.k8s.io`),
@@ -24,5 +24,5 @@ export const kubernetes: Dialect = {
   gitVersion: 'v1.32.0+orch',
 };
 
-/** Groups that never had a domain. */
+/** Groups without a domain suffix. */
 const unsuffixed = new Set(['apps', 'batch', 'policy', 'autoscaling', 'extensions']);

@@ -1,7 +1,4 @@
-/**
- * Fields of Node whose names carry names of the product's own components. They are the same in both dialects, since
- * today's clients have them compiled in.
- */
+/** Node fields whose names contain component names. The same in both dialects because clients have them compiled in. */
 export const nodeFields = {
   agentEndpoint: 'kubeletEndpoint',
   agentConfigKey: 'kubeletConfigKey',

@@ -1,15 +1,15 @@
 import type { Dialect } from './dialect.ts';
 
-/** The labels of nodes that have a meaning for the product, by who may set them. */
+/** Well-known node labels, by whether a node may set them on itself (the NodeRestriction rules). */
 export interface NodeLabels {
   /**
-   * Labels of these domains, and of those below them, are the product's: nodes may set only the ones that follow. Those of
-   * `node-restriction.<domain>`, which keep nodes apart, are among them and never a node's.
+   * Reserved label domains, including their subdomains. A node may set only the labels in `ownDomains` and `own`;
+   * labels of `node-restriction.<domain>`, which isolate workloads, are never among them.
    */
   readonly domains: readonly string[];
-  /** Domains, with those below them, that are for what nodes say of themselves. */
+  /** Label domains, including their subdomains, that nodes may set. */
   readonly ownDomains: readonly string[];
-  /** Single labels that nodes may set. */
+  /** Individual labels that nodes may set. */
   readonly own: ReadonlySet<string>;
 }
 
@@ -22,7 +22,7 @@ const labelsOf = (domain: string, domains: readonly string[], agent: string): No
     `${domain}/arch`,
     `topology.${domain}/zone`,
     `topology.${domain}/region`,
-    // Older names of these, which today's agents still set.
+    // Deprecated forms of the labels above, which kubelets still set.
     `beta.${domain}/os`,
     `beta.${domain}/arch`,
     `beta.${domain}/instance-type`,

@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
 
-/** The neutral names of spec.md; the default. */
+/** The neutral names of spec.md; the default dialect. */
 export const orch: Dialect = {
   name: 'orch',
   group: (short) => (short === '' || unsuffixed.has(short) ? short : `${short}.orch.io`),
@@ -24,5 +24,5 @@ export const orch: Dialect = {
   gitVersion: 'v1.32.0+orch',
 };
 
-/** Groups that never had a domain. */
+/** Groups without a domain suffix. */
 const unsuffixed = new Set(['apps', 'batch', 'policy', 'autoscaling', 'extensions']);

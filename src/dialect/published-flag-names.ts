@@ -1,4 +1,4 @@
-/** Flags of published programs that carry names of their product: commands of both dialects know them. */
+/** Flags of Kubernetes components whose names contain a product name. The same in both dialects. */
 export const publishedFlagNames = {
   agentAuthority: 'kubelet-certificate-authority',
   agentClientCertificate: 'kubelet-client-certificate',

@@ -1,5 +1,5 @@
 /**
- * Domains whose names mean something to one of the products, with all below them. Nobody else may give meaning to such
- * names, whatever the dialect is: a configuration then stays good when the dialect changes.
+ * Domains, including their subdomains, that are reserved for the products. Custom names must not use any of them,
+ * whatever the dialect, so that a configuration stays valid when the dialect changes.
  */
 export const reservedDomains: readonly string[] = ['k8s.io', 'kubernetes.io', 'orch.io'];

@@ -1,7 +1,7 @@
 import { components } from './components.ts';
 import type { Dialect } from './dialect.ts';
 
-/** The signers of spec section 2.7, and the one for what older clients ask for. */
+/** The signers of spec section 2.7, and `legacy-unknown` for older clients. */
 export const signerNames = (dialect: Dialect) => {
   const { apiServer, nodeAgent } = components(dialect);
   return {

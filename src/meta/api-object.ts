@@ -1,4 +1,4 @@
-/** The metadata that servers and controllers use of every object; the complete list of fields is in `kinds/`. */
+/** The metadata fields that the server and its controllers use; the complete list of fields is in `kinds/`. */
 export interface ObjectMeta {
   name?: string;
   generateName?: string;
@@ -36,7 +36,7 @@ export interface ManagedFieldsEntry {
   subresource?: string;
 }
 
-/** Any object of the API, decoded. Mutable: the write path changes its own copy, never one that others hold. */
+/** Any API object, decoded. Mutable: the write path changes only its own copy. */
 export interface ApiObject {
   apiVersion: string;
   kind: string;

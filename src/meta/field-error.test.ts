@@ -14,7 +14,7 @@ import {
   tooMany,
 } from './field-error.ts';
 
-/** Each kind of error: its type, and the text that clients see. */
+/** Every kind of error, its type and its text. */
 const rows: readonly (readonly [error: FieldError, type: string, text: string])[] = [
   [required('a'), 'FieldValueRequired', 'Required value'],
   [required('a', 'say which'), 'FieldValueRequired', 'Required value: say which'],

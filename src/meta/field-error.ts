@@ -2,8 +2,8 @@ import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 
 /**
- * What is wrong with a field of an object: sorted data first, text last. The types and their texts are those that
- * clients of published 1.32 servers see in a Status' `details.causes`.
+ * A validation error of one field, kept as data until the message is built. Types and texts are those of kube-apiserver
+ * 1.32 in `details.causes` of a Status.
  */
 type FieldErrorType =
   | 'FieldValueRequired'
@@ -19,11 +19,11 @@ type FieldErrorType =
 
 export interface FieldError {
   readonly type: FieldErrorType;
-  /** `spec.containers[0].name`; keys of maps in brackets: `metadata.labels[a/b]`. */
+  /** `spec.containers[0].name`; map keys in brackets: `metadata.labels[a/b]`. */
   readonly field: string;
-  /** Without the field and the value: 'must be no more than 253 characters'. */
+  /** Message without the field and the value: 'must be no more than 253 characters'. */
   readonly detail: string;
-  /** The value as JSON text for the message; absent where it would say nothing or is secret. */
+  /** The rejected value, shown as JSON. Absent if it is secret or adds nothing. */
   readonly value?: unknown;
 }
 
@@ -72,7 +72,7 @@ export const tooMany = (field: string, count: number, countMax: number): FieldEr
   detail: `must have at most ${countMax} items`,
 });
 
-/** A list or map that is too long; one that was longer already may stay as it is, or shrink. */
+/** Limits the length of a list or map. A list that was already longer may stay as it is or shrink. */
 export const boundedCount = (field: string, count: number, countMax: number, countBefore = 0): FieldError[] =>
   count > Math.max(countMax, countBefore) ? [tooMany(field, count, countMax)] : [];
 
@@ -89,7 +89,7 @@ const titles: Readonly<Record<FieldErrorType, string>> = {
   InternalError: 'Internal error',
 };
 
-/** The text of one error without its field: `Invalid value: "Bad_Name": a lowercase RFC 1123 ...`. */
+/** Message of an error without its field: `Invalid value: "Bad_Name": a lowercase RFC 1123 ...`. */
 export function describeFieldError(error: FieldError): string {
   const parts = [titles[error.type]];
   if ('value' in error && error.value !== undefined) parts.push(jsonText(error.value));
@@ -97,7 +97,7 @@ export function describeFieldError(error: FieldError): string {
   return parts.join(': ');
 }
 
-/** The errors of all items, up to `limits.findingsMax`; then it stops looking, so that what a client causes is bounded. */
+/** Collects the errors of all items and stops at `limits.findingsMax`, so that one request causes bounded work. */
 export function errorsOfEach<T>(
   items: Iterable<T>,
   check: (item: T, index: number) => readonly FieldError[],

@@ -1,10 +1,10 @@
 /**
- * JSON paths as columns of custom resources have them: `.spec.nodeName`, `.metadata.labels['a.b/c']`, `.items[0]`,
- * `.items[-1]`, `.items[*].name`, `.status.conditions[?(@.type=="Ready")].status`. Members are an object's own ones.
- * Recursion, slices and unions are not read.
+ * JSON paths as in the printer columns of CustomResourceDefinitions: `.spec.nodeName`, `.metadata.labels['a.b/c']`,
+ * `.items[0]`, `.items[-1]`, `.items[*].name`, `.status.conditions[?(@.type=="Ready")].status`. Only own properties
+ * match. Recursive descent, slices and unions are not supported.
  */
 export interface JsonPath {
-  /** All values at the path, in order; none where there are none. */
+  /** All values at the path, in order; empty if there are none. */
   find(value: unknown): readonly unknown[];
 }
 
@@ -13,7 +13,9 @@ type Step = (value: unknown) => readonly unknown[];
 const stepPattern =
   /\.(?<name>(?:[\w$-]|\\.)+)|\[(?:'(?<quoted>[^']*)'|"(?<doubled>[^"]*)"|(?<index>-?\d+)|(?<all>\*)|\?\(\s*@\.(?<key>[\w$.-]+)\s*(?<operator>==|!=)\s*(?:'(?<text>[^']*)'|"(?<text2>[^"]*)"|(?<literal>true|false|-?\d+(?:\.\d+)?))\s*\))\]/y;
 
-/** Throws TypeError for what is no path. Braces and a `$` in front are allowed. */
+/**
+ * Parses a JSON path, with or without surrounding braces and a leading `$`. Throws TypeError if the syntax is invalid.
+ */
 export function parseJsonPath(text: string): JsonPath {
   const inner = text.replace(/^\{(.*)\}$/, '$1').replace(/^\$/, '');
   const pattern = new RegExp(stepPattern);

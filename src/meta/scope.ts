@@ -1,22 +1,22 @@
 /**
- * One of the isolated control planes of a process: a scope above namespaces. It has its own resources, objects, accounts
- * and roles; what it shares with others are the store, whose revisions count for all, and the machine. Whatever names an
- * object of the store takes its key from a table of resources, and a table is of one scope.
+ * An isolated control plane within the process: a scope above namespaces. It has its own resources, objects, service
+ * accounts and roles. Scopes share the store, including its revision counter, and the machine. Store keys are always
+ * built from a resource table, and each table belongs to one scope.
  */
 export interface Scope {
-  /** '' is the scope that requests from outside are in. */
+  /** '' is the scope of external requests. */
   readonly name: string;
-  /** What its keys in the store start with, without a slash at the end. */
+  /** Prefix of its keys in the store, without a trailing slash. */
   readonly keyPrefix: string;
 }
 
-/** The one that there always is: it adds nothing to keys, tokens and names. */
+/** The scope that always exists. It adds nothing to keys, tokens and names. */
 export const defaultScope: Scope = { name: '', keyPrefix: '' };
 
-/** No resource's key begins so: groups are domain names. */
+/** Cannot collide with a resource's key prefix: API groups are domain names. */
 const keyRoot = '/.scopes';
 
-/** The scope of that name, a DNS label; '' is the default one. */
+/** The scope of that name (a DNS label); '' is the default scope. Throws an Error if the name is invalid. */
 export function scopeNamed(name: string): Scope {
   if (name === '') return defaultScope;
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) {

@@ -2,8 +2,8 @@ import { limits } from '../base/limits.ts';
 import { badRequest } from './status-error.ts';
 
 /**
- * Label selectors (equality and set-based) and field selectors, as the query parameters `labelSelector` and
- * `fieldSelector` carry them. A selector is the conjunction of its requirements; an empty one selects all.
+ * Label selectors (equality- and set-based) and field selectors, as in the query parameters `labelSelector` and
+ * `fieldSelector`. A selector is the conjunction of its requirements; an empty one selects everything.
  */
 export type Requirement =
   | { readonly operator: 'in' | 'notin'; readonly key: string; readonly values: ReadonlySet<string> }
@@ -12,7 +12,7 @@ export type Requirement =
 
 export type Selector = readonly Requirement[];
 
-/** True where every requirement holds. `value` gives a key's value, undefined where the object has none. */
+/** Whether every requirement holds. `value` returns the value of a key, or undefined if the object has none. */
 export function matches(selector: Selector, value: (key: string) => string | undefined): boolean {
   for (const requirement of selector) if (!holds(requirement, value(requirement.key))) return false;
   return true;
@@ -38,8 +38,8 @@ function holds(requirement: Requirement, value: string | undefined): boolean {
 const isInteger = (text: string): boolean => /^[+-]?\d{1,19}$/.test(text);
 
 /**
- * Reads a label selector: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `a`, `!a`, `a>1`, `a<1`, joined by
- * commas. `checkKey` and `checkValue` give what is wrong with a key or value, or nothing.
+ * Parses a label selector: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `a`, `!a`, `a>1`, `a<1`, joined by
+ * commas. `checkKey` and `checkValue` return the problems of a key or value. Throws a BadRequest.
  */
 export function parseLabelSelector(
   text: string,
@@ -63,7 +63,7 @@ function boundedText(text: string, what: string): string {
   return text;
 }
 
-/** Tokens: words, and the operators `( ) , ! = == != < >`. Spaces separate and mean nothing else. */
+/** Tokens are words and the operators `( ) , ! = == != < >`. Whitespace only separates tokens. */
 class LabelSelectorParser {
   readonly #text: string;
   readonly #tokens: readonly string[];
@@ -135,7 +135,7 @@ class LabelSelectorParser {
     }
   }
 
-  /** A value may be empty: `a=`. */
+  /** The value may be empty: `a=`. */
   #exactValue(): string {
     const token = this.#peek();
     return token === undefined || token === ',' ? '' : this.#word('identifier');
@@ -160,7 +160,7 @@ class LabelSelectorParser {
   }
 }
 
-/** Reads a field selector: `a=b`, `a==b`, `a!=b`, joined by commas; `\` escapes `,`, `=` and itself in values. */
+/** Parses a field selector: `a=b`, `a==b`, `a!=b`, joined by commas; `\` escapes `,`, `=` and itself in values. */
 export function parseFieldSelector(text: string): Selector {
   const requirements: Requirement[] = [];
   for (const part of splitUnescaped(boundedText(text, 'field'))) {
@@ -205,7 +205,7 @@ function unescapeValue(value: string, part: string): string {
   return value.replace(/\\([\\,=])/g, '$1');
 }
 
-/** The one value that a key must have for the selector to hold, where there is one: lets a list read a single key. */
+/** The single value that `key` must have for the selector to match, if any. Lets a list read only one key. */
 export function requiredValue(selector: Selector, key: string): string | undefined {
   for (const requirement of selector) {
     if (requirement.key === key && requirement.operator === 'in' && requirement.values.size === 1) {

@@ -21,7 +21,7 @@ import {
 const configMaps = { group: '', resource: 'configmaps' };
 const leases = { group: 'coordination.orch.io', resource: 'leases' };
 
-/** What each maker gives: the code, the reason, the message and the details. */
+/** Every constructor with its code, reason, message and details. */
 const rows: readonly (readonly [
   StatusError,
   code: number,

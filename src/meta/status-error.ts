@@ -1,7 +1,7 @@
 import { limits } from '../base/limits.ts';
 import { describeFieldError, type FieldError } from './field-error.ts';
 
-/** The closed list of reasons that a Status may carry (design section 7), with the code each goes with. */
+/** The closed list of Status reasons (design section 7) and their status codes. */
 const codes = {
   BadRequest: 400,
   Unauthorized: 401,
@@ -34,14 +34,14 @@ export interface StatusCause {
 export interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
-  /** The resource ('configmaps') or, for invalid objects, the kind. */
+  /** The resource ('configmaps'), or the kind for invalid objects. */
   readonly kind?: string;
   readonly uid?: string;
   readonly causes?: readonly StatusCause[];
   readonly retryAfterSeconds?: number;
 }
 
-/** The Status object of `v1`, as it goes to a client. */
+/** The `v1` Status object sent to clients. */
 export interface Status {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';
@@ -54,14 +54,17 @@ export interface Status {
   readonly code?: number;
 }
 
-/** An error for the client that asked. Everything in it may be shown; what may not goes in `cause`, for the log. */
+/**
+ * An error returned to the client as a Status. Everything in it may be shown to the client, except `cause`, which is
+ * for the log.
+ */
 export class StatusError extends Error {
   readonly reason: StatusReason;
   readonly code: number;
   readonly details: StatusDetails | undefined;
-  /** Response headers that go with it: `Allow`, `WWW-Authenticate`. `Retry-After` follows from the details. */
+  /** Additional response headers: `Allow`, `WWW-Authenticate`. `Retry-After` is derived from the details. */
   readonly headers: Readonly<Record<string, string>>;
-  /** With an expired list: the token that leads to the rest of it, at another version. */
+  /** For an expired list: the continue token for the rest of the list, at a newer resourceVersion. */
   readonly continue: string | undefined;
 
   constructor(
@@ -98,7 +101,9 @@ export class StatusError extends Error {
   }
 }
 
-/** What a message names: `configmaps`, `leases.coordination.orch.io`. `group` is the full name, '' for core. */
+/**
+ * Resource as named in messages: `configmaps`, `leases.coordination.orch.io`. `group` is the full name, '' for core.
+ */
 export interface ResourceName {
   readonly group: string;
   readonly resource: string;
@@ -118,7 +123,7 @@ export const notFound = (resource: ResourceName, name: string): StatusError =>
     details: about(resource, name),
   });
 
-/** For paths that nothing is served at. */
+/** For paths at which nothing is served. */
 export const noSuchPath = (): StatusError =>
   new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
 
@@ -136,13 +141,13 @@ export const conflict = (resource: ResourceName, name: string, why: string): Sta
     },
   );
 
-/** The text that clients know for a stale resourceVersion. */
+/** The message that clients expect for a stale resourceVersion. */
 export const staleObject =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /**
- * The causes are sorted by field so that the same mistakes give the same answer, and cut after `limits.findingsMax`: the
- * answer is bounded, whatever was sent.
+ * Causes are sorted by field, so that the same mistakes give the same response, and cut off after `limits.findingsMax`,
+ * so that the response is bounded.
  */
 export function invalidObject(
   kind: { readonly group: string; readonly kind: string },
@@ -175,14 +180,17 @@ export function invalidObject(
 export const methodNotAllowed = (message: string, allow: readonly string[]): StatusError =>
   new StatusError('MethodNotAllowed', message, { details: {}, headers: { allow: allow.join(', ') } });
 
-/** More than a limit allows: of a body, of the work that a request asks for, or of the object that it makes. */
+/** A body, the work that a request causes, or the resulting object exceeds a limit. */
 export const entityTooLarge = (problem: string, more: { readonly cause?: unknown } = {}): StatusError =>
   new StatusError('RequestEntityTooLarge', `Request entity too large: ${problem}`, more);
 
-/** History does not reach back that far: the client re-lists (spec section 7, 410). */
+/** The requested resourceVersion is older than the history: the client must list again (spec section 7, 410). */
 export const expired = (message: string): StatusError => new StatusError('Expired', message);
 
-/** The version of a chunked list is gone; `token` leads to the rest at the newest one. The published words. */
+/**
+ * The resourceVersion of a chunked list is gone; `token` continues the list at the newest one. The message is
+ * kube-apiserver's.
+ */
 export const expiredContinue = (token: string): StatusError =>
   new StatusError(
     'Expired',
@@ -190,7 +198,7 @@ export const expiredContinue = (token: string): StatusError =>
     { continue: token },
   );
 
-/** A version that the server has not reached (spec section 4.5). */
+/** A resourceVersion that the server has not reached (spec section 4.5). */
 export const tooLargeResourceVersion = (wanted: number | bigint, current: number): StatusError =>
   new StatusError('Timeout', `Too large resource version: ${wanted}, current: ${current}`, {
     details: {
@@ -202,8 +210,8 @@ export const tooLargeResourceVersion = (wanted: number | bigint, current: number
 const unknownOutcomeCause = 'UnknownOutcome';
 
 /**
- * A write that may have been done, or may be done yet: `why` nobody knows. Whoever repeats it blindly may do it twice, or
- * undo what others did meanwhile.
+ * A write that may have been applied, or may still be; `why` tells what interrupted it. A blind retry may apply it
+ * twice or undo changes that others made in the meantime.
  */
 export const unknownOutcome = (why: string, cause?: unknown): StatusError =>
   new StatusError('Timeout', `${why}: the outcome is unknown; read before you try again`, {
@@ -214,7 +222,7 @@ export const unknownOutcome = (why: string, cause?: unknown): StatusError =>
     cause,
   });
 
-/** True of the errors that `unknownOutcome` makes, also of those that came from another thread. */
+/** Whether the error was created by `unknownOutcome`, possibly in another thread. */
 export const isUnknownOutcome = ({ details }: StatusError): boolean =>
   details?.causes?.some(({ reason }) => reason === unknownOutcomeCause) ?? false;
 

@@ -15,16 +15,16 @@ import { generateKey, keyToPem } from './keys.ts';
 import { certificateToPem } from './pem.ts';
 
 const dayMs = 24 * 60 * 60_000;
-/** An authority is renewed, for the same key and name, while the certificates that it issued are still good. */
+/** An authority is renewed with the same key and name while the certificates that it issued are still valid. */
 const authorityMs = 10 * 365 * dayMs;
 const certificateMs = 365 * dayMs;
-/** Of the life of a certificate; from then on it is to be renewed. */
+/** Fraction of a certificate's lifetime after which it is due for renewal. */
 const renewalPart = 2 / 3;
-/** A certificate that vouches for itself is renewed late: clients that were given it need the new one. */
+/** A self-signed certificate is renewed late, because clients must then be configured with the new one. */
 const selfSignedRenewalMs = 30 * dayMs;
-/** What an authority must outlive the certificates by that it issues. */
+/** Minimum time by which an authority must outlive the certificates that it issues. */
 const authorityMarginMs = 30 * dayMs;
-/** Clocks of clients may be behind by this much. */
+/** Tolerated clock skew of clients that are behind. */
 const skewMs = 5 * 60_000;
 
 export interface PkiContext {
@@ -32,17 +32,18 @@ export interface PkiContext {
   readonly random: Random;
 }
 
-/** What an issued certificate is for. */
+/** The intended use of an issued certificate. */
 interface CertificatePurpose {
   readonly subject: Subject;
   readonly use: Exclude<CertificateUse, 'authority'>;
-  /** Host names and addresses, with `serverAuth`. */
+  /** Host names and IP addresses, for `serverAuth`. */
   readonly hosts?: readonly string[];
 }
 
 /**
- * The authority in those files, made on the first start: ten years. Its own certificate is renewed while it outlives
- * what it issues; one that someone else made is used as it is, and refused once it has expired.
+ * The certificate authority in those files, created on the first start and valid for ten years. The server's own
+ * certificate is renewed early enough to outlive what it issues; one from elsewhere is used as it is. Throws a
+ * PkiFileError if that one has expired.
  */
 export function ensureAuthority(files: KeyPairFiles, commonName: string, context: PkiContext): KeyPair {
   const isOurs = (certificate: X509Certificate): boolean =>
@@ -64,8 +65,8 @@ export function ensureAuthority(files: KeyPairFiles, commonName: string, context
 }
 
 /**
- * A certificate that the authority issued, in those files: one year, renewed when a third of that is left or a host is new.
- * Called again, it renews what is due by then.
+ * A certificate in those files, issued by the authority for one year. A call renews it if a third of its lifetime is
+ * left or a host is missing in it. Throws a PkiFileError if another authority issued it.
  */
 export function ensureIssued(
   files: KeyPairFiles,
@@ -83,7 +84,7 @@ export function ensureIssued(
     },
     needsReplacement: (certificate) =>
       isNotYetValid(certificate, context) ||
-      // One that ends with its authority would not be any longer.
+      // A certificate that ends with its authority cannot be extended by renewal.
       (isDue(certificate, context) && endOf(certificate) < endOf(authority.certificate)) ||
       !coversHosts(certificate, purpose.hosts ?? []),
   });
@@ -94,24 +95,24 @@ const endOf = ({ validTo }: X509Certificate): number => Date.parse(validTo);
 const isNotYetValid = ({ validFrom }: X509Certificate, { clock }: PkiContext): boolean =>
   Date.parse(validFrom) > clock.now();
 
-/** Whether so much of its life is over that a certificate is to be renewed. */
+/** Whether the certificate is due for renewal. */
 export function isDue(certificate: X509Certificate, { clock }: PkiContext): boolean {
   const begin = Date.parse(certificate.validFrom);
   return clock.now() >= begin + renewalPart * (endOf(certificate) - begin);
 }
 
-/** Authorities that end within this time should be replaced in good time: all who trust them must learn of the next. */
+/** How long before an authority expires operators are warned: everyone who trusts it needs its successor first. */
 const authorityWarningMs = 365 * dayMs;
 
-/** Whether the authority ends so soon that somebody should know. */
+/** Whether the authority expires soon enough that an operator should be warned. */
 export const endsSoon = (
   { certificate }: Pick<KeyPair, 'certificate'>,
   { clock }: Pick<PkiContext, 'clock'>,
 ): boolean => expiresWithin(certificate, authorityWarningMs, clock);
 
 /**
- * A certificate in those files that nobody vouches for, where no pair was put there: clients must be told to trust it.
- * A pair that someone put there is used as it is.
+ * A self-signed certificate in those files, created if there is none; clients must be configured to trust it. A
+ * certificate from elsewhere is used as it is.
  */
 export function ensureSelfSigned(files: KeyPairFiles, purpose: CertificatePurpose, context: PkiContext): KeyPair {
   return ensureKeyPair(files, {
@@ -124,13 +125,13 @@ export function ensureSelfSigned(files: KeyPairFiles, purpose: CertificatePurpos
   });
 }
 
-/** An authority that is in no file: ten years. */
+/** A certificate authority that is not stored in files, valid for ten years. */
 export function makeAuthority(commonName: string, context: PkiContext): KeyPair {
   const key = generateKey();
   return keyPairOf(issueAuthority(key, commonName, context), key);
 }
 
-/** A certificate that the authority issued, in no file: one year. */
+/** A certificate issued by the authority, not stored in files, valid for one year. */
 export function makeIssued(authority: Authority, purpose: CertificatePurpose, context: PkiContext): KeyPair {
   const key = generateKey();
   return keyPairOf(issueCertificate(authority, leaf(key, purpose, context), context.random), key);

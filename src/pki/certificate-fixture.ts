@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, randomBytes, sign, X509Certificate } f
 import * as der from './der.ts';
 import { generateKey, keyToPem } from './keys.ts';
 
-/** For tests: certificates of every make, those too that this program would never issue. */
+/** Test support: certificates of any shape, including ones that this program never issues. */
 export interface MadeCertificate {
   readonly certificate: X509Certificate;
   readonly privateKey: KeyObject;
@@ -12,22 +12,22 @@ export interface MadeCertificate {
 }
 
 export interface CertificateRecipe {
-  /** The common name; several stand in that order. */
+  /** Common names, in order. */
   readonly name?: string | readonly string[];
   readonly organizations?: readonly string[];
-  /** Who signs. Absent: itself. */
+  /** The issuer of the certificate. Default: self-signed. */
   readonly issuer?: MadeCertificate;
-  /** Of the certificate's own key pair: that of another one. Absent: a new one. */
+  /** Certificate whose key pair is reused. Default: a new key pair. */
   readonly keyOf?: MadeCertificate;
-  /** Adds basic constraints, and that it may sign certificates. */
+  /** Adds basic constraints of an authority and the key usage for signing certificates. */
   readonly authority?: boolean | { readonly pathLength: number };
-  /** Extended usages as object identifiers; absent: any use. */
+  /** Extended key usages as object identifiers. Default: any use. */
   readonly uses?: readonly string[];
-  /** A critical extension with nothing in it, by its object identifier. */
+  /** Object identifier of an additional critical extension with an empty value. */
   readonly criticalExtension?: string;
-  /** Without saying what its key may be used for: anything. */
+  /** Omits the key usage extension: any usage. */
   readonly withoutKeyUsage?: boolean;
-  /** Without extensions. */
+  /** An X.509 version 1 certificate, which has no extensions. */
   readonly version1?: boolean;
   /** Wall-clock milliseconds. */
   readonly notBefore?: number;
@@ -79,7 +79,7 @@ function extensions({ authority, uses, criticalExtension, withoutKeyUsage }: Cer
     der.sequence(der.objectIdentifier(id), ...(critical ? [der.boolean(true)] : []), der.octetString(value));
   const length = typeof authority === 'object' ? [der.unsignedInteger(Buffer.from([authority.pathLength]))] : [];
   return [
-    // Digital signature, and for authorities the signing of certificates.
+    // Digital signature; for authorities also certificate signing.
     ...(withoutKeyUsage ? [] : [extension('2.5.29.15', der.namedBits(authority ? [0, 5] : [0]), true)]),
     extension('2.5.29.19', authority ? der.sequence(der.boolean(true), ...length) : der.sequence(), true),
     ...(uses ? [extension('2.5.29.37', der.sequence(...uses.map(der.objectIdentifier)), false)] : []),
@@ -87,7 +87,7 @@ function extensions({ authority, uses, criticalExtension, withoutKeyUsage }: Cer
   ];
 }
 
-/** The certificate as a connection has it on which the client sent those others behind it. */
+/** The certificate as a TLS connection presents it if the client sent the others after it. */
 export function sentWith(leaf: MadeCertificate, ...others: readonly MadeCertificate[]): X509Certificate {
   const chain = [leaf, ...others].map(({ certificate }) => new X509Certificate(certificate.raw));
   for (const [at, certificate] of chain.entries()) {

@@ -9,7 +9,7 @@ const organization = '2.5.4.10';
 const attribute = (id: string, text: string | Buffer): Buffer =>
   sequence(objectIdentifier(id), typeof text === 'string' ? utf8String(text) : text);
 
-/** A request as far as its subject is concerned; nothing else of it is looked at. */
+/** A certificate request with this subject; the rest is a placeholder. */
 function requestOf(...relativeNames: readonly Buffer[]): Buffer {
   const key = sequence(sequence(objectIdentifier('1.3.101.112')), bitString(Buffer.alloc(32)));
   const info = sequence(unsignedInteger(Buffer.from([0])), sequence(...relativeNames), key, explicit(0));
@@ -21,7 +21,7 @@ const pem = (der: Buffer, label = 'CERTIFICATE REQUEST'): string =>
 
 const named = requestOf(setOf(attribute(organization, 'system:nodes')), setOf(attribute(commonName, 'system:node:n1')));
 
-/** Made by openssl: P-256, `/O=system:nodes/CN=system:node:n1`. */
+/** Created by openssl: P-256, `/O=system:nodes/CN=system:node:n1`. */
 const real = `-----BEGIN CERTIFICATE REQUEST-----
 MIHsMIGSAgEAMDAxFTATBgNVBAoMDHN5c3RlbTpub2RlczEXMBUGA1UEAwwOc3lz
 dGVtOm5vZGU6bjEwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQSgmrN/AUZj7bR

@@ -10,9 +10,9 @@ const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const commonNameId = '2.5.4.3';
 
 /**
- * The common name of the subject of a certificate request (RFC 2986, in PEM), '' where there is none. Rejects where the text is
- * not one request, and where there is more than one common name: readers differ in which of them counts. Neither the
- * signature nor anything else of the request is checked.
+ * The common name in the subject of a certificate signing request (RFC 2986, PEM); '' if there is none. Rejects if the
+ * text is not exactly one request, or if it has several common names, since readers differ in which one counts. Does
+ * not verify the signature or check anything else.
  */
 export async function commonNameOfRequest(pem: string): Promise<string> {
   const { certificationRequestInfo } = await parseRequest(derOf(pem));
@@ -23,7 +23,7 @@ export async function commonNameOfRequest(pem: string): Promise<string> {
   return names[0] ?? '';
 }
 
-/** The bytes in the one block of a text. Looks at each part of it once: who sends it decides how long it is. */
+/** Decodes the single PEM block of a text. Linear in the length of the text, which the sender controls. */
 function derOf(pem: string): Buffer {
   const [head, tail] = [`${begin}${label}-----`, `-----END ${label}-----`];
   const start = pem.indexOf(begin);
@@ -36,7 +36,7 @@ function derOf(pem: string): Buffer {
   return Buffer.from(text, 'base64');
 }
 
-/** Requests are rare: their parser is loaded with the first one. */
+/** Requests are rare, so the parser is loaded with the first one. */
 async function parseRequest(der: Buffer): Promise<CertificationRequest> {
   const [{ CertificationRequest }, { AsnConvert }] = await Promise.all([
     import('@peculiar/asn1-csr'),

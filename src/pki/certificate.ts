@@ -3,10 +3,10 @@ import { isIPv4, isIPv6 } from 'node:net';
 import type { Random } from '../base/random.ts';
 import * as der from './der.ts';
 
-/** Who a certificate speaks of: the parts of a subject that identify here. */
+/** The certificate subject, limited to the parts that identify a user or host here. */
 export interface Subject {
   readonly commonName: string;
-  /** Groups of a user, in client certificates (spec section 5.2). */
+  /** Groups of the user, in client certificates (spec section 5.2). */
   readonly organizations?: readonly string[];
 }
 
@@ -23,7 +23,7 @@ interface CertificateRequest {
   readonly notAfter: number;
 }
 
-/** Who signs: a certificate and the key that belongs to it. */
+/** A certificate authority: its certificate and private key. */
 export interface Authority {
   readonly certificate: X509Certificate;
   readonly privateKey: KeyObject;
@@ -47,24 +47,24 @@ const oids = {
 /** Bits of the key usage extension (RFC 5280 section 4.2.1.3). */
 const keyUsageBits = { digitalSignature: 0, keyCertSign: 5, crlSign: 6 } as const;
 
-/** RFC 5280 section 4.1.2.2 allows 20 bytes; 16 random ones cannot be guessed and never collide. */
+/** RFC 5280 section 4.1.2.2 allows 20 bytes; 16 random bytes cannot be guessed and do not collide. */
 const serialBytes = 16;
 
-/** A certificate signed by `authority`. Its end is not after the authority's own. */
+/** Issues a certificate signed by `authority`. It expires no later than the authority. */
 export function issueCertificate(authority: Authority, request: CertificateRequest, random: Random): X509Certificate {
   const issuer = readIssuer(authority.certificate);
   const notAfter = Math.min(request.notAfter, Date.parse(authority.certificate.validTo));
   return signCertificate({ ...request, notAfter }, issuer, authority.privateKey, random);
 }
 
-/** A certificate signed by its own key: an authority, or a server that nobody vouches for. */
+/** Issues a certificate signed by its own key: an authority, or a self-signed server certificate. */
 export function issueSelfSigned(request: CertificateRequest, privateKey: KeyObject, random: Random): X509Certificate {
   const issuer = { name: encodeName(request.subject), keyIdentifier: keyIdentifier(request.publicKey) };
   return signCertificate(request, issuer, privateKey, random);
 }
 
 interface Issuer {
-  /** Encoded; taken from the authority's certificate byte for byte, since names are compared so. */
+  /** DER, copied byte for byte from the authority's certificate, because names are compared bytewise. */
   readonly name: Buffer;
   readonly keyIdentifier: Buffer | undefined;
 }
@@ -90,7 +90,7 @@ function signCertificate(
   return new X509Certificate(der.sequence(body, algorithm, der.bitString(signature)));
 }
 
-/** Never zero: the highest bit but one is set. */
+/** Positive and never zero: the top bit is clear and the next one is set. */
 function serialNumber(random: Random): Uint8Array {
   const bytes = Uint8Array.from(random.bytes(serialBytes));
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
@@ -108,7 +108,7 @@ function signatureAlgorithm(key: KeyObject): Buffer {
   }
 }
 
-/** Organizations first, as other issuers write them; the order has no meaning. */
+/** Organizations come first, as other issuers write them; the order has no meaning. */
 function encodeName(subject: Subject): Buffer {
   const attribute = (oid: string, value: string): Buffer =>
     der.setOf(der.sequence(der.objectIdentifier(oid), der.utf8String(value)));
@@ -150,7 +150,7 @@ function encodeHost(host: string): Buffer {
 }
 
 function ipv6Bytes(address: string): Buffer {
-  // The host of a URL is the address in hexadecimal groups, with an IPv4 end written out and zones refused.
+  // WHATWG URL normalises the address to hexadecimal groups, expands an IPv4 suffix and rejects zones.
   const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [head = '', tail] = text.split('::');
   const groups = (part: string): number[] =>
@@ -161,19 +161,19 @@ function ipv6Bytes(address: string): Buffer {
   return Buffer.from([...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-/** RFC 7093 section 2 method 4, cut to the length that everyone expects. */
+/** RFC 7093 section 2 method 4, truncated to the customary 20 bytes. */
 const keyIdentifier = (key: KeyObject): Buffer =>
   createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))
     .digest()
     .subarray(0, 20);
 
-/** Name and key identifier of a certificate that signs others, as they stand in it: it may not have been made here. */
+/** Encoded subject and key identifier of an issuing certificate, which may come from elsewhere. */
 function readIssuer(certificate: X509Certificate): Issuer {
   const [outer] = der.readAll(certificate.raw);
   const [body] = outer ? der.readAll(outer.content) : [];
   const fields = body ? der.readAll(body.content) : [];
-  // The version is left out of version 1 certificates; the subject is the fifth field after it.
+  // Version 1 certificates omit the version field; the subject is the fifth field after it.
   const subject = fields[fields[0]?.tag === 0xa0 ? 5 : 4];
   if (!subject) throw new RangeError('certificate without a subject');
   const extensionList = fields.find((field) => field.tag === 0xa3);
@@ -192,6 +192,6 @@ function readKeyIdentifier(extensionList: der.DerValue): Buffer | undefined {
   return undefined;
 }
 
-/** True where the certificate holds that public key. */
+/** Whether the certificate holds the public key of that private key. */
 export const certifies = (certificate: X509Certificate, privateKey: KeyObject): boolean =>
   certificate.publicKey.equals(createPublicKey(privateKey));

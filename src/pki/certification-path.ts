@@ -2,17 +2,17 @@ import type { X509Certificate } from 'node:crypto';
 import { limits } from '../base/limits.ts';
 import { basicConstraints, type Extensions, extensionId, readExtensions } from './extensions.ts';
 
-/** The time in which every certificate of a path is valid; wall-clock milliseconds, both ends included. */
+/** The period in which every certificate of a path is valid; wall-clock milliseconds, both ends inclusive. */
 export interface PathValidity {
   readonly notBefore: number;
   readonly notAfter: number;
 }
 
-/** Ways from a certificate to an authority that is trusted. */
+/** Certification paths from a certificate to a trust anchor. */
 interface Paths {
-  /** One for each way that was found. None: the certificate is not trusted, whatever the time. */
+  /** One per path found. Empty: the certificate is never trusted, whatever the time. */
   readonly validities: readonly PathValidity[];
-  /** Why there is none. */
+  /** Reason if there is no path. */
   readonly problem: string;
 }
 
@@ -20,22 +20,22 @@ const clientAuth = '1.3.6.1.5.5.7.3.2';
 const anyExtendedKeyUsage = '2.5.29.37.0';
 
 /**
- * Critical extensions that are heeded: here, or by OpenSSL when it verified the chain for the connection, as with names
- * (2.5.29.30) and policies.
+ * Critical extensions that are processed, either here or by OpenSSL when it verified the chain of the connection (name
+ * constraints, 2.5.29.30, and policies).
  */
 const knownExtensions: ReadonlySet<string> = new Set(
   ['15', '17', '19', '30', '32', '33', '36', '37', '54'].map((last) => extensionId(`2.5.29.${last}`)),
 );
 
 /**
- * Looks for the ways from the certificate of a client to one of `anchors` (RFC 5280 section 6.1, for the use as client).
- * Each signature, the names, and of each issuer that it is an authority, may sign certificates, for clients, and this far
- * from the leaf. What the client sent with its certificate are candidates for the places between, and never trusted for
- * having been sent. An anchor is trusted as it is, whoever signed it.
+ * Finds the certification paths from a client certificate to one of `anchors` (RFC 5280 section 6.1, for client
+ * authentication). Checks every signature and name, and that each issuer is an authority, may sign certificates, may
+ * issue for clients, and allows the path length. Certificates that the client sent are candidates for intermediates and
+ * not trusted by themselves. An anchor is trusted as it is, whoever signed it.
  *
- * This is for a chain that OpenSSL has verified already, against the anchors of several pools together: it tells which of
- * them it leads to, and goes on telling it when they change. It does not repeat what OpenSSL checks of each certificate
- * alone: strength of keys and hashes, constraints of names.
+ * OpenSSL has already verified the chain, but against the anchors of several pools together; this determines which pool
+ * it leads to, and does so again when the anchors change. It does not repeat the checks OpenSSL makes on each single
+ * certificate: key and hash strength, name constraints.
  */
 export function findPaths(leaf: X509Certificate, anchors: readonly X509Certificate[]): Paths {
   const search = new PathSearch(sentWith(leaf), anchors);
@@ -43,7 +43,7 @@ export function findPaths(leaf: X509Certificate, anchors: readonly X509Certifica
   return { validities: search.validities, problem: search.problem };
 }
 
-/** What the client sent behind its certificate, in that order. A resumed session has none. */
+/** Certificates that the client sent after its own, in order. Empty for a resumed session. */
 function sentWith(leaf: X509Certificate): readonly X509Certificate[] {
   const sent: X509Certificate[] = [];
   for (let next = leaf.issuerCertificate; next && sent.length < limits.chainCertificatesMax; ) {
@@ -81,14 +81,14 @@ class PathSearch {
   }
 
   #signed(certificate: X509Certificate, issuer: X509Certificate): boolean {
-    // Names and key identifiers match, and the issuer's key usage allows signing certificates.
+    // Checks that names and key identifiers match and that the issuer's key usage allows certificate signing.
     if (!certificate.checkIssued(issuer)) return false;
     this.#checksLeft -= 1;
     if (this.#checksLeft < 0) return false;
     try {
       return certificate.verify(issuer.publicKey);
     } catch {
-      // A key of a kind that OpenSSL does not know has signed nothing.
+      // OpenSSL does not support the key type, so the signature cannot be verified.
       return false;
     }
   }
@@ -106,7 +106,9 @@ const validityOf = (path: readonly X509Certificate[]): PathValidity => ({
 });
 
 function pathProblem(path: readonly X509Certificate[]): string | undefined {
-  /** Authorities between the certificate that is looked at and the leaf; those that only renew their own key don't count. */
+  /**
+   * Authorities between the current certificate and the leaf, not counting self-issued ones (RFC 5280 section 6.1.4).
+   */
   let below = 0;
   for (const [at, certificate] of path.entries()) {
     const role = at === 0 ? 'leaf' : at === path.length - 1 ? 'anchor' : 'intermediate';
@@ -123,7 +125,7 @@ function readableProblem(certificate: X509Certificate, role: Role, below: number
   try {
     return certificateProblem(certificate, role, below);
   } catch {
-    // What is no DER in a place that OpenSSL does not look at: it is a problem like any other.
+    // Malformed DER in a place that OpenSSL does not parse.
     return 'cannot be read';
   }
 }
@@ -131,7 +133,7 @@ function readableProblem(certificate: X509Certificate, role: Role, below: number
 function certificateProblem(certificate: X509Certificate, role: Role, below: number): string | undefined {
   const extensions = readExtensions(certificate);
   if (!isForClients(certificate)) return 'is not for client authentication';
-  // Certificates of version 1 cannot say that they are an authority's: the operator says it of an anchor.
+  // Version 1 certificates cannot state that they are an authority; for an anchor the operator's configuration does.
   if (!extensions) return role === 'intermediate' ? 'is not the certificate of an authority' : undefined;
   for (const [id, { critical }] of extensions) {
     if (critical && !knownExtensions.has(id)) return 'has a critical extension that is not known here';
@@ -145,9 +147,12 @@ function authorityProblem(extensions: Extensions, below: number): string | undef
   return pathLengthMax !== undefined && below > pathLengthMax ? 'may not issue for authorities' : undefined;
 }
 
-/** Without extended key usages any use is allowed; those of an authority bind all below it, as all servers read them. */
+/**
+ * Without extended key usages any use is allowed; those of an authority restrict all certificates below it, as in Go
+ * and OpenSSL.
+ */
 function isForClients(certificate: X509Certificate): boolean {
-  // Despite its name this is the list of extended key usages.
+  // Despite its name, this property is the list of extended key usages.
   const uses: readonly string[] | undefined = certificate.keyUsage;
   return !uses || uses.includes(clientAuth) || uses.includes(anyExtendedKeyUsage);
 }

@@ -1,7 +1,7 @@
 /**
- * DER (ITU-T X.690) as far as certificates need it: values are written bottom-up as bytes, and read as a tree. Written
- * here because issuing is part of every first start: the library that reads certificate requests costs 40 ms to load,
- * this costs nothing.
+ * DER (ITU-T X.690), limited to what certificates need: encoded bottom-up into bytes, decoded into a tree. Not a
+ * library, because certificates are issued on every first start, and loading the library that parses signing requests
+ * takes 40 ms.
  */
 
 const tags = {
@@ -29,18 +29,18 @@ function encodeLength(length: number): number[] {
 }
 
 export const sequence = (...parts: readonly Uint8Array[]): Buffer => encode(tags.sequence, Buffer.concat(parts));
-/** A set of one element: the only ones that certificates written here have, so that there is no order to get wrong. */
+/** A set of one element. Certificates issued here have no larger sets, so no ordering is needed. */
 export const setOf = (element: Uint8Array): Buffer => encode(tags.set, element);
 export const boolean = (value: boolean): Buffer => encode(tags.boolean, Buffer.from([value ? 0xff : 0]));
 export const octetString = (content: Uint8Array): Buffer => encode(tags.octetString, content);
 export const utf8String = (text: string): Buffer => encode(tags.utf8String, Buffer.from(text));
-/** Context-specific tag `number` around whole values. */
+/** Explicit context-specific tag `number` around whole values. */
 export const explicit = (number: number, ...parts: readonly Uint8Array[]): Buffer =>
   encode(0xa0 | number, Buffer.concat(parts));
-/** Context-specific tag `number` in the place of a primitive value's own. */
+/** Implicit context-specific tag `number` in place of a primitive value's own. */
 export const implicit = (number: number, content: Uint8Array): Buffer => encode(0x80 | number, content);
 
-/** Not negative; the bytes are most significant first. */
+/** A non-negative integer from big-endian bytes. */
 export function unsignedInteger(bytes: Uint8Array): Buffer {
   const start = bytes.findIndex((byte) => byte !== 0);
   const digits = start === -1 ? Buffer.from([0]) : Buffer.from(bytes.subarray(start));
@@ -48,11 +48,11 @@ export function unsignedInteger(bytes: Uint8Array): Buffer {
   return encode(tags.integer, signBit ? Buffer.concat([Buffer.from([0]), digits]) : digits);
 }
 
-/** Whole bytes: no unused bits. */
+/** A bit string without unused bits. */
 export const bitString = (content: Uint8Array): Buffer =>
   encode(tags.bitString, Buffer.concat([Buffer.from([0]), content]));
 
-/** Named bits as key usages are: bit 0 is the most significant one; zeros at the end are dropped (X.690 11.2.2). */
+/** Named bits as in key usage: bit 0 is the most significant; trailing zeros are dropped (X.690 11.2.2). */
 export function namedBits(bits: readonly number[]): Buffer {
   const last = Math.max(...bits);
   const bytes = Buffer.alloc((last >> 3) + 1);
@@ -60,7 +60,7 @@ export function namedBits(bits: readonly number[]): Buffer {
   return encode(tags.bitString, Buffer.concat([Buffer.from([7 - (last & 7)]), bytes]));
 }
 
-/** `2.5.29.17`. */
+/** Encodes dotted notation: `2.5.29.17`. */
 export function objectIdentifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   return encode(tags.objectIdentifier, Buffer.from([first * 40 + second, ...rest].flatMap(base128)));
@@ -72,7 +72,7 @@ function base128(value: number): number[] {
   return bytes;
 }
 
-/** Whole seconds; two-digit years before 2050, as RFC 5280 section 4.1.2.5 wants. */
+/** Whole seconds; UTCTime before 2050 and GeneralizedTime from then on (RFC 5280 section 4.1.2.5). */
 export function time(ms: number): Buffer {
   const digits = new Date(ms)
     .toISOString()
@@ -83,15 +83,15 @@ export function time(ms: number): Buffer {
     : encode(tags.generalizedTime, Buffer.from(digits));
 }
 
-/** A value that was read. */
+/** A decoded value. */
 export interface DerValue {
   readonly tag: number;
   readonly content: Buffer;
-  /** Tag, length and content, as they stand. */
+  /** Tag, length and content as encoded. */
   readonly whole: Buffer;
 }
 
-/** Values that stand one after the other. Throws a RangeError where the bytes are no DER. */
+/** Decodes consecutive values. Throws a RangeError if the bytes are not DER. */
 export function readAll(bytes: Buffer): DerValue[] {
   const values: DerValue[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -102,7 +102,7 @@ export function readAll(bytes: Buffer): DerValue[] {
   return values;
 }
 
-/** Lengths of more bytes are of no certificate. */
+/** No certificate is long enough to need more length bytes. */
 const lengthBytesMax = 4;
 
 function readAt(bytes: Buffer, at: number): DerValue {

@@ -3,21 +3,21 @@ import * as der from './der.ts';
 
 /** An extension of a certificate (RFC 5280 section 4.2). */
 interface Extension {
-  /** Who does not know a critical extension must not use the certificate. */
+  /** A certificate with an unrecognised critical extension must be rejected. */
   readonly critical: boolean;
-  /** What stands in its octet string. */
+  /** Content of the octet string. */
   readonly value: Buffer;
 }
 
-/** Extensions by what `extensionId` gives for their identifier. */
+/** Extensions keyed by `extensionId`. */
 export type Extensions = ReadonlyMap<string, Extension>;
 
 const tags = { boolean: 0x01, integer: 0x02, octetString: 0x04, extensions: 0xa3 } as const;
 
-/** The key of an extension in `Extensions`: its object identifier, encoded. */
+/** Key of an extension in `Extensions`: its DER object identifier, in hex. */
 export const extensionId = (dotted: string): string => der.objectIdentifier(dotted).toString('hex');
 
-/** What a certificate says beside subject and key; undefined in those of versions 1 and 2. Throws where it is no DER. */
+/** The extensions of a certificate; undefined for versions 1 and 2. Throws if they are not valid DER. */
 export function readExtensions(certificate: X509Certificate): Extensions | undefined {
   const [outer] = der.readAll(certificate.raw);
   const [body] = outer ? der.readAll(outer.content) : [];
@@ -35,10 +35,10 @@ function readExtension({ content }: der.DerValue): readonly [id: string, extensi
   return [parts[0].whole.toString('hex'), { critical, value: value.content }];
 }
 
-/** What basic constraints (RFC 5280 section 4.2.1.9) allow. */
+/** Basic constraints (RFC 5280 section 4.2.1.9). */
 interface BasicConstraints {
   readonly isAuthority: boolean;
-  /** How many authorities may stand between this one and the leaf; undefined for any number. */
+  /** Maximum number of intermediate authorities below this one; undefined for no limit. */
   readonly pathLengthMax: number | undefined;
 }
 
@@ -55,5 +55,5 @@ export function basicConstraints(extensions: Extensions): BasicConstraints {
   };
 }
 
-/** Lengths that nobody means are read as none left: what cannot be understood allows nothing. */
+/** Out-of-range lengths are read as 0: what cannot be interpreted allows nothing. */
 const readLength = (content: Buffer): number => (content.length === 1 ? Math.max(0, content.readInt8(0)) : 0);

@@ -17,7 +17,7 @@ const dayMs = 24 * 3600_000;
 let directory: string;
 let files: KeyPairFiles;
 let clock: ManualClock;
-/** What the time of day is ahead of the clock: a machine that slept. Milliseconds. */
+/** Offset of the wall clock from the monotonic clock, as after a suspend. Milliseconds. */
 let ahead: number;
 let shown: string[];
 let errors: string[];
@@ -61,7 +61,7 @@ function keep(read: () => KeyPair = () => readKeyPair(files)): KeyPair {
   return current;
 }
 
-/** What happens to the files, each step followed by a look; what is shown then, and how often something was amiss. */
+/** Steps on the files, each followed by a check; the pairs reported then, and the number of errors. */
 const cases: readonly (readonly [
   what: string,
   steps: readonly (() => void)[],

@@ -8,18 +8,18 @@ import type { KeyPair, KeyPairFiles } from './key-pair-files.ts';
 
 interface KeptKeyPairOptions {
   readonly files: KeyPairFiles;
-  /** Reads the pair, and renews it where that is due. Throws where what is there cannot be used. */
+  /** Reads the pair and renews it if due. Throws if it is unusable. */
   readonly read: () => KeyPair;
-  /** Called with each pair that takes the place of the one before. Where it throws, the one before stays. */
+  /** Called with each new pair. If it throws, the previous pair stays in use. */
   readonly changed: (pair: KeyPair) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * A certificate and its key in files, while a program runs with them. Files that change are read again; a pair that does not
- * belong together, or cannot be used, leaves the one before in force and is logged. From time to time the pair is read
- * anew all the same, so that one which is to be renewed is.
+ * A certificate and key in files, reloaded while a program uses them. When the files change they are read again; if the
+ * pair does not match or is unusable, the previous one stays in use and the error is logged. The pair is also read
+ * periodically, so that it is renewed when due.
  */
 export class KeptKeyPair implements Closable {
   readonly #options: KeptKeyPairOptions;
@@ -28,7 +28,7 @@ export class KeptKeyPair implements Closable {
   #problem = '';
   #timer: Closable;
 
-  /** `current` is what was read before. */
+  /** `current` is the pair that is already in use. */
   constructor(options: KeptKeyPairOptions, current: Pick<KeyPair, 'certificatePem' | 'keyPem'>) {
     const { files, clock } = options;
     this.#options = options;
@@ -37,7 +37,7 @@ export class KeptKeyPair implements Closable {
       {
         paths: [files.certificate, files.key],
         clock,
-        // `read` does not look elsewhere either.
+        // `read` uses the system's files too.
         files: systemFiles,
         apply: () => this.#read(),
         failed: (error) => this.#failed(error),
@@ -54,7 +54,7 @@ export class KeptKeyPair implements Closable {
     });
   }
 
-  /** Both files are read again: what was seen of them may be older than what is there now. */
+  /** Reads both files again: the content that the watcher saw may be outdated by now. */
   #read(): void {
     const { files, read, changed, logger } = this.#options;
     try {

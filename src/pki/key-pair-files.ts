@@ -8,9 +8,9 @@ import { generateKey, keyFromPem, keyToPem } from './keys.ts';
 import { certificatesFromPem, certificateToPem } from './pem.ts';
 
 /**
- * Keys and certificates in files that are made on the first start and kept from then on. The order makes it safe to stop
- * anywhere, and to start twice at once: a key appears whole before its certificate, whoever comes second uses what
- * is there, and a certificate is renewed by replacing one file, for the same key.
+ * Key and certificate files that are created on the first start and kept. The order makes it safe to stop at any point
+ * and to start twice concurrently: the complete key file appears before its certificate, a second process uses the
+ * existing files, and renewal replaces only the certificate file, for the same key.
  */
 export interface KeyPairFiles {
   readonly certificate: string;
@@ -20,12 +20,12 @@ export interface KeyPairFiles {
 export interface KeyPair {
   readonly certificate: X509Certificate;
   readonly privateKey: KeyObject;
-  /** As in the file: the certificate with what follows it there. */
+  /** The content of the file: the certificate and any chain after it. */
   readonly certificatePem: string;
   readonly keyPem: string;
 }
 
-/** A file that is not what it should be. Nothing was changed; the message names the file and says what helps. */
+/** An unusable file. Nothing was changed; the message names the file and says how to fix it. */
 export class PkiFileError extends Error {
   readonly file: string;
 
@@ -36,15 +36,15 @@ export class PkiFileError extends Error {
   }
 }
 
-/** How a certificate is made and when one that is there does no longer do. */
+/** How a certificate is issued and when it is replaced. */
 interface CertificatePlan {
   readonly issue: (key: KeyObject) => X509Certificate;
-  /** Throws a PkiFileError where the certificate cannot be used and not be replaced either. */
+  /** Throws a PkiFileError if the certificate is unusable and must not be replaced. */
   readonly check?: (certificate: X509Certificate, key: KeyObject) => void;
   readonly needsReplacement: (certificate: X509Certificate, key: KeyObject) => boolean;
 }
 
-/** The pair in those files; what is missing is made, what is outdated renewed. */
+/** Reads the pair in those files; creates missing files and renews an outdated certificate. */
 export function ensureKeyPair(files: KeyPairFiles, plan: CertificatePlan): KeyPair {
   if (existsSync(files.certificate) && !existsSync(files.key)) {
     throw new PkiFileError(files.key, `is missing although ${files.certificate} is there: put it back, or remove both`);
@@ -58,17 +58,17 @@ export function ensureKeyPair(files: KeyPairFiles, plan: CertificatePlan): KeyPa
   return readKeyPair(files);
 }
 
-/** The private key in that file, made where there is none. */
+/** The private key in that file, created if the file does not exist. */
 export function ensureKey(file: string): KeyObject {
   if (!existsSync(file)) createFile(file, keyToPem(generateKey()));
   return parseKey(readPem(file), file);
 }
 
-/** Reads a pair and checks that its parts belong together. The first certificate of the file is the one that counts. */
+/** Reads a pair and checks that the key matches the first certificate of the file. Throws a PkiFileError. */
 export const readKeyPair = (files: KeyPairFiles): KeyPair =>
   parseKeyPair({ certificate: readPem(files.certificate), key: readPem(files.key) }, files);
 
-/** The same of PEM texts; `files` is what errors call them. */
+/** Like `readKeyPair`, from PEM texts; `files` are the names used in errors. */
 export function parseKeyPair(pem: KeyPairFiles, files: KeyPairFiles): KeyPair {
   const { certificate: certificatePem, key: keyPem } = pem;
   const [certificate] = parseCertificates(certificatePem, files.certificate);
@@ -79,7 +79,7 @@ export function parseKeyPair(pem: KeyPairFiles, files: KeyPairFiles): KeyPair {
   return { certificate, privateKey, certificatePem, keyPem };
 }
 
-/** The certificates of a file, one at least. */
+/** The certificates of a file. Throws a PkiFileError if there are none. */
 export function readCertificates(file: string): X509Certificate[] {
   return parseCertificates(readPem(file), file);
 }
@@ -106,7 +106,7 @@ function parseCertificates(pem: string, file: string): X509Certificate[] {
 function parseKey(pem: string, file: string): KeyObject {
   try {
     const key = keyFromPem(pem);
-    // A key that gives no public key is of a kind that no certificate can hold.
+    // Fails for key types that no certificate can hold.
     createPublicKey(key);
     return key;
   } catch (cause) {
@@ -114,10 +114,10 @@ function parseKey(pem: string, file: string): KeyObject {
   }
 }
 
-/** True where the certificate is not valid for another `leftMs` at least. */
+/** Whether the certificate is not yet valid or expires in less than `leftMs`. */
 export const expiresWithin = (certificate: X509Certificate, leftMs: number, clock: Clock): boolean =>
   Date.parse(certificate.validFrom) > clock.now() || Date.parse(certificate.validTo) - clock.now() < leftMs;
 
-/** True where the certificate's alternative names cover every host. */
+/** Whether the subject alternative names of the certificate cover every host. */
 export const coversHosts = (certificate: X509Certificate, hosts: readonly string[]): boolean =>
   hosts.every((host) => (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined);

@@ -1,10 +1,10 @@
 /** One block of a PEM text (RFC 7468), not decoded. */
 export interface PemBlock {
-  /** `RSA PRIVATE KEY`. */
+  /** For example `RSA PRIVATE KEY`. */
   readonly label: string;
-  /** From its first dash to its last. */
+  /** The block from its first to its last dash. */
   readonly text: string;
-  /** Where it begins, from 1. */
+  /** Line of the BEGIN marker, starting at 1. */
   readonly line: number;
 }
 
@@ -12,8 +12,8 @@ const block = /-----BEGIN ([^\n-]*)-----[\s\S]*?-----END \1-----/g;
 const beginning = /-----BEGIN [^\n-]*-----/g;
 
 /**
- * All blocks of a text, in its order; what stands between them means nothing. Throws an Error that says where a block
- * begins that does not end: what comes after it would be lost without a word.
+ * All blocks of a text, in order; text between them is ignored. Throws an Error with the line of a block that has no
+ * end marker: what follows it would otherwise be lost silently.
  */
 export function pemBlocks(text: string): readonly PemBlock[] {
   const blocks = [...text.matchAll(block)].map((match) => ({

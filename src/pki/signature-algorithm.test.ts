@@ -61,7 +61,7 @@ test('RSA keys below 2048 bits fit nothing', () => {
 
 test('r and s stand one after the other, never in DER', () => {
   const { privateKey, publicKey } = pairOf('ES256');
-  // A DER signature that happens to be 64 bytes long would need r or s many bytes shorter than they are.
+  // DER of exactly 64 bytes would need an r or s many bytes shorter than usual.
   const der = sign('sha256', data, privateKey);
   assert.equal(isSignature('ES256', publicKey, data, der), false);
   assert.equal(makeSignature('ES256', privateKey, data).length, 64);

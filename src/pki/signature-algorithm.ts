@@ -1,8 +1,8 @@
 import { constants, type KeyObject, type SignKeyObjectInput, sign, verify } from 'node:crypto';
 
 /**
- * The asymmetric signature algorithms of JSON Web Algorithms (RFC 7518 section 3.1), under its names. Symmetric ones and
- * `none` are missing on purpose: nothing here can be made to take a public key for a shared secret (RFC 8725 section 2.1).
+ * The asymmetric signature algorithms of JSON Web Algorithms (RFC 7518 section 3.1). Symmetric algorithms and `none`
+ * are left out on purpose, so that a public key can never be used as a shared secret (RFC 8725 section 2.1).
  */
 const schemes = {
   RS256: { type: 'rsa', hash: 'sha256', padding: constants.RSA_PKCS1_PADDING },
@@ -24,10 +24,10 @@ export const signatureAlgorithms = Object.keys(schemes) as readonly SignatureAlg
 export const isSignatureAlgorithm = (name: unknown): name is SignatureAlgorithm =>
   typeof name === 'string' && Object.hasOwn(schemes, name);
 
-/** RSA keys must not be shorter (RFC 7518 sections 3.3 and 3.5). Bits. */
+/** Minimum length of RSA keys in bits (RFC 7518 sections 3.3 and 3.5). */
 export const rsaBitsMin = 2048;
 
-/** Whether a key, public or private, is of the kind and size that the algorithm asks for. */
+/** Whether a public or private key has the type and size that the algorithm requires. */
 export function fitsAlgorithm(algorithm: SignatureAlgorithm, key: KeyObject): boolean {
   const scheme: Scheme = schemes[algorithm];
   const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
@@ -35,13 +35,13 @@ export function fitsAlgorithm(algorithm: SignatureAlgorithm, key: KeyObject): bo
   return scheme.type === 'rsa' ? modulusLength >= rsaBitsMin : namedCurve === scheme.curve;
 }
 
-/** The signature as JSON Web Signatures have it: of ECDSA `r` and `s` one after the other (RFC 7518 section 3.4). */
+/** Signature in JWS format: for ECDSA the concatenation of `r` and `s` (RFC 7518 section 3.4). */
 export const makeSignature = (algorithm: SignatureAlgorithm, privateKey: KeyObject, data: Buffer): Buffer =>
   sign(schemes[algorithm].hash, data, withParameters(schemes[algorithm], privateKey));
 
 /**
- * The same, without holding the event loop: with RSA, which takes more than a millisecond, from the pool of threads that
- * the engine has; with ECDSA at once, which takes less than to hand it over.
+ * Like `makeSignature`, without blocking the event loop: RSA takes more than a millisecond and runs in the engine's
+ * thread pool; ECDSA runs synchronously, as it takes less time than the handover.
  */
 export function signWithoutHolding(
   algorithm: SignatureAlgorithm,
@@ -58,9 +58,9 @@ export function signWithoutHolding(
 }
 
 /**
- * Whether the signature is one of `data`. False for a key that does not fit the algorithm and for a signature of another
- * length or form. Runs at once: a verification takes about 50 microseconds with ECDSA and 20 with RSA, less than handing it
- * to another thread.
+ * Whether `signature` is valid for `data`. False if the key does not fit the algorithm, or if the signature has another
+ * length or encoding. Synchronous: a verification takes about 50 microseconds with ECDSA and 20 with RSA, less than
+ * handing it to another thread.
  */
 export function isSignature(
   algorithm: SignatureAlgorithm,

@@ -6,27 +6,27 @@ import { type FileContent, WatchedFile } from '../base/watched-file.ts';
 import { distinctKeys, readSigningKey, readTokenKeys, type SigningKey, type TokenKey } from './token-keys.ts';
 
 interface TokenKeyFilesOptions {
-  /** Of `--service-account-key-file`. */
+  /** From `--service-account-key-file`. */
   readonly keyFiles: readonly FileContent[];
-  /** Of `--service-account-signing-key-file`. */
+  /** From `--service-account-signing-key-file`. */
   readonly signingKeyFile?: FileContent;
   readonly clock: Clock;
   readonly files: Files;
   readonly logger: Logger;
 }
 
-/** Keys at one moment. Another object whenever one of them has changed, never the same with other keys in it. */
+/** Immutable snapshot of the keys. A change of any key creates a new object. */
 export interface TokenKeySet {
-  /** Each once, in the order of the files. */
+  /** Without duplicates, in the order of the files. */
   readonly all: readonly TokenKey[];
   readonly byId: ReadonlyMap<string, TokenKey>;
   readonly signingKey: SigningKey | undefined;
 }
 
 /**
- * The keys of tokens, from files that are looked at again while the server runs: keys are rotated without a restart. The
- * public half of the signing key is always among the keys that verify, so that a server takes the tokens that it makes.
- * A file that becomes unreadable or wrong changes nothing and is logged.
+ * Keys of service account tokens, reloaded from files while the server runs, so that keys are rotated without a
+ * restart. The public key of the signing key is always among the verification keys, so that the server accepts its own
+ * tokens. If a file becomes unreadable or invalid, the previous keys stay in use and the error is logged.
  */
 export class TokenKeyFiles implements Closable {
   readonly #byFile: (readonly TokenKey[])[];
@@ -35,7 +35,7 @@ export class TokenKeyFiles implements Closable {
   #signingKey: SigningKey | undefined;
   #current: TokenKeySet;
 
-  /** Throws a PkiFileError where a file holds no usable keys. */
+  /** Throws a PkiFileError if a file contains no usable keys. */
   constructor({ keyFiles, signingKeyFile, clock, files, logger }: TokenKeyFilesOptions) {
     this.#byFile = keyFiles.map(({ content, path }) => readTokenKeys(content, path));
     this.#signingKey = signingKeyFile && readSigningKey(signingKeyFile.content, signingKeyFile.path);
@@ -65,7 +65,7 @@ export class TokenKeyFiles implements Closable {
     return this.#current;
   }
 
-  /** Looks at the files now. */
+  /** Checks the files for changes now. */
   check(): void {
     for (const file of this.#files) file.check();
   }
@@ -80,5 +80,5 @@ export class TokenKeyFiles implements Closable {
   }
 }
 
-/** Without the private key: what lists keys cannot show it by mistake. */
+/** Drops the private key, so that code that lists keys cannot expose it. */
 const publicHalf = ({ id, algorithm, publicKey, jwk }: SigningKey): TokenKey => ({ id, algorithm, publicKey, jwk });

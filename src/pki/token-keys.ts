@@ -3,7 +3,7 @@ import { PkiFileError } from './key-pair-files.ts';
 import { type PemBlock, pemBlocks } from './pem-blocks.ts';
 import { fitsAlgorithm, rsaBitsMin, type SignatureAlgorithm } from './signature-algorithm.ts';
 
-/** A JSON Web Key with public parts only (RFC 7517), its fields in the order in which published servers write them. */
+/** A JSON Web Key with public parts only (RFC 7517); fields in kube-apiserver's order. */
 interface PublicJwk {
   readonly use: 'sig';
   readonly kty: 'RSA' | 'EC';
@@ -16,35 +16,37 @@ interface PublicJwk {
   readonly e?: string;
 }
 
-/** A key that tokens of service accounts are verified with (spec section 5.3). */
+/** A key that verifies service account tokens (spec section 5.3). */
 export interface TokenKey {
   /**
-   * `kid`: the SHA-256 of the DER of its SubjectPublicKeyInfo, in base64url, as published servers compute it: relying
-   * parties find the key by it, whichever server signed.
+   * `kid`: base64url of the SHA-256 of the key's DER SubjectPublicKeyInfo. kube-apiserver computes it the same way, so
+   * relying parties find the key whichever server signed.
    */
   readonly id: string;
-  /** The only one that it verifies. */
+  /** The only algorithm that the key verifies. */
   readonly algorithm: SignatureAlgorithm;
   readonly publicKey: KeyObject;
   readonly jwk: PublicJwk;
 }
 
-/** The key that tokens are signed with. */
+/** The key that signs tokens. */
 export interface SigningKey extends TokenKey {
   readonly privateKey: KeyObject;
 }
 
-/** Of which kinds keys may be. RSA keys that RFC 7518 section 3.3 calls too short are refused; published servers take them. */
+/**
+ * Accepted key types. RSA keys that are too short by RFC 7518 section 3.3 are rejected; kube-apiserver accepts them.
+ */
 const wanted = `RSA of ${rsaBitsMin} bits and more, or ECDSA on P-256, P-384 or P-521`;
 const algorithms = ['RS256', 'ES256', 'ES384', 'ES512'] as const satisfies readonly SignatureAlgorithm[];
 
-/** `openssl ecparam -genkey` writes one before the key, which says the same again. */
+/** `openssl ecparam -genkey` writes this block before the key; it repeats parameters that the key contains. */
 const meaningless = 'EC PARAMETERS';
 
 /**
- * The keys of a PEM file of `--service-account-key-file`: private and public keys and certificates, each once, in the
- * file's order. Throws a PkiFileError that names file, block and line where there is anything that is not a usable key:
- * a key that is passed over would refuse tokens, much later, to somebody else.
+ * Parses a PEM file of `--service-account-key-file`: private keys, public keys and certificates, without duplicates, in
+ * order. Throws a PkiFileError with file, block and line if any block is not a usable key: skipping it would surface
+ * only later, as rejected tokens.
  */
 export function readTokenKeys(content: Uint8Array, file: string): readonly TokenKey[] {
   const keys = readBlocks(content, file).map((block) => parse(block, file).key);
@@ -52,7 +54,7 @@ export function readTokenKeys(content: Uint8Array, file: string): readonly Token
   return distinctKeys(keys);
 }
 
-/** The one private key of a file; whatever public goes with it there is not looked at. Throws a PkiFileError. */
+/** Parses the single private key of a file and ignores public keys and certificates. Throws a PkiFileError. */
 export function readSigningKey(content: Uint8Array, file: string): SigningKey {
   const found = readBlocks(content, file)
     .filter(({ label }) => label.endsWith('PRIVATE KEY'))
@@ -63,12 +65,12 @@ export function readSigningKey(content: Uint8Array, file: string): SigningKey {
   return { ...first.key, privateKey: first.privateKey };
 }
 
-/** Each key once, where it first stands. */
+/** Removes duplicates; the first occurrence stays. */
 export const distinctKeys = (keys: readonly TokenKey[]): readonly TokenKey[] =>
   keys.filter((key, at) => keys.findIndex(({ id }) => id === key.id) === at);
 
 interface NumberedBlock extends PemBlock {
-  /** From 1. */
+  /** Starting at 1. */
   readonly number: number;
 }
 
@@ -98,7 +100,7 @@ function parse(block: NumberedBlock, file: string): ParsedKey {
   }
 }
 
-/** Says what is wrong as the end of a sentence that begins with the block. */
+/** The message is a predicate whose subject is the PEM block. */
 class UnusableKey extends Error {}
 
 function decode({ label, text }: PemBlock): { readonly publicKey: KeyObject; readonly privateKey?: KeyObject } {
@@ -122,13 +124,13 @@ function decode({ label, text }: PemBlock): { readonly publicKey: KeyObject; rea
   }
 }
 
-/** A public key with what follows from it. Throws an Error whose message ends a sentence on the key. */
+/** Derives id, algorithm and JWK from a public key. Throws UnusableKey. */
 function tokenKey(found: KeyObject): TokenKey {
   const algorithm = algorithms.find((each) => fitsAlgorithm(each, found));
   if (algorithm === undefined)
     throw new UnusableKey(`is of no kind that verifies tokens: ${describe(found)}; wanted is ${wanted}`);
   const parts = found.export({ format: 'jwk' });
-  // Once more from its numbers: the same key may be written in several ways, and has one id.
+  // Re-encoded from its numbers: equal keys in different encodings must have the same id.
   const publicKey = createPublicKey({ key: parts, format: 'jwk' });
   const id = hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'base64url');
   return { id, algorithm, publicKey, jwk: publicJwk(parts, id, algorithm) };

@@ -27,7 +27,7 @@ const ofRoot = leaf({ issuer: root });
 const pool = (...authorities: readonly MadeCertificate[]): TrustPool =>
   new TrustPool(authorities.map(({ cert }) => cert).join(''), new ManualClock(start));
 
-/** Why a pool does not trust a certificate; '' where it does. */
+/** Why a pool does not trust a certificate; '' if it does. */
 function distrust(trusting: TrustPool, certificate: X509Certificate): string {
   try {
     trusting.verify(certificate);

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { findPaths, type PathValidity } from './certification-path.ts';
 import { certificatesFromPem, certificateToPem } from './pem.ts';
 
-/** Why a certificate is not trusted. The same object each time, for as long as nothing changes. */
+/** Why a certificate is not trusted. The same object on every call until the pool changes. */
 export class UntrustedCertificate extends Error {
   constructor(problem: string) {
     super(`the client certificate is not trusted: ${problem}`);
@@ -11,45 +11,45 @@ export class UntrustedCertificate extends Error {
   }
 }
 
-/** What is known of a certificate until the pool is replaced. */
+/** Cached result for a certificate, valid until the pool is replaced. */
 interface Verdict {
   readonly validities: readonly PathValidity[];
   readonly refusal: UntrustedCertificate;
 }
 
 /**
- * Authorities that vouch for the clients of one authenticator (spec section 5.2). The listener verifies against those of
- * all pools together, and a resumed session or a connection that is open for long was verified long ago: so each pool
- * tells for itself, now, whether a certificate leads to one of its own. What it found is kept for the life of the
- * certificate's object, which is that of the connection; asking again costs one look-up.
+ * Trust anchors for the clients of one authenticator (spec section 5.2). The listener verifies against the anchors of
+ * all pools together, and may have done so long ago for a resumed session or a long-lived connection. So each pool
+ * decides for itself, at call time, whether a certificate leads to one of its anchors. Results are cached for the
+ * lifetime of the certificate object, which is that of the connection; further calls cost one look-up.
  */
 export class TrustPool {
   readonly #clock: Clock;
   #anchors: readonly X509Certificate[];
   #verdicts = new WeakMap<X509Certificate, Verdict>();
 
-  /** Throws where the text has no certificate, or a damaged one. */
+  /** Throws if the text contains no certificate or a damaged one. */
   constructor(pem: string, clock: Clock) {
     this.#clock = clock;
     this.#anchors = readAnchors(pem);
   }
 
-  /** Trusts other authorities from now on, on open connections too. Throws as the constructor does; the old ones stay. */
+  /** Replaces the anchors, also for open connections. Throws as the constructor does; the old anchors then stay. */
   replace(pem: string): void {
     this.#anchors = readAnchors(pem);
     this.#verdicts = new WeakMap();
   }
 
-  /** One PEM block for each authority. */
+  /** One PEM block per anchor. */
   get authorities(): readonly string[] {
     return this.#anchors.map(certificateToPem);
   }
 
   /**
-   * Passes where the certificate is signed, for use by clients and now, by an authority of the pool: directly, or through
-   * those that the client sent with it.
+   * Checks that the certificate is currently valid for client authentication and signed by an anchor of the pool,
+   * directly or through intermediates that the client sent.
    *
-   * @param certificate as the connection has it: verified by OpenSSL against this pool's authorities and maybe others.
+   * @param certificate from the connection: verified by OpenSSL against the anchors of this pool and possibly others.
    * @throws UntrustedCertificate
    */
   verify(certificate: X509Certificate): void {
@@ -75,7 +75,7 @@ function readAnchors(pem: string): readonly X509Certificate[] {
   return anchors;
 }
 
-/** The authorities of all pools, for the listener (`TlsMaterial.ca`), each once. */
+/** The anchors of all pools without duplicates, for the listener (`TlsMaterial.ca`). */
 export const authoritiesOf = (pools: readonly TrustPool[]): readonly string[] => [
   ...new Set(pools.flatMap(({ authorities }) => authorities)),
 ];

@@ -9,26 +9,26 @@ import type { JwtAuthenticator } from '../oidc/jwt-authenticator.ts';
 import { type AnonymousFields, authenticationConfiguration, type JwtAuthenticatorFields } from './document.ts';
 import { type CompiledAuthenticator, compileJwtAuthenticator } from './jwt-authenticator.ts';
 
-/** What an AuthenticationConfiguration comes to. */
+/** The settings that an AuthenticationConfiguration defines. */
 export interface AuthenticationSettings {
-  /** May be empty, as published: providers can be added while the server runs. */
+  /** May be empty, as in kube-apiserver: providers can be added while the server runs. */
   readonly authenticators: readonly JwtAuthenticator[];
-  /** Absent where the document does not say: then `--anonymous-auth` does. */
+  /** Absent if the document does not set it; `--anonymous-auth` then applies. */
   readonly anonymous: AnonymousConfiguration | undefined;
 }
 
 export interface ReadAuthenticationOptions {
   readonly dialect: Dialect;
-  /** Issuers of service account tokens (`--service-account-issuer`), which no provider may pass for. */
+  /** Issuers of service account tokens (`--service-account-issuer`), which no provider may use. */
   readonly disallowedIssuers: readonly string[];
-  /** Called only where the document has expressions. */
+  /** Called only if the document contains expressions. */
   readonly loadCel: () => Promise<Pick<Cel, 'compile'>>;
 }
 
 /**
- * Reads an AuthenticationConfiguration (spec section 5.5), in YAML or JSON, of version `v1beta1` or `v1alpha1`, which have
- * the same fields. Tokens may be signed by any algorithm that is known, as published. Rejects with a ConfigurationError
- * that names each field which is wrong.
+ * Reads an AuthenticationConfiguration (spec section 5.5) in YAML or JSON, version `v1beta1` or `v1alpha1`, which have
+ * the same fields. Like kube-apiserver, accepts all supported signature algorithms. Rejects with a ConfigurationError
+ * that names every invalid field.
  */
 export async function readAuthenticationConfiguration(
   bytes: Uint8Array,
@@ -60,7 +60,7 @@ function hasExpressions(fields: JwtAuthenticatorFields): boolean {
   return holders.some((holder) => Boolean(holder?.expression)) || extra.some(({ valueExpression }) => valueExpression);
 }
 
-/** The errors of each, and where one has what must be its own from one before it. */
+/** The errors of each authenticator, and duplicates of URLs that must be unique. */
 function checkTogether(compiled: readonly CompiledAuthenticator[]): readonly FieldError[] {
   const [urls, discoveryUrls] = [new Set<string>(), new Set<string>()];
   return compiled.flatMap(({ authenticator: { issuer }, errors }, index) => [

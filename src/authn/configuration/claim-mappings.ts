@@ -5,7 +5,7 @@ import { isDnsSubdomain } from '../../schema/formats.ts';
 import type { ClaimMappingsFields, ExtraMappingFields, MappingFields, PrefixedMappingFields } from './document.ts';
 import type { ExpressionCompiler } from './expressions.ts';
 
-/** Where a value of a user comes from. */
+/** Source of a user attribute. */
 export type Source =
   | { readonly type: 'claim'; readonly claim: string; readonly prefix: string }
   | { readonly type: 'expression'; readonly program: CelProgram };
@@ -19,7 +19,7 @@ export interface ClaimMappings {
 
 const bothSet = "claim and expression can't both be set";
 
-/** Checks and compiles `claimMappings`; the result is only to be used where `compiler.errors` stays empty. */
+/** Validates and compiles `claimMappings`. The result is usable only if `compiler.errors` stays empty. */
 export function compileClaimMappings(
   fields: ClaimMappingsFields,
   path: string,
@@ -111,7 +111,7 @@ function checkKey(key: string, field: string): readonly FieldError[] {
   return errors;
 }
 
-/** A domain, a slash, and a path, as `example.com/department`. */
+/** A domain, a slash and a path, as in `example.com/department`. */
 function checkDomainPrefixed(key: string, field: string): readonly FieldError[] {
   if (key === '') return [required(field)];
   const slash = key.indexOf('/');

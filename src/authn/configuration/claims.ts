@@ -1,6 +1,6 @@
 import type { JwtFields } from '../jwt.ts';
 
-/** The claims of a token do not make a user that the configuration accepts. No value of a claim is in the message. */
+/** The claims do not map to a user that the configuration accepts. The message contains no claim values. */
 export class ClaimError extends Error {
   constructor(reason: string) {
     super(`openid connect: ${reason}`);
@@ -8,13 +8,16 @@ export class ClaimError extends Error {
   }
 }
 
-/** Claims are named by those who configure; JavaScript's own properties are none. Absent and null are different. */
+/**
+ * Whether a claim is present; null counts as present. Claim names come from the configuration, so JavaScript's
+ * inherited properties must not match.
+ */
 export const hasClaim = (claims: JwtFields, name: string): boolean => claimOf(claims, name) !== undefined;
 
 export const claimOf = (claims: JwtFields, name: string): unknown =>
   Object.hasOwn(claims, name) ? claims[name] : undefined;
 
-/** A claim that must be there and be a text; null is an empty one, as published. */
+/** A required string claim; null is an empty string, as in kube-apiserver. Throws a ClaimError. */
 export function textClaim(claims: JwtFields, name: string): string {
   const value = claimOf(claims, name);
   if (value === undefined) throw new ClaimError(`claim ${JSON.stringify(name)} is not present`);
@@ -23,7 +26,7 @@ export function textClaim(claims: JwtFields, name: string): string {
   return value;
 }
 
-/** A claim that is a text or a list of texts; absent and null are none. */
+/** A claim that is a string or a list of strings; [] if absent or null. Throws a ClaimError. */
 export function textsClaim(claims: JwtFields, name: string): readonly string[] {
   const value = claimOf(claims, name) ?? [];
   if (typeof value === 'string') return [value];
@@ -31,7 +34,7 @@ export function textsClaim(claims: JwtFields, name: string): readonly string[] {
   throw new ClaimError(`claim ${JSON.stringify(name)} is neither a string nor a list of strings`);
 }
 
-/** What an expression gave, as texts: null is none, and empty ones are left out. */
+/** Result of an expression as strings: null is [], empty strings are dropped. Throws a ClaimError. */
 export function textsOf(value: unknown): readonly string[] {
   const texts = typeof value === 'string' ? [value] : (value ?? []);
   if (!isTexts(texts)) throw new ClaimError('the expression must return a string or a list of strings');

@@ -1,11 +1,11 @@
 import { bool, type Infer, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 
 /**
- * The fields of an AuthenticationConfiguration (spec section 5.5), the same in all of its versions. Nothing is required
- * here: what is missing is said by who checks the field, in the words of published servers.
+ * Fields of an AuthenticationConfiguration (spec section 5.5), the same in all of its versions. No field is required
+ * here: validation reports missing ones, in kube-apiserver's words.
  */
 
-/** A prefix that is empty is not the same as none. */
+/** Prefixes are pointers because an empty prefix differs from an absent one. */
 
 const issuer = struct('api.apiserver.v1beta1.Issuer', 'Who issues the tokens.', {
   url: opt(1, string(), 'What `iss` of a token must be, and where the provider is.'),

@@ -2,7 +2,7 @@ import type { Cel, CelProgram } from '../../cel/cel.ts';
 import { boolType, type CelType, dynType, listType, mapType, stringType, structType } from '../../cel/type.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 
-/** What is known of claims before they are seen: their names are texts. */
+/** Types of the variables: names of claims are strings, values are dynamic. */
 const claims = { claims: mapType(stringType, dynType) };
 
 const user = {
@@ -17,24 +17,24 @@ const user = {
 const environments = { claims, user } as const;
 
 interface ExpressionOptions {
-  /** What the expression is about, and the one variable that it has. */
+  /** What the expression is evaluated on; also the name of its only variable. */
   readonly over: keyof typeof environments;
-  /** Absent: any type, which the values of the claims decide. */
+  /** Default: any type, as it depends on the claim values. */
   readonly returns?: 'bool';
   readonly field: string;
 }
 
-/** Compiles expressions of a configuration, and collects what is wrong with them. */
+/** Compiles the expressions of a configuration and collects their errors. */
 export class ExpressionCompiler {
   readonly errors: FieldError[] = [];
   readonly #cel: Pick<Cel, 'compile'> | undefined;
 
-  /** @param cel absent where there are no expressions. */
+  /** @param cel undefined if there are no expressions. */
   constructor(cel: Pick<Cel, 'compile'> | undefined) {
     this.#cel = cel;
   }
 
-  /** Undefined where the expression does not compile. */
+  /** Undefined if the expression does not compile. */
   compile(source: string, { over, returns, field }: ExpressionOptions): CelProgram | undefined {
     if (!this.#cel) throw new TypeError('an expression where none was expected');
     try {

@@ -8,7 +8,7 @@ import type { ClaimMappings, Source } from './claim-mappings.ts';
 import { ClaimError, claimOf, hasClaim, textClaim, textsClaim, textsOf } from './claims.ts';
 import type { ClaimRules, ExpressionRule } from './validation-rules.ts';
 
-/** What makes a user of claims. */
+/** The compiled rules that turn claims into a user. */
 export interface UserRules {
   readonly mappings: ClaimMappings;
   readonly claimRules: ClaimRules;
@@ -17,8 +17,8 @@ export interface UserRules {
 }
 
 /**
- * Whose the verified claims are (spec section 5.5). Throws a ClaimError that names the claim or rule that does not hold,
- * and no value of a claim. All expressions together cost no more than `limits.celBudget`.
+ * Maps verified claims to a user (spec section 5.5). Throws a ClaimError that names the failed claim or rule and
+ * contains no claim values. All expressions together are bounded by `limits.celBudget`.
  */
 export function identify(claims: JwtFields, { mappings, claimRules, userRules, dialect }: UserRules): UserInfo {
   const evaluate = evaluatorOver({ claims });
@@ -34,10 +34,10 @@ export function identify(claims: JwtFields, { mappings, claimRules, userRules, d
   return user;
 }
 
-/** Evaluates a program; `purpose` tells in an error what it is for. */
+/** Evaluates a program; `purpose` names it in errors. */
 interface Evaluate {
   (program: CelProgram, purpose: string): unknown;
-  /** The same budget, other variables. */
+  /** An evaluator with other variables and the same budget. */
   over(variables: Readonly<Record<string, unknown>>): Evaluate;
 }
 
@@ -55,7 +55,7 @@ function evaluatorOver(variables: Readonly<Record<string, unknown>>, budget = ne
 
 function usernameOf(claims: JwtFields, source: Source, evaluate: Evaluate): string {
   const username = textFrom(claims, source, 'username', evaluate);
-  // An empty name with a prefix would be the same user for all that have none.
+  // With a prefix, an empty name would give all such tokens the same user.
   if (username === '') throw new ClaimError('the username is empty');
   if (source.type === 'expression') return username;
   if (source.claim === 'email') requireVerifiedEmail(claims);
@@ -69,7 +69,7 @@ function textFrom(claims: JwtFields, source: Source, purpose: string, evaluate: 
   return value;
 }
 
-/** OpenID Connect Core section 5.1: a provider that says so must say that the address is the user's. */
+/** OpenID Connect Core section 5.1: if the provider states whether the address is verified, it must be. */
 function requireVerifiedEmail(claims: JwtFields): void {
   if (hasClaim(claims, 'email_verified') && claimOf(claims, 'email_verified') !== true) {
     throw new ClaimError('email not verified');

@@ -2,7 +2,7 @@ import { duplicate, type FieldError, invalid, required } from '../../meta/field-
 import { certificatesFromPem } from '../../pki/pem.ts';
 import type { IssuerFields } from './document.ts';
 
-/** The rules for `issuer` (spec section 5.5, and the published ones for its URLs). */
+/** Validates `issuer` (spec section 5.5, and kube-apiserver's rules for its URLs). */
 export function checkIssuer(fields: IssuerFields, path: string, forbidden: readonly string[]): readonly FieldError[] {
   return [
     ...checkUrl(fields.url, `${path}.url`, forbidden),
@@ -34,7 +34,7 @@ function withoutSlashes(url: string): string {
   return url.slice(0, end);
 }
 
-/** RFC 3986 section 3. The text is looked at as it stands: what reads URLs for requests mends more than it should. */
+/** RFC 3986 section 3. Checks the raw text, because URL parsers repair too much. */
 function urlProblems(url: string): readonly string[] {
   const [, scheme = '', authority = '', query = '', fragment = ''] =
     /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/s.exec(url) ?? [];
@@ -76,7 +76,7 @@ function hasCertificates(pem: string): boolean {
   try {
     return certificatesFromPem(pem).length > 0;
   } catch {
-    // A block that is no certificate: the one message for all that is wrong with such a text.
+    // A block is not a certificate; the error is the same for any invalid text.
     return false;
   }
 }

@@ -13,19 +13,19 @@ import { compileClaimRules, compileUserRules } from './validation-rules.ts';
 interface CompileOptions {
   readonly dialect: Pick<Dialect, 'domain'>;
   readonly signingAlgorithms: readonly SignatureAlgorithm[];
-  /** Those of service account tokens, which no provider may pass for. */
+  /** Issuers of service account tokens, which no provider may use. */
   readonly disallowedIssuers: readonly string[];
-  /** Absent where there are no expressions. */
+  /** Absent if there are no expressions. */
   readonly cel?: Pick<Cel, 'compile'> | undefined;
 }
 
 export interface CompiledAuthenticator {
-  /** Only to be used where there are no errors. */
+  /** Usable only if `errors` is empty. */
   readonly authenticator: JwtAuthenticator;
   readonly errors: readonly FieldError[];
 }
 
-/** Checks one authenticator by all rules that concern it alone, and makes what identifies users by it. */
+/** Validates a single authenticator and compiles its mapping from claims to users. */
 export function compileJwtAuthenticator(
   fields: JwtAuthenticatorFields,
   path: string,
@@ -58,7 +58,7 @@ const issuerOf = ({ url = '', discoveryURL, certificateAuthority, audiences = []
   audiences,
 });
 
-/** Whoever names users by their address must look whether it was verified (spec section 5.5). */
+/** A username from the email claim requires a check of email_verified (spec section 5.5). */
 function checkEmail({ mappings, claimRules }: UserRules, field: string): readonly FieldError[] {
   const { username, extra } = mappings;
   if (username.type !== 'expression' || !username.program.selects('claims', 'email')) return [];

@@ -6,7 +6,7 @@ import type { JwtAuthenticator } from '../oidc/jwt-authenticator.ts';
 import type { JwtAuthenticatorFields } from './document.ts';
 import { compileJwtAuthenticator } from './jwt-authenticator.ts';
 
-/** The flags `--oidc-*` (spec section 5.5); what was not given is absent or empty. */
+/** The `--oidc-*` flags (spec section 5.5); flags that were not given are absent or empty. */
 export interface OidcFlags {
   readonly issuerUrl?: string | undefined;
   readonly clientId?: string | undefined;
@@ -15,18 +15,21 @@ export interface OidcFlags {
   readonly groupsClaim?: string | undefined;
   readonly groupsPrefix?: string | undefined;
   readonly requiredClaims?: ReadonlyMap<string, string> | undefined;
-  /** What stands in the file that `--oidc-ca-file` names. */
+  /** Content of the file given by `--oidc-ca-file`. */
   readonly certificateAuthority?: string | undefined;
   readonly signingAlgorithms?: readonly string[] | undefined;
 }
 
 interface OidcFlagOptions {
   readonly dialect: Pick<Dialect, 'domain'>;
-  /** Issuers of service account tokens, which the provider may not pass for. */
+  /** Issuers of service account tokens, which the provider may not use. */
   readonly disallowedIssuers: readonly string[];
 }
 
-/** What the flags come to; undefined without a provider. Throws a ConfigurationError that names the flags. */
+/**
+ * The authenticator that the flags define; undefined without a provider. Throws a ConfigurationError that names the
+ * flags.
+ */
 export function authenticatorFromFlags(flags: OidcFlags, options: OidcFlagOptions): JwtAuthenticator | undefined {
   if (!flags.issuerUrl || !flags.clientId) return undefined;
   const { signingAlgorithms = [] } = flags;
@@ -62,13 +65,16 @@ function fieldsOf(flags: OidcFlags): JwtAuthenticatorFields {
   };
 }
 
-/** Names of two providers must not meet; addresses are the same everywhere. */
+/**
+ * Default prefix: the issuer, so that names of different providers do not collide; none for email addresses, which are
+ * globally unique.
+ */
 function usernamePrefix(flag: string, claim: string, issuerUrl: string): string {
   if (flag === '-') return '';
   return flag === '' && claim !== 'email' ? `${issuerUrl}#` : flag;
 }
 
-/** Which flag a field is given by; the first that fits. */
+/** Flag that sets a field; the first matching prefix wins. */
 const flagsOfFields: readonly (readonly [prefix: string, flag: string])[] = [
   ['.issuer.url', '--oidc-issuer-url'],
   ['.issuer.audiences', '--oidc-client-id'],
@@ -83,16 +89,16 @@ function describeFlagError(error: FieldError): string {
   return `${flag}: ${describeFieldError(error)}`;
 }
 
-/** Flags of which some exclude each other. */
+/** Flags that may exclude each other. */
 interface GivenFlags {
   /** `--authentication-config` */
   readonly configFile?: string | undefined;
-  /** Names of the flags `--oidc-*` that were given. */
+  /** Names of the `--oidc-*` flags that were given. */
   readonly oidcGiven: readonly string[];
   readonly oidc: Pick<OidcFlags, 'issuerUrl' | 'clientId'>;
 }
 
-/** What is wrong with flags that were given together, as published; one sentence each. */
+/** Problems of flag combinations, as in kube-apiserver; one sentence each. */
 export function flagProblems({ configFile, oidcGiven, oidc }: GivenFlags): readonly string[] {
   if (oidcGiven.length === 0) return [];
   if (configFile)
@@ -101,7 +107,7 @@ export function flagProblems({ configFile, oidcGiven, oidc }: GivenFlags): reado
   return ['--oidc-issuer-url and --oidc-client-id must be given together when any --oidc-* flag is'];
 }
 
-/** What is wrong with `--anonymous-auth` beside a document that says who may come in without a credential. */
+/** Problems of `--anonymous-auth` with a configuration document that has the field `anonymous`. */
 export function anonymousProblems(given: boolean, anonymous: object | undefined): readonly string[] {
   if (!given || anonymous === undefined) return [];
   return ['--anonymous-auth cannot be given when the file of --authentication-config has the field anonymous'];

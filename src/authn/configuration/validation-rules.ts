@@ -3,20 +3,20 @@ import { duplicate, invalid, required } from '../../meta/field-error.ts';
 import type { ClaimValidationRuleFields, UserValidationRuleFields } from './document.ts';
 import type { ExpressionCompiler } from './expressions.ts';
 
-/** An expression that must be true. */
+/** An expression that must evaluate to true. */
 export interface ExpressionRule {
   readonly program: CelProgram;
-  /** What is said where it is not; may be empty. */
+  /** Error message if it does not; may be empty. */
   readonly message: string;
 }
 
 export interface ClaimRules {
-  /** Claims, and what they must hold. */
+  /** Required claims and their values. */
   readonly required: ReadonlyMap<string, string>;
   readonly expressions: readonly ExpressionRule[];
 }
 
-/** Checks and compiles `claimValidationRules`; the result is only to be used where `compiler.errors` stays empty. */
+/** Validates and compiles `claimValidationRules`. The result is usable only if `compiler.errors` stays empty. */
 export function compileClaimRules(
   rules: readonly ClaimValidationRuleFields[],
   path: string,
@@ -61,7 +61,7 @@ function compileClaimRule(
   return compileRule({ source: expression, message, over: 'claims', field: `${path}.expression`, sources }, compiler);
 }
 
-/** Checks and compiles `userValidationRules`; the result is only to be used where `compiler.errors` stays empty. */
+/** Validates and compiles `userValidationRules`. The result is usable only if `compiler.errors` stays empty. */
 export function compileUserRules(
   rules: readonly UserValidationRuleFields[],
   path: string,
@@ -81,7 +81,7 @@ interface RuleSource {
   readonly message: string;
   readonly over: 'claims' | 'user';
   readonly field: string;
-  /** Those that came before. */
+  /** Expressions seen so far. */
   readonly sources: Set<string>;
 }
 

@@ -9,7 +9,7 @@ import type { JwtAuthenticator } from './jwt-authenticator.ts';
 import { OidcAuthenticators } from './oidc-authenticators.ts';
 import { oidcMetrics } from './oidc-metrics.ts';
 
-/** An authenticator on a clock that stands still; time in certificates and tokens is the real one. */
+/** Test support: an authenticator on a stopped clock. Certificates and tokens use the real time. */
 export function authenticators(...settings: readonly JwtAuthenticator[]) {
   const clock = new ManualClock(Date.now());
   const metrics = new Metrics();

@@ -2,13 +2,13 @@ import { parseJson } from '../../codec/json.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
 import type { TokenIssuer } from './jwt-authenticator.ts';
 
-/** Where a provider describes itself (OpenID Connect Discovery section 4). */
+/** URL of the provider's metadata (OpenID Connect Discovery section 4). */
 export const discoveryAddress = ({ url, discoveryURL }: Pick<TokenIssuer, 'url' | 'discoveryURL'>): URL =>
   new URL(discoveryURL || `${url.replace(/\/$/, '')}/.well-known/openid-configuration`);
 
 /**
- * Where the keys are, as the provider's description has it. Throws where it is no such description, describes another
- * issuer (section 4.3 of the same: to the letter), or keeps the keys at an address without TLS.
+ * The `jwks_uri` in a provider's metadata. Throws if the metadata is malformed, is of another issuer (Discovery section
+ * 4.3: exact match), or `jwks_uri` is not https.
  */
 export function readKeysAddress(description: Uint8Array, issuer: string): URL {
   const { value, duplicates } = parseJson(description);
@@ -26,5 +26,5 @@ export function readKeysAddress(description: Uint8Array, issuer: string): URL {
 const shown = (value: unknown): string =>
   typeof value === 'string' ? JSON.stringify(value.slice(0, shownLengthMax)) : `of type ${typeof value}`;
 
-/** Characters of what a provider says that are repeated in a message. */
+/** Maximum number of characters of provider data repeated in an error message. */
 const shownLengthMax = 200;

@@ -8,7 +8,7 @@ const [groupsKey, otherKey] = [ecKey('one'), ecKey('other')];
 
 describe('distributed claims', () => {
   let provider: TestProvider;
-  /** Of a token that holds groups. */
+  /** Claims of a token with groups. */
   let claims: Record<string, unknown>;
   let system: ReturnType<typeof authenticators>;
   before(async () => {
@@ -24,7 +24,7 @@ describe('distributed claims', () => {
   });
 
   let serial = 0;
-  /** A token that says where its groups are; each is another one, so that none is remembered. */
+  /** A token with a distributed groups claim; each call returns a different one, so that none is cached. */
   const tokenFrom = (source: unknown, more: Record<string, unknown> = {}) =>
     provider.token({
       jti: String(serial++),
@@ -69,7 +69,7 @@ describe('distributed claims', () => {
   });
 
   it('may come from another issuer, which is reached then', async () => {
-    // On the same server, since the provider's authorities must vouch for it.
+    // On the same server, because the connection trusts only the provider's authorities.
     const other = `${provider.url}/other`;
     provider.answerInstead('/other/.well-known/openid-configuration', 200, {
       issuer: other,
@@ -84,7 +84,7 @@ describe('distributed claims', () => {
     const asked = provider.requests.length;
     assert.deepEqual(await groupsOf(tokenFrom({ endpoint: endpoint() })), ['far', 'away']);
     assert.deepEqual(provider.requests.slice(asked), ['/groups']);
-    // The keys of one do not vouch for the other.
+    // A key of one issuer does not verify tokens of another.
     serve(signToken(groupsKey, { ...claims, iss: other }, { kid: 'other' }));
     await system.refused(tokenFrom({ endpoint: endpoint() }), 'signature');
   });

@@ -8,10 +8,10 @@ import { claimedIssuer, IdTokenError, type IdTokenRules, verifyIdToken } from '.
 import type { KeySource } from './key-source.ts';
 import type { ProviderConnection } from './provider-connection.ts';
 
-/** Where a claim stands that the token itself has not (OpenID Connect Core section 5.6.2). */
+/** Source of a distributed claim (OpenID Connect Core section 5.6.2). */
 interface ClaimSource {
   readonly endpoint: URL;
-  /** What the endpoint wants to see; it came in the verified token, for this endpoint. */
+  /** Bearer token for the endpoint, from the verified ID token. */
   readonly accessToken: string | undefined;
 }
 
@@ -19,17 +19,17 @@ interface DistributedClaimsOptions {
   readonly connection: ProviderConnection;
   readonly clock: Clock;
   readonly rules: IdTokenRules;
-  /** The provider itself, which may vouch for the claim too. */
+  /** The provider's own issuer, which may sign the claim too. */
   readonly issuer: string;
   readonly keys: KeySource;
-  /** Begins to fetch the keys of another issuer. */
+  /** Creates the key source of another issuer, which starts fetching. */
   readonly keysOf: (issuer: string) => KeySource;
 }
 
 /**
- * Gets a claim that a verified token says to stand elsewhere: as a token of its own, from an https endpoint that the first
- * names, signed by an issuer of the endpoint's choice, reached with the provider's authorities. As published, for the claim
- * that holds the groups only, and not in expressions.
+ * Resolves a distributed claim of a verified token: fetches another JWT from the https endpoint that the token names,
+ * using the provider's trust roots. That JWT may be signed by any https issuer. As in kube-apiserver, this works only
+ * for the groups claim, and not in expressions.
  */
 export class DistributedClaims implements Closable {
   readonly #options: DistributedClaimsOptions;
@@ -41,8 +41,8 @@ export class DistributedClaims implements Closable {
   }
 
   /**
-   * The claims with the one that was asked for among them; the same claims, at once, where they have it already or do not
-   * say where it is. Throws, or rejects with, an IdTokenError. The fetch ends with the caller.
+   * The claims including the claim `name`. Synchronous and unchanged if it is already present or has no source. Throws
+   * or rejects with an IdTokenError. The fetch is aborted by the caller's signal.
    */
   resolve(claims: JwtFields, name: string, caller?: Caller): JwtFields | Promise<JwtFields> {
     if (Object.hasOwn(claims, name)) return claims;
@@ -67,7 +67,7 @@ export class DistributedClaims implements Closable {
     if (!jwt) throw failed('its source did not answer with a token');
     await this.#verify(jwt);
     if (!Object.hasOwn(jwt.claims, name)) throw failed('the token of its source does not have it');
-    // A computed name makes a field of its own, whatever the name.
+    // A computed key always defines an own property, even for `__proto__`.
     return { ...claims, [name]: jwt.claims[name] };
   }
 
@@ -110,7 +110,7 @@ export class DistributedClaims implements Closable {
   }
 }
 
-/** Undefined where the claim is not distributed: not named, or its value came along in a form that is not understood. */
+/** Undefined if the claim is not distributed: it has no source, or the source is aggregated, which is not supported. */
 function findSource(claims: JwtFields, name: string): ClaimSource | undefined {
   const names = getOwn(claims, '_claim_names');
   if (names === undefined) return undefined;
@@ -128,7 +128,7 @@ function readSource(endpoint: unknown, accessToken: unknown): ClaimSource {
   const address = typeof endpoint === 'string' ? URL.parse(endpoint) : null;
   if (address?.protocol !== 'https:') throw failed('its source is not an https address');
   if (accessToken === undefined || accessToken === '') return { endpoint: address, accessToken: undefined };
-  // Anything else would make a header of its own choice.
+  // Other characters could inject headers.
   if (typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken)) {
     throw failed('the access token of its source is not one');
   }

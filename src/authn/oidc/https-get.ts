@@ -11,9 +11,9 @@ interface HttpsGetOptions {
 }
 
 /**
- * The body of what stands at an address. Anything but a complete answer with status 200 is an error: redirects are not
- * followed, since they would lead where nobody has configured anything; user and password of the address are not sent.
- * Rejects with an Error that names the address without its query, and nothing of what came.
+ * GETs a URL and returns the body. Anything but a complete response with status 200 is an error. Redirects are not
+ * followed, because they could lead to hosts that nobody configured; userinfo in the URL is not sent. Rejects with an
+ * Error that names the URL without its query and contains no response data.
  */
 export async function httpsGet(url: URL, options: HttpsGetOptions): Promise<Buffer> {
   const { clock, timeoutMs, signal } = options;
@@ -52,7 +52,7 @@ async function fetchBody(
   }
   const chunks: Uint8Array[] = [];
   let length = 0;
-  // Leaving the loop ends the response.
+  // Leaving the loop closes the response.
   for await (const chunk of body) {
     length += chunk.length;
     if (length > bytesMax) throw new Error(`the answer has more than ${bytesMax} bytes`);

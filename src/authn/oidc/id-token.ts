@@ -8,9 +8,9 @@ import type { KeySet } from './key-set.ts';
 import type { KeySource } from './key-source.ts';
 
 type IdTokenProblem =
-  /** The provider has not told its keys yet: nothing is known of the token. */
+  /** No keys of the provider have been fetched yet, so the token cannot be verified. */
   | 'notReady'
-  /** More tokens wait for the provider's keys than may. */
+  /** Too many tokens are waiting for the provider's keys. */
   | 'busy'
   | 'header'
   | 'algorithm'
@@ -19,10 +19,10 @@ type IdTokenProblem =
   | 'notYetValid'
   | 'audience'
   | 'signature'
-  /** A claim that stands elsewhere could not be had. */
+  /** A distributed claim could not be resolved. */
   | 'distributedClaim';
 
-/** A token of a configured issuer that does not hold. Nothing of the token stands in the message. */
+/** An invalid token of a configured issuer. The message contains nothing of the token. */
 export class IdTokenError extends Error {
   readonly code: IdTokenProblem;
 
@@ -33,16 +33,16 @@ export class IdTokenError extends Error {
   }
 }
 
-/** What tokens of an issuer must be like. */
+/** Requirements for the tokens of an issuer. */
 export interface IdTokenRules {
   readonly algorithms: readonly SignatureAlgorithm[];
   readonly audiences: readonly string[];
 }
 
-/** The name that this issuer has in some of its tokens, and in others (OpenID Connect Core section 15.6.2). */
+/** Google's tokens have the issuer with or without the scheme (OpenID Connect Core section 15.6.2). */
 const namedWithoutScheme = { short: 'accounts.google.com', full: 'https://accounts.google.com' } as const;
 
-/** Who says to have issued the token. Not to be trusted: it only tells whose keys to look at. */
+/** The issuer that the token claims. Unverified: use it only to select the keys. */
 export function claimedIssuer({ claims }: Jwt): string | undefined {
   const issuer = getOwn(claims, 'iss');
   if (issuer === namedWithoutScheme.short) return namedWithoutScheme.full;
@@ -50,9 +50,9 @@ export function claimedIssuer({ claims }: Jwt): string | undefined {
 }
 
 /**
- * Verifies a token of the issuer whose keys these are (OpenID Connect Core section 3.1.3.7). What needs no key comes
- * first, so that hopeless tokens never cause a fetch. Returns at once unless the keys have to be fetched again; throws, or
- * rejects with, an IdTokenError.
+ * Verifies a token with the keys of its issuer (OpenID Connect Core section 3.1.3.7). Checks that need no key come
+ * first, so that invalid tokens do not cause a fetch. Synchronous unless keys must be fetched; throws or rejects with
+ * an IdTokenError.
  */
 export function verifyIdToken(jwt: Jwt, source: KeySource, rules: IdTokenRules, nowMs: number): void | Promise<void> {
   checkHeader(jwt, rules.algorithms);
@@ -61,7 +61,7 @@ export function verifyIdToken(jwt: Jwt, source: KeySource, rules: IdTokenRules, 
   const { keys } = source;
   if (!keys) return verifyWithFirst(jwt, source);
   if (keys.hasSigned(jwt)) return;
-  // The key may be new, or a new one under an old name.
+  // The key may be new, or replaced under the same id.
   requireRoom(source);
   const renewed = source.renew();
   if (!renewed) throw notSigned();
@@ -98,7 +98,7 @@ function checkHeader({ header }: Jwt, algorithms: readonly SignatureAlgorithm[])
   }
 }
 
-/** As published servers do: its end is meant to the second, its beginning may be a little ahead of our clock. */
+/** Like kube-apiserver: no leeway for `exp`, but clock leeway for `nbf`. */
 function checkTimes(jwt: Jwt, nowMs: number): void {
   const { expires, notBefore } = timesOf(jwt);
   if (expires === undefined) throw new IdTokenError('times', 'the token has no end');
@@ -116,7 +116,7 @@ function timesOf(jwt: Jwt) {
   }
 }
 
-/** The last moment of a token that has been verified, in Unix milliseconds. */
+/** Expiry of a verified token, in Unix milliseconds. */
 export const lastMoment = (jwt: Jwt): number => (timesOf(jwt).expires ?? Number.NEGATIVE_INFINITY) * 1000;
 
 function checkAudience({ claims }: Jwt, accepted: readonly string[]): void {

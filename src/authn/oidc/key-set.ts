@@ -11,18 +11,18 @@ import { getOwn, isRecord } from '../../schema/own-property.ts';
 import type { Jwt } from '../jwt.ts';
 import { isSignedWith, keyIdOf } from '../jwt-signature.ts';
 
-/** A key of a provider that tokens may be signed with. */
+/** A signing key of a provider. */
 interface ProviderKey {
   readonly id: string | undefined;
   readonly publicKey: KeyObject;
-  /** Those that it fits, or the one that the provider names for it. Never empty. */
+  /** The algorithms that fit the key, or the one that the JWK names. Never empty. */
   readonly algorithms: readonly SignatureAlgorithm[];
 }
 
-/** The keys of a provider as they were at one time. Immutable. */
+/** Immutable snapshot of a provider's keys. */
 export class KeySet {
   readonly #keys: readonly ProviderKey[];
-  /** The same for two sets that verify the same tokens. */
+  /** Equal for two sets that verify the same tokens. */
   readonly fingerprint: string;
 
   constructor(keys: readonly ProviderKey[]) {
@@ -37,8 +37,8 @@ export class KeySet {
   }
 
   /**
-   * Whether the token was signed with one of the keys: the one that it names, or any where it names none. Several may go
-   * by one name.
+   * Whether one of the keys signed the token: one with the token's key id, or any if it has none. Several keys may have
+   * the same id.
    */
   hasSigned(jwt: Jwt): boolean {
     const algorithm = jwt.header['alg'];
@@ -54,9 +54,9 @@ export class KeySet {
 }
 
 /**
- * Reads a JSON Web Key Set (RFC 7517 section 5). Keys that are of no use here are passed over, as that section wants:
- * those for encryption, of other kinds or curves, broken, or RSA keys that are too short. Of private keys only the public
- * part is read. Throws where it is no such set, or has more than `limits.oidcKeysMax` keys.
+ * Parses a JSON Web Key Set (RFC 7517 section 5). As that section requires, unusable keys are skipped: encryption keys,
+ * unsupported types or curves, malformed keys, and RSA keys that are too short. Of private keys only the public part is
+ * read. Throws if it is not a JWK Set or has more than `limits.oidcKeysMax` keys.
  */
 export function readKeySet(bytes: Uint8Array): KeySet {
   const { value } = parseJson(bytes);
@@ -78,14 +78,14 @@ function readKey(jwk: Readonly<Record<string, unknown>>): ProviderKey[] {
   return algorithms.length === 0 ? [] : [{ id: typeof id === 'string' ? id : undefined, publicKey, algorithms }];
 }
 
-/** RFC 7517 sections 4.2 and 4.3: whoever says nothing allows everything. */
+/** RFC 7517 sections 4.2 and 4.3: an absent member sets no restriction. */
 function isForSignatures(jwk: Readonly<Record<string, unknown>>): boolean {
   const [use, operations] = [getOwn(jwk, 'use'), getOwn(jwk, 'key_ops')];
   if (use !== undefined && use !== 'sig') return false;
   return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
 }
 
-/** Undefined where a member is missing, or they make no key: a point that is not on its curve, for one. */
+/** Undefined if a member is missing or the members do not form a valid key, e.g. a point that is not on its curve. */
 function importKey(jwk: Readonly<Record<string, unknown>>): KeyObject | undefined {
   const members = publicMembers(getOwn(jwk, 'kty'));
   const values = members.map((name) => getOwn(jwk, name));
@@ -96,12 +96,12 @@ function importKey(jwk: Readonly<Record<string, unknown>>): KeyObject | undefine
       key: Object.fromEntries(members.map((name, index) => [name, values[index] ?? ''])),
     });
   } catch {
-    // As good as no key.
+    // Invalid keys are skipped.
     return undefined;
   }
 }
 
-/** Members of a JWK that make its public key (RFC 7518 sections 6.2.1 and 6.3.1). */
+/** JWK members of the public key (RFC 7518 sections 6.2.1 and 6.3.1). */
 function publicMembers(kty: unknown): readonly string[] {
   switch (kty) {
     case 'RSA':

@@ -10,7 +10,7 @@ import { ecKey, jwkOf } from './provider-fixture.ts';
 
 const newKeys = (): KeySet => readKeySet(Buffer.from(JSON.stringify({ keys: [jwkOf(ecKey('a'))] })));
 
-/** A source whose fetches the test ends itself. */
+/** A source whose fetches are settled by the test. */
 function setUp() {
   const clock = new ManualClock();
   const fetches: PromiseWithResolvers<KeySet>[] = [];
@@ -125,7 +125,7 @@ describe('the keys of a provider', () => {
     await end(newKeys());
     clock.advance(limits.oidcKeysFetchMsMin);
     const renewed = source.renew();
-    // Slow: what counts is when it ended.
+    // A slow fetch: the minimum interval counts from its end.
     clock.advance(limits.oidcFetchMsMax);
     await end(new Error('down'));
     await renewed;

@@ -8,20 +8,19 @@ import type { KeySet } from './key-set.ts';
 interface KeySourceOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Fetches the keys as they are now. Ends by itself in bounded time. */
+  /** Fetches the current keys. Settles in bounded time. */
   readonly load: () => Promise<KeySet>;
-  /** A fetch failed, for another reason than the one before it. */
+  /** Called when a fetch fails, unless the previous one failed with the same message. */
   readonly failed: (error: Error) => void;
-  /** Keys that count until the first fetch succeeds. */
+  /** Keys to use until the first fetch succeeds. */
   readonly initial?: KeySet;
-  /** Tokens wait for the first fetch where nothing is known before. */
+  /** Whether tokens wait for the first fetch if no keys are known. */
   readonly awaited?: boolean;
 }
 
 /**
- * The keys of a provider, kept up to date. They are fetched at once, and from then on every `limits.oidcKeysFreshMs`; until
- * the first time succeeds, and whenever one fails, again and again with growing pauses. While the provider is down the
- * last known keys stay in use. One fetch is under way at most.
+ * A provider's keys, kept up to date. Fetches immediately and then every `limits.oidcKeysFreshMs`; after a failure with
+ * exponential back-off. While the provider is down, the last known keys stay in use. At most one fetch runs at a time.
  */
 export class KeySource implements Closable {
   readonly #options: KeySourceOptions;
@@ -29,7 +28,7 @@ export class KeySource implements Closable {
   #keys: KeySet | undefined;
   #problem: Error | undefined = new Error('its keys have not been fetched yet');
   #loading: Promise<KeySet | undefined> | undefined;
-  /** When the last fetch ended. Monotonic milliseconds. */
+  /** End of the last fetch. Monotonic milliseconds. */
   #endedAt = Number.NEGATIVE_INFINITY;
   readonly #backoff: Backoff;
   #fetched = false;
@@ -44,29 +43,29 @@ export class KeySource implements Closable {
     this.#load();
   }
 
-  /** Undefined until they are known. The same object as long as they are the same keys. */
+  /** Undefined until known. The same object as long as the keys are the same. */
   get keys(): KeySet | undefined {
     return this.#keys;
   }
 
-  /** Why the last fetch failed; undefined where it did not. */
+  /** Error of the last fetch; undefined if it succeeded. */
   get problem(): Error | undefined {
     return this.#problem;
   }
 
-  /** Resolves when a fetch has succeeded; never, where none does. */
+  /** Resolves when a fetch has succeeded; pending until then. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
 
-  /** How many wait for what `renew` gave them. */
+  /** Number of waiters for promises of `renew` and `first`. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * The keys after the fetch that is under way, or one that starts now; never rejects. Undefined where the last one ended
-   * less than `limits.oidcKeysFetchMsMin` ago: what tokens say must not make this server a burden to the provider.
+   * The keys after the pending fetch, or after one that starts now; never rejects. Undefined if the last fetch ended
+   * less than `limits.oidcKeysFetchMsMin` ago, so that tokens cannot make this server flood the provider.
    */
   renew(): Promise<KeySet | undefined> | undefined {
     if (this.#loading) return this.#wait(this.#loading);
@@ -74,7 +73,7 @@ export class KeySource implements Closable {
     return tooSoon || this.#closed ? undefined : this.#wait(this.#load());
   }
 
-  /** The keys after the first fetch, where it is under way and awaited; never rejects. */
+  /** The keys after the first fetch if it is pending and `awaited` is set; never rejects. */
   first(): Promise<KeySet | undefined> | undefined {
     return this.#options.awaited && !this.#fetched && this.#loading ? this.#wait(this.#loading) : undefined;
   }

@@ -31,28 +31,28 @@ const reloadedAt = ({ metrics }: ReturnType<typeof authenticators>, status: 'suc
     ).exec(metrics.render())?.[1],
   );
 
-/** One configuration after another, by what it changes and who can be reached then. */
+/** One case per kind of configuration change, with different providers reachable afterwards. */
 describe('a changed configuration', () => {
-  /** An authority that has vouched for nobody here. */
+  /** An authority that issued none of the certificates in use. */
   const stranger = loopbackCertificate().cert;
   const other = { audiences: ['other'] };
   const meantFor = (audience: string) => ({ aud: audience });
 
   interface Parts {
-    /** Whom the change concerns; it was configured before but for `added`. */
+    /** The provider that the change concerns; it was configured before, except in the case `added`. */
     readonly changed: TestProvider;
-    /** Configured before and after, as it is. */
+    /** Configured before and after, unchanged. */
     readonly staying: TestProvider;
   }
   interface Change {
     readonly what: string;
     readonly before: (parts: Parts) => readonly JwtAuthenticator[];
     readonly after: (parts: Parts) => readonly JwtAuthenticator[];
-    /** Tokens of the provider that the change concerns: who they are of once it is reached, or why they are refused. */
+    /** Tokens of the changed provider, with the expected user, or the expected error, once it is reached. */
     readonly tokens: readonly {
       readonly claims: Readonly<Record<string, unknown>>;
       readonly reached: string | undefined | { readonly refused: string };
-      /** The same while it cannot be reached. */
+      /** The same while it is unreachable. */
       readonly away: string | undefined | { readonly refused: string };
     }[];
   }
@@ -140,12 +140,12 @@ describe('a changed configuration', () => {
         const away = reach === 'it is away';
         if (away) await changed.down();
         if (reach === 'another is away') await another.down();
-        // In the order of the file the one that is away comes first.
+        // The unreachable provider comes first in the file.
         const settings = [...(reach === 'another is away' ? [another.settings()] : []), ...after(parts)];
         system.all.replace([...settings, staying.settings()]);
-        // Nothing that the file no longer says counts from here on, before anybody is reached.
+        // Removed settings are invalid from here on, before any provider is reached.
         assert.equal(await system.who(staying.token()), 'jane');
-        // One that was not there before is waited for here: its tokens do not.
+        // Tokens of a new provider do not wait for it, so the test does.
         const reachesNew = what === 'added' && !away;
         if (reachesNew) await until(() => !system.all.problems().some((each) => each.includes(changed.url)));
         for (const token of tokens) {
@@ -159,7 +159,7 @@ describe('a changed configuration', () => {
         }
         if (away) await changed.up();
         await until(() => {
-          // In small steps: fetches under way must not run out of time.
+          // In small steps, so that pending fetches do not time out.
           system.clock.advance(100);
           return (
             what.includes('does not vouch') || (reloads(system, 'success') === 1 && system.all.problems().length === 0)
@@ -208,7 +208,7 @@ describe('a changed configuration', () => {
     assert.deepEqual([reloads(system, 'failure'), reloads(system, 'success')], [1, 0]);
     assert.equal(await system.who(provider.token()), 'old');
     assert.deepEqual(system.all.problems(), []);
-    // Nothing waits but the next fetch.
+    // Only the next fetch is scheduled.
     assert.equal(system.clock.pending, 1);
   });
 
@@ -222,7 +222,7 @@ describe('a changed configuration', () => {
     system.all.replace([provider.settings(named('three'))]);
     await until(() => reloads(system, 'success') === 1);
     assert.equal(await system.who(provider.token()), 'three');
-    // The fetches of the second are gone with it: only the next one of the third is left.
+    // The second set's fetches are cancelled; only the next one of the third is scheduled.
     assert.equal(system.clock.pending, 1);
     system.all.reloadFailed(new Error('bad'));
     assert.equal(await system.who(provider.token()), 'three');
@@ -267,7 +267,7 @@ describe('a changed configuration', () => {
       using system = authenticators(provider.settings(named('old')));
       await system.ready();
       system.clock.advance(limits.oidcKeysFetchMsMin);
-      // The old one waits for new keys, which come after the new one has taken over.
+      // The old set waits for new keys, which arrive after the new set has replaced it.
       const rotated = ecKey('rotated');
       provider.keys = [...provider.keys, rotated];
       const held = Promise.withResolvers<void>();
@@ -283,7 +283,7 @@ describe('a changed configuration', () => {
       held.resolve();
       assert.equal(await who, expected);
       await until(() => reloads(system, 'success') === 1);
-      // Timers of the old one are gone with it: only the next fetch of the new one is left.
+      // The old set's timers are cancelled; only the next fetch of the new set is scheduled.
       assert.equal(system.clock.pending, expected === undefined ? 0 : 1);
     });
   }

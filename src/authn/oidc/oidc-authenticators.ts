@@ -15,11 +15,11 @@ interface LateAnswer {
 }
 
 /**
- * Tells whose the tokens of OpenID Connect providers are (spec section 5.5). Providers are reached in the background: a
- * token that comes before is an error, and nothing else waits. What a token is meant for is between it and its provider:
- * its audiences are checked against the configuration, and are not those of the API server.
+ * Authenticates tokens of OpenID Connect providers (spec section 5.5). Providers are contacted in the background:
+ * tokens that arrive before their provider's keys are an error, and nothing else waits. Audiences are checked against
+ * the configuration of the provider, not against those of the API server.
  *
- * Remembers tokens itself, for as long as they are good: no other cache belongs around it.
+ * Caches accepted tokens for their lifetime, so do not wrap it in another cache.
  */
 export class OidcAuthenticators implements TokenAuthenticator, Closable {
   readonly #context: OidcContext;
@@ -27,7 +27,7 @@ export class OidcAuthenticators implements TokenAuthenticator, Closable {
   #timer: Closable | undefined;
   #closed = false;
 
-  /** Starts without waiting for the providers. Throws where the authorities of one cannot be read. */
+  /** Starts without waiting for the providers. Throws if the certificate authority of a provider is invalid. */
   constructor(authenticators: readonly JwtAuthenticator[], context: OidcContext) {
     this.#context = context;
     this.#current = new ProviderSet(authenticators, context);
@@ -39,7 +39,7 @@ export class OidcAuthenticators implements TokenAuthenticator, Closable {
     return answer instanceof Promise ? this.#answerOf(asked, { token, answer, caller }) : answer;
   }
 
-  /** What was found by a configuration that no longer counts is not said: the present one is asked. */
+  /** Discards results of a configuration that was replaced in the meantime and authenticates again. */
   async #answerOf(asked: ProviderSet, { token, answer, caller }: LateAnswer): Promise<TokenIdentity | undefined> {
     const settled = await answer.then(
       (identity) => () => identity,
@@ -50,17 +50,17 @@ export class OidcAuthenticators implements TokenAuthenticator, Closable {
     return this.#current === asked ? settled() : this.authenticateToken(token, undefined, caller);
   }
 
-  /** Which providers were not reached the last time, and why. */
+  /** Providers whose last fetch failed, with the reason. */
   problems(): readonly string[] {
     return this.#current.problems();
   }
 
   /**
-   * Takes in a changed configuration. What it no longer has counts no more from now on: providers, audiences, rules,
-   * authorities. What it has newly counts as soon as the provider that it concerns has been reached; nothing waits for
-   * another. Once all have been reached the reload is reported as a success, and until then as a failure each
-   * `limits.oidcReloadMsMax`. Throws, and changes nothing, where the authorities of one cannot be read: hand that to
-   * `reloadFailed`.
+   * Applies a changed configuration. Whatever it removes (providers, audiences, rules, authorities) is invalid
+   * immediately. Additions take effect as soon as their provider has been reached, independently of the others. Once
+   * all have been reached, the reload is reported as a success; until then it is reported as a failure every
+   * `limits.oidcReloadMsMax`. Throws without changing anything if the certificate authority of a provider is invalid;
+   * pass that error to `reloadFailed`.
    */
   replace(authenticators: readonly JwtAuthenticator[]): void {
     if (this.#closed) return;
@@ -73,7 +73,7 @@ export class OidcAuthenticators implements TokenAuthenticator, Closable {
     void next.ready().then(() => this.#reached(next));
   }
 
-  /** Reports a changed configuration that cannot be read or used. The one in use stays. */
+  /** Reports a changed configuration that cannot be read or applied. The current one stays in use. */
   reloadFailed(error: unknown): void {
     this.#report('the authentication configuration is not reloaded; the one before it stays in use', error);
   }

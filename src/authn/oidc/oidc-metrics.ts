@@ -2,22 +2,22 @@ import type { Clock } from '../../base/clock.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { hashedLabel, type ReloadReports, reloadReports } from '../../base/reload-reports.ts';
 
-/** What is counted about providers and their tokens, under the names that published servers have for it. */
+/** Metrics of providers and their tokens, under kube-apiserver's names. */
 export interface OidcMetrics {
-  /** How long it took to verify a token that was in no cache. */
+  /** Duration of verifying a token that was not cached. */
   verified(issuer: string, result: 'success' | 'failure', seconds: number): void;
-  /** The configuration file has changed, and what came of it. */
+  /** Results of reloading the configuration file. */
   readonly reloaded: ReloadReports;
 }
 
 interface OidcMetricsOptions {
   readonly metrics: Metrics;
   readonly clock: Clock;
-  /** Tells this server from others; only its hash is shown; '' for none. */
+  /** Identifies this server; exported only as a hash; '' for none. */
   readonly serverId: string;
 }
 
-/** Made once for a server. */
+/** Created once per server. */
 export function oidcMetrics({ metrics, clock, serverId }: OidcMetricsOptions): OidcMetrics {
   const latency = metrics.histogram({
     name: 'apiserver_authentication_jwt_authenticator_latency_seconds',

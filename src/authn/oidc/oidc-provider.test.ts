@@ -274,7 +274,7 @@ describe('the keys of tokens', () => {
     system.clock.advance(limits.oidcKeysFreshMs - 1_000);
     assert.equal(await system.who(token), 'jane');
     system.clock.advance(1_000);
-    // Whoever names an unknown key waits for the fetch that is under way.
+    // A token with an unknown key id waits for the pending fetch.
     await system.refused(signToken(ecKey('unknown'), provider.claims()), 'signature');
     assert.equal(provider.keyRequests, 2);
     await system.refused(token, 'signature');
@@ -450,7 +450,7 @@ describe('a provider that was not reached yet', () => {
       await using provider = await TestProvider.start();
       let closed = false;
       provider.instead.set(path, (_request, response) => {
-        // The beginning of an answer does not count.
+        // A partial response does not stop the timeout.
         response.write('{');
         response.on('close', () => {
           closed = true;

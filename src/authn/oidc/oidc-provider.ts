@@ -20,23 +20,23 @@ export interface OidcContext {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: OidcMetrics;
-  /** Counts what the caches of tokens do. */
+  /** Counts of token cache hits and misses. */
   readonly tokenCacheCounts?: TokenCacheCounts;
 }
 
-/** Whose a token is, for as long as it is good. */
+/** The user of a token, and for how long it is valid. */
 export interface IdTokenIdentity extends TokenIdentity {
-  /** False once the token has ended, or the keys are others than those that it was verified by. */
+  /** False once the token has expired or the provider's keys have changed since it was verified. */
   readonly holds: () => boolean;
 }
 
-/** What a token says, its distributed claims too. */
+/** Claims of a verified token, including distributed ones. */
 interface Verified {
   readonly claims: JwtFields;
   readonly holds: () => boolean;
 }
 
-/** One provider: whose its tokens are, by the rules of one configuration and the keys behind a link. */
+/** Authenticates the tokens of one provider, by the rules of one configuration and the keys of a link. */
 export class OidcProvider implements Closable {
   readonly #settings: JwtAuthenticator;
   readonly #context: OidcContext;
@@ -44,7 +44,7 @@ export class OidcProvider implements Closable {
   readonly #keys: KeySource;
   readonly #distributed: DistributedClaims;
 
-  /** The link is the caller's to close. */
+  /** The caller owns the link and closes it. */
   constructor(settings: JwtAuthenticator, link: ProviderLink, context: OidcContext) {
     const { issuer, signingAlgorithms } = settings;
     this.#settings = settings;
@@ -65,19 +65,19 @@ export class OidcProvider implements Closable {
     return this.#settings.issuer.url;
   }
 
-  /** Resolves when tokens can be verified; never, where the provider is never reached. */
+  /** Resolves when tokens can be verified; pending as long as the provider has not been reached. */
   get ready(): Promise<void> {
     return this.#keys.ready;
   }
 
-  /** Why the provider was not reached the last time; undefined where it was. Known keys stay in use all the same. */
+  /** Error of the last attempt to fetch the provider's keys; undefined if it succeeded. Known keys stay in use. */
   get problem(): Error | undefined {
     return this.#keys.problem;
   }
 
   /**
-   * Whose the token is, which claims to be of this issuer. Throws, or rejects with, an error that tells why not. Stays
-   * synchronous as long as nothing has to be fetched.
+   * The user of a token that claims this issuer. Throws or rejects with the reason if it is invalid. Synchronous unless
+   * something must be fetched.
    */
   authenticate(jwt: Jwt, caller?: Caller): IdTokenIdentity | Promise<IdTokenIdentity> {
     const { clock, metrics } = this.#context;
@@ -102,7 +102,7 @@ export class OidcProvider implements Closable {
     }
   }
 
-  /** Of a token that the keys of now have just verified. */
+  /** For a token just verified with the current keys. */
   #verified(jwt: Jwt, caller: Caller | undefined): Verified | Promise<Verified> {
     const { clock } = this.#context;
     const { keys } = this.#keys;

@@ -9,7 +9,7 @@ import { loopbackCertificate, type TestKey } from './provider-fixture.ts';
 
 const redirectUri = 'https://client.example.com/callback';
 
-/** Who logs in, and what the provider says of them. */
+/** A user at the provider, and their claims. */
 interface Person {
   readonly sub: string;
   readonly groups?: readonly string[];
@@ -18,8 +18,8 @@ interface Person {
 }
 
 /**
- * A provider of the package oidc-provider, over TLS on the loopback interface, and a client that logs people in by its
- * authorization code flow with PKCE, as a command-line tool does.
+ * Test support: a provider of the package oidc-provider, over TLS on the loopback interface, with a client that logs
+ * users in through the authorization code flow with PKCE, like a command-line tool.
  */
 export class OpenIdProvider implements AsyncDisposable {
   readonly certificateAuthority: string;
@@ -48,7 +48,7 @@ export class OpenIdProvider implements AsyncDisposable {
     return `https://127.0.0.1:${this.#port}`;
   }
 
-  /** Listens, again on the port that it had before. */
+  /** Listens; after `down` on the same port as before. */
   async up(): Promise<void> {
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -62,7 +62,7 @@ export class OpenIdProvider implements AsyncDisposable {
     await once(this.#server, 'close');
   }
 
-  /** Takes other keys; the first signs. */
+  /** Replaces the keys; the first one signs. */
   rotate(keys: readonly TestKey[]): void {
     const client = {
       client_id: this.clientId,
@@ -100,7 +100,7 @@ export class OpenIdProvider implements AsyncDisposable {
     else await this.#provider.callback()(request, response);
   }
 
-  /** Lets whoever is hinted at in, and agrees to everything. */
+  /** Logs in the user of `login_hint` and consents to everything. */
   async #consent(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { params } = await provider.interactionDetails(request, response);
     const accountId = String(params['login_hint']);
@@ -110,9 +110,9 @@ export class OpenIdProvider implements AsyncDisposable {
     await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
   }
 
-  /** Logs someone in: an ID token, as the provider issues it. */
+  /** Logs a user in and returns the ID token. */
   async login(sub: string): Promise<string> {
-    // Each time in a new browser.
+    // A new browser session each time.
     this.#cookies.clear();
     const verifier = randomBytes(32).toString('base64url');
     const code = await this.#authorize({
@@ -138,7 +138,7 @@ export class OpenIdProvider implements AsyncDisposable {
     return token;
   }
 
-  /** Goes where the provider sends the browser until that is back at the client. */
+  /** Follows redirects until they lead back to the client; returns the authorization code. */
   async #authorize(parameters: Readonly<Record<string, string>>): Promise<string> {
     let address = new URL(`/auth?${new URLSearchParams(parameters)}`, this.url);
     while (address.origin === this.url) {

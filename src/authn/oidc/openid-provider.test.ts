@@ -9,7 +9,7 @@ import { authenticators } from './authenticators-fixture.ts';
 import { OpenIdProvider } from './openid-provider-fixture.ts';
 import { ecKey, rsaKey, type TestKey } from './provider-fixture.ts';
 
-/** Against a provider that others wrote: what it says is what providers say. */
+/** Interoperability with an independent provider implementation. */
 
 const rsa = rsaKey('rsa');
 const people = [

@@ -5,17 +5,17 @@ import type { HttpsConnections, Network } from '../../outbound/network.ts';
 import { certificatesFromPem, certificateToPem } from '../../pki/pem.ts';
 import { httpsGet } from './https-get.ts';
 
-/** What is asked of a provider. */
+/** Options of one request. */
 interface Fetch {
   readonly bytesMax: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Ends the request when nobody wants its answer any more. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * How one provider is reached: over TLS, trusting the authorities that its configuration names and no others. Proxies of
- * the environment are not used, and connections are not kept. No request outlives `close`.
+ * HTTPS connection to one provider, trusting only the authorities in its configuration. Ignores proxy environment
+ * variables and does not keep connections alive. `close` aborts all requests.
  */
 export class ProviderConnection implements Closable {
   readonly #clock: Clock;
@@ -23,7 +23,9 @@ export class ProviderConnection implements Closable {
   readonly #closed = new AbortController();
   readonly #connections: HttpsConnections;
 
-  /** Throws where `authorities`, in PEM, holds no certificate or a broken one. Absent or empty: the roots of the system. */
+  /**
+   * Throws if `authorities` (PEM) contains no certificate or an invalid one. Absent or empty: the system's trust roots.
+   */
   constructor(
     { clock, network }: { readonly clock: Clock; readonly network: Network },
     authorities: string | undefined,
@@ -48,7 +50,7 @@ export class ProviderConnection implements Closable {
     });
   }
 
-  /** Whether all whom this one trusts are trusted by the other, too. */
+  /** Whether `other` trusts every authority that this connection trusts. */
   isTrustedBy(other: ProviderConnection): boolean {
     if (this.#authorities === undefined || other.#authorities === undefined) {
       return this.#authorities === other.#authorities;

@@ -9,7 +9,7 @@ import { generateKey, keyToPem } from '../../pki/keys.ts';
 import { makeSignature, type SignatureAlgorithm } from '../../pki/signature-algorithm.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
 
-/** A key pair of a provider for tests. */
+/** Test support: a key pair of a provider. */
 export interface TestKey {
   readonly id: string;
   readonly algorithm: SignatureAlgorithm;
@@ -28,7 +28,7 @@ export const rsaKey = (id: string, modulusLength = 2048): TestKey => ({
   privateKey: generateKeyPairSync('rsa', { modulusLength }).privateKey,
 });
 
-/** The public half as a provider shows it. */
+/** The public key as a provider publishes it. */
 export const jwkOf = ({ id, privateKey }: TestKey): Record<string, unknown> => ({
   ...createPublicKey(privateKey).export({ format: 'jwk' }),
   kid: id,
@@ -36,7 +36,7 @@ export const jwkOf = ({ id, privateKey }: TestKey): Record<string, unknown> => (
 
 export const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** A signed token; header fields that are undefined are left out. */
+/** A signed token; header fields set to undefined are omitted. */
 export function signToken(key: TestKey, claims: unknown, header: Readonly<Record<string, unknown>> = {}): string {
   const input = `${encode({ alg: key.algorithm, kid: key.id, ...header })}.${encode(claims)}`;
   const algorithm = (header['alg'] as SignatureAlgorithm | undefined) ?? key.algorithm;
@@ -47,7 +47,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const day = 24 * 3600_000;
 
-/** A certificate of 127.0.0.1 that vouches for itself, and its key. PEM. */
+/** A self-signed certificate for 127.0.0.1 and its key. PEM. */
 export function loopbackCertificate(): { readonly cert: string; readonly key: string } {
   const key = generateKey();
   const request = {
@@ -61,12 +61,12 @@ export function loopbackCertificate(): { readonly cert: string; readonly key: st
   return { cert: issueSelfSigned(request, key, systemRandom).toString(), key: keyToPem(key) };
 }
 
-/** A small OpenID Connect provider on the loopback interface, which does and says what a test wants. */
+/** Test support: a minimal OpenID Connect provider on the loopback interface with configurable responses. */
 export class TestProvider implements AsyncDisposable {
   keys: readonly TestKey[];
-  /** Instead of what it would answer, by path. */
+  /** Handlers that override the default response, by path. */
   readonly instead = new Map<string, Handler>();
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly requests: string[] = [];
   /** Headers of the last request. */
   headers: IncomingMessage['headers'] = {};
@@ -87,7 +87,7 @@ export class TestProvider implements AsyncDisposable {
     return provider;
   }
 
-  /** Listens, again on the port that it had before. */
+  /** Listens; after `down` on the same port as before. */
   async up(): Promise<void> {
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -105,7 +105,7 @@ export class TestProvider implements AsyncDisposable {
     return `https://127.0.0.1:${this.#port}`;
   }
 
-  /** How often keys were asked for. */
+  /** Number of requests for the keys. */
   get keyRequests(): number {
     return this.requests.filter((path) => path === '/keys').length;
   }
@@ -135,7 +135,7 @@ export class TestProvider implements AsyncDisposable {
     response.end(JSON.stringify(document ?? {}));
   }
 
-  /** Its settings, with users named by `sub` and groups by `groups`. */
+  /** Settings for this provider: user name from `sub`, groups from `groups`. */
   settings(more: Partial<JwtAuthenticator> = {}, issuer: Partial<JwtAuthenticator['issuer']> = {}): JwtAuthenticator {
     return {
       issuer: {
@@ -155,12 +155,12 @@ export class TestProvider implements AsyncDisposable {
     };
   }
 
-  /** Claims of jane, good for an hour. */
+  /** Claims of the user jane, valid for an hour. */
   claims(more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
     return { iss: this.url, aud: 'orch', sub: 'jane', exp: Math.floor(Date.now() / 1000) + 3600, ...more };
   }
 
-  /** A token of the first key. */
+  /** A token signed with the first key. */
   token(more: Readonly<Record<string, unknown>> = {}, header: Readonly<Record<string, unknown>> = {}): string {
     const [key] = this.keys;
     if (!key) throw new Error('the provider has no key');

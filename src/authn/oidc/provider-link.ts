@@ -8,8 +8,8 @@ import type { OidcContext } from './oidc-provider.ts';
 import { ProviderConnection } from './provider-connection.ts';
 
 /**
- * How one issuer is reached, and its keys: what stays as it is while only the rules for its tokens change. Fetches the
- * keys from when it is made, in the background.
+ * Connection to one issuer and its keys: the part that stays while only the rules for tokens change. Starts fetching
+ * the keys in the background when created.
  */
 export class ProviderLink implements Closable {
   readonly keys: KeySource;
@@ -18,9 +18,9 @@ export class ProviderLink implements Closable {
   readonly #context: OidcContext;
 
   /**
-   * `before` is how the same issuer was reached until now. Its keys count until they have been fetched anew where all who
-   * vouched for them are still trusted; where not, tokens wait for the first fetch. Throws where the authorities of the issuer
-   * cannot be read.
+   * `before` is the previous link to the same issuer. Its keys stay in use until the first fetch if the connection
+   * still trusts all authorities from which they came; otherwise tokens wait for the first fetch. Throws if the
+   * issuer's certificate authority is invalid.
    */
   constructor(issuer: TokenIssuer, context: OidcContext, before?: ProviderLink) {
     this.#issuer = issuer;
@@ -30,13 +30,13 @@ export class ProviderLink implements Closable {
     this.keys = this.keysOf(issuer, { ...(initial && { initial }), awaited: before !== undefined });
   }
 
-  /** Whether the other's keys came from where this one looks for them, and who vouched for them is still trusted. */
+  /** Whether the other link's keys came from the same URL, through authorities that are still trusted. */
   #trusts(other: ProviderLink): boolean {
     const isThere = other.#issuer.discoveryURL === this.#issuer.discoveryURL;
     return isThere && other.connection.isTrustedBy(this.connection);
   }
 
-  /** Whether this is how the issuer is to be reached. */
+  /** Whether this link fits the settings of an issuer. */
   leadsTo({ url, discoveryURL, certificateAuthority }: TokenIssuer): boolean {
     const own = this.#issuer;
     return (
@@ -46,7 +46,7 @@ export class ProviderLink implements Closable {
     );
   }
 
-  /** Begins to fetch the keys of an issuer that is reached with the same authorities. */
+  /** Starts fetching the keys of an issuer, with this connection's trust roots. */
   keysOf(
     issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>,
     options: { readonly initial?: KeySet; readonly awaited?: boolean } = {},
@@ -61,7 +61,7 @@ export class ProviderLink implements Closable {
     });
   }
 
-  /** The description is read each time: the keys may move. */
+  /** Reads the metadata each time, because `jwks_uri` may change. */
   async #fetchKeys(issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>): Promise<KeySet> {
     const description = await this.connection.get(discoveryAddress(issuer), { bytesMax: limits.oidcDiscoveryBytesMax });
     const address = readKeysAddress(description, issuer.url);

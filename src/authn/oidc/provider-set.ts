@@ -11,18 +11,18 @@ import { ProviderLink } from './provider-link.ts';
 
 type Answer = IdTokenIdentity | undefined | Promise<IdTokenIdentity | undefined>;
 
-/** The audiences of these tokens are those of the configuration, whoever asks. */
+/** The provider's configuration determines the audiences of its tokens. */
 const noAudiences: readonly string[] = [];
 
-/** The providers of one configuration, each with an issuer of its own. */
+/** The providers of one configuration, one per issuer. */
 export class ProviderSet implements Closable {
   readonly #providers = new Map<string, OidcProvider>();
   readonly #links = new Map<string, ProviderLink>();
   readonly #cache: TokenAuthenticator<IdTokenIdentity>;
 
   /**
-   * Providers that are reached as in `before` keep their links, which then are those of both. Throws where one of them cannot
-   * be made, and leaves none open that is not of `before`.
+   * Providers whose connection is unchanged share the link of `before`. Throws if a provider cannot be created, after
+   * closing the links that are not shared.
    */
   constructor(authenticators: readonly JwtAuthenticator[], context: OidcContext, before?: ProviderSet) {
     try {
@@ -36,7 +36,7 @@ export class ProviderSet implements Closable {
       { authenticateToken: (token, _audiences, caller) => this.#identify(token, caller) },
       {
         ...{ clock, random, successMs: limits.oidcTokenKeptMs },
-        // Of tokens of other issuers: those that do not hold are errors, which are not remembered.
+        // Applies to tokens of other issuers; invalid tokens are errors, which are not cached.
         failureMs: limits.oidcTokenKeptMs,
         holds: (identity) => identity.holds(),
         ...(counts && { counts }),
@@ -53,24 +53,24 @@ export class ProviderSet implements Closable {
     this.#providers.set(issuer.url, new OidcProvider(settings, link, context));
   }
 
-  /** How an issuer is reached; undefined where it is none of them. */
+  /** The link to an issuer; undefined if it is not configured. */
   linkTo(issuer: string): ProviderLink | undefined {
     return this.#links.get(issuer);
   }
 
-  /** Resolves when all providers were reached. */
+  /** Resolves when all providers have been reached. */
   async ready(): Promise<void> {
     await Promise.all([...this.#providers.values()].map((provider) => provider.ready));
   }
 
-  /** Which providers were not reached the last time, and why. */
+  /** Providers whose last fetch failed, with the reason. */
   problems(): readonly string[] {
     return [...this.#providers.values()].flatMap(({ issuer, problem }) =>
       problem ? [`issuer ${issuer}: ${problem.message}`] : [],
     );
   }
 
-  /** Undefined where the token is of none of them. Costs no more than taking it apart then. */
+  /** Undefined if the token is of no configured issuer; that costs only parsing it. */
   authenticateToken(token: string, caller?: Caller): Answer {
     if (this.#providers.size === 0 || !token.includes('.')) return undefined;
     return this.#cache.authenticateToken(token, noAudiences, caller);
@@ -83,12 +83,12 @@ export class ProviderSet implements Closable {
     return provider && jwt && provider.authenticate(jwt, caller);
   }
 
-  /** Makes room for a set that was made with this one as `before`: what they share stays open. */
+  /** Closes this set after `next` was created with it as `before`; shared links stay open. */
   giveWayTo(next: ProviderSet): void {
     this.#closeExcept(next);
   }
 
-  /** Ends questions under way as failures. */
+  /** Aborts pending requests, which then fail. */
   close(): void {
     this.#closeExcept(undefined);
   }

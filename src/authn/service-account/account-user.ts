@@ -1,20 +1,20 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import { groupAuthenticated, type UserInfo } from '../../request/user-info.ts';
 
-/** A service account as others refer to it. */
+/** Reference to a service account. */
 export interface AccountReference {
   readonly namespace: string;
   readonly name: string;
-  /** Tells it from one of the same name that was there before. */
+  /** Distinguishes the account from an earlier one of the same name. */
   readonly uid: string;
 }
 
-/** What a token tells of its bearer beside the account. */
+/** What a token says about its bearer, besides the account. */
 interface AccountCircumstances {
   /** `jti` of the token. */
   readonly tokenId?: string;
   readonly pod?: ObjectReference;
-  /** Where the pod runs, or what the token is bound to. */
+  /** The pod's node, or the node to which the token is bound. */
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
@@ -30,13 +30,13 @@ export const groupAccounts = 'system:serviceaccounts';
 export const accountUsername = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `system:serviceaccount:${namespace}:${name}`;
 
-/** The groups of a service account (spec section 5.3), without those that every user has. */
+/** The groups of a service account (spec section 5.3), without those of every authenticated user. */
 export const accountGroups = (namespace: string): readonly string[] => [groupAccounts, `${groupAccounts}:${namespace}`];
 
-/** What tells one credential of a user from the others, in `extra` and in the audit log. */
+/** Identifies a single credential of a user, in `extra` and in the audit log. */
 export const credentialId = (tokenId: string): string => `JTI=${tokenId}`;
 
-/** The bearer of a token, as authorizers and reviews see it. */
+/** The user of a token, as authorizers and reviews see it. */
 export function accountUser(
   account: AccountReference,
   { tokenId, pod, node }: AccountCircumstances,

@@ -20,29 +20,30 @@ import { type VerifiedToken, VerifiedTokens } from './verified-tokens.ts';
 
 interface ServiceAccountAuthenticatorOptions {
   readonly dialect: Dialect;
-  /** The keys of now; the same object as long as none has changed. */
+  /** The current keys; the same object until a key changes. */
   readonly keys: () => TokenKeySet;
-  /** `--service-account-issuer`: tokens of each are taken. */
+  /** `--service-account-issuer`: tokens of each of them are accepted. */
   readonly issuers: readonly string[];
-  /** Name of the scope whose accounts' tokens hold. */
+  /** Name of the scope whose service accounts are accepted. */
   readonly scope: string;
-  /** `--api-audiences`: whom tokens are for that name nobody. */
+  /** `--api-audiences`: the audiences of tokens that name none. */
   readonly apiAudiences: readonly string[];
   /**
-   * `--service-account-lookup`: tokens that are kept in Secrets end with the Secret and its account. Others always end with
-   * what they are bound to.
+   * `--service-account-lookup`: tokens stored in Secrets become invalid with the Secret and its account. Bound tokens
+   * always become invalid with the objects to which they are bound.
    */
   readonly lookup: boolean;
   readonly objects: TokenObjects;
   readonly clock: Clock;
   readonly metrics: TokenMetrics;
-  /** Absent: the last use of Secrets is not noted. */
+  /** Default: the last use of token Secrets is not recorded. */
   readonly legacyTokenUse?: LegacyTokenUse;
 }
 
 /**
- * Knows the bearers of service-account tokens (spec section 5.3). Revocation counts at once: only what can never change of
- * a token is kept, times and objects are looked at each time. Stays synchronous as long as the objects are in the cache.
+ * Authenticates service account tokens (spec section 5.3). Revocation takes effect immediately: only the immutable
+ * parts of a token are cached, times and objects are checked on each use. Synchronous as long as the objects are in the
+ * cache.
  */
 export function serviceAccountAuthenticator(options: ServiceAccountAuthenticatorOptions): TokenAuthenticator {
   const { dialect, keys, scope, clock } = options;
@@ -71,13 +72,13 @@ const timeProblems: Readonly<Record<TimeProblem, string>> = {
   issuedInFuture: 'the token was issued in the future',
 };
 
-/** The bearer, with those of the audiences asked for that the token is meant for. Throws where there are none. */
+/** The user, and the requested audiences for which the token is valid. Throws if there are none. */
 function identify(
   { claims, user }: VerifiedToken,
   asked: readonly string[],
   { apiAudiences }: ServiceAccountAuthenticatorOptions,
 ): TokenIdentity {
-  // A server without a name of its own: who may use such a token is for those to say who ask.
+  // The server has no audiences of its own, so the caller decides who may use the token.
   if (!claims.audiences && apiAudiences.length === 0) return { user };
   const meant = new Set(claims.audiences ?? apiAudiences);
   const audiences = asked.filter((audience) => meant.has(audience));
@@ -85,11 +86,11 @@ function identify(
   throw new Error(`the token is for ${show([...meant])}, not for ${show(asked)}`);
 }
 
-/** Both lists may be as long as somebody likes. */
+/** Both lists are unbounded, so they are shortened. */
 const show = (audiences: readonly string[]): string =>
   JSON.stringify(audiences.slice(0, limits.audiencesShown).map((each) => each.slice(0, limits.audienceLengthShown)));
 
-/** One use of one token, from here on until it is accepted or not. */
+/** One attempt to authenticate with a token. */
 class Check {
   readonly #token: string;
   readonly #verified: VerifiedToken;
@@ -102,9 +103,9 @@ class Check {
   }
 
   /**
-   * What the token is bound to, or undefined where it needs nothing. Throws, or rejects, where it has been revoked. What
-   * the cache does not know may have been made by another server a moment ago: then the store is asked, but not again and
-   * again by someone who keeps on showing a token that is of no use.
+   * The objects to which the token is bound, or undefined if none are required. Throws or rejects if it has been
+   * revoked. An object missing in the cache may have been created by another server just now, so the store is read; but
+   * only once per `limits.refusedTokenMs`, so that repeated use of an invalid token does not load the store.
    */
   objects(): BoundObjects | undefined | Promise<BoundObjects | undefined> {
     const { claims } = this.#verified;
@@ -142,7 +143,7 @@ class Check {
       : boundTokenProblem(claims, found, this.#options.clock.now());
   }
 
-  /** Counts the use. Throws where the Secret of the token says that it must not be used any more. */
+  /** Counts the use. Throws if the token's Secret is marked as invalid. */
   noteUse(found: BoundObjects | undefined): void {
     const { claims } = this.#verified;
     const { metrics, clock } = this.#options;
@@ -167,7 +168,7 @@ class Check {
   }
 }
 
-/** Old clusters listed the Secrets that they made in the account. */
+/** Clusters before 1.24 listed their generated Secrets in the service account. */
 function listsSecret(account: ApiObject | undefined, { metadata: { name } }: ApiObject): boolean {
   const secrets = account?.['secrets'];
   return Array.isArray(secrets) && secrets.some((each: { readonly name?: unknown }) => each?.name === name);

@@ -3,49 +3,46 @@ import type { Jwt, JwtFields } from '../jwt.ts';
 import { type JwtTimes, readSeconds, readTimes } from '../jwt-times.ts';
 import { type AccountReference, accountUsername, type ObjectReference } from './account-user.ts';
 
-/** What the token of a service account says, read and found complete; whether it is true is another matter. */
+/** Claims of a service account token, parsed and complete but not verified. */
 export type TokenClaims = BoundClaims | LegacyClaims;
 
 interface CommonClaims {
   readonly account: AccountReference;
-  /** Name of the scope whose account it is; '' is not written. */
+  /** Name of the scope of the account; the claim is absent for ''. */
   readonly scope: string;
   readonly times: JwtTimes;
-  /** Absent where the token names none: then it is for the API server. */
+  /** Absent if the token names none; it is then valid for the API server. */
   readonly audiences: readonly string[] | undefined;
 }
 
-/** A token of a TokenRequest: it ends by itself, and with the objects that it is bound to. */
+/** A token from a TokenRequest: it expires, and becomes invalid with the objects to which it is bound. */
 export interface BoundClaims extends CommonClaims {
   readonly kind: 'bound';
   readonly tokenId: string | undefined;
   readonly pod: ObjectReference | undefined;
   readonly secret: ObjectReference | undefined;
-  /** Beside a pod only a hint, whose uid may be missing: the token does not end with the node. */
+  /** Beside a pod only informational: the uid may be missing, and the token stays valid without the node. */
   readonly node: { readonly name: string; readonly uid?: string } | undefined;
-  /** When the bearer should have had a new one. Seconds since the Unix epoch. */
+  /** Time from which the token counts as stale. Seconds since the Unix epoch. */
   readonly warnAfter: number | undefined;
 }
 
-/** A token that is kept in a Secret and never ends by itself. */
+/** A token stored in a Secret; it never expires. */
 export interface LegacyClaims extends CommonClaims {
   readonly kind: 'legacy';
   readonly secretName: string;
 }
 
-/** `iss` of tokens that are kept in Secrets, whatever issuers a server is given. */
+/** `iss` of tokens stored in Secrets, independent of the configured issuers. */
 export const legacyIssuer = ({ name }: Dialect): string => `${name}/serviceaccount`;
 
-/** The claim of a token that is kept in a Secret: `orch.io/serviceaccount/namespace`. */
+/** Claim name of a token stored in a Secret: `orch.io/serviceaccount/namespace`. */
 export const legacyClaim = (
   { domain }: Dialect,
   name: 'namespace' | 'service-account.name' | 'service-account.uid' | 'secret.name' | 'scope',
 ): string => `${domain}/serviceaccount/${name}`;
 
-/**
- * Of which kind a token claims to be: undefined where it is from none of these issuers, nor kept in a Secret. Nothing of it
- * is verified for that.
- */
+/** Kind of token by its unverified issuer; undefined if it is neither from one of these issuers nor a legacy token. */
 export function kindOfToken(
   { claims }: Jwt,
   issuers: ReadonlySet<string>,
@@ -54,20 +51,20 @@ export function kindOfToken(
   const issuer = claims['iss'];
   if (typeof issuer !== 'string') return undefined;
   const [bound, legacy] = [issuers.has(issuer), issuer === legacyIssuer(dialect)];
-  // Old clusters gave both the same name.
+  // If the issuer has the name of the legacy issuer, the claims decide.
   if (bound && legacy) return Object.hasOwn(claims, dialect.domain) ? 'bound' : 'legacy';
   if (bound) return 'bound';
   return legacy ? 'legacy' : undefined;
 }
 
-/** Reads the claims of a token. Throws an Error that names the first one that is missing or not what it should be. */
+/** Parses the claims of a token. Throws an Error that names the first missing or invalid claim. */
 export const readClaims = (jwt: Jwt, kind: TokenClaims['kind'], dialect: Dialect): TokenClaims =>
   kind === 'bound' ? readBound(jwt, dialect) : readLegacy(jwt, dialect);
 
 function readBound(jwt: Jwt, { domain }: Dialect): BoundClaims {
   const own = readFields(jwt.claims, domain) ?? missing(domain);
   const times = readTimes(jwt);
-  // Published servers let a token without it live for ever; no server makes one.
+  // kube-apiserver accepts such a token without expiry, but no server issues one.
   if (times.expires === undefined) missing('exp');
   const at = (name: string): string => `${domain}.${name}`;
   const account = readReference(own, 'serviceaccount', at) ?? missing(at('serviceaccount'));
@@ -106,12 +103,12 @@ function readLegacy(jwt: Jwt, dialect: Dialect): LegacyClaims {
   };
 }
 
-/** Two claims that name the account must name the same: whoever reads only one of them is not misled. */
+/** `sub` and the private claims must name the same account, so that relying parties may read either. */
 function checkSubject(claims: JwtFields, account: AccountReference): void {
   if (claims['sub'] !== accountUsername(account)) throw new Error('claim sub is not the account of the other claims');
 }
 
-/** `aud`: one, or a list (RFC 7519 section 4.1.3). None and an empty list are the same. */
+/** `aud`: a string or a list (RFC 7519 section 4.1.3). Absent and an empty list are the same. */
 function readAudiences(claims: JwtFields): readonly string[] | undefined {
   if (!Object.hasOwn(claims, 'aud')) return undefined;
   const value = claims['aud'];
@@ -146,7 +143,7 @@ function readFields(fields: JwtFields, name: string, at: Place = top): JwtFields
   throw new Error(`claim ${at(name)} is not an object`);
 }
 
-/** A text that need not be there; an empty one is not. */
+/** An optional string; an empty one counts as absent. */
 function readText(fields: JwtFields, name: string, at: Place = top): string | undefined {
   if (!Object.hasOwn(fields, name)) return undefined;
   const value = fields[name];
@@ -154,7 +151,7 @@ function readText(fields: JwtFields, name: string, at: Place = top): string | un
   return value === '' ? undefined : value;
 }
 
-/** Names of objects become parts of keys in the store: one with a slash in it would be a place elsewhere. */
+/** Names of objects become parts of store keys, so a name must not contain a slash. */
 function readName(fields: JwtFields, name: string, at: Place = top): string {
   const value = readText(fields, name, at) ?? missing(at(name));
   if (!/^[a-zA-Z0-9][-a-zA-Z0-9._:]*$/.test(value)) throw new Error(`claim ${at(name)} is not a name`);

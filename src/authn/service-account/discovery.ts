@@ -2,23 +2,23 @@ import type { SignatureAlgorithm } from '../../pki/signature-algorithm.ts';
 import type { TokenKeySet } from '../../pki/token-key-files.ts';
 import type { TokenKey } from '../../pki/token-keys.ts';
 
-/** Where others find out how to verify tokens of this server (OpenID Connect Discovery 1.0, sections 3 and 4). */
+/** Paths of the documents for verifying this server's tokens (OpenID Connect Discovery 1.0, sections 3 and 4). */
 export const openidConfigurationPath = '/.well-known/openid-configuration';
 export const jwksPath = '/openid/v1/jwks';
 
 interface DiscoveryOptions {
   /** `iss` of new tokens. */
   readonly issuer: string;
-  /** `--service-account-jwks-uri`; undefined: this server, at its external address. */
+  /** `--service-account-jwks-uri`; undefined: this server's external address. */
   readonly jwksUri: string | undefined;
   /**
-   * `host:port` at which others reach this server; an IPv6 address in brackets. Asked for when a document is first read:
-   * a server may have picked its port by then.
+   * `host:port` at which clients reach this server; an IPv6 address is in brackets. Called when a document is first
+   * read, as the port may be chosen only after start.
    */
   readonly externalAddress: () => string;
 }
 
-/** What a request for one of the documents is answered with. */
+/** Response for one of the documents. */
 export interface DiscoveryDocument {
   readonly body: Buffer;
   readonly headers: Readonly<Record<'content-type' | 'cache-control', string>>;
@@ -29,12 +29,12 @@ export interface IssuerDiscovery {
   keySet(): DiscoveryDocument;
 }
 
-/** Whoever verifies tokens need not ask for each: published servers allow an hour. */
+/** Relying parties may cache the documents for an hour, as with kube-apiserver. */
 const cacheControl = 'public, max-age=3600';
 
 /**
- * Why nobody could discover this issuer, or undefined (Discovery 1.0, section 3: https, neither query nor fragment). The
- * server works without; its tokens are then verified by itself only.
+ * Why the issuer cannot be discovered, or undefined (Discovery 1.0, section 3: https, no query or fragment). The server
+ * still works, but only it can verify its tokens.
  */
 export function discoveryProblem(issuer: string): string | undefined {
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
@@ -43,7 +43,7 @@ export function discoveryProblem(issuer: string): string | undefined {
   return `the issuer ${JSON.stringify(issuer)} has a query or a fragment`;
 }
 
-/** Both documents; written anew when a key has changed. */
+/** Both documents, rebuilt when a key changes. */
 export function issuerDiscovery(options: DiscoveryOptions, keys: () => TokenKeySet): IssuerDiscovery {
   let written: (Written & { readonly of: TokenKeySet }) | undefined;
   const current = (): Written => {
@@ -69,7 +69,7 @@ const document = (value: unknown, contentType: string): DiscoveryDocument => ({
   headers: { 'content-type': contentType, 'cache-control': cacheControl },
 });
 
-/** What relying parties need of the metadata of a provider; there is nothing to log in to. */
+/** The provider metadata that relying parties need; there are no endpoints for logging in. */
 function openidConfiguration(
   { issuer, jwksUri, externalAddress }: DiscoveryOptions,
   keys: readonly TokenKey[],

@@ -8,26 +8,26 @@ import { type AccountReference, accountUsername, credentialId, type ObjectRefere
 import { legacyClaim, legacyIssuer } from './claims.ts';
 
 interface IdentifiedToken extends IssuedToken {
-  /** `JTI=<jti>`: for the audit annotation of the request, so that later uses of the token can be found. */
+  /** `JTI=<jti>`: for the audit annotation of the request, which links later uses of the token to it. */
   readonly credentialId: string;
 }
 
 /**
- * Signs tokens of service accounts. Whoever asks has made sure that the account and what it is bound to exist. Without a
- * promise with keys that sign fast.
+ * Signs service account tokens. The caller has checked that the account and the bound object exist. Synchronous if the
+ * signing key is fast (ECDSA).
  */
 export interface TokenIssuer {
   issue(grant: TokenGrant): IdentifiedToken | Promise<IdentifiedToken>;
-  /** A token that never expires, to be kept in that Secret of the account's namespace. */
+  /** A token without expiry, to be stored in that Secret of the account's namespace. */
   issueLegacy(account: AccountReference, secretName: string): string | Promise<string>;
 }
 
 interface TokenIssuerOptions {
   /** `iss`: the first of `--service-account-issuer`. */
   readonly issuer: string;
-  /** Name of the scope whose accounts the tokens are of. */
+  /** Name of the scope of the accounts. */
   readonly scope: string;
-  /** Asked for every token, so that a new key counts at once. */
+  /** Called for every token, so that a new key takes effect immediately. */
   readonly signingKey: () => SigningKey;
   readonly dialect: Dialect;
   readonly clock: Clock;
@@ -88,7 +88,7 @@ function ownClaims({ account, binding, warnAfterSeconds }: TokenGrant, issuedAt:
 
 const reference = ({ name, uid }: ObjectReference): ObjectReference => ({ name, uid });
 
-/** A compact token (RFC 7515 section 3.1). The header says no more than what the verifier needs to find the key. */
+/** A JWS in compact serialization (RFC 7515 section 3.1). The header has only what a verifier needs to find the key. */
 function signToken(claims: Readonly<Record<string, unknown>>, key: SigningKey): string | Promise<string> {
   const header = { alg: key.algorithm, kid: key.id };
   const input = `${encode(header)}.${encode(sorted(claims))}`;
@@ -99,6 +99,6 @@ function signToken(claims: Readonly<Record<string, unknown>>, key: SigningKey): 
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Published servers write claims in order of name. */
+/** kube-apiserver writes claims sorted by name. */
 const sorted = (claims: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(claims).sort(([a], [b]) => (a < b ? -1 : 1)));

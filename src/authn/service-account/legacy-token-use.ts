@@ -4,11 +4,11 @@ import type { Logger } from '../../base/logger.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 
-/** A label that a token Secret is to get. */
+/** A label to set on a token Secret. */
 export interface LegacyTokenMark {
   readonly namespace: string;
   readonly name: string;
-  /** Of the Secret whose token was used; one that was made again since stays as it is. */
+  /** Of the Secret whose token was used; a recreated Secret is left alone. */
   readonly uid: string;
   readonly label: string;
   /** `2026-01-31`, UTC. */
@@ -16,7 +16,7 @@ export interface LegacyTokenMark {
 }
 
 interface LegacyTokenUseOptions {
-  /** Writes the label; called about once a day for each Secret that is used. */
+  /** Writes the label; called about once a day for each Secret in use. */
   readonly mark: (mark: LegacyTokenMark) => Promise<void>;
   readonly dialect: Dialect;
   readonly clock: Clock;
@@ -26,12 +26,12 @@ interface LegacyTokenUseOptions {
 const dayMs = 24 * 3600_000;
 
 /**
- * Keeps note of the day on which a token of a Secret was last used, as a label of the Secret, so that people find those
- * that nobody uses. No request waits for it, and none fails with it.
+ * Records the day on which a Secret's token was last used as a label of the Secret, so that unused ones can be found.
+ * Runs in the background: requests neither wait for it nor fail with it.
  */
 export class LegacyTokenUse {
   readonly #options: LegacyTokenUseOptions;
-  /** Secrets that are being labelled, by uid. */
+  /** uids of Secrets that are being labelled. */
   readonly #underWay = new Set<string>();
 
   constructor(options: LegacyTokenUseOptions) {
@@ -44,7 +44,7 @@ export class LegacyTokenUse {
     const label = `${dialect.domain}/legacy-token-last-used`;
     const date = dateOf(clock.now());
     const last = metadata.labels?.[label];
-    // A server whose clock is ahead may have written tomorrow.
+    // A server whose clock is ahead may have written tomorrow's date.
     if (last === date || last === dateOf(clock.now() + dayMs)) return;
     if (this.#underWay.has(uid) || this.#underWay.size >= limits.legacyMarksUnderWayMax) return;
     void this.#mark({ namespace, name, uid, label, date });

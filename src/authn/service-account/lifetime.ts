@@ -9,16 +9,16 @@ export interface LifetimeOptions {
 }
 
 /**
- * An hour and an odd seven seconds: what is put into pods without anybody having asked for it. Old programs that read
- * their token only once are to go on working with these.
+ * The expiration that kube-apiserver requests for tokens injected into pods: an hour and 7 seconds, to tell them apart.
+ * They are extended for old clients that read their token only once.
  */
 export const extendedRequestSeconds = 3607;
 export const extendedLifetimeSeconds = 365 * 24 * 3600;
 
 /**
- * How long a token is valid for. Longer requests than the maximum are shortened. Those of an injected token, for a pod and
- * nobody but the API server, are extended to a year, past any maximum, as in published servers; the answer still says what
- * was asked for, so that the pod's agent asks for a new one in time.
+ * Lifetime of a requested token. Requests beyond the maximum are shortened. An injected token (bound to a pod, for the
+ * API server only) is extended to a year, even past the maximum, as in kube-apiserver; the response still has the
+ * requested expiration, so that the kubelet refreshes the token in time.
  */
 export function tokenLifetime(request: TokenLifetimeRequest, options: LifetimeOptions): TokenLifetime {
   const { maxExpirationSeconds: max } = options;

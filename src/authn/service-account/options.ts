@@ -2,7 +2,7 @@ import type { FileContent } from '../../base/watched-file.ts';
 import { readSigningKey, readTokenKeys } from '../../pki/token-keys.ts';
 import { extendedLifetimeSeconds, extendedRequestSeconds } from './lifetime.ts';
 
-/** Values of the flags on service-account tokens, as they were given. */
+/** Values of the flags for service account tokens. */
 export interface ServiceAccountTokenFlags {
   readonly 'service-account-key-file': readonly string[];
   readonly 'service-account-signing-key-file': string | undefined;
@@ -13,28 +13,28 @@ export interface ServiceAccountTokenFlags {
   readonly 'service-account-max-token-expiration': number | undefined;
   readonly 'service-account-extend-token-expiration': boolean;
   readonly 'api-audiences': readonly string[];
-  /** Verifies tokens where no key file is named and none that signs. */
+  /** Verifies tokens if `--service-account-key-file` is not given. */
   readonly 'tls-private-key-file': string | undefined;
 }
 
-/** All that service-account tokens need, read and checked. */
+/** Options for service account tokens, read from files and checked. */
 export interface ServiceAccountTokenOptions {
   readonly keyFiles: readonly FileContent[];
-  /** Absent: no tokens are made. */
+  /** Absent: no tokens are issued. */
   readonly signingKeyFile?: FileContent;
-  /** The first signs; empty where none signs. */
+  /** New tokens have the first as `iss`. Empty without a signing key. */
   readonly issuers: readonly string[];
-  /** Whom tokens for the API server are for; the issuers, unless the flag says otherwise. */
+  /** Audiences of the API server; default: the issuers. */
   readonly apiAudiences: readonly string[];
   readonly jwksUri: string | undefined;
   readonly lookup: boolean;
   readonly maxExpirationSeconds: number | undefined;
   readonly extendExpiration: boolean;
-  /** For the log. */
+  /** To be logged at start. */
   readonly warnings: readonly string[];
 }
 
-/** A flag whose value, or company, cannot be. The message begins with the flag. */
+/** An invalid flag or combination of flags. The message begins with the flag. */
 export class ServiceAccountFlagError extends Error {
   constructor(flag: keyof ServiceAccountTokenFlags, problem: string) {
     super(`--${flag}: ${problem}`);
@@ -42,12 +42,12 @@ export class ServiceAccountFlagError extends Error {
   }
 }
 
-/** Reads a file; the error that it throws names it. */
+/** Reads a file; its errors name the file. */
 type ReadFile = (path: string) => Buffer;
 
 /**
- * Checks the flags and reads the files that they name. Undefined where there is no key to verify a token with: then this
- * server knows no such tokens. Throws a ServiceAccountFlagError that names the flag.
+ * Checks the flags and reads the files that they name. Undefined if there is no key to verify tokens, so that service
+ * account tokens are not supported. Throws a ServiceAccountFlagError that names the flag.
  */
 export function readServiceAccountTokens(
   flags: ServiceAccountTokenFlags,
@@ -72,7 +72,7 @@ export function readServiceAccountTokens(
   };
 }
 
-/** An issuer is any text; one with a colon in it is meant to be a URL. */
+/** An issuer is any string; one with a colon must be a URL (RFC 7519 section 2). */
 function checkIssuers(flags: ServiceAccountTokenFlags): void {
   const flag = 'service-account-issuer';
   const issuers = flags[flag];
@@ -101,7 +101,7 @@ function checkJwksUri(flags: ServiceAccountTokenFlags): void {
   }
 }
 
-/** The longest that a TokenRequest may ask for (spec section 2.3). Seconds. */
+/** Longest expiration of a TokenRequest (spec section 2.3). Seconds. */
 const longestSeconds = 2 ** 32;
 
 function readMaximum(flags: ServiceAccountTokenFlags): number | undefined {
@@ -138,13 +138,13 @@ function readKeyFiles(
     signingPath === undefined ? undefined : readChecked(flag, signingPath, readFile, readSigningKey);
   const fallen =
     given.length > 0 ? { keyFiles: given, warnings: [] } : fallBack(flags['tls-private-key-file'], readFile);
-  // That the key of the listener is of no use for tokens means nothing where another one signs them.
+  // Whether the listener's key fits is irrelevant if a signing key is configured.
   return signingKeyFile ? { keyFiles: fallen.keyFiles, signingKeyFile, warnings: [] } : fallen;
 }
 
 /**
- * The key of the listener verifies tokens where no key file is named (spec section 5.3), and where it can; also beside one
- * that signs, as in published servers.
+ * Without `--service-account-key-file` the listener's private key verifies tokens (spec section 5.3), if its type
+ * allows it; like in kube-apiserver, even if a signing key is configured.
  */
 function fallBack(
   path: string | undefined,
@@ -154,7 +154,7 @@ function fallBack(
   try {
     return { keyFiles: [readChecked('tls-private-key-file', path, readFile, readTokenKeys)], warnings: [] };
   } catch (error) {
-    // It is a good key for its own purpose, or whoever reads it for that says what is wrong with it.
+    // The file may still be a valid TLS key; if not, the listener reports the error.
     const reason = error instanceof Error ? error.message : String(error);
     return { keyFiles: [], warnings: [`tokens of service accounts are not known: ${reason}`] };
   }

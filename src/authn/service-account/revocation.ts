@@ -4,14 +4,14 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { clockLeewaySeconds } from '../jwt-times.ts';
 import type { BoundClaims, LegacyClaims, TokenClaims } from './claims.ts';
 
-/** How recent an answer must be: what this server knows at once, or the latest, which may take a round trip. */
+/** `cache`: what this server knows, immediately. `store`: the latest state, which may take a round trip. */
 export type Freshness = 'cache' | 'store';
 
 type Found = ApiObject | undefined | Promise<ApiObject | undefined>;
 
 /**
- * Looks up what tokens are bound to. Answers at once from the cache where it can: that is done for every request.
- * A rejection means that nobody knows; the token then does not hold.
+ * Looks up the objects to which tokens are bound. Answers synchronously from the cache if possible, as it runs for
+ * every request. If it rejects, the state is unknown and the token is not accepted.
  */
 export interface TokenObjects {
   account(namespace: string, name: string, freshness: Freshness): Found;
@@ -20,7 +20,7 @@ export interface TokenObjects {
   node(name: string, freshness: Freshness): Found;
 }
 
-/** What was found of what a token is bound to. */
+/** Look-up results for the objects to which a token is bound. */
 export interface BoundObjects {
   readonly account: ApiObject | undefined;
   readonly pod: ApiObject | undefined;
@@ -28,7 +28,7 @@ export interface BoundObjects {
   readonly node: ApiObject | undefined;
 }
 
-/** Looks up what a token stands or falls with: nothing else, and of a pod's node nothing. */
+/** Looks up the objects on which a token's validity depends; for a token bound to a pod, not the node. */
 export function findBound(
   claims: TokenClaims,
   objects: TokenObjects,
@@ -55,7 +55,7 @@ export function findBound(
     : together(found as readonly (ApiObject | undefined)[]);
 }
 
-/** One that throws must not leave the promises of the others to nobody: they may reject. */
+/** Turns a throw into a rejection: throwing would leave the promises of the other look-ups unhandled. */
 function attempt(find: () => Found): Found {
   try {
     return find();
@@ -65,8 +65,8 @@ function attempt(find: () => Found): Found {
 }
 
 /**
- * Why a bound token does not hold any more, or undefined. An object that is being deleted counts until the leeway has
- * passed after the time at which it was to be gone: its pod may still be finishing its work.
+ * Why a bound token is no longer valid, or undefined. A terminating object keeps the token valid until the leeway after
+ * its deletion timestamp has passed, since its pod may still be shutting down.
  */
 export function boundTokenProblem(claims: BoundClaims, found: BoundObjects, nowMs: number): string | undefined {
   const deletedBefore = nowMs - clockLeewaySeconds * 1000;
@@ -93,10 +93,10 @@ function goneProblem(
   return `the ${what} ${claimed.name} has been deleted`;
 }
 
-/** The label that keeps a token from being used although its Secret is still there. */
+/** The label that invalidates the token of an existing Secret. */
 export const invalidSinceLabel = ({ domain }: Dialect): string => `${domain}/legacy-token-invalid-since`;
 
-/** Why a token that is kept in a Secret does not hold any more, or undefined. Deletion counts as soon as it begins. */
+/** Why a token stored in a Secret is no longer valid, or undefined. A terminating object invalidates it immediately. */
 export function legacyTokenProblem(claims: LegacyClaims, found: BoundObjects, token: string): string | undefined {
   const { secret, account } = found;
   if (!secret || secret.metadata.deletionTimestamp !== undefined) return `the secret ${claims.secretName} is not there`;
@@ -110,7 +110,7 @@ export function legacyTokenProblem(claims: LegacyClaims, found: BoundObjects, to
   return undefined;
 }
 
-/** Compares in a time that does not tell how much of the token is right. */
+/** Constant-time comparison. */
 function isTokenOf(secret: ApiObject, token: string): boolean {
   const data = secret['data'] as Readonly<Record<string, unknown>> | undefined;
   const encoded = data && Object.hasOwn(data, 'token') ? data['token'] : undefined;

@@ -88,7 +88,7 @@ test('tokens of an account hold in its scope only, also where another has an acc
       if (shown === made) assert.ok(await authenticator.authenticateToken(token, audiences));
       else assert.throws(() => authenticator.authenticateToken(token, audiences), /of another scope/);
     }
-    // Nothing is in the store of this test: a legacy token gets as far as its Secret, in its own scope.
+    // The test's store is empty, so a legacy token of the right scope fails only when its Secret is looked up.
     const legacy = await issuer.issueLegacy(account, 'kept');
     for (const shown of scopes) {
       const problem = shown === made ? /the secret kept is not there/ : /of another scope/;

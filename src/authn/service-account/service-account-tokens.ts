@@ -20,7 +20,7 @@ import { registerTokenMetrics } from './token-metrics.ts';
 
 interface ServiceAccountTokensContext {
   readonly dialect: Dialect;
-  /** `host:port` at which others reach this server; asked for once it serves. */
+  /** `host:port` at which clients reach this server; called only once it serves. */
   readonly externalAddress: () => string;
   readonly clock: Clock;
   readonly files: Files;
@@ -29,27 +29,29 @@ interface ServiceAccountTokensContext {
   readonly metrics: Metrics;
 }
 
-/** The accounts of one scope. */
+/** The service accounts of one scope. */
 interface AccountsOfScope {
   /** Name of the scope. */
   readonly scope: string;
   readonly objects: TokenObjects;
-  /** Writes a label on a token Secret; absent: the last use of such tokens is not noted. */
+  /** Writes a label on a token Secret. Default: the last use of such tokens is not recorded. */
   readonly markLegacyToken?: (mark: LegacyTokenMark) => Promise<void>;
 }
 
-/** Tokens of the accounts of one scope. Those of others don't hold, even where accounts have the same name and uid. */
+/**
+ * Tokens of one scope's service accounts. Tokens of other scopes are rejected, even if account name and uid are equal.
+ */
 export interface TokensOfScope {
   readonly authenticator: TokenAuthenticator;
-  /** Absent where no key signs: then there is no TokenRequest. */
+  /** Absent without a signing key: TokenRequest is then not served. */
   readonly issuer?: TokenIssuer;
 }
 
-/** Everything of a server that has to do with tokens of service accounts. Closing it stops the looks at key files. */
+/** A server's support for service account tokens. Closing it stops watching the key files. */
 export interface ServiceAccountTokens extends Closable {
   of(accounts: AccountsOfScope): TokensOfScope;
   lifetime(request: TokenLifetimeRequest): TokenLifetime;
-  /** Absent where the issuer cannot be discovered; the log says why. */
+  /** Absent if the issuer cannot be discovered; the log gives the reason. */
   readonly discovery?: IssuerDiscovery;
 }
 

@@ -13,7 +13,7 @@ import {
   TokenFixture,
 } from './token-fixture.ts';
 
-// In the manner of Project Wycheproof: every token is right but for the one thing that its name says.
+// In the style of Project Wycheproof: each token is valid except for the one defect in its name.
 
 const [ec, rsa, ec384] = [makeSigningKey('ES256'), makeSigningKey('RS256'), makeSigningKey('ES384')];
 const stranger = makeSigningKey('ES256');
@@ -48,7 +48,7 @@ const hmac = (alg: string, secret: string | Buffer): string => {
 const spki = (key: KeyObject, format: 'pem' | 'der'): string | Buffer =>
   key.export({ type: 'spki', format: format as 'pem' });
 const jwkOf = (key: KeyObject) => key.export({ format: 'jwk' });
-/** The next letter of the alphabet: of the last character of a signature it changes only bits that mean nothing. */
+/** The next letter of the base64url alphabet: in the last character of a signature it changes only the padding bits. */
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const nextLetter = (text: string): string => text.slice(0, -1) + alphabet[alphabet.indexOf(text.at(-1) ?? '') + 1];
 
@@ -161,7 +161,7 @@ const forged: Readonly<Record<string, string>> = {
   'a megabyte of dots': '.'.repeat(1 << 20),
 };
 
-/** Signed with the right key: only what is claimed is wrong. */
+/** Signed with the right key; only the claims are wrong. */
 const falseClaims: Readonly<Record<string, Fields>> = {
   expired: { exp: now - 61 },
   'expired long ago': { exp: 0 },
@@ -244,7 +244,10 @@ for (const [name, changed] of Object.entries(falseLegacyClaims)) {
   });
 }
 
-/** Nobody's, or an error; one that does not show the token. Twice: what is remembered of it changes nothing. */
+/**
+ * Undefined, or an error that does not contain the token. Checked twice, because the second result comes from the
+ * cache.
+ */
 async function assertRefused(token: string): Promise<void> {
   for (let time = 0; time < 2; time++) {
     try {

@@ -16,7 +16,7 @@ import { type LegacyTokenMark, LegacyTokenUse } from './legacy-token-use.ts';
 import type { Freshness, TokenObjects } from './revocation.ts';
 import { registerTokenMetrics } from './token-metrics.ts';
 
-/** For tests: keys, tokens, and an authenticator over objects that tests put there and take away. */
+/** Test support: keys, tokens, and an authenticator over objects that a test adds and removes. */
 
 export const makeSigningKey = (algorithm: 'RS256' | 'ES256' | 'ES384' | 'ES512' = 'ES256'): SigningKey => {
   const curves = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' };
@@ -36,7 +36,7 @@ export const keySet = (all: readonly TokenKey[], signingKey?: SigningKey): Token
 export const encodePart = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
-/** A token over any header and claims: text is taken as it is, anything else as JSON. */
+/** A token with any header and claims: strings are used verbatim, anything else as JSON. */
 export function signRaw(
   key: SigningKey,
   header: unknown,
@@ -67,14 +67,14 @@ interface HarnessOptions {
   readonly lookup?: boolean;
 }
 
-/** What a test works with: `team/alice` exists, and whatever it puts into `objects` (`pods team/p`). */
+/** Test environment: the service account `team/alice` exists, as do the objects added with `put`. */
 export class TokenFixture {
   readonly clock = new ManualClock();
   readonly metrics = new Metrics();
-  /** What the cache knows, and what the store knows beside it; by `resource namespace/name`. */
+  /** Content of the cache, and of the store where it differs; keyed by `resource namespace/name`. */
   readonly cached = new Map<string, ApiObject>();
   readonly stored = new Map<string, ApiObject>();
-  /** Look-ups that were made. */
+  /** Look-ups made so far. */
   readonly asked: string[] = [];
   readonly marks: LegacyTokenMark[] = [];
   keys: TokenKeySet;
@@ -141,7 +141,7 @@ export class TokenFixture {
     return atOnce(this.issuer.issue({ account, audiences: apiAudiences, lifetimeSeconds: 3600, ...more })).token;
   }
 
-  /** A token kept in the Secret `team/legacy`, which is there. */
+  /** A token stored in the Secret `team/legacy`, which exists. */
   legacy(more: { readonly metadata?: ObjectMeta } = {}): string {
     const token = atOnce(this.issuer.issueLegacy(account, 'legacy'));
     this.put(
@@ -152,7 +152,7 @@ export class TokenFixture {
     return token;
   }
 
-  /** The outcome, always as a promise. */
+  /** The result, always as a promise. */
   async authenticate(token: string, audiences: readonly string[] = apiAudiences) {
     return this.authenticator.authenticateToken(token, audiences);
   }
@@ -173,7 +173,7 @@ export class TokenFixture {
 const keyOf = (resource: string, { namespace, name }: ObjectMeta): string =>
   `${resource} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 
-/** What is there without waiting: signatures with ECDSA keys. */
+/** Unwraps a synchronous result; ECDSA signatures are synchronous. */
 export function atOnce<T>(made: T | Promise<T>): T {
   if (made instanceof Promise) throw new TypeError('this is to be waited for');
   return made;

@@ -1,18 +1,18 @@
 import type { Metrics } from '../../base/metrics.ts';
 
-/** How often tokens of each kind were used. Names are those of published servers. */
+/** Counts uses of each kind of token, under kube-apiserver's metric names. */
 export interface TokenMetrics {
-  /** Tokens without an audience of their own. */
+  /** Tokens without audiences. */
   countLegacy(): void;
-  /** Extended tokens that should have been replaced by now. */
+  /** Extended tokens that should have been refreshed by now. */
   countStale(): void;
   /** Extended tokens before that time. */
   countValid(): void;
-  /** Tokens of Secrets that somebody made. */
+  /** Tokens of manually created Secrets. */
   countManual(): void;
-  /** Tokens of Secrets that were made for an account unasked, as old clusters did. */
+  /** Tokens of Secrets generated for an account, as clusters before 1.24 did. */
   countAutomatic(): void;
-  /** Of the latter, those that were refused since their Secret is marked as invalid. */
+  /** Tokens rejected because their Secret is marked as invalid. */
   countInvalidated(): void;
 }
 

@@ -7,7 +7,7 @@ import type { TokenKey } from '../../pki/token-keys.ts';
 import { atOnce, issuerName, keySet, TokenFixture } from './token-fixture.ts';
 import { VerifiedTokens } from './verified-tokens.ts';
 
-/** Counts the times that a key is looked up: as often as a signature is verified. */
+/** Counts key look-ups, which equal signature verifications. */
 class CountingMap extends Map<string, TokenKey> {
   count = 0;
 
@@ -17,7 +17,7 @@ class CountingMap extends Map<string, TokenKey> {
   }
 }
 
-/** Counts the issuers that are looked up: as many as tokens are taken apart. */
+/** Counts issuer look-ups, which equal parsed tokens. */
 class CountingSet extends Set<string> {
   count = 0;
 

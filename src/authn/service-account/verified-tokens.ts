@@ -11,37 +11,37 @@ import { headerProblem, isSignedWith, keyIdOf } from '../jwt-signature.ts';
 import { accountUser } from './account-user.ts';
 import { kindOfToken, readClaims, type TokenClaims } from './claims.ts';
 
-/** A token whose signature holds and whose claims are complete. That it is in time and not revoked is not said. */
+/** A token with a valid signature and complete claims. Expiry and revocation are not checked. */
 export interface VerifiedToken {
   readonly claims: TokenClaims;
   readonly user: UserInfo;
-  /** When the store last said that it is revoked; monotonic milliseconds. */
+  /** When the store last confirmed that it is revoked; monotonic milliseconds. */
   refusedAt: number;
 }
 
 interface VerifiedTokensOptions {
   readonly keys: () => TokenKeySet;
   readonly issuers: ReadonlySet<string>;
-  /** Name of the scope whose accounts' tokens hold. */
+  /** Name of the scope whose service accounts are accepted. */
   readonly scope: string;
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** Tokens that are kept of each sort; of those of other issuers as many as of good ones. */
+  /** Maximum number of cached verified tokens, and likewise of tokens of other issuers. */
   readonly verifiedMax?: number;
   readonly forgedMax?: number;
 }
 
 /**
- * Verifies tokens, each once: what can never change of a token is kept by its hash, the token itself is not. Tokens that do
- * not hold are kept apart and for a short time only, so that a flood of them neither costs a verification each nor drives
- * out the good ones. Whenever a key changes, all that was verified is forgotten.
+ * Verifies each token once and caches the immutable result by the token's hash; the token is not kept. Invalid tokens
+ * are cached separately and briefly, so that a flood of them neither costs a verification each nor evicts valid ones. A
+ * key change clears the cached results.
  */
 export class VerifiedTokens {
   readonly #options: VerifiedTokensOptions;
   readonly #verified: BoundedEntries<VerifiedToken>;
-  /** What is wrong with them. */
+  /** The error for each. */
   readonly #forged: BoundedEntries<string>;
-  /** Tokens of other issuers, which others look at: not to be taken apart here each time. */
+  /** Tokens of other issuers, cached so that they are not parsed again on each use. */
   readonly #foreign: BoundedEntries<undefined>;
   #keys: TokenKeySet;
 
@@ -54,7 +54,7 @@ export class VerifiedTokens {
     this.#keys = options.keys();
   }
 
-  /** Undefined where the token claims to be from someone else. Throws an Error where it does not hold. */
+  /** Undefined if the token claims another issuer. Throws an Error if it is invalid. */
   verify(token: string): VerifiedToken | undefined {
     if (token.length > limits.tokenLengthMax || !token.includes('.')) return undefined;
     this.#followKeys();
@@ -81,7 +81,7 @@ export class VerifiedTokens {
     const jwt = unverifiedJwt(token);
     const kind = jwt && kindOfToken(jwt, issuers, dialect);
     if (!jwt || !kind) {
-      // Whatever keys come, it stays what it is.
+      // Does not depend on keys.
       this.#foreign.set(digest, { value: undefined, until: Number.POSITIVE_INFINITY, weight: 0 });
       return undefined;
     }
@@ -101,7 +101,7 @@ export class VerifiedTokens {
   }
 }
 
-/** Throws an Error where none of the keys has signed the token. One that names a key was signed with that one or none. */
+/** Throws an Error if no key verifies the token. A token with a key id is checked only against that key. */
 function verifySignature(jwt: Jwt, keys: TokenKeySet): void {
   const problem = headerProblem(jwt.header);
   if (problem !== undefined) throw new Error(problem);

@@ -2,24 +2,24 @@ import { parseJson } from '../../codec/json.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import { getOwn, isRecord, setOwn } from '../../schema/own-property.ts';
 
-/** What a webhook said of a token (`status` of a TokenReview, spec section 2.4). */
+/** A webhook's verdict on a token (`status` of a TokenReview, spec section 2.4). */
 export type ReviewStatus =
   | {
       readonly authenticated: true;
       readonly user: UserInfo;
-      /** Those of the question that the token is meant for; [] where the webhook knows of no audiences. */
+      /** The requested audiences for which the token is valid; [] if the webhook does not support audiences. */
       readonly audiences: readonly string[];
     }
   | { readonly authenticated: false; readonly error: string; readonly audiences: readonly string[] };
 
-/** The question of whose a token is. */
+/** Body of a TokenReview request. */
 export const tokenReview = (apiVersion: string, token: string, audiences: readonly string[]): string =>
   JSON.stringify({ kind: 'TokenReview', apiVersion, spec: { token, ...(audiences.length > 0 && { audiences }) } });
 
 /**
- * Reads the answer to a TokenReview of that version. As published servers do: kind and version may be left out, unknown
- * fields mean nothing, null is like nothing. Everything else that a TokenReview cannot be is an error, as is a user
- * without a name. Errors don't show what is in the answer: a token may be.
+ * Parses a TokenReview response of that version. Like kube-apiserver, kind and version may be absent, unknown fields
+ * are ignored, and null equals absent. Anything else that is not a valid TokenReview is an error, as is a user without
+ * a name. Errors do not contain response content, because it may contain a token.
  */
 export function readTokenReview(body: Uint8Array, apiVersion: string): ReviewStatus {
   const review = parse(body);
@@ -44,7 +44,7 @@ function parse(body: Uint8Array): Fields {
     const { value, duplicates } = parseJson(body);
     if (isRecord(value) && duplicates.length === 0) return value;
   } catch {
-    // What the parser says may show what it read.
+    // The parser's message may contain what it read.
   }
   throw new Error('the answer is no object in JSON, or has a field twice');
 }

@@ -1,11 +1,11 @@
 import type { Metrics } from '../../base/metrics.ts';
 
-/** What is counted of the questions to a webhook. `code` is the HTTP status, or `<error>` where there was none. */
+/** Metrics of webhook calls. `code` is the HTTP status, or `<error>` if there was no response. */
 export interface WebhookMetrics {
   asked(code: string, seconds: number): void;
 }
 
-/** Under the names that published servers have for questions about tokens to somebody else. */
+/** Uses kube-apiserver's metric names for delegated authentication. */
 export function webhookTokenMetrics(metrics: Metrics): WebhookMetrics {
   const requests = metrics.counter({
     name: 'apiserver_delegated_authn_request_total',

@@ -12,7 +12,9 @@ import { webhookSender } from '../../outbound/webhook-sender.ts';
 import { webhookTokenMetrics } from './webhook-metrics.ts';
 import { type AskWebhook, type WebhookTokenOptions, webhookTokenAuthenticator } from './webhook-token.ts';
 
-/** What a webhook does with the next question: the status of its TokenReview, an HTTP status, or no answer. */
+/**
+ * The webhook's response to the next call: the status of a TokenReview, an HTTP status, or an error without a response.
+ */
 type Step = object | number | Error | Delay;
 
 /** An HTTP status with a `Retry-After`. */
@@ -28,7 +30,7 @@ class Delay {
 
 const reset = (): Error => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
 
-/** A webhook that does one step for each question; its last one for all that follow. */
+/** A webhook that takes one step per call and repeats the last one. */
 function scripted(steps: readonly Step[], more: Partial<WebhookTokenOptions> = {}) {
   const clock = new ManualClock();
   const metrics = new Metrics();
@@ -53,7 +55,7 @@ function scripted(steps: readonly Step[], more: Partial<WebhookTokenOptions> = {
     metrics: webhookTokenMetrics(metrics),
     ...more,
   });
-  /** Asks, and lets time pass while the authenticator waits for it. */
+  /** Authenticates a token and advances the clock while the authenticator waits for it. */
   const review = async (token = 'the-token', audiences: readonly string[] = ['own']) => {
     let settled = false;
     const answer = Promise.resolve(authenticator.authenticateToken(token, audiences)).finally(() => {

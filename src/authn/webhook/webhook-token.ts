@@ -10,13 +10,13 @@ import { type ReviewStatus, readTokenReview, tokenReview } from './token-review.
 import type { WebhookMetrics } from './webhook-metrics.ts';
 import { withoutToken } from './without-token.ts';
 
-/** The versions of TokenReview that a webhook can be asked in (`--authentication-token-webhook-version`). */
+/** Versions of TokenReview to send to a webhook (`--authentication-token-webhook-version`). */
 const tokenReviewVersions = ['v1beta1', 'v1'] as const;
 export type TokenReviewVersion = (typeof tokenReviewVersions)[number];
 
 /**
- * Sends a question to the webhook; the answer, whatever its status. Rejects where none came, before long, with the error
- * of the engine (`code`) where it was the connection. Never follows redirects.
+ * Posts a body to the webhook and resolves with its response, whatever the status. Rejects after a timeout or without a
+ * response; connection errors carry Node's `code`. Never follows redirects.
  */
 export type AskWebhook = (
   body: string,
@@ -27,7 +27,7 @@ export interface WebhookTokenOptions {
   readonly ask: AskWebhook;
   readonly version: TokenReviewVersion;
   readonly dialect: Dialect;
-  /** Those of the API server (`--api-audiences`), for webhooks that know of no audiences. */
+  /** Audiences of the API server (`--api-audiences`), for webhooks that do not support audiences. */
   readonly ownAudiences: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
@@ -36,9 +36,9 @@ export interface WebhookTokenOptions {
 }
 
 /**
- * Has a webhook tell whose a token is (spec section 5.6). It is asked again where the connection broke, it is overloaded
- * or it failed, within `limits.webhookTokenMsMax`. What else goes wrong is an error of this authenticator alone. Neither
- * errors nor the log contain tokens. To be put behind a cache: each question here is a request there.
+ * Authenticates tokens through a webhook (spec section 5.6). Retries if the connection broke or the webhook is
+ * overloaded or failed, within `limits.webhookTokenMsMax`. Any other failure is an error of this authenticator alone.
+ * Neither errors nor the log contain tokens. Use it behind a cache: every call sends a request.
  */
 export function webhookTokenAuthenticator(options: WebhookTokenOptions): TokenAuthenticator {
   const webhook = new TokenWebhook(options);
@@ -59,7 +59,7 @@ interface Question {
   readonly own: readonly string[];
 }
 
-/** As published servers do: a token for somebody else is unknown, even where the webhook says what is wrong with it. */
+/** Like kube-apiserver: a token for other audiences is unknown, even if the webhook reports an error for it. */
 function identityOf(status: ReviewStatus, { token, audiences, own }: Question): TokenIdentity | undefined {
   const asked = new Set(audiences);
   const meant = (status.audiences.length > 0 ? status.audiences : own).filter((each) => asked.has(each));
@@ -69,9 +69,9 @@ function identityOf(status: ReviewStatus, { token, audiences, own }: Question): 
   throw new Error(`the token webhook: ${withoutToken(status.error.slice(0, limits.webhookErrorLengthMax), token)}`);
 }
 
-/** A question without an answer that can be used. */
+/** A call without a usable response. */
 class AttemptError extends Error {
-  /** When to ask again at the earliest, in milliseconds from now; undefined: asking again would not help. */
+  /** Minimum delay before a retry in milliseconds; undefined if a retry would not help. */
   readonly againMs: number | undefined;
 
   constructor(message: string, againMs: number | undefined) {
@@ -87,7 +87,7 @@ class TokenWebhook {
   readonly #options: WebhookTokenOptions;
   readonly #apiVersion: string;
   #failing = false;
-  /** Reviews under way, those that pause between two attempts too. */
+  /** Pending reviews, including those waiting between two attempts. */
   #underWay = 0;
 
   constructor(options: WebhookTokenOptions) {
@@ -152,7 +152,7 @@ class TokenWebhook {
     }
   }
 
-  /** Told once: whoever can send requests could fill the log otherwise. */
+  /** Logged once per outage; otherwise any client could fill the log. */
   #failed(error: unknown): void {
     if (!this.#failing) this.#options.logger.error('the token webhook fails', { error });
     this.#failing = true;
@@ -164,12 +164,14 @@ class TokenWebhook {
   }
 }
 
-/** As published: overload, failures within the server, a gateway that waited in vain; 503 only with a `Retry-After`. */
+/**
+ * Statuses that kube-apiserver retries: overload, server errors and gateway timeouts; 503 only with a `Retry-After`.
+ */
 const isPassing = (status: number): boolean => status === 429 || (status >= 500 && status !== 503);
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Of an error or one of its causes. */
+/** Whether the error or one of its causes has this code. */
 function hasCode(error: unknown, code: string): boolean {
   for (let each = error; each instanceof Error; each = each.cause)
     if ('code' in each && each.code === code) return true;

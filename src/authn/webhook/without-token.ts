@@ -1,7 +1,7 @@
-/** Shorter stretches of tokens stand in texts by chance. */
+/** Shorter matches occur by chance. */
 const stretchMin = 8;
 
-/** A text of somebody else without the token, nor any stretch of it that is long enough to tell something. */
+/** Redacts the token, and every fragment of it long enough to be significant, from external text. */
 export function withoutToken(text: string, token: string): string {
   let clean = '';
   for (let at = 0; at < text.length; ) {
@@ -12,7 +12,7 @@ export function withoutToken(text: string, token: string): string {
   return clean;
 }
 
-/** How many characters from there on stand in the token too; 0 where they are few. */
+/** Length of the token fragment that starts there; 0 if it is too short. */
 function stretchAt(text: string, at: number, token: string): number {
   const isOfToken = (length: number): boolean =>
     at + length <= text.length && token.includes(text.slice(at, at + length));
