@@ -67,7 +67,7 @@ const doors: readonly Ban[] = [
     pattern: /\bsystem(?:Clock|Random|Files|Network)\b/g,
     remedy: 'what the environment gives',
     allowed:
-      /^src\/(?:base|cli|library|store\/drivers)\/|^src\/server\/wiring\/environment\.ts$|^src\/outbound\/network\.ts$|^src\/pki\/kept-key-pair\.ts$/,
+      /^src\/(?:base|cli|library|store\/drivers)\/|^src\/server\/wiring\/environment\.ts$|^src\/outbound\/network\.ts$|^src\/pki\/watched-key-pair\.ts$/,
   },
 ];
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createTokenIssuer } from '../authn/service-account/issuer.ts';
+import { createTokenIssuer } from '../authn/service-account/token-issuer.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { systemFiles } from '../base/files.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { KeptKeyPair } from '../pki/kept-key-pair.ts';
 import { type KeyPair, type KeyPairFiles, readKeyPair } from '../pki/key-pair-files.ts';
+import { WatchedKeyPair } from '../pki/watched-key-pair.ts';
 import type { KeyPairPem, ServerConfig } from '../server/wiring/config.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { readServingPair } from './server-options.ts';
@@ -34,6 +34,6 @@ export function servingConfig(
   return {
     serving: pemOf(current),
     followServing: (changed) =>
-      new KeptKeyPair({ ...context, files, read, changed: (pair) => changed(pemOf(pair)) }, current),
+      new WatchedKeyPair({ ...context, files, read, changed: (pair) => changed(pemOf(pair)) }, current),
   };
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { KeptKeyPair } from '../pki/kept-key-pair.ts';
 import { type KeyPair, type KeyPairFiles, readKeyPair } from '../pki/key-pair-files.ts';
+import { WatchedKeyPair } from '../pki/watched-key-pair.ts';
 import type { NamedPairPem, NamedServing, TlsConfig } from '../server/wiring/config.ts';
 import { cipherSuites, openSslCiphers } from './cipher-suites.ts';
 import { named } from './flag-files.ts';
@@ -92,7 +92,7 @@ function readNamedServing(text: string, context: Context): NamedServing {
   return {
     current: withNames(current),
     follow: (changed) =>
-      new KeptKeyPair({ ...context, files, read, changed: (pair) => changed(withNames(pair)) }, current),
+      new WatchedKeyPair({ ...context, files, read, changed: (pair) => changed(withNames(pair)) }, current),
   };
 }
 

@@ -8,9 +8,9 @@ import type { Logger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { adminKubeconfig } from '../outbound/connection-files/admin-kubeconfig.ts';
 import { endsSoon, ensureAuthority, ensureIssued } from '../pki/ca.ts';
-import { KeptKeyPair } from '../pki/kept-key-pair.ts';
 import type { KeyPair, KeyPairFiles } from '../pki/key-pair-files.ts';
 import { certificatesFromPem } from '../pki/pem.ts';
+import { WatchedKeyPair } from '../pki/watched-key-pair.ts';
 import { groupMasters } from '../request/user-info.ts';
 import { httpsUrl, localAddress } from '../server/wiring/addresses.ts';
 import type { KeyPairPem, ListenAddress, ServerConfig } from '../server/wiring/config.ts';
@@ -107,7 +107,7 @@ export class UpCertificates implements Closable {
       this.#writeKubeconfig();
     };
     const read = (): KeyPair => this.#readAdmin();
-    this.#held.add(new KeptKeyPair({ ...this.#context, files: this.#files('admin'), read, changed }, this.#admin));
+    this.#held.add(new WatchedKeyPair({ ...this.#context, files: this.#files('admin'), read, changed }, this.#admin));
     this.#warnOfAuthority();
   }
 

@@ -1,6 +1,6 @@
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
-import { isDue, makeAuthority, makeIssued, type PkiContext } from '../pki/ca.ts';
+import { isDueForRenewal, makeAuthority, makeIssued, type PkiContext } from '../pki/ca.ts';
 import { type KeyPair, parseKeyPair } from '../pki/key-pair-files.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { listenerHosts } from '../server/wiring/addresses.ts';
@@ -51,7 +51,7 @@ export class Certificates {
     const schedule = (): void => {
       timer = this.#context.clock.after(limits.certificateCheckMs, () => {
         schedule();
-        if (!isDue(current.certificate, this.#context)) return;
+        if (!isDueForRenewal(current.certificate, this.#context)) return;
         current = issue();
         changed(pemOf(current));
       });

@@ -19,7 +19,7 @@ const dayMs = 24 * 60 * 60_000;
 const authorityMs = 10 * 365 * dayMs;
 const certificateMs = 365 * dayMs;
 /** Fraction of a certificate's lifetime after which it is due for renewal. */
-const renewalPart = 2 / 3;
+const renewalFraction = 2 / 3;
 /** A self-signed certificate is renewed late, because clients must then be configured with the new one. */
 const selfSignedRenewalMs = 30 * dayMs;
 /** Minimum time by which an authority must outlive the certificates that it issues. */
@@ -85,7 +85,7 @@ export function ensureIssued(
     needsReplacement: (certificate) =>
       isNotYetValid(certificate, context) ||
       // A certificate that ends with its authority cannot be extended by renewal.
-      (isDue(certificate, context) && endOf(certificate) < endOf(authority.certificate)) ||
+      (isDueForRenewal(certificate, context) && endOf(certificate) < endOf(authority.certificate)) ||
       !coversHosts(certificate, purpose.hosts ?? []),
   });
 }
@@ -96,9 +96,9 @@ const isNotYetValid = ({ validFrom }: X509Certificate, { clock }: PkiContext): b
   Date.parse(validFrom) > clock.now();
 
 /** Whether the certificate is due for renewal. */
-export function isDue(certificate: X509Certificate, { clock }: PkiContext): boolean {
+export function isDueForRenewal(certificate: X509Certificate, { clock }: PkiContext): boolean {
   const begin = Date.parse(certificate.validFrom);
-  return clock.now() >= begin + renewalPart * (endOf(certificate) - begin);
+  return clock.now() >= begin + renewalFraction * (endOf(certificate) - begin);
 }
 
 /** How long before an authority expires operators are warned: everyone who trusts it needs its successor first. */

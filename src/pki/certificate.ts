@@ -12,7 +12,7 @@ export interface Subject {
 
 export type CertificateUse = 'authority' | 'serverAuth' | 'clientAuth';
 
-interface CertificateRequest {
+interface CertificateTemplate {
   readonly subject: Subject;
   readonly publicKey: KeyObject;
   readonly uses: readonly CertificateUse[];
@@ -51,14 +51,14 @@ const keyUsageBits = { digitalSignature: 0, keyCertSign: 5, crlSign: 6 } as cons
 const serialBytes = 16;
 
 /** Issues a certificate signed by `authority`. It expires no later than the authority. */
-export function issueCertificate(authority: Authority, request: CertificateRequest, random: Random): X509Certificate {
+export function issueCertificate(authority: Authority, request: CertificateTemplate, random: Random): X509Certificate {
   const issuer = readIssuer(authority.certificate);
   const notAfter = Math.min(request.notAfter, Date.parse(authority.certificate.validTo));
   return signCertificate({ ...request, notAfter }, issuer, authority.privateKey, random);
 }
 
 /** Issues a certificate signed by its own key: an authority, or a self-signed server certificate. */
-export function issueSelfSigned(request: CertificateRequest, privateKey: KeyObject, random: Random): X509Certificate {
+export function issueSelfSigned(request: CertificateTemplate, privateKey: KeyObject, random: Random): X509Certificate {
   const issuer = { name: encodeName(request.subject), keyIdentifier: keyIdentifier(request.publicKey) };
   return signCertificate(request, issuer, privateKey, random);
 }
@@ -70,7 +70,7 @@ interface Issuer {
 }
 
 function signCertificate(
-  request: CertificateRequest,
+  request: CertificateTemplate,
   issuer: Issuer,
   privateKey: KeyObject,
   random: Random,
@@ -118,7 +118,7 @@ function encodeName(subject: Subject): Buffer {
   );
 }
 
-function extensions(request: CertificateRequest, issuer: Issuer): Buffer[] {
+function extensions(request: CertificateTemplate, issuer: Issuer): Buffer[] {
   const extension = (oid: string, value: Buffer, critical = false): Buffer =>
     der.sequence(der.objectIdentifier(oid), ...(critical ? [der.boolean(true)] : []), der.octetString(value));
   const isAuthority = request.uses.includes('authority');

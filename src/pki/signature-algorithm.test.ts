@@ -7,7 +7,7 @@ import {
   isSignatureAlgorithm,
   makeSignature,
   signatureAlgorithms,
-  signWithoutHolding,
+  signWithoutBlocking,
 } from './signature-algorithm.ts';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -78,10 +78,10 @@ test('names are exact', () => {
 test('a signature that does not hold the event loop is the same: at once with ECDSA, later with RSA', async () => {
   for (const algorithm of signatureAlgorithms) {
     const { privateKey, publicKey } = pairOf(algorithm);
-    const made = signWithoutHolding(algorithm, privateKey, data);
+    const made = signWithoutBlocking(algorithm, privateKey, data);
     assert.equal(made instanceof Promise, !algorithm.startsWith('ES'), algorithm);
     assert.ok(isSignature(algorithm, publicKey, data, await made), algorithm);
   }
   const short = generateKeyPairSync('rsa', { modulusLength: 512 }).privateKey;
-  await assert.rejects(async () => signWithoutHolding('PS512', short, data), 'a key that cannot sign is an error');
+  await assert.rejects(async () => signWithoutBlocking('PS512', short, data), 'a key that cannot sign is an error');
 });

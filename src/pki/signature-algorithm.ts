@@ -43,7 +43,7 @@ export const makeSignature = (algorithm: SignatureAlgorithm, privateKey: KeyObje
  * Like `makeSignature`, without blocking the event loop: RSA takes more than a millisecond and runs in the engine's
  * thread pool; ECDSA runs synchronously, as it takes less time than the handover.
  */
-export function signWithoutHolding(
+export function signWithoutBlocking(
   algorithm: SignatureAlgorithm,
   privateKey: KeyObject,
   data: Buffer,

@@ -41,7 +41,7 @@ const wanted = `RSA of ${rsaBitsMin} bits and more, or ECDSA on P-256, P-384 or 
 const algorithms = ['RS256', 'ES256', 'ES384', 'ES512'] as const satisfies readonly SignatureAlgorithm[];
 
 /** `openssl ecparam -genkey` writes this block before the key; it repeats parameters that the key contains. */
-const meaningless = 'EC PARAMETERS';
+const ecParametersLabel = 'EC PARAMETERS';
 
 /**
  * Parses a PEM file of `--service-account-key-file`: private keys, public keys and certificates, without duplicates, in
@@ -78,7 +78,7 @@ function readBlocks(content: Uint8Array, file: string): readonly NumberedBlock[]
   try {
     return pemBlocks(Buffer.from(content).toString('latin1'))
       .map((block, at) => ({ ...block, number: at + 1 }))
-      .filter(({ label }) => label !== meaningless);
+      .filter(({ label }) => label !== ecParametersLabel);
   } catch (error) {
     throw new PkiFileError(file, error instanceof Error ? error.message : String(error));
   }

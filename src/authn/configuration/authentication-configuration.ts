@@ -6,8 +6,8 @@ import { duplicate, type FieldError, invalid, tooMany } from '../../meta/field-e
 import { signatureAlgorithms } from '../../pki/signature-algorithm.ts';
 import type { AnonymousConfiguration } from '../anonymous.ts';
 import type { JwtAuthenticator } from '../oidc/jwt-authenticator.ts';
+import { type CompiledAuthenticator, compileJwtAuthenticator } from './compile-jwt-authenticator.ts';
 import { type AnonymousFields, authenticationConfiguration, type JwtAuthenticatorFields } from './document.ts';
-import { type CompiledAuthenticator, compileJwtAuthenticator } from './jwt-authenticator.ts';
 
 /** The settings that an AuthenticationConfiguration defines. */
 export interface AuthenticationSettings {

@@ -5,8 +5,8 @@ import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { JwtFields } from '../jwt.ts';
+import { compileJwtAuthenticator } from './compile-jwt-authenticator.ts';
 import type { JwtAuthenticatorFields } from './document.ts';
-import { compileJwtAuthenticator } from './jwt-authenticator.ts';
 
 let cel: Cel;
 before(async () => {

@@ -5,7 +5,7 @@ import type { UserInfo } from '../../request/user-info.ts';
 import type { JwtFields } from '../jwt.ts';
 import { credentialId } from '../service-account/account-user.ts';
 import type { ClaimMappings, Source } from './claim-mappings.ts';
-import { ClaimError, claimOf, hasClaim, textClaim, textsClaim, textsOf } from './claims.ts';
+import { ClaimError, claimOf, hasClaim, textClaim, textsClaim, textsOf } from './claim-values.ts';
 import type { ClaimRules, ExpressionRule } from './validation-rules.ts';
 
 /** The compiled rules that turn claims into a user. */

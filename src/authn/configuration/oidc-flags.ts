@@ -3,8 +3,8 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { describeFieldError, type FieldError } from '../../meta/field-error.ts';
 import { isSignatureAlgorithm, signatureAlgorithms } from '../../pki/signature-algorithm.ts';
 import type { JwtAuthenticator } from '../oidc/jwt-authenticator.ts';
+import { compileJwtAuthenticator } from './compile-jwt-authenticator.ts';
 import type { JwtAuthenticatorFields } from './document.ts';
-import { compileJwtAuthenticator } from './jwt-authenticator.ts';
 
 /** The `--oidc-*` flags (spec section 5.5); flags that were not given are absent or empty. */
 export interface OidcFlags {

@@ -3,7 +3,7 @@ import type { UserInfo } from '../../request/user-info.ts';
 import type { JwtFields } from '../jwt.ts';
 
 /** Identity and location of a provider (spec section 5.5, `issuer`). Already validated. */
-export interface TokenIssuer {
+export interface IssuerSettings {
   /** `https`; must exactly equal `iss` of the tokens and `issuer` of the provider's metadata. */
   readonly url: string;
   /** URL of the metadata, if not at the well-known path under `url`. */
@@ -16,7 +16,7 @@ export interface TokenIssuer {
 
 /** Settings of one accepted provider, from the flags or from an entry of the configuration file. */
 export interface JwtAuthenticator {
-  readonly issuer: TokenIssuer;
+  readonly issuer: IssuerSettings;
   readonly signingAlgorithms: readonly SignatureAlgorithm[];
   /** The groups claim, if the mapping is a claim; it may be distributed (OpenID Connect Core section 5.6.2). */
   readonly groupsClaim?: string | undefined;

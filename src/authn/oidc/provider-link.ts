@@ -1,11 +1,11 @@
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
-import { discoveryAddress, readKeysAddress } from './discovery.ts';
-import type { TokenIssuer } from './jwt-authenticator.ts';
+import type { IssuerSettings } from './jwt-authenticator.ts';
 import { type KeySet, readKeySet } from './key-set.ts';
 import { KeySource } from './key-source.ts';
 import type { OidcContext } from './oidc-provider.ts';
 import { ProviderConnection } from './provider-connection.ts';
+import { discoveryAddress, readKeysAddress } from './provider-discovery.ts';
 
 /**
  * Connection to one issuer and its keys: the part that stays while only the rules for tokens change. Starts fetching
@@ -14,7 +14,7 @@ import { ProviderConnection } from './provider-connection.ts';
 export class ProviderLink implements Closable {
   readonly keys: KeySource;
   readonly connection: ProviderConnection;
-  readonly #issuer: TokenIssuer;
+  readonly #issuer: IssuerSettings;
   readonly #context: OidcContext;
 
   /**
@@ -22,7 +22,7 @@ export class ProviderLink implements Closable {
    * still trusts all authorities from which they came; otherwise tokens wait for the first fetch. Throws if the
    * issuer's certificate authority is invalid.
    */
-  constructor(issuer: TokenIssuer, context: OidcContext, before?: ProviderLink) {
+  constructor(issuer: IssuerSettings, context: OidcContext, before?: ProviderLink) {
     this.#issuer = issuer;
     this.#context = context;
     this.connection = new ProviderConnection(context, issuer.certificateAuthority);
@@ -37,7 +37,7 @@ export class ProviderLink implements Closable {
   }
 
   /** Whether this link fits the settings of an issuer. */
-  leadsTo({ url, discoveryURL, certificateAuthority }: TokenIssuer): boolean {
+  leadsTo({ url, discoveryURL, certificateAuthority }: IssuerSettings): boolean {
     const own = this.#issuer;
     return (
       own.url === url &&
@@ -48,7 +48,7 @@ export class ProviderLink implements Closable {
 
   /** Starts fetching the keys of an issuer, with this connection's trust roots. */
   keysOf(
-    issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>,
+    issuer: Pick<IssuerSettings, 'url' | 'discoveryURL'>,
     options: { readonly initial?: KeySet; readonly awaited?: boolean } = {},
   ): KeySource {
     const { clock, random, logger } = this.#context;
@@ -62,7 +62,7 @@ export class ProviderLink implements Closable {
   }
 
   /** Reads the metadata each time, because `jwks_uri` may change. */
-  async #fetchKeys(issuer: Pick<TokenIssuer, 'url' | 'discoveryURL'>): Promise<KeySet> {
+  async #fetchKeys(issuer: Pick<IssuerSettings, 'url' | 'discoveryURL'>): Promise<KeySet> {
     const description = await this.connection.get(discoveryAddress(issuer), { bytesMax: limits.oidcDiscoveryBytesMax });
     const address = readKeysAddress(description, issuer.url);
     return readKeySet(await this.connection.get(address, { bytesMax: limits.oidcKeySetBytesMax }));

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { clockLeewaySeconds } from '../jwt-times.ts';
-import type { BoundClaims, LegacyClaims, TokenClaims } from './claims.ts';
+import type { BoundClaims, LegacyClaims, TokenClaims } from './token-claims.ts';
 
 /** `cache`: what this server knows, immediately. `store`: the latest state, which may take a round trip. */
 export type Freshness = 'cache' | 'store';

@@ -9,13 +9,13 @@ import type { TokenLifetime, TokenLifetimeRequest } from '../../kinds/authentica
 import { TokenKeyFiles } from '../../pki/token-key-files.ts';
 import type { SigningKey } from '../../pki/token-keys.ts';
 import type { TokenAuthenticator } from '../authenticator.ts';
-import { serviceAccountAuthenticator } from './authenticator.ts';
-import { discoveryProblem, type IssuerDiscovery, issuerDiscovery } from './discovery.ts';
-import { createTokenIssuer, type TokenIssuer } from './issuer.ts';
+import { discoveryProblem, type IssuerDiscovery, issuerDiscovery } from './issuer-discovery.ts';
 import { type LegacyTokenMark, LegacyTokenUse } from './legacy-token-use.ts';
 import { tokenLifetime } from './lifetime.ts';
 import type { ServiceAccountTokenOptions } from './options.ts';
 import type { TokenObjects } from './revocation.ts';
+import { serviceAccountAuthenticator } from './service-account-authenticator.ts';
+import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts';
 import { registerTokenMetrics } from './token-metrics.ts';
 
 interface ServiceAccountTokensContext {

@@ -10,10 +10,10 @@ import { makeSignature, type SignatureAlgorithm } from '../../pki/signature-algo
 import type { TokenKeySet } from '../../pki/token-key-files.ts';
 import { readSigningKey, type SigningKey, type TokenKey } from '../../pki/token-keys.ts';
 import type { TokenAuthenticator } from '../authenticator.ts';
-import { serviceAccountAuthenticator } from './authenticator.ts';
-import { createTokenIssuer, type TokenIssuer } from './issuer.ts';
 import { type LegacyTokenMark, LegacyTokenUse } from './legacy-token-use.ts';
 import type { Freshness, TokenObjects } from './revocation.ts';
+import { serviceAccountAuthenticator } from './service-account-authenticator.ts';
+import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts';
 import { registerTokenMetrics } from './token-metrics.ts';
 
 /** Test support: keys, tokens, and an authenticator over objects that a test adds and removes. */

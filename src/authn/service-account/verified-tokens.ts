@@ -9,7 +9,7 @@ import { BoundedEntries } from '../bounded-entries.ts';
 import { type Jwt, unverifiedJwt } from '../jwt.ts';
 import { headerProblem, isSignedWith, keyIdOf } from '../jwt-signature.ts';
 import { accountUser } from './account-user.ts';
-import { kindOfToken, readClaims, type TokenClaims } from './claims.ts';
+import { kindOfToken, readClaims, type TokenClaims } from './token-claims.ts';
 
 /** A token with a valid signature and complete claims. Expiry and revocation are not checked. */
 export interface VerifiedToken {

@@ -6,9 +6,9 @@ import type { Random } from '../../base/random.ts';
 import { retry } from '../../base/retry.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { asAuthenticated, type TokenAuthenticator, type TokenIdentity } from '../authenticator.ts';
+import { redactToken } from './redact-token.ts';
 import { type ReviewStatus, readTokenReview, tokenReview } from './token-review.ts';
 import type { WebhookMetrics } from './webhook-metrics.ts';
-import { withoutToken } from './without-token.ts';
 
 /** Versions of TokenReview to send to a webhook (`--authentication-token-webhook-version`). */
 const tokenReviewVersions = ['v1beta1', 'v1'] as const;
@@ -66,7 +66,7 @@ function identityOf(status: ReviewStatus, { token, audiences, own }: Question): 
   if (audiences.length > 0 && meant.length === 0) return undefined;
   if (status.authenticated) return { user: asAuthenticated(status.user), audiences: meant };
   if (status.error === '') return undefined;
-  throw new Error(`the token webhook: ${withoutToken(status.error.slice(0, limits.webhookErrorLengthMax), token)}`);
+  throw new Error(`the token webhook: ${redactToken(status.error.slice(0, limits.webhookErrorLengthMax), token)}`);
 }
 
 /** A call without a usable response. */

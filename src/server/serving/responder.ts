@@ -1,4 +1,4 @@
-import type { IssuerDiscovery } from '../../authn/service-account/discovery.ts';
+import type { IssuerDiscovery } from '../../authn/service-account/issuer-discovery.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';

@@ -3,7 +3,7 @@ import {
   type IssuerDiscovery,
   jwksPath,
   openidConfigurationPath,
-} from '../../authn/service-account/discovery.ts';
+} from '../../authn/service-account/issuer-discovery.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type Metrics, metricsMediaType } from '../../base/metrics.ts';
 import { TimeSlice } from '../../base/time-slice.ts';

@@ -3,7 +3,7 @@ import type { Authenticator, TokenAuthenticator } from '../../authn/authenticato
 import { bearerAuthenticator, tokenUnion } from '../../authn/bearer.ts';
 import { bootstrapTokenAuthenticator } from '../../authn/bootstrap-token.ts';
 import { clientCertificateAuthenticator } from '../../authn/client-certificate.ts';
-import { withReport } from '../../authn/report.ts';
+import { withFailureLog } from '../../authn/failure-log.ts';
 import { requestHeaderAuthenticator } from '../../authn/request-header.ts';
 import type { TokenObjects } from '../../authn/service-account/revocation.ts';
 import type { TokensOfScope } from '../../authn/service-account/service-account-tokens.ts';
@@ -74,7 +74,7 @@ export function openAuthentication(parts: AuthenticationParts): Authentication {
     tokens: unionAuthenticator(shown),
     allowsOrigin: parts.allowsOrigin,
   });
-  return { authenticator: withReport(all, logger), tokens, serviceAccounts };
+  return { authenticator: withFailureLog(all, logger), tokens, serviceAccounts };
 }
 
 /** As published: who may do everything is known at least. */

@@ -7,7 +7,7 @@ import { compileClaimMappings } from './claim-mappings.ts';
 import type { IssuerFields, JwtAuthenticatorFields } from './document.ts';
 import { ExpressionCompiler } from './expressions.ts';
 import { identify, type UserRules } from './identify.ts';
-import { checkIssuer } from './issuer.ts';
+import { checkIssuer } from './issuer-validation.ts';
 import { compileClaimRules, compileUserRules } from './validation-rules.ts';
 
 interface CompileOptions {

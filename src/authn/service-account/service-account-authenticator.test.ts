@@ -7,9 +7,9 @@ import { silentLogger } from '../../base/logger.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { TokenGrant } from '../../kinds/authentication/token-grant.ts';
 import type { ObjectMeta } from '../../meta/api-object.ts';
-import type { BoundClaims } from './claims.ts';
 import { LegacyTokenUse } from './legacy-token-use.ts';
 import { findBound } from './revocation.ts';
+import type { BoundClaims } from './token-claims.ts';
 import {
   account,
   apiAudiences,

@@ -7,7 +7,7 @@ import { withAnonymous } from './anonymous.ts';
 import type { TokenAuthenticator } from './authenticator.ts';
 import { bearerAuthenticator, tokenUnion } from './bearer.ts';
 import { isUnauthorized, showing } from './credentials-fixture.ts';
-import { withReport } from './report.ts';
+import { withFailureLog } from './failure-log.ts';
 import { unionAuthenticator } from './union.ts';
 
 const failing = (message: string, cause?: Error): TokenAuthenticator => ({
@@ -28,7 +28,7 @@ async function logOf(tokens: readonly TokenAuthenticator[], level: 'debug' | 'in
     },
     bearerAuthenticator(tokenUnion(tokens, []), []),
   ]);
-  const authenticator = withReport(withAnonymous(union, 'allow'), logger);
+  const authenticator = withFailureLog(withAnonymous(union, 'allow'), logger);
   await assert.rejects(async () => authenticator.authenticate(showing({ token: 'the-secret' })), isUnauthorized);
   return lines.map((line) => JSON.parse(line) as { readonly message: string; readonly reasons: readonly string[] });
 }
@@ -63,7 +63,7 @@ describe('why a request is not authenticated', () => {
       clock: systemClock,
       write: (line) => lines.push(line),
     });
-    const report = (answer: () => never) => withReport({ authenticate: answer }, logger).authenticate(showing({}));
+    const report = (answer: () => never) => withFailureLog({ authenticate: answer }, logger).authenticate(showing({}));
     const error: StatusError = badRequest('no');
     assert.throws(
       () =>

@@ -6,7 +6,7 @@ import type { Logger } from '../base/logger.ts';
 import { WatchedFiles } from '../base/watched-file.ts';
 import type { KeyPair, KeyPairFiles } from './key-pair-files.ts';
 
-interface KeptKeyPairOptions {
+interface WatchedKeyPairOptions {
   readonly files: KeyPairFiles;
   /** Reads the pair and renews it if due. Throws if it is unusable. */
   readonly read: () => KeyPair;
@@ -21,15 +21,15 @@ interface KeptKeyPairOptions {
  * pair does not match or is unusable, the previous one stays in use and the error is logged. The pair is also read
  * periodically, so that it is renewed when due.
  */
-export class KeptKeyPair implements Closable {
-  readonly #options: KeptKeyPairOptions;
+export class WatchedKeyPair implements Closable {
+  readonly #options: WatchedKeyPairOptions;
   readonly #watched: WatchedFiles;
   #current: Pick<KeyPair, 'certificatePem' | 'keyPem'>;
   #problem = '';
   #timer: Closable;
 
   /** `current` is the pair that is already in use. */
-  constructor(options: KeptKeyPairOptions, current: Pick<KeyPair, 'certificatePem' | 'keyPem'>) {
+  constructor(options: WatchedKeyPairOptions, current: Pick<KeyPair, 'certificatePem' | 'keyPem'>) {
     const { files, clock } = options;
     this.#options = options;
     this.#current = current;

@@ -1,9 +1,9 @@
 import { parseJson } from '../../codec/json.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
-import type { TokenIssuer } from './jwt-authenticator.ts';
+import type { IssuerSettings } from './jwt-authenticator.ts';
 
 /** URL of the provider's metadata (OpenID Connect Discovery section 4). */
-export const discoveryAddress = ({ url, discoveryURL }: Pick<TokenIssuer, 'url' | 'discoveryURL'>): URL =>
+export const discoveryAddress = ({ url, discoveryURL }: Pick<IssuerSettings, 'url' | 'discoveryURL'>): URL =>
   new URL(discoveryURL || `${url.replace(/\/$/, '')}/.well-known/openid-configuration`);
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { discoveryProblem, issuerDiscovery } from './discovery.ts';
+import { discoveryProblem, issuerDiscovery } from './issuer-discovery.ts';
 import { keySet, makeSigningKey } from './token-fixture.ts';
 
 const [one, two] = [makeSigningKey('RS256'), makeSigningKey('ES256')];

@@ -2,10 +2,10 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { IssuedToken, TokenGrant } from '../../kinds/authentication/token-grant.ts';
-import { signWithoutHolding } from '../../pki/signature-algorithm.ts';
+import { signWithoutBlocking } from '../../pki/signature-algorithm.ts';
 import type { SigningKey } from '../../pki/token-keys.ts';
 import { type AccountReference, accountUsername, credentialId, type ObjectReference } from './account-user.ts';
-import { legacyClaim, legacyIssuer } from './claims.ts';
+import { legacyClaim, legacyIssuer } from './token-claims.ts';
 
 interface IdentifiedToken extends IssuedToken {
   /** `JTI=<jti>`: for the audit annotation of the request, which links later uses of the token to it. */
@@ -93,7 +93,7 @@ function signToken(claims: Readonly<Record<string, unknown>>, key: SigningKey): 
   const header = { alg: key.algorithm, kid: key.id };
   const input = `${encode(header)}.${encode(sorted(claims))}`;
   const token = (signature: Buffer): string => `${input}.${signature.toString('base64url')}`;
-  const signature = signWithoutHolding(key.algorithm, key.privateKey, Buffer.from(input, 'latin1'));
+  const signature = signWithoutBlocking(key.algorithm, key.privateKey, Buffer.from(input, 'latin1'));
   return signature instanceof Promise ? signature.then(token) : token(signature);
 }
 

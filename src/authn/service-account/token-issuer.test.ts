@@ -8,8 +8,8 @@ import { dialects } from '../../dialect/dialects.ts';
 import type { TokenGrant } from '../../kinds/authentication/token-grant.ts';
 import { unverifiedJwt } from '../jwt.ts';
 import { isSignedWith } from '../jwt-signature.ts';
-import { createTokenIssuer } from './issuer.ts';
 import { account, atOnce, issuerName, makeSigningKey } from './token-fixture.ts';
+import { createTokenIssuer } from './token-issuer.ts';
 
 const random: Random = { uuid: () => '00000000-0000-4000-8000-000000000000', bytes: (count) => new Uint8Array(count) };
 const keys = (['ES256', 'ES384', 'RS256', 'ES512'] as const).map(makeSigningKey);

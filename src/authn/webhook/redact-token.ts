@@ -2,7 +2,7 @@
 const stretchMin = 8;
 
 /** Redacts the token, and every fragment of it long enough to be significant, from external text. */
-export function withoutToken(text: string, token: string): string {
+export function redactToken(text: string, token: string): string {
   let clean = '';
   for (let at = 0; at < text.length; ) {
     const length = stretchAt(text, at, token);

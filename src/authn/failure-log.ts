@@ -6,7 +6,7 @@ import type { FinalAuthenticator } from './anonymous.ts';
  * Logs why requests are not authenticated, because the client is not told. The reasons come from authenticators, whose
  * errors never contain a credential.
  */
-export function withReport(authenticator: FinalAuthenticator, logger: Logger): FinalAuthenticator {
+export function withFailureLog(authenticator: FinalAuthenticator, logger: Logger): FinalAuthenticator {
   const report = (error: unknown): never => {
     if (error instanceof StatusError && error.code === 401) {
       logger.debug('a request is not authenticated', { reasons: reasonsOf(error.cause) });

@@ -9,8 +9,8 @@ import { silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
 import { ensureAuthority, ensureIssued, ensureSelfSigned } from './ca.ts';
 import { makeCertificate } from './certificate-fixture.ts';
-import { KeptKeyPair } from './kept-key-pair.ts';
 import { type KeyPair, type KeyPairFiles, readKeyPair } from './key-pair-files.ts';
+import { WatchedKeyPair } from './watched-key-pair.ts';
 
 const dayMs = 24 * 3600_000;
 
@@ -22,7 +22,7 @@ let ahead: number;
 let shown: string[];
 let errors: string[];
 let fails: boolean;
-let kept: KeptKeyPair;
+let kept: WatchedKeyPair;
 
 const one = makeCertificate({ name: 'one' });
 const two = makeCertificate({ name: 'two' });
@@ -57,7 +57,7 @@ function keep(read: () => KeyPair = () => readKeyPair(files)): KeyPair {
     shown.push(certificate.subject);
   };
   const logger = { ...silentLogger, error: (_: string, fields?: object) => errors.push(JSON.stringify(fields)) };
-  kept = new KeptKeyPair({ files, read, changed, clock, logger }, current);
+  kept = new WatchedKeyPair({ files, read, changed, clock, logger }, current);
   return current;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { withoutToken } from './without-token.ts';
+import { redactToken } from './redact-token.ts';
 
 describe('a text without a token', () => {
   const token = 'the-header.eyJzdWIiOiJqYW5lIn0.the-signature';
@@ -13,16 +13,16 @@ describe('a text without a token', () => {
     ['\u{1f600} the-header. the-header.the-header.', '\u{1f600} [token] [token][token]'],
     ['', ''],
   ] as const) {
-    it(JSON.stringify(text), () => assert.equal(withoutToken(text, token), expected));
+    it(JSON.stringify(text), () => assert.equal(redactToken(text, token), expected));
   }
 
-  it('a short token', () => assert.equal(withoutToken('is a1 known? a2 is', 'a1'), 'is [token] known? a2 is'));
+  it('a short token', () => assert.equal(redactToken('is a1 known? a2 is', 'a1'), 'is [token] known? a2 is'));
 
-  it('no token', () => assert.equal(withoutToken('all of it', ''), 'all of it'));
+  it('no token', () => assert.equal(redactToken('all of it', ''), 'all of it'));
 
   it('takes no time worth speaking of, however long both are', () => {
     const long = 'ab'.repeat(32 * 1024);
-    assert.equal(withoutToken('ab'.repeat(512), long), '[token]');
-    assert.equal(withoutToken('a'.repeat(1_024), long), 'a'.repeat(1_024));
+    assert.equal(redactToken('ab'.repeat(512), long), '[token]');
+    assert.equal(redactToken('a'.repeat(1_024), long), 'a'.repeat(1_024));
   });
 });
