@@ -18,7 +18,7 @@ interface Write {
   readonly signal?: AbortSignal;
 }
 
-/** For tests: a write as plugins see it. */
+/** Test support: a write as admission plugins see it. */
 export function attributesOf(write: Write = {}): AdmissionAttributes {
   const { group = '', namespace = '', name = 'x', resource: path = 'configmaps', operation = 'create' } = write;
   const [resource = '', subresource = ''] = path.split('/');

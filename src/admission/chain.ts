@@ -4,49 +4,49 @@ import type { Admission, AdmissionAttributes } from '../request/admission.ts';
 import { MutatorRounds } from './mutator-rounds.ts';
 
 /**
- * What is done beside changing or refusing the object (spec section 4.6): nothing; nothing in a dry run, which is heeded
- * there; or something in any case, for which a dry run is refused.
+ * Side effects of a plugin outside the object (spec section 4.6): none; none in a dry run; or also in a dry run, which
+ * is therefore rejected.
  */
 export type SideEffects = 'none' | 'noneOnDryRun' | 'some';
 
-/** One rule of admission. */
+/** An admission plugin. */
 export interface AdmissionPlugin {
   readonly name: string;
   readonly sideEffects: SideEffects;
-  /** Whether the plugin has anything to do with this write. Decided by what the write is, never by other state. */
+  /** Whether the plugin applies to this write. Depends only on the attributes, never on other state. */
   readonly concerns: (attributes: AdmissionAttributes) => boolean;
   /**
-   * Changes the object in place, and may refuse too. All plugins mutate before the kind's own validation. Runs a second time
-   * where a mutator changed the object: what it finds done already it must not do again.
+   * Modifies the object in place, or rejects it. All plugins mutate before the kind's validation. Called a second time
+   * if a mutator changed the object, so it must be idempotent.
    */
   readonly mutate?: (attributes: AdmissionAttributes) => Promise<void> | void;
-  /** Those of a plugin whose mutators come and go while the server runs: webhooks, policies. In the order of running. */
+  /** The webhooks or policies of a plugin, which may change at run time, in execution order. */
   readonly mutators?: (attributes: AdmissionAttributes) => readonly Mutator[];
-  /** Refuses by throwing a StatusError. Runs after the kind's own validation; never changes the object. */
+  /** Rejects by throwing a StatusError. Runs after the kind's validation; must not modify the object. */
   readonly validate?: (attributes: AdmissionAttributes) => Promise<void> | void;
 }
 
-/** A webhook or policy that changes objects. */
+/** A mutating webhook or policy. */
 export interface Mutator {
   /** Unique within its plugin. */
   readonly id: string;
-  /** For messages: `admission webhook "a.example.com"`. */
+  /** For error messages: `admission webhook "a.example.com"`. */
   readonly title: string;
   readonly sideEffects: SideEffects;
-  /** `ifNeeded`: runs once more where the object was changed after it. */
+  /** `ifNeeded`: called again if the object was changed after its first call. */
   readonly reinvocationPolicy: 'never' | 'ifNeeded';
-  /** Asked right before it would run, of the object as it is then. */
+  /** Evaluated immediately before the call, on the current object. */
   readonly concerns: (attributes: AdmissionAttributes) => boolean;
-  /** Changes the object by `replace` only. */
+  /** Modifies the object through `replace` only. */
   readonly mutate: (attributes: AdmissionAttributes) => Promise<void> | void;
 }
 
 /**
- * Runs the plugins in the order given: first all that mutate, then all that validate. The first refusal ends it, and so does
- * the end of the request, whether or not a plugin heeds that.
+ * Runs the plugins in the given order: first all mutate, then all validate. The first rejection ends the chain, and so
+ * does the end of the request, even if a plugin ignores the signal.
  *
- * Where a mutator changed the object, those that mutate run once more, in the same order: plugins of the server all, mutators
- * as their reinvocation policy says. What changes then makes nobody run a third time.
+ * If a mutator changed the object, mutation runs a second time in the same order: all built-in plugins, and mutators
+ * according to their reinvocation policy. Changes in the second round cause no third.
  */
 export const admissionChain = (plugins: readonly AdmissionPlugin[]): Admission => ({
   mutate(attributes) {
@@ -58,14 +58,14 @@ export const admissionChain = (plugins: readonly AdmissionPlugin[]): Admission =
   },
   validate: (attributes) =>
     inTurn(plugins, (plugin) => {
-      // A plugin that mutates may have made the write one that concerns another.
+      // A mutation may have made the write one that the plugin applies to.
       if (!plugin.validate || !plugin.concerns(attributes)) return undefined;
       if (isRefused(plugin, attributes)) throw sideEffectsRefused(titleOf(plugin));
       return whileAsked(plugin.validate(attributes), attributes);
     }),
 });
 
-/** Calls `step` for each item when the one before is done. A promise only where one of them waits, as few do. */
+/** Calls `step` for each item in sequence. Returns a promise only if a step does, which is rare. */
 function inTurn<T>(items: readonly T[], step: (item: T) => Promise<void> | void, from = 0): Promise<void> | void {
   for (let at = from; at < items.length; at++) {
     const waiting = step(items[at] as T);
@@ -73,7 +73,7 @@ function inTurn<T>(items: readonly T[], step: (item: T) => Promise<void> | void,
   }
 }
 
-/** What a plugin waits for, no longer than the request lasts. */
+/** Waits for a plugin, at most until the request ends. */
 const whileAsked = (work: Promise<void> | void, attributes: AdmissionAttributes): Promise<void> | void =>
   work && untilAborted(work, attributes.signal);
 

@@ -1,7 +1,7 @@
 import { type StatusCause, StatusError } from '../meta/status-error.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
 
-/** The refusal of a write by a plugin, in the words that clients know: `pods "x" is forbidden: <why>`. */
+/** The Forbidden error of a plugin, in kube-apiserver's format: `pods "x" is forbidden: <why>`. */
 export function admissionForbidden(
   { info, name, object }: AdmissionAttributes,
   why: string,

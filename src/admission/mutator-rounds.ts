@@ -5,19 +5,19 @@ import type { AdmissionAttributes } from '../request/admission.ts';
 import type { AdmissionPlugin, Mutator } from './chain.ts';
 
 interface PluginRound {
-  /** Have run since the last change and would run again after the next. */
+  /** Mutators that ran since the last change and run again after the next. */
   readonly waiting: Set<string>;
-  /** Run in the second round. */
+  /** Mutators to run in the second round. */
   readonly due: Set<string>;
-  /** The object as the plugin left it; kept only where that may be asked for. */
+  /** The object after the plugin's first turn; kept only if the second round may need it. */
   left: ApiObject | undefined;
 }
 
 /**
- * Which mutators run in the second round of one write, by the published rules (`reinvocationPolicy: IfNeeded`): those that
- * ask for it and ran in the first, where the object was changed after they ran, by another mutator of the plugin or by
- * whatever ran between its two turns. A mutator that did not run in the first round does not run in the second, although
- * it may concern it by then.
+ * Decides which mutators run in the second round of one write (`reinvocationPolicy: IfNeeded`), as kube-apiserver does:
+ * those with that policy that ran in the first round, if the object was changed after they ran, by another mutator of
+ * the plugin or by anything between the plugin's two turns. A mutator that did not run in the first round does not run
+ * in the second, even if it applies by then.
  *
  *     a (ifNeeded), b changes the object, c (ifNeeded)    the second round runs a
  *     ... and a changes it again                          c as well, since it comes after a
@@ -27,13 +27,13 @@ export class MutatorRounds {
   #changed = false;
   #isSecond = false;
 
-  /** True where a second round is needed, which begins now. */
+  /** Starts the second round if one is needed, and returns whether it is. */
   beginSecond(): boolean {
     this.#isSecond = this.#changed;
     return this.#isSecond;
   }
 
-  /** The plugin's turn begins. */
+  /** Start of the plugin's turn. */
   enter(plugin: AdmissionPlugin, { object }: AdmissionAttributes): void {
     const round = this.#roundOf(plugin);
     if (this.#isSecond && round.left && !equalValues(round.left, object)) makeDue(round);
@@ -52,7 +52,7 @@ export class MutatorRounds {
     if (reinvocationPolicy === 'ifNeeded') round.waiting.add(id);
   }
 
-  /** The plugin's turn ends. */
+  /** End of the plugin's turn. */
   leave(plugin: AdmissionPlugin, { object }: AdmissionAttributes): void {
     const round = this.#roundOf(plugin);
     if (!this.#isSecond && object && round.waiting.size > 0) round.left = cloneJson(object);

@@ -1,23 +1,24 @@
 /**
- * The plugins by their published names, in the order in which they run, and whether they are on unless a flag says
- * otherwise. The order of the flags means nothing.
+ * The admission plugins by their Kubernetes names, in execution order, and whether they are enabled by default. The
+ * order in the flags does not matter.
  */
 const defaults = {
   NamespaceLifecycle: true,
   ServiceAccount: true,
-  // Off in published servers; but the mode Node, which is on here, does not look at what nodes write.
+  // Disabled by default in kube-apiserver. Enabled here because the Node authorizer, also a default, does not check the
+  // content of writes.
   NodeRestriction: true,
   OwnerReferencesPermissionEnforcement: false,
 } as const;
 
 export type PluginName = keyof typeof defaults;
 
-/** In the order in which they run. */
+/** In execution order. */
 export const pluginNames = Object.keys(defaults) as PluginName[];
 
 export const defaultPlugins: readonly PluginName[] = pluginNames.filter((name) => defaults[name]);
 
-/** Which plugins run, in their order. Nothing is both enabled and disabled: callers check that. */
+/** The enabled plugins, in execution order. Callers check that none is both enabled and disabled. */
 export const enabledPlugins = ({
   enable,
   disable,

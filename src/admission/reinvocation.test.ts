@@ -6,8 +6,9 @@ import { attributesOf } from './attributes-fixture.ts';
 import { type AdmissionPlugin, admissionChain, type Mutator, type SideEffects } from './chain.ts';
 
 /**
- * A script is a chain: `name` is a plugin of the server, `[...]` one with mutators. After a name: `?` runs again if needed,
- * `!` changes the object each time, `1` only the first time, `-` does not concern the object as it is at first.
+ * A script describes a chain: `name` is a built-in plugin, `[...]` one with mutators. Suffixes of a name: `?`
+ * reinvocation if needed, `!` changes the object each time, `1` only the first time, `-` does not apply to the initial
+ * object.
  */
 interface Script {
   readonly what: string;

@@ -25,7 +25,7 @@ import { describePath } from './field-path.ts';
 import { pathsOf } from './field-set.ts';
 import { decodeFields } from './fields-v1.ts';
 
-/** Writes as lists of operations, and what becomes of an object under them. For tests and benchmarks. */
+/** Test and benchmark support: sequences of writes, and the resulting object. */
 export type Operation = ApplyOperation | UpdateOperation;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -37,22 +37,22 @@ interface Common {
 
 export interface ApplyOperation extends Common {
   readonly apply: string;
-  /** Beside apiVersion, kind and metadata.name. */
+  /** Without apiVersion, kind and metadata.name. */
   readonly config: Fields;
   readonly force?: boolean;
-  /** `manager: .path` of the conflicts that the apply ends with; nothing is stored then. */
+  /** Expected conflicts, as `manager: .path`; nothing is stored then. */
   readonly conflicts?: readonly string[];
 }
 
 interface UpdateOperation extends Common {
   readonly update: string;
-  /** The whole object, beside apiVersion, kind and metadata.name; or what makes it of the one that is stored. */
+  /** The whole object without apiVersion, kind and metadata.name, or a function that derives it from the stored one. */
   readonly object: Fields | ((stored: ApiObject) => Fields);
 }
 
 export interface State {
   readonly object: ApiObject | undefined;
-  /** The clock of the next operation. */
+  /** Time of the next operation. */
   readonly nowMs: number;
 }
 
@@ -60,7 +60,7 @@ export const firstMs = Date.UTC(2026, 0, 1);
 export const stepMs = 60_000;
 export const empty: State = { object: undefined, nowMs: firstMs };
 
-/** Runs operations one after the other, a minute apart. */
+/** Runs operations in sequence, a minute apart. */
 export const run = (schema: StructSchema, operations: readonly Operation[], from: State = empty): State =>
   operations.reduce((state, operation) => step(schema, operation, state), from);
 
@@ -117,10 +117,10 @@ function update(
   return stored(next, old);
 }
 
-/** As the write path ends: a write that came to nothing stores nothing. */
+/** The end of the write path: a no-op write stores nothing. */
 function stored(object: ApiObject, old: ApiObject | undefined): ApiObject {
   if (old) keepTimesOfNothing(object, old);
-  // What is stored is text, and shares nothing with what was sent.
+  // Stored objects are serialized and share nothing with the request.
   return JSON.parse(JSON.stringify(object));
 }
 
@@ -141,12 +141,12 @@ export const identified = (fields: Fields): ApiObject => ({
 export const entriesOf = (object: ApiObject | undefined): readonly ManagedFieldsEntry[] =>
   object?.metadata.managedFields ?? [];
 
-/** What is stored, with these fields in place of its own. */
+/** The stored object with some fields replaced. */
 export const withStored =
   (fields: Fields) =>
   (stored: ApiObject): Fields => ({ ...stored, ...fields });
 
-/** `manager/operation` or `manager/operation/subresource` -> paths of the fields it owns. */
+/** `manager/operation` or `manager/operation/subresource` -> paths of the owned fields. */
 export const ownersOf = (object: ApiObject | undefined): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(entriesOf(object).map((entry) => [ownerName(entry), pathTexts(entry.fieldsV1)]));
 
@@ -155,7 +155,7 @@ const ownerName = ({ manager, operation, subresource }: ManagedFieldsEntry): str
 
 const pathTexts = (fieldsV1: unknown): readonly string[] => [...pathsOf(decodeFields(fieldsV1))].map(describePath);
 
-/** The object's own fields: neither what identifies it nor its metadata. */
+/** The object without apiVersion, kind and metadata. */
 export function contentOf(object: ApiObject | undefined): Fields {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...content } = object ?? identified({});
   return content;
@@ -200,7 +200,7 @@ const objectMeta = struct('test.ObjectMeta', text, {
   managedFields: opt(17, list(managedFieldsEntry), text),
 });
 
-/** A kind of objects with these fields. */
+/** A kind with these fields. */
 export const thing = (fields: Readonly<Record<string, Field>>): StructSchema =>
   struct('test.Thing', text, {
     apiVersion: opt(0, string(), text),

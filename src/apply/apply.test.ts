@@ -5,7 +5,7 @@ import { allShapes, contentOf, type Operation, ownersOf, run, withStored } from 
 interface Case {
   readonly name: string;
   readonly operations: readonly Operation[];
-  /** Beside apiVersion, kind and metadata. */
+  /** Without apiVersion, kind and metadata. */
   readonly content?: Readonly<Record<string, unknown>>;
   readonly owners?: Readonly<Record<string, readonly string[]>>;
 }
@@ -15,7 +15,7 @@ const check = (title: string, cases: readonly Case[]): void => {
     for (const { name, operations, content, owners } of cases) {
       test(name, () => {
         const { object } = run(allShapes, operations);
-        // Defaulted, and no concern of these tables.
+        // Defaulted, and not relevant here.
         const { count: _, ...rest } = contentOf(object);
         if (content) assert.deepEqual(rest, content);
         if (owners) assert.deepEqual(ownersOf(object), owners);

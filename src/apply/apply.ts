@@ -18,59 +18,64 @@ import type { Write } from './take-over.ts';
 import type { ConvertObject, VersionedObject } from './versions.ts';
 
 /**
- * Server-side apply and field ownership (spec section 4.7, KEP-555), as functions of objects: nothing here reads or keeps
- * any. Every write of an object goes through one of two: `updateManagedFields` for those that say what the object shall be
- * (create, update, patches), `applyConfiguration` for those that say what the writer wants of it.
+ * Server-side apply and managed fields (spec section 4.7, KEP-555) as pure functions of objects. Every write goes
+ * through one of two functions: `updateManagedFields` for writes of the full state (create, update, patches),
+ * `applyConfiguration` for applies.
  *
- * Field sets, order of entries, texts and rules are the published ones, but for these, where the published ones surprise:
- * - Asking for a value that decoding drops (zero, null) agrees with its absence, so two appliers can ask for it.
- * - A configuration is compared in the form in which it is stored: `1000m` is `1`, atomic values have their defaults.
- * - Unknown fields of a configuration are told to the caller and left out, as in all other writes; published servers refuse.
- * - Nobody owns `deletionTimestamp` or `deletionGracePeriodSeconds`: what a configuration asks of them is not kept.
- * - A container that loses its last field, and that somebody owns as such, stays as an empty one.
- * - An entry has a new time whenever its manager changed the object or what the manager owns, by removing fields too; one
- *   that it loses to others leaves its time as it is.
+ * Field sets, order of entries, messages and rules are those of kube-apiserver, except where those are surprising:
+ * - Applying a value that decoding drops (zero, null) agrees with its absence, so two appliers can apply it.
+ * - A configuration is compared in its stored form: `1000m` is `1`, and atomic values have their defaults.
+ * - Unknown fields of a configuration are reported to the caller and dropped, as in all other writes; kube-apiserver
+ *   rejects them.
+ * - Nobody owns `deletionTimestamp` or `deletionGracePeriodSeconds`; applied values for them are ignored.
+ * - A container that loses its last field stays as an empty one if someone owns the container itself.
+ * - The time of an entry changes whenever its manager changes the object or its own field set, including by removal;
+ *   losing fields to others does not change it.
  */
 
-/** Who writes, and through which door. */
+/** The writer, and the endpoint it writes to. */
 export interface WriteSource {
   readonly schema: StructSchema;
-  /** Of the objects, and of the version in which the writer names fields: `v1`, `coordination.orch.io/v1`. */
+  /** apiVersion of the objects, in which the field paths are recorded: `v1`, `coordination.orch.io/v1`. */
   readonly apiVersion: string;
-  /** The field manager; `unknown` where it is empty. */
+  /** The field manager; '' becomes `unknown`. */
   readonly manager: string;
-  /** The subresource written through; '' for the object itself. */
+  /** The subresource; '' for the object itself. */
   readonly subresource: string;
   /** Wall-clock milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * Fields that this door never writes: nobody comes to own them, or what is below them, through it. `status` for objects
-   * with a subresource of that name, all else but it for that subresource. Made by `fieldSetOfNames`, once.
+   * Fields that this endpoint never writes: no one comes to own them, or fields below them, through it. `status` for
+   * objects with a status subresource, everything else for that subresource. Built with `fieldSetOfNames`, once.
    */
   readonly resetFields?: FieldSet;
-  /** For entries in other versions of the object. Without it these are obsolete, and go with the next change. */
+  /**
+   * Converts objects for entries in other versions. Without it, such entries are obsolete and dropped at the next
+   * change.
+   */
   readonly convert?: ConvertObject;
 }
 
 interface ObjectUpdate extends WriteSource {
-  /** What is stored; undefined when the object is created. Not changed. */
+  /** The stored object; undefined on create. Not modified. */
   readonly old: ApiObject | undefined;
-  /** What is to be stored, decoded and defaulted, with the managedFields that the client sent. */
+  /** The object to store, decoded and defaulted, with the managedFields that the client sent. */
   readonly object: ApiObject;
 }
 
 /**
- * Sets the `metadata.managedFields` of an object that is about to be stored. The writer owns what it changes, alone; what it
- * changes to what it was keeps its owners, and its entry keeps its time. Never fails.
+ * Sets `metadata.managedFields` of an object that is about to be stored. The writer becomes the only owner of the
+ * fields it changes; fields set to their previous value keep their owners, and entries without changes keep their time.
+ * Never fails.
  *
- * Managed fields that the client sent take the place of the stored ones, unless they are empty, no such list, or come
- * through a subresource. A list of one empty entry makes all forgotten before the write is looked at. Objects that are stored without
- * owners get none by an update, other than that: they are tracked from their first apply.
+ * Managed fields sent by the client replace the stored ones, unless they are empty, invalid, or sent to a subresource.
+ * A list of one empty entry resets all owners before the write. Otherwise an update does not add owners to an object
+ * that has none: tracking starts with its first apply.
  */
 export function updateManagedFields(update: ObjectUpdate): void {
   const { old, object } = update;
   const entries = entriesAfterUpdate(update);
-  // An update may have sent the entries that are stored in another form; those are kept as they were.
+  // If the client sent the stored entries in another form, keep the stored form.
   if (entries === undefined || entries.length === 0) delete object.metadata.managedFields;
   else if (old?.metadata.managedFields && equalValues(entries, old.metadata.managedFields)) {
     object.metadata.managedFields = old.metadata.managedFields;
@@ -119,35 +124,35 @@ const versioned = ({ schema, apiVersion }: WriteSource, value: Readonly<Record<s
 });
 
 interface ConfigurationApply extends WriteSource {
-  /** What is stored; undefined when the object is created. Not changed. */
+  /** The stored object; undefined on create. Not modified. */
   readonly live: ApiObject | undefined;
-  /** The body as it was parsed, of the apiVersion and kind of the object. Not changed. */
+  /** The parsed body, with the apiVersion and kind of the object. Not modified. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Takes fields that others want to have another value. */
+  /** Take over fields that other managers own with another value. */
   readonly force: boolean;
-  /** For objects that the same client applied by merging them itself. */
+  /** For objects that the same client managed with client-side apply before. */
   readonly clientSideApply?: ClientSideApply;
 }
 
-/** `unknown` names the fields of the configuration that the schema does not have: `spec.containers[0].nmae`. */
+/** `unknown` lists fields of the configuration that the schema does not have: `spec.containers[0].nmae`. */
 type Applied =
   | {
       readonly type: 'applied';
       /**
-       * What is to be stored, with its managedFields. Still to be decoded, defaulted and validated; decoding also drops the
-       * nulls in it. Shares parts with the live object and the configuration, so it must be copied before it is changed.
+       * The object to store, with its managedFields. Must still be decoded (which also drops nulls), defaulted and
+       * validated. Shares parts with the live object and the configuration: copy before modifying.
        */
       readonly object: Readonly<Record<string, unknown>>;
-      /** False when this is the live object itself: there is nothing to store. */
+      /** False if this is the live object itself, so there is nothing to store. */
       readonly changed: boolean;
       readonly unknown: readonly string[];
     }
   | { readonly type: 'conflicts'; readonly conflicts: readonly Conflict[]; readonly unknown: readonly string[] };
 
 /**
- * Applies a configuration to an object, or makes the object of it. Conflicts are told, sorted, and nothing else is; see
- * `applyConflict`. Throws BadRequest that names the fields of a configuration that cannot be one of its kind: values of the
- * wrong type, elements of lists without their keys or with those of another, managedFields.
+ * Applies a configuration to an object, or creates the object. On conflicts only the conflicts are returned, sorted;
+ * see `applyConflict`. Throws BadRequest with the invalid fields of the configuration: wrong types, list elements
+ * without keys or with duplicate keys, managedFields.
  */
 export function applyConfiguration(request: ConfigurationApply): Applied {
   const { unknown, ...application } = readApplication(request);
@@ -168,7 +173,7 @@ export function applyConfiguration(request: ConfigurationApply): Applied {
 }
 
 interface ReadApplication extends Application {
-  /** Owners as they are stored. */
+  /** The stored owners. */
   readonly known: Owners;
   readonly unknown: readonly string[];
 }
@@ -188,7 +193,7 @@ function readApplication(request: ConfigurationApply): ReadApplication {
 
 const emptyObject = { metadata: {} };
 
-/** Whoever wrote an object whose owners were not tracked until now. */
+/** The manager of all fields that were written before ownership was tracked. */
 const untrackedManager = 'before-first-apply';
 
 function ownersBeforeFirstApply(
@@ -201,7 +206,7 @@ function ownersBeforeFirstApply(
   return ownersAfterUpdate(noOwners, write, writer, timeOf(request));
 }
 
-/** `failed to create typed patch object (default/web; v1, Kind=Pod): .spec.containers: ...`, as clients know it. */
+/** `failed to create typed patch object (default/web; v1, Kind=Pod): .spec.containers: ...`, as in kube-apiserver. */
 function describeProblems(
   config: Readonly<Record<string, unknown>>,
   problems: readonly ConfigurationProblem[],
@@ -220,9 +225,8 @@ function withEntries(object: Readonly<Record<string, unknown>>, owners: Owners):
 }
 
 /**
- * Puts back the managedFields of the stored object where nothing but their times is different, so that a write that came
- * to nothing, after defaulting and admission, makes no new revision. `object` is as it would be stored; its
- * resourceVersion does not count.
+ * Restores the stored managedFields if only their times differ, so that a write that is a no-op after defaulting and
+ * admission creates no new revision. `object` is as it would be stored; its resourceVersion is ignored.
  */
 export function keepTimesOfNothing(object: ApiObject, old: ApiObject): void {
   const [entries, oldEntries] = [object.metadata.managedFields, old.metadata.managedFields];

@@ -3,12 +3,12 @@ import { union } from './field-set.ts';
 import { type Owner, type Owners, ownerId } from './owners.ts';
 import { compareText } from './published-json.ts';
 
-/** Who owns what was written so long ago that its writers are no longer kept apart. */
+/** The manager name of merged old updates. */
 const ancientManager = 'ancient-changes';
 
 /**
- * Keeps no more than `limits.updateManagersMax` owners by update: the oldest, two and more of a version, become one.
- * Appliers are all kept: what they applied would otherwise not be pruned.
+ * Limits the Update entries to `limits.updateManagersMax`: the oldest ones of a version are merged into one. All Apply
+ * entries are kept, since pruning depends on them.
  */
 export function capUpdaters(owners: Owners): Owners {
   if (owners.size <= limits.updateManagersMax) return owners;
@@ -31,7 +31,10 @@ export function capUpdaters(owners: Owners): Owners {
 const compareAge = (a: Owner, b: Owner): number =>
   compareText(a.time ?? '', b.time ?? '') || compareText(ownerId(a), ownerId(b));
 
-/** Puts a newer owner into the one for old changes, which the oldest of its version becomes where there is none. */
+/**
+ * Merges a newer owner into the entry for old changes; the oldest entry of the version becomes that entry if there is
+ * none.
+ */
 function join(owners: Map<string, Owner>, oldest: Owner, newer: Owner): void {
   const ancient = { ...newer, manager: ancientManager, subresource: '' };
   const id = ownerId(ancient);

@@ -7,8 +7,8 @@ import { itemsOf } from './list-items.ts';
 import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './shape.ts';
 
 /**
- * What is different between two values; no field is in more than one of the sets. Containers that came or went are in
- * them with all they hold; of those that are in both values, only what is different within.
+ * The differences between two values; no field is in more than one set. Added and removed containers are included with
+ * all their fields; for containers in both values only the differences inside.
  */
 export interface Changes {
   readonly added: FieldSet;
@@ -16,7 +16,7 @@ export interface Changes {
   readonly removed: FieldSet;
 }
 
-/** The changes from one value to another. Undefined when there are none, which is the cheap case. */
+/** The changes from one value to another. Undefined if there are none, the cheap case. */
 export function compareValues(shape: Shape, old: unknown, now: unknown): Changes | undefined {
   const change = compare(shape, old, now);
   return (
@@ -28,7 +28,7 @@ export function compareValues(shape: Shape, old: unknown, now: unknown): Changes
   );
 }
 
-/** The changes outside some fields and all that is below those. */
+/** The changes without the excluded fields and everything below them. */
 export function withoutFields(changes: Changes | undefined, excluded: FieldSet): Changes | undefined {
   if (!changes || excluded.size === 0) return changes;
   const added = recursiveDifference(changes.added, excluded);
@@ -39,10 +39,10 @@ export function withoutFields(changes: Changes | undefined, excluded: FieldSet):
 
 type ChangeType = keyof Changes;
 
-/** The changes of a value and what is below it. */
+/** The changes of a value and of everything below it. */
 type Change = Readonly<Partial<Record<ChangeType, FieldNode>>>;
 
-/** Undefined values are absent. */
+/** Undefined means absent. */
 function compare(shape: Shape, old: unknown, now: unknown): Change | undefined {
   if (old === now) return undefined;
   if (old === undefined) return { added: nodeOf(shape, now) };
@@ -71,7 +71,7 @@ function compare(shape: Shape, old: unknown, now: unknown): Change | undefined {
 const compareWhole = (old: unknown, now: unknown): Change | undefined =>
   equalValues(old, now) ? undefined : { modified: leafNode };
 
-/** A value that came or went: it and all that it holds. */
+/** An added or removed value with everything it contains. */
 function nodeOf(shape: Shape, value: unknown): FieldNode {
   if (isWhole(shape, value) || isEmpty(value)) return leafNode;
   const below = new Map<PathElement, FieldNode>();
@@ -91,7 +91,7 @@ function nodeOf(shape: Shape, value: unknown): FieldNode {
   return below.size === 0 ? leafNode : { member: true, below };
 }
 
-/** Elements that share their path element are owned as one. */
+/** Elements with the same path element are owned as one. */
 function addItems({ items, elementOf }: ListShape, list: unknown, to: Map<PathElement, FieldNode>): void {
   if (!Array.isArray(list)) return;
   for (const item of list) {
@@ -118,7 +118,7 @@ function addFields({ fields }: StructShape, struct: unknown, to: Map<PathElement
 
 /** Collects the changes of the parts of a value. */
 class ChangesBelow {
-  /** The value itself became another. */
+  /** The value itself was replaced. */
   modified = false;
   readonly #below: Partial<Record<ChangeType, Map<PathElement, FieldNode>>> = {};
 
@@ -129,7 +129,7 @@ class ChangesBelow {
     if (change.removed) this.put('removed', element, change.removed);
   }
 
-  /** Once for each type and element. */
+  /** Call at most once for each type and element. */
   put(type: ChangeType, element: PathElement, node: FieldNode): void {
     const below = this.#below[type] ?? new Map();
     this.#below[type] = below.set(element, node);
@@ -176,7 +176,7 @@ const noParts: Readonly<Record<string, unknown>> = Object.freeze({});
 
 const partsOf = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : noParts);
 
-/** Of what only parts have owners, only those can change. */
+/** Only parts of the value can be owned, so only those can change. */
 function withoutItself(change: Change | undefined): Change | undefined {
   const below: Partial<Record<ChangeType, FieldNode>> = {};
   for (const type of ['added', 'modified', 'removed'] as const) {
@@ -192,7 +192,7 @@ function compareLists(shape: ListShape, old: unknown, now: unknown, below: Chang
   for (const [element, items] of after) if (!before.has(element)) compareItems(shape, element, [], items, below);
 }
 
-/** Elements that share their path element are compared, and owned, as one. */
+/** Elements with the same path element are compared and owned as one. */
 function compareItems(
   shape: ListShape,
   element: PathElement,

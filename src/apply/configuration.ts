@@ -7,16 +7,16 @@ import type { Schema } from '../schema/schema.ts';
 import { describeElement, fieldElement, indexElement, type PathElement } from './field-path.ts';
 import type { LeafShape, ListShape, Shape, StructShape } from './shape.ts';
 
-/** An applied configuration as merges take it, and what there is to say against it. */
+/** A decoded configuration, and the problems found in it. */
 interface Configuration {
   /**
-   * Leaves in the form in which they are stored, so that equal values compare equal. What was left out stays so, and nulls
-   * and empty values are still there, since they are owned. Shares parts with what was sent.
+   * Leaves are in stored form, so that equal values compare equal. Omitted fields stay omitted; nulls and empty values
+   * are kept, since they are owned. Shares parts with the input.
    */
   readonly value: Readonly<Record<string, unknown>>;
-  /** Fields that the schema does not know, in the order of the input: `spec.containers[0].nmae`. Not in `value`. */
+  /** Fields unknown to the schema, in input order: `spec.containers[0].nmae`. Not in `value`. */
   readonly unknown: readonly string[];
-  /** When there are any, `value` is not to be used. */
+  /** If there are any, `value` must not be used. */
   readonly problems: readonly ConfigurationProblem[];
 }
 
@@ -27,8 +27,8 @@ export interface ConfigurationProblem {
 }
 
 /**
- * Reads a configuration as it was sent: checks types, the keys of lists and that no element of a list comes twice, and
- * drops unknown fields. Reports no more than `limits.findingsMax` findings.
+ * Decodes a configuration: checks types, list keys and duplicate list elements, and drops unknown fields. Reports at
+ * most `limits.findingsMax` findings.
  */
 export function readConfiguration(shape: StructShape, sent: Readonly<Record<string, unknown>>): Configuration {
   const findings: Finding[] = [];
@@ -42,7 +42,7 @@ export function readConfiguration(shape: StructShape, sent: Readonly<Record<stri
   };
 }
 
-/** Made with paths relative to where it was found; each caller up the way puts its step in front. */
+/** Created with a path relative to the place of the finding; each caller prepends its step. */
 type Finding = { path: string; indexed: string } & (
   | { readonly type: 'unknown' }
   | { readonly type: 'problem'; readonly problem: string }
@@ -55,7 +55,7 @@ function report(findings: Finding[], finding: Finding): void {
 const reportProblem = (findings: Finding[], problem: string): void =>
   report(findings, { type: 'problem', path: '', indexed: '', problem });
 
-/** `element` is the step in paths of problems, `step` in those of unknown fields. */
+/** `element` is the step in paths of problems, `step` the one in paths of unknown fields. */
 function prefix(findings: Finding[], from: number, element: PathElement, step: string): void {
   for (const finding of findings.slice(from)) {
     finding.path = describeElement(element) + finding.path;
@@ -86,7 +86,7 @@ function mismatch(findings: Finding[], expected: string, sent: unknown): undefin
   reportProblem(findings, `expected ${expected}, got ${got}`);
 }
 
-/** Atomic containers are replaced whole, so they get what a stored one has: canonical values and defaults. */
+/** Atomic containers are replaced whole, so they are brought into stored form: canonical values and defaults. */
 function readLeaf({ atomic, schema }: LeafShape, sent: unknown, findings: Finding[]): unknown {
   if (schema.type === 'string' && typeof sent === 'string') return sent;
   const value = readWhole(schema, sent, findings);
@@ -94,7 +94,7 @@ function readLeaf({ atomic, schema }: LeafShape, sent: unknown, findings: Findin
   return value;
 }
 
-/** The static type of what any schema describes is endless, so the compiler must not be asked for it. */
+/** The static type of an arbitrary schema is infinite; the cast keeps the compiler from computing it. */
 const decodeUntyped = decode as unknown as (schema: Schema, value: unknown) => Decoded<unknown>;
 
 function readWhole(schema: Schema, sent: unknown, findings: Finding[]): unknown {
@@ -115,7 +115,7 @@ const dotted = (path: string): string => (path === '' || path.startsWith('[') ? 
 
 type PartReader = (name: string, part: unknown) => unknown;
 
-/** Reads each part of an object; undefined parts are left out. */
+/** Reads each part of an object; omits parts that are undefined. */
 function readParts(sent: Readonly<Record<string, unknown>>, findings: Finding[], readPart: PartReader): unknown {
   const value: Record<string, unknown> = {};
   for (const name in sent) {
@@ -153,7 +153,7 @@ function readList(shape: ListShape, sent: readonly unknown[], findings: Finding[
   return list;
 }
 
-/** Why an element has no path element of its own. */
+/** Why an element has no valid path element. */
 function problemOfItem({ keys, items }: ListShape, item: unknown): string | undefined {
   if (keys.length === 0) return item === null ? 'a set may not have a null element' : undefined;
   if (!isRecord(item)) return 'a list that is merged by keys may not have a null element';

@@ -4,21 +4,21 @@ import { describePath, type FieldPath } from './field-path.ts';
 import { type FieldSet, pathsOf } from './field-set.ts';
 import { compareText } from './published-json.ts';
 
-/** A field that an applier wants to have another value than the manager that owns it. */
+/** A field that an applier sets to another value than the manager that owns it. */
 export interface Conflict {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
   /** '' for the object itself. */
   readonly subresource: string;
-  /** When the manager last changed what it owns; as in its entry. */
+  /** Time of the manager's entry, if any. */
   readonly time: string | undefined;
   readonly path: FieldPath;
 }
 
 type ConflictOwner = Omit<Conflict, 'path'>;
 
-/** One conflict for each field and owner, sorted by owner and then in the published order of fields. */
+/** One conflict for each field and owner, sorted by owner, then in kube-apiserver's field order. */
 export function conflictsOf(
   owners: readonly { readonly owner: ConflictOwner; readonly fields: FieldSet }[],
 ): Conflict[] {
@@ -33,8 +33,8 @@ const sortKey = ({ manager, operation, apiVersion, subresource }: ConflictOwner)
   [manager, operation, apiVersion, subresource].join('\0');
 
 /**
- * 409 with a cause for each conflict (spec section 4.7), as clients parse it. Texts and causes are cut after
- * `limits.findingsMax`; the number in the message is that of all.
+ * 409 with a cause for each conflict (spec section 4.7), in the format that clients parse. Lists at most
+ * `limits.findingsMax` conflicts; the number in the message is the total.
  */
 export function applyConflict(conflicts: readonly Conflict[]): StatusError {
   const shown = conflicts.slice(0, limits.findingsMax);
@@ -64,7 +64,7 @@ function describeConflicts(conflicts: readonly Conflict[], count: number): strin
   return `Apply failed with ${count} conflicts: ${lines.join('\n')}`;
 }
 
-/** `"editor" with subresource "status" using apps/v1`; appliers are one whatever version they apply. */
+/** `"editor" with subresource "status" using apps/v1`; appliers are identified without a version. */
 function describeOwner({ manager, operation, apiVersion, subresource }: ConflictOwner): string {
   const through = subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`;
   const using = operation === 'Update' ? ` using ${apiVersion}` : '';

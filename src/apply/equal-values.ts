@@ -1,11 +1,11 @@
 import { isRecord } from '../schema/own-property.ts';
 
-/** Equality of JSON values: the order of fields does not count, and a bigint equals the number of the same value. */
+/** Deep equality of JSON values: field order is ignored, and a bigint equals the number of the same value. */
 export function equalValues(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && equalLists(a, b);
   if (isRecord(a)) return isRecord(b) && equalRecords(a, b);
-  // Bigints equal numbers by value only, which is what == does of these two.
+  // Converted both ways, so that rounding does not make different integers equal.
   return typeof a === 'bigint' && typeof b === 'number' ? Number(a) === b && BigInt(b) === a : false;
 }
 

@@ -5,13 +5,13 @@ import { isRecord } from '../schema/own-property.ts';
 import { compareText, publishedJson } from './published-json.ts';
 
 /**
- * One step from a value to a part of it, in the text that FieldsV1 has for it (KEP-555): a field or the key of a map
- * `f:replicas`, the element of a list by its keys `k:{"name":"x","port":80}`, an element of a set by its value `v:"x"`, an
- * element by its place `i:0`. The text is canonical, so equal elements are equal strings.
+ * One step of a field path, in its FieldsV1 form (KEP-555): a field or map key `f:replicas`, a list element by its keys
+ * `k:{"name":"x","port":80}`, a set element by its value `v:"x"`, an element by its index `i:0`. The text is canonical,
+ * so equal elements are equal strings.
  */
 export type PathElement = `f:${string}` | `k:${string}` | `v:${string}` | `i:${string}`;
 
-/** From the object down; the empty path is the object itself. */
+/** From the root of the object; the empty path is the object itself. */
 export type FieldPath = readonly PathElement[];
 
 export const fieldElement = (name: string): PathElement => `f:${name}`;
@@ -29,21 +29,21 @@ export function keyElement(keys: readonly string[], valueAt: (key: string, index
   return `k:{${text}}`;
 }
 
-/** Keys are those of schemas: there are not many. */
+/** Keys come from schemas, so there are few. */
 const keyText = boundedMemo(publishedJson, { countMax: 1_024, lengthMax: 64 });
 
 export const isField = (element: PathElement): boolean => element.charCodeAt(0) === fieldMark;
-/** The name in a field element. */
+/** The name of a field element. */
 export const nameOf = (element: PathElement): string => element.slice(2);
 
 const fieldMark = 'f'.charCodeAt(0);
 
-/** What is wrong with the text of a path element. */
+/** An invalid path element; the message says why. */
 export class PathElementError extends Error {}
 
 /**
- * Reads the text of an element, which may be in any form that means one. Undefined where its kind is one that this
- * version does not know: such elements are dropped, as published. Throws PathElementError for what no version writes.
+ * Parses a path element in any equivalent form. Undefined for an unknown kind of element, which is dropped as in
+ * kube-apiserver. Throws PathElementError if the element is invalid in every version.
  */
 export function readElement(text: string): PathElement | undefined {
   if (text.charCodeAt(1) !== colon)
@@ -77,10 +77,10 @@ function readJsonElement(text: `k:${string}` | `v:${string}`): PathElement {
   return element;
 }
 
-/** The value behind a key or value element. */
+/** The value in a key or value element. */
 function jsonOf(text: string): unknown {
   try {
-    // Keeps integers that a number cannot hold.
+    // Keeps integers that a number cannot represent.
     if (longNumber.test(text)) return readJson(text.slice(2), limits.depthMax).value;
     return JSON.parse(text.slice(2));
   } catch {
@@ -90,7 +90,9 @@ function jsonOf(text: string): unknown {
 
 const longNumber = /\d{16}|\d[eE]/;
 
-/** Keys of lists come again with every request, so what they mean is kept. Emptied when full: what is in use comes back. */
+/**
+ * List keys recur in every request, so their canonical form is cached. Cleared when full; keys in use return quickly.
+ */
 const canonical = new Map<string, PathElement>();
 
 function remember(text: string, element: PathElement): void {
@@ -101,7 +103,7 @@ function remember(text: string, element: PathElement): void {
 
 const rememberedLengthMax = 256;
 
-/** The published order: fields by name, then keys, values, indexes. */
+/** kube-apiserver's order: fields by name, then keys, values, indexes. */
 export function sortElements(elements: readonly PathElement[]): readonly PathElement[] {
   if (elements.length < 2) return elements;
   if (elements.every(isField)) return isSorted(elements) ? elements : [...elements].sort(compareText);
@@ -114,7 +116,7 @@ export function sortElements(elements: readonly PathElement[]): readonly PathEle
 interface SortKey {
   readonly element: PathElement;
   readonly rank: number;
-  /** What is compared. Of keys: name and value by turns. */
+  /** The value to compare. For keys: alternating names and values. */
   readonly value: unknown;
 }
 
@@ -122,7 +124,7 @@ function sortKey(element: PathElement): SortKey {
   return isField(element) ? { element, rank: 0, value: nameOf(element) } : knownSortKey(element);
 }
 
-/** Elements of lists come again with every write, and to read them takes longer than to sort them. */
+/** List elements recur in every write, and parsing them takes longer than sorting. */
 const knownSortKey = boundedMemo(
   (text): SortKey => {
     const value = jsonOf(text as PathElement);
@@ -135,7 +137,7 @@ const knownSortKey = boundedMemo(
   { countMax: limits.pathElementsKept, lengthMax: rememberedLengthMax },
 );
 
-/** As sets are that were read from an object whose writer sorts. */
+/** The usual case: a set decoded from an object whose writer sorted it. */
 function isSorted(elements: readonly PathElement[]): boolean {
   for (let at = 1; at < elements.length; at++) {
     if (compareText(elements[at - 1] as PathElement, elements[at] as PathElement) > 0) return false;
@@ -145,14 +147,14 @@ function isSorted(elements: readonly PathElement[]): boolean {
 
 const ranks: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
 
-/** The published order of JSON values of any types: numbers, texts, truth values, lists, maps, null. */
+/** kube-apiserver's order of JSON values of different types: numbers, strings, booleans, lists, maps, null. */
 function compareJson(a: unknown, b: unknown): number {
   const [rankA, rankB] = [rankOf(a), rankOf(b)];
   if (rankA !== rankB) return rankA - rankB;
   if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
   if (Array.isArray(a) && Array.isArray(b)) return compareLists(a, b);
   if (isRecord(a) && isRecord(b)) return compareLists(pairsOf(a), pairsOf(b));
-  // Bigints compare with numbers.
+  // Bigints and numbers are comparable.
   return (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
 }
 
@@ -164,7 +166,7 @@ function rankOf(value: unknown): number {
   return value === null ? 5 : 4;
 }
 
-/** Name and value by turns, in the order of the names. */
+/** Alternating names and values, sorted by name. */
 const pairsOf = (record: Readonly<Record<string, unknown>>): readonly unknown[] =>
   Object.keys(record)
     .sort(compareText)
@@ -178,7 +180,7 @@ function compareLists(a: readonly unknown[], b: readonly unknown[]): number {
   return a.length - b.length;
 }
 
-/** `.spec.containers[name="x"].image`, as conflicts and errors name a field. */
+/** `.spec.containers[name="x"].image`, as in conflicts and errors. */
 export const describePath = (path: FieldPath): string => path.map(describeElement).join('');
 
 export function describeElement(element: PathElement): string {

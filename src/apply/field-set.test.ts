@@ -174,7 +174,7 @@ suite('set algebra, against lists of paths', () => {
         fc.property(paths, paths, (a, b) => {
           const result = operation(fieldSetOf(...a), fieldSetOf(...b));
           assert.deepEqual(textsOf(result), texts(naive(a, b)));
-          // No node is kept that leads nowhere: sets that hold the same are the same.
+          // No empty nodes are kept: sets with equal members are equal.
           assert.ok(equalSets(result, fieldSetOf(...naive(a, b))));
         }),
       );

@@ -1,35 +1,34 @@
 import { type FieldPath, fieldElement, type PathElement, sortElements } from './field-path.ts';
 
 /**
- * A set of fields, as a tree: each element that leads somewhere has a node. A set says which fields are in it, not what
- * they hold. Being in it does not put a field's children in it, nor its parents; nodes that are neither in the set nor lead
- * to a field that is are not kept. Sets never change once made; operations share parts with what they were given.
+ * A set of fields as a tree. Membership of a field does not imply that of its children or parents; nodes that are
+ * neither members nor lead to one are not kept. Sets are immutable; operations share parts with their inputs.
  */
 export type FieldSet = ReadonlyMap<PathElement, FieldNode>;
 
 export interface FieldNode {
   /** The field itself is in the set. */
   readonly member: boolean;
-  /** Fields below it. */
+  /** Members below the field. */
   readonly below: FieldSet;
 }
 
 export const noFields: FieldSet = new Map();
-/** A field in the set with nothing below. */
+/** A member with nothing below. */
 export const leafNode: FieldNode = { member: true, below: noFields };
 
-/** Undefined where the node would be no part of a set. */
+/** Undefined if the node would be neither a member nor lead to one. */
 export function makeNode(member: boolean, below: FieldSet): FieldNode | undefined {
   if (below.size === 0) return member ? leafNode : undefined;
   return { member, below };
 }
 
-/** The set of some paths. The empty path is left out: nobody owns a whole object. */
+/** The set of these paths. The empty path is ignored: nobody owns a whole object. */
 export function fieldSetOf(...paths: readonly FieldPath[]): FieldSet {
   return paths.reduce<FieldSet>((set, path) => union(set, single(path)), noFields);
 }
 
-/** The set of fields given by names: `['metadata', 'labels']`. */
+/** The set of fields with these names: `['metadata', 'labels']`. */
 export const fieldSetOfNames = (...paths: readonly (readonly string[])[]): FieldSet =>
   fieldSetOf(...paths.map((names) => names.map(fieldElement)));
 
@@ -49,7 +48,7 @@ export function has(set: FieldSet, path: FieldPath): boolean {
   return node?.member ?? false;
 }
 
-/** Fields in the set. */
+/** Number of members. */
 export function sizeOf(set: FieldSet): number {
   let size = 0;
   for (const { member, below } of set.values()) size += (member ? 1 : 0) + sizeOf(below);
@@ -94,11 +93,11 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return out;
 }
 
-/** Fields of `a` that are not in `b`. A field goes alone: what is below it stays unless it is in `b` too. */
+/** Fields of `a` that are not in `b`. Not recursive: fields below a removed field stay unless they are in `b` too. */
 export const difference = (a: FieldSet, b: FieldSet): FieldSet =>
   subtract(a, b, (node, other) => makeNode(node.member && !other.member, difference(node.below, other.below)));
 
-/** Fields of `a` that are neither in `b` nor below a field that is. */
+/** Fields of `a` that are neither in `b` nor below a member of `b`. */
 export const recursiveDifference = (a: FieldSet, b: FieldSet): FieldSet =>
   subtract(a, b, (node, other) =>
     other.member ? undefined : makeNode(node.member, recursiveDifference(node.below, other.below)),
@@ -125,7 +124,7 @@ function keep(out: Map<PathElement, FieldNode>, element: PathElement, node: Fiel
   if (node) out.set(element, node);
 }
 
-/** Fields in the set that have none below them in it. */
+/** Members without members below them. */
 export function leavesOf(set: FieldSet): FieldSet {
   const out = new Map<PathElement, FieldNode>();
   for (const [element, node] of set) {
@@ -134,7 +133,7 @@ export function leavesOf(set: FieldSet): FieldSet {
   return out;
 }
 
-/** Each field in the set, in the published order, a parent before what is below it. */
+/** All members in kube-apiserver's order, parents before children. */
 export function* pathsOf(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath, void> {
   for (const element of sortElements([...set.keys()])) {
     const node = set.get(element);

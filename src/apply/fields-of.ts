@@ -5,9 +5,8 @@ import { itemsOf } from './list-items.ts';
 import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './shape.ts';
 
 /**
- * The fields that a value mentions, as one who applies it owns them: leaves, keys of maps, elements of lists, and empty
- * objects and nulls; not the structs and lists that these stand in. Elements that a list has more than once are owned
- * whole. Fields that the schema does not know are left out.
+ * The fields that an applied value owns: leaves, map keys, list elements, empty objects and nulls, but not the structs
+ * and lists that contain them. Duplicate list elements are owned as a whole. Fields unknown to the schema are ignored.
  */
 export function fieldsOf(shape: Shape, value: unknown): FieldSet {
   switch (shape.type) {
@@ -49,7 +48,7 @@ function nodeOf({ shape, owners }: FieldShape, value: unknown): FieldNode | unde
   return makeNode(owners === 'anyone' && (isWhole(shape, value) || (isEmpty(value) && !Array.isArray(value))), below);
 }
 
-/** True for a value that has no parts of its own. */
+/** True if the value has no parts that can be owned separately. */
 export const isWhole = (shape: Shape, value: unknown): boolean =>
   shape.type === 'leaf' || (shape.type === 'deduced' && !isRecord(value));
 

@@ -4,12 +4,12 @@ import { type PathElement, PathElementError, readElement, sortElements } from '.
 import { type FieldNode, type FieldSet, leafNode, makeNode } from './field-set.ts';
 
 /**
- * Writes a set as FieldsV1: its tree as JSON, where `{}` is a field in the set and `.` marks one that has others below it.
- * The order is the published one: `.` first, then fields, keys, values and indexes, sorted.
+ * Encodes a set as FieldsV1: its tree as JSON, where `{}` is a member and `.` marks a member with others below it.
+ * Sorted as in kube-apiserver: `.`, then fields, keys, values and indexes.
  */
 export const encodeFields = (set: FieldSet): Record<string, unknown> => encodeBelow({}, set);
 
-/** Most of what is written: a field with nothing below it. */
+/** The most frequent value: a member with nothing below it. */
 const leaf: Record<string, unknown> = Object.freeze({});
 
 function encodeBelow(out: Record<string, unknown>, set: FieldSet): Record<string, unknown> {
@@ -24,12 +24,12 @@ const encodeNode = ({ member, below }: FieldNode): Record<string, unknown> =>
   below.size === 0 ? leaf : encodeBelow(member ? { '.': leaf } : {}, below);
 
 /**
- * Reads a set. Elements in any order and form are taken; kinds of elements that are not known are dropped. Throws
- * PathElementError for what is no FieldsV1, and for nesting past `limits.depthMax`.
+ * Decodes FieldsV1. Accepts elements in any order and equivalent form; drops unknown kinds of elements. Throws
+ * PathElementError for anything else, and for nesting deeper than `limits.depthMax`.
  */
 export const decodeFields = (fields: unknown): FieldSet => decodeBelow(fields, 1).below;
 
-/** A field with nothing below that is known is itself in the set. */
+/** A node without known children is itself a member. */
 function decodeBelow(fields: unknown, depth: number): FieldNode {
   if (fields === null) return leafNode;
   if (!isRecord(fields)) throw new PathElementError('a field set must be an object');
@@ -50,7 +50,7 @@ function decodeBelow(fields: unknown, depth: number): FieldNode {
   return below ? { member, below } : leafNode;
 }
 
-/** One element may stand there in two forms. */
+/** The same element may occur in two forms. */
 function joined(a: FieldNode | undefined, b: FieldNode): FieldNode {
   if (!a) return b;
   const below = new Map(a.below);

@@ -9,7 +9,7 @@ import { describePath } from './field-path.ts';
 const annotation = 'client.example/last-applied';
 const clientSideApply = { manager: 'client', annotation };
 
-/** An object that a client made and changed by merging itself. */
+/** An object created and updated with client-side apply. */
 function merged(fields: Readonly<Record<string, unknown>>, lastApplied: unknown): ApiObject {
   const text = typeof lastApplied === 'string' ? lastApplied : JSON.stringify(lastApplied);
   const object = { ...fields, metadata: { annotations: { [annotation]: text } } };

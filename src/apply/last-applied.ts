@@ -11,17 +11,17 @@ import { publishedJson } from './published-json.ts';
 import type { VersionedObject } from './versions.ts';
 
 /**
- * How clients that merge by themselves remember what they applied: in an annotation of the object. When the same client
- * then applies through the server, fields that it wrote itself are no conflicts, and its annotation is kept up to date, so
- * that it can go back.
+ * Client-side apply (kubectl): the client records the applied configuration in an annotation. When the same client then
+ * uses server-side apply, fields it wrote itself do not conflict, and its annotation is kept up to date, so that it can
+ * go back.
  */
 export interface ClientSideApply {
-  /** The name by which that client applies through the server; others are no concern of it. */
+  /** The field manager of that client in server-side apply; other managers are not affected. */
   readonly manager: string;
   readonly annotation: string;
 }
 
-/** The fields that the object still has as the annotation says they were applied. */
+/** The fields whose values are still those in the annotation. */
 export function lastAppliedFields({ shape, value, apiVersion }: VersionedObject, annotation: string): FieldSet {
   const text = annotationsOf(value)?.[annotation];
   const applied = text ? parse(text) : undefined;
@@ -34,7 +34,7 @@ export function lastAppliedFields({ shape, value, apiVersion }: VersionedObject,
   return difference(difference(difference(fields, changes.modified), changes.added), changes.removed);
 }
 
-/** Undefined for what is no JSON: the annotation is the client's, and then says nothing. */
+/** Undefined if invalid: clients control the annotation, so it is ignored then. */
 function parse(text: string): unknown {
   try {
     return parseJson(Buffer.from(text)).value;
@@ -48,8 +48,8 @@ const annotationsOf = (object: Readonly<Record<string, unknown>>): ObjectMeta['a
   (object['metadata'] as ObjectMeta | undefined)?.annotations;
 
 /**
- * The object with the configuration in the annotation, where it has one. Where that makes the annotations too large, the
- * object goes without it.
+ * Updates the annotation with the configuration, if the object has one. Removes it if the annotations would become too
+ * large.
  */
 export function keepLastApplied(
   object: Readonly<Record<string, unknown>>,

@@ -1,7 +1,7 @@
 import type { PathElement } from './field-path.ts';
 import type { ListShape } from './shape.ts';
 
-/** The elements of a list by their path elements, in the order of first appearance; more than one are duplicates. */
+/** List elements by path element, in order of first appearance; several items are duplicates. */
 type ListItems = ReadonlyMap<PathElement, readonly [unknown, ...unknown[]]>;
 
 export function itemsOf({ elementOf }: ListShape, list: unknown): ListItems {

@@ -6,9 +6,9 @@ import { type Owner, type Owners, ownerId } from './owners.ts';
 import { compareText } from './published-json.ts';
 
 /**
- * Reads `metadata.managedFields`. Undefined where an entry is none: what such a list says cannot be trusted in any part,
- * as published. Of two entries for the same owner the last counts; entries without fields are left out. `stored` entries are
- * in the form in which this server writes them, and need not be written again.
+ * Decodes `metadata.managedFields`. Undefined if any entry is invalid: as in kube-apiserver, the whole list is then
+ * ignored. The last of several entries for one owner counts; entries without fields are dropped. `stored` entries are
+ * in this server's own encoding, which is reused.
  */
 export function decodeOwners(entries: readonly ManagedFieldsEntry[], source: 'sent' | 'stored'): Owners | undefined {
   const owners = new Map<string, Owner>();
@@ -36,12 +36,12 @@ function decodeOwner(entry: ManagedFieldsEntry): Owner | undefined {
   }
 }
 
-/** What stored sets were read from. */
+/** The stored encoding of decoded sets. */
 const written = new WeakMap<FieldSet, Record<string, unknown>>();
 
 /**
- * Writes `metadata.managedFields` in the published order: by operation, time, manager, version and subresource. Undefined
- * where nobody owns anything. Shares the fields of stored entries that are as they were.
+ * Encodes `metadata.managedFields` in kube-apiserver's order: operation, time, manager, version, subresource. Undefined
+ * if there are no owners. Reuses the encoding of unchanged stored entries.
  */
 export function encodeOwners(owners: Owners): ManagedFieldsEntry[] | undefined {
   if (owners.size === 0) return undefined;
@@ -51,7 +51,7 @@ export function encodeOwners(owners: Owners): ManagedFieldsEntry[] | undefined {
 function compareOwners(a: Owner, b: Owner): number {
   return (
     compareText(a.operation, b.operation) ||
-    // Canonical times are in the order of their text.
+    // Canonical times sort as text.
     compareText(a.time ?? '', b.time ?? '') ||
     compareText(a.manager, b.manager) ||
     compareText(a.apiVersion, b.apiVersion) ||
@@ -69,7 +69,7 @@ const encodeOwner = ({ manager, operation, apiVersion, time, fields, subresource
   ...(subresource !== '' && { subresource }),
 });
 
-/** A list that holds one empty entry asks to forget all owners (spec section 4.7). An empty list asks nothing. */
+/** A list of one empty entry is a request to reset all owners (spec section 4.7). An empty list is not. */
 export function asksReset(entries: readonly ManagedFieldsEntry[]): boolean {
   const [first, second] = entries;
   return first !== undefined && second === undefined && Object.values(first).every((part) => part === undefined);

@@ -5,14 +5,14 @@ import { itemsOf } from './list-items.ts';
 import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './shape.ts';
 
 /**
- * A live value with an applied configuration laid over it. Nothing is removed: what only the live value has stays. Leaves
- * become those of the configuration, null included; where that asks for what is absent anyway, it stays absent.
+ * Merges an applied configuration into a live value. Nothing is removed: parts that only the live value has stay.
+ * Leaves take the value of the configuration, including null; a value that decoding would drop does not create an
+ * absent field.
  *
- * Lists keep the order of the live one as far as the configuration says nothing else: its elements stand in its own
- * order, and the others where they stood between those. Elements that the live list has more than once become the one of
- * the configuration.
+ * Elements of the configuration keep its order in lists, and elements that only the live list has keep their place
+ * between those. Duplicate elements of the live list are replaced by the one of the configuration.
  *
- * Shares parts with both; gives the live value itself when the configuration has nothing new. Undefined is absent.
+ * Shares parts with both; returns the live value itself if nothing changes. Undefined means absent.
  */
 export function mergeValues(shape: Shape, live: unknown, config: unknown): unknown {
   if (config === undefined) return live;
@@ -46,7 +46,7 @@ function mergeField({ shape, owners, isAbsent }: FieldShape, live: unknown, conf
 
 type PartMerger = (name: string, live: unknown, config: unknown) => unknown;
 
-/** Merges objects part by part. A live value that is no object counts as one without parts. */
+/** Merges objects part by part. A live value that is not an object is treated as empty. */
 function mergeParts(live: unknown, config: unknown, mergePart: PartMerger): unknown {
   const before = isRecord(live) ? live : {};
   const after = isRecord(config) ? config : {};
@@ -83,8 +83,8 @@ interface LiveItem {
 }
 
 /**
- * Puts live elements that the configuration lacks between those it has. Before each of its elements go the live ones up to
- * the next element that both have.
+ * Inserts live elements that the configuration lacks: each element of the configuration is preceded by the live ones up
+ * to the next element that both have.
  */
 function interleave(live: readonly LiveItem[], merged: ReadonlyMap<string, unknown>): readonly unknown[] {
   const liveElements = new Set(live.map(({ element }) => element));

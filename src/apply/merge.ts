@@ -8,10 +8,10 @@ import { changesOf, type Overruled, takeOver, type Write, written } from './take
 import { type ConvertObject, reconcileOwners, type VersionedObject } from './versions.ts';
 
 /**
- * Owners after an update: the writer owns each field whose value it set or changed, alone; fields that it left as they
- * were keep their owners, fields that it removed have none. Never a conflict. Gives `owners` itself when nothing changed.
+ * Computes the owners after an update: the writer is the only owner of each field it set or changed; unchanged fields
+ * keep their owners, removed fields have none. Never conflicts. Returns `owners` itself if nothing changed.
  *
- * The writer's time moves when it changed anything, and no one else's.
+ * Only the writer's time changes, and only if it changed something.
  */
 export function ownersAfterUpdate(owners: Owners, write: Write, writer: Writer, time: string): Owners {
   const changes = changesOf(write);
@@ -33,11 +33,11 @@ const soleOwner = (writer: Writer, time: string, fields: FieldSet): Owners =>
 
 export interface Application {
   readonly live: VersionedObject;
-  /** As `readConfiguration` gives it, in the same version as the live object. */
+  /** As returned by `readConfiguration`, in the version of the live object. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly owners: Owners;
   readonly applier: Writer;
-  /** Takes fields that others want to have another value. */
+  /** Take over fields that other managers own with another value. */
   readonly force: boolean;
   readonly time: string;
   readonly excluded: FieldSet;
@@ -47,19 +47,19 @@ export interface Application {
 type Merged =
   | {
       readonly type: 'merged';
-      /** The live object itself where the application changes nothing of it. */
+      /** The live object itself if unchanged. */
       readonly object: VersionedObject;
-      /** The owners themselves where the application changes nothing of them. */
+      /** The input owners if unchanged. */
       readonly owners: Owners;
     }
   | { readonly type: 'conflicts'; readonly overruled: readonly Overruled[] };
 
 /**
- * Lays a configuration over the live object. The applier owns what it applies, together with whoever wants the same value;
- * what it applied before and no longer does goes, unless somebody else owns it. Where others want another value there are
- * conflicts, or, by force, they lose the field.
+ * Applies a configuration to the live object. The applier owns the fields it applies, together with managers that have
+ * the same value; fields that it applied before and no longer applies are removed unless someone else owns them.
+ * Different values are conflicts or, with `force`, are taken from their owners.
  *
- * The applier's time moves when the object or what it owns changed.
+ * The applier's time changes if the object or its own fields changed.
  */
 export function applyTo(application: Application): Merged {
   const { live, config, owners, applier, force, time, excluded, convert } = application;
@@ -80,14 +80,14 @@ export function applyTo(application: Application): Merged {
   const taken = changes && takeOver(reconciled, write, changes, id);
   if (taken && taken.overruled.length > 0 && !force) return { type: 'conflicts', overruled: taken.overruled };
   const after = taken?.owners ?? reconciled;
-  // Not only what has owners can change: the order of lists, for one.
+  // Unowned aspects can change too, such as the order of lists.
   const isSame = equalValues(live.value, object.value);
   if (fields.size === 0) after.delete(id);
   else if (last && isSame && isSettled(last, applier, fields)) after.set(id, { ...next, time: last.time });
   return { type: 'merged', object: isSame ? live : object, owners: after };
 }
 
-/** Once more after pruning, since nulls in the configuration are for containers that lost all they had. */
+/** Also merged again after pruning, since a null in the configuration may apply to a container that pruning emptied. */
 const withConfig = (object: VersionedObject, config: VersionedObject['value']): VersionedObject => ({
   ...object,
   value: mergeValues(object.shape, object.value, config) as VersionedObject['value'],

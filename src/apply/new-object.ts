@@ -2,8 +2,8 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { type Schema, type StructSchema, schemaOf } from '../schema/schema.ts';
 
 /**
- * What a new object is compared with: one that holds nothing but its identity, and what is there whatever the client sends.
- * Nobody comes to own these: an empty `spec`, an empty list of the containers that a pod must have.
+ * The object that a new one is compared with: its identity and the values that always exist. Nobody comes to own those,
+ * such as an empty `spec` or the empty list of required containers.
  */
 export function newObject(
   schema: StructSchema,
@@ -27,7 +27,7 @@ function emptyStruct(schema: StructSchema): Readonly<Record<string, unknown>> {
   return empty;
 }
 
-/** Scalars are owned by who sets them, also where they are always there. */
+/** Scalars are owned by their writer, even if always present. */
 function emptyValue(schema: Schema, presence: string): unknown {
   switch (schema.type) {
     case 'struct':

@@ -117,9 +117,9 @@ suite('managedFields', () => {
     expectTimes({ update: 'new', object: withStored({}) }, { a: 0, u: 1 });
     assert.deepEqual(state.object, unchanged);
     expectTimes({ apply: 'a', config: { text: 'y', data: { k: 'v' } } }, { a: 5, u: 1 });
-    // Taken by another: only the taker's time moves.
+    // Taken over by another manager: only the new owner's time changes.
     expectTimes({ update: 'u', object: withStored({ data: { k: 'w' } }) }, { a: 5, u: 6 });
-    // Shared from now on: the object is as it was, its owners are not.
+    // Shared now: the object is unchanged, its owners are not.
     expectTimes({ apply: 'b', config: { text: 'y' } }, { a: 5, u: 6, b: 7 });
     // Removing what it owned is a change too.
     expectTimes({ update: 'u', object: (stored) => ({ ...stored, flag: false }) }, { a: 5, u: 8, b: 7 });
@@ -144,7 +144,7 @@ suite('managedFields', () => {
     ]);
     assert.deepEqual(contentOf(state.object), { count: 1 });
     assert.deepEqual(ownersOf(state.object), {});
-    // Set to something else, then given up: the default comes back.
+    // Set to another value, then given up: the default returns.
     const again = run(allShapes, [
       { apply: 'a', config: { count: 5, text: 'x' } },
       { apply: 'a', config: { text: 'x' } },

@@ -24,7 +24,7 @@ import { decodeFields } from './fields-v1.ts';
 import { withNamedFields } from './remove-fields.ts';
 import { objectShapeOf } from './shape.ts';
 
-/** Sequences of writes for each property; `APPLY_SEQUENCES=10000` takes about a minute. */
+/** Number of write sequences per property; `APPLY_SEQUENCES=10000` takes about a minute. */
 const sequences = Number(process.env['APPLY_SEQUENCES'] ?? 300);
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -88,7 +88,7 @@ const nullableConfig: fc.Arbitrary<Fields> = fc
   .tuple(config, fc.subarray(['text', 'count', 'data', 'inner', 'set', 'parts', 'free']))
   .map(([fields, nulls]) => ({ ...fields, ...Object.fromEntries(nulls.map((name) => [name, null])) }));
 
-/** Live lists may have elements twice. */
+/** Live lists may contain duplicates. */
 const tags = fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 3 });
 const object: fc.Arbitrary<Fields> = fc.record(fieldsWith({ tags, parts: fc.array(part(tags), { maxLength: 3 }) }), {
   ...optionally,
@@ -96,7 +96,7 @@ const object: fc.Arbitrary<Fields> = fc.record(fieldsWith({ tags, parts: fc.arra
 });
 
 const manager = fc.constantFrom('a', 'b', 'c');
-/** Conflicts end nothing here, so every apply takes what it wants. */
+/** Forced, so that no apply ends with a conflict. */
 const applyOperation: fc.Arbitrary<ApplyOperation> = fc.record({
   apply: manager,
   config: nullableConfig,
@@ -105,7 +105,7 @@ const applyOperation: fc.Arbitrary<ApplyOperation> = fc.record({
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   applyOperation,
   fc.record({ update: manager, object }),
-  // What clients do most: change one field of what they read.
+  // The most frequent update of real clients: change one field of the object read.
   fc.record({ update: manager, object }).map(({ update, object: fields }) => ({
     update,
     object: (stored: ApiObject) => ({ ...stored, ...Object.fromEntries(Object.entries(fields).slice(0, 1)) }),
@@ -117,7 +117,7 @@ const shape = objectShapeOf(allShapes);
 
 const pathsIn = (fields: unknown): readonly FieldPath[] => [...pathsOf(decodeFields(fields))];
 
-/** Every field that there is, and every one that could be asked for and be absent: what may be owned. */
+/** The existing fields, and those that can be applied and be absent: everything that may be owned. */
 function existing(content: ApiObject): ReadonlySet<string> {
   const added = compareValues(shape, { metadata: {} }, content)?.added ?? new Map();
   return new Set([...pathsOf(added)].map(describePath));
@@ -218,7 +218,7 @@ suite('under random writes by several managers', () => {
         const applied = applyConfiguration({ ...request, manager: name, live, config: identified(fields) });
         if (applied.type === 'conflicts') return;
         const after = ownersOf(applied.object as ApiObject);
-        // Containers go with the last that was in them.
+        // Containers are removed with their last member.
         const there = existing(applied.object as ApiObject);
         for (const [owner, paths] of Object.entries(ownersOf(live))) {
           if (owner === `${name}/Apply`) continue;
@@ -235,7 +235,7 @@ suite('under random writes by several managers', () => {
   });
 });
 
-/** What an applier owns after applying: what the configuration says, whatever became of it. */
+/** The fields an applier owns after applying: those of the configuration, whatever their stored value. */
 function askedFor(fields: Fields): ReadonlySet<string> {
   return new Set([...pathsOf(fieldsOf(shape, identified(fields)))].map(describePath));
 }
@@ -246,7 +246,7 @@ const leafTexts = (content: ApiObject): ReadonlySet<string> =>
 const isDefaulted = (path: string): boolean => path === '.count' || path.endsWith('.protocol');
 
 suite('appliers', () => {
-  /** An object that nobody owns anything of is taken for one whose owners were not tracked. */
+  /** An object without owners is treated as untracked. */
   const tracked: Operation = { apply: 'base', config: { status: { name: 'n' } } };
 
   test('of different fields come to the same in any order', () => {

@@ -5,11 +5,11 @@ import { removeFields, withNamedFields } from './remove-fields.ts';
 import { type ConvertObject, inVersion, type VersionedObject } from './versions.ts';
 
 /**
- * Removes what an applier applied before, applies no longer, and what nobody else owns (spec section 4.7). `last` is what
- * it owned before; `owners` has it with what it owns now. The parts of what is removed that nobody ever owned, such as
- * defaults, go with it.
+ * Removes the fields that an applier applied before, no longer applies, and that nobody else owns (spec section 4.7).
+ * `last` is its previous entry; `owners` contains its new one. Unowned parts of removed fields, such as defaults, are
+ * removed too.
  *
- * What may go is decided in the version in which `last` names its fields; the others are asked in their own.
+ * The fields to remove are computed in the version of `last`, those of other owners in their own versions.
  */
 export function prune(
   merged: VersionedObject,
@@ -28,7 +28,7 @@ export function prune(
   return inVersion(without(whole, gone), merged.apiVersion, convert) ?? merged;
 }
 
-/** `rest`, with what anybody owns of `whole`. Nothing else of `whole`: what nobody owns is put back by the caller. */
+/** `rest` plus the fields of `whole` that have owners. The caller restores the unowned ones. */
 function keepOwned(
   whole: VersionedObject,
   rest: VersionedObject,
@@ -36,7 +36,7 @@ function keepOwned(
   convert: ConvertObject | undefined,
 ): VersionedObject {
   const fields = fieldsByVersion(owners);
-  // The version of the removed fields comes first: other versions may need these fields to be converted to.
+  // The version of the removed fields comes first: conversion to other versions may need these fields.
   const versions = new Set([whole.apiVersion, ...fields.keys()]);
   let kept = rest;
   for (const apiVersion of versions) {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { compareText } from './published-json.ts';
 
 test('texts are in the order of their UTF-8 bytes', () => {
-  // Few characters, so that texts have beginnings in common; with surrogates alone and in pairs, and what stands above them.
+  // Few characters, so that texts share prefixes; includes single and paired surrogates, and characters above them.
   const character = fc.constantFrom(
     'a',
     'b',

@@ -1,8 +1,8 @@
 import { isRecord } from '../schema/own-property.ts';
 
 /**
- * JSON text as published servers write it: fields sorted by name, and `<`, `>`, `&` and line separators escaped. One
- * value has one text, whatever the order its fields came in, so texts can be compared in place of values.
+ * JSON in the format of Go's encoding/json, as kube-apiserver writes it: fields sorted by name; `<`, `>`, `&` and line
+ * separators escaped. Canonical: equal values have equal texts.
  */
 export function publishedJson(value: unknown): string {
   if (typeof value === 'string') return publishedString(value);
@@ -11,7 +11,7 @@ export function publishedJson(value: unknown): string {
     const names = Object.keys(value).sort(compareText);
     return `{${names.map((name) => `${publishedString(name)}:${publishedJson(value[name])}`).join(',')}}`;
   }
-  // Bigints have the text of their number; JSON.stringify refuses them. -0 is 0.
+  // JSON.stringify rejects bigints, and writes -0 as 0.
   return typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'null');
 }
 
@@ -22,10 +22,10 @@ function publishedString(text: string): string {
   return plain.test(text) ? `"${text}"` : JSON.stringify(text).replaceAll(escapes, publishedEscape);
 }
 
-/** `char` may be an escape sequence already. */
+/** `char` may also be an escape sequence. */
 function publishedEscape(char: string): string {
   if (char.startsWith('\\')) {
-    // The engine writes these two in their short forms, published servers by number.
+    // JSON.stringify writes these two in short form, Go as \u escapes.
     return char === '\\b' ? '\\u0008' : char === '\\f' ? '\\u000c' : char;
   }
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -33,7 +33,7 @@ function publishedEscape(char: string): string {
 
 const isSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdfff;
 
-/** The order of the UTF-8 bytes, which published servers sort by; that of UTF-16 differs where the first difference is past U+FFFF. */
+/** The order of UTF-8 bytes, in which Go sorts strings; UTF-16 order differs where a character is above U+FFFF. */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {

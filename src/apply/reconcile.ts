@@ -4,9 +4,9 @@ import { partShapeOf } from './remove-fields.ts';
 import type { Shape } from './shape.ts';
 
 /**
- * A set that was written under an older schema, as it reads under this one (spec section 4.7): where a granular value has
- * become atomic, an owner of any part of it owns the whole. Where an atomic one has become granular nothing is inferred.
- * Values without a schema, and fields that it does not know, stay as they are. Gives the set itself where nothing changes.
+ * Adapts a set that was recorded under an older schema (spec section 4.7). If a granular value has become atomic, an
+ * owner of any part owns the whole. If an atomic value has become granular, nothing is inferred. Values without a
+ * schema and unknown fields stay as they are. Returns the set itself if nothing changes.
  */
 export function reconcile(shape: Shape, fields: FieldSet): FieldSet {
   let out: Map<PathElement, FieldNode> | undefined;

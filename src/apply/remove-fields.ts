@@ -4,9 +4,9 @@ import { type FieldNode, type FieldSet, makeNode } from './field-set.ts';
 import type { ListShape, Shape } from './shape.ts';
 
 /**
- * A value without the fields of a set. What is in the set goes with all below it; a container that loses its last part
- * stays, empty, unless it is in the set itself or decoding would drop it. Leaves lose nothing. Shares parts with the value, and is the value itself
- * where it has none of the fields.
+ * Returns a value without the fields of a set. A removed field is removed with everything below it. A container that
+ * loses its last part stays empty, unless it is in the set itself or decoding would drop it. Leaves are unchanged.
+ * Shares parts with the value; returns the value itself if nothing is removed.
  */
 export function removeFields(shape: Shape, value: unknown, fields: FieldSet): unknown {
   if (fields.size === 0) return value;
@@ -43,7 +43,7 @@ function removeFromRecord(shape: Shape, value: unknown, fields: FieldSet): unkno
 const isAbsent = (shape: Shape, name: string, part: unknown): boolean =>
   shape.type === 'struct' && (shape.fields.get(name)?.isAbsent(part) ?? false);
 
-/** The shape of a part; undefined where the schema has none for it, and for what nobody owns. */
+/** The shape of a part; undefined if the schema has none for it, or if nobody can own it. */
 export function partShapeOf(shape: Shape, element: PathElement): Shape | undefined {
   switch (shape.type) {
     case 'deduced':
@@ -75,8 +75,8 @@ function removeFromList(shape: ListShape, value: unknown, fields: FieldSet): unk
 }
 
 /**
- * The set with all struct fields in it on the way to its fields. These are in no applied set of their own, but come and
- * go with what they hold; keys of maps and elements of lists are there by themselves.
+ * Adds the struct fields on the paths of the set's members. Applied sets do not contain them, since they exist only
+ * with their content; map keys and list elements are members in their own right.
  */
 export function withNamedFields(shape: Shape, fields: FieldSet): FieldSet {
   const out = new Map<PathElement, FieldNode>();

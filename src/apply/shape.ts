@@ -4,20 +4,20 @@ import { fieldElement, keyElement, type PathElement, valueElement } from './fiel
 import { compareText } from './published-json.ts';
 
 /**
- * What ownership needs to know of a schema (spec section 4.7): which values are owned whole, and how the parts of the
- * others are told apart.
+ * What field ownership needs of a schema (spec section 4.7): which values are owned whole, and how the parts of the
+ * others are identified.
  */
 export type Shape = LeafShape | DeducedShape | MapShape | StructShape | ListShape;
 
-/** Owned and replaced whole: scalars and atomic containers. */
+/** Owned and replaced as a whole: scalars and atomic containers. */
 export interface LeafShape {
   readonly type: 'leaf';
-  /** A container: what was owned in it before it became atomic makes its owner one of the whole. */
+  /** True for containers: an owner of a part, recorded before the type became atomic, owns the whole. */
   readonly atomic: boolean;
   readonly schema: Schema;
 }
 
-/** No schema: the value itself says what it is. Objects are granular, lists atomic, and so is all within. */
+/** No schema: the structure follows the value. Objects are granular, lists are atomic with everything in them. */
 interface DeducedShape {
   readonly type: 'deduced';
   readonly schema: Schema;
@@ -35,7 +35,7 @@ export interface StructShape {
   readonly fields: FieldShapes;
 }
 
-/** Fields by name; those without a schema of their own among them, where the struct keeps such. */
+/** Fields by name, including additional fields if the struct allows them. */
 interface FieldShapes {
   get(name: string): FieldShape | undefined;
 }
@@ -43,27 +43,27 @@ interface FieldShapes {
 export interface FieldShape {
   readonly element: PathElement;
   readonly shape: Shape;
-  /** Who can own it: `below` is for metadata, of which only parts are owned; `nobody` for what the server keeps. */
+  /** Who can own it: `below` is for metadata, of which only parts are owned; `nobody` for server-managed fields. */
   readonly owners: 'anyone' | 'below' | 'nobody';
-  /** True for a value that is not there once the object was decoded, so that being asked for and being absent are one. */
+  /** True for a value that decoding drops, so that applying it is the same as its absence. */
   readonly isAbsent: (value: unknown) => boolean;
 }
 
-/** A set, or a list whose elements have keys. Elements that are the same, or share their keys, may be in it. */
+/** A set, or a list whose elements have keys. May contain duplicates. */
 export interface ListShape {
   readonly type: 'list';
   readonly schema: Schema;
   readonly items: Shape;
   /** Keys of `map` lists, sorted; empty for sets. */
   readonly keys: readonly ListKey[];
-  /** The path element of an element of the list. A key that is missing and has no default counts as null. */
+  /** The path element of a list element. A missing key without a default counts as null. */
   readonly elementOf: (item: unknown) => PathElement;
 }
 
 interface ListKey {
   readonly name: string;
   readonly schema: Schema;
-  /** Stands in for a missing key: its default, or what decoding makes of it. Undefined where there is none. */
+  /** Replaces a missing key: its default, or its zero value after decoding. Undefined if there is none. */
   readonly fallback: unknown;
 }
 
@@ -98,7 +98,7 @@ const atomicLeaf = (schema: Schema): LeafShape => ({ type: 'leaf', atomic: true,
 
 type FieldCompiler = (name: string, field: Field) => FieldShape;
 
-/** Fields are compiled on first use, since structs may hold themselves. */
+/** Fields are compiled on first use, since structs may be recursive. */
 function compileStruct(schema: StructSchema, compileOne: FieldCompiler): StructShape {
   let fields: FieldShapes | undefined;
   return {
@@ -137,7 +137,7 @@ function absenceTestOf(field: Field): FieldShape['isAbsent'] {
 
 const isNull = (value: unknown): boolean => value === null;
 
-/** What decoding drops; see `presence` in the schema language. */
+/** Values that decoding drops; see `presence` in the schema language. */
 function isDropped({ type }: Schema): (value: unknown) => boolean {
   switch (type) {
     case 'struct':
@@ -154,7 +154,7 @@ function isDropped({ type }: Schema): (value: unknown) => boolean {
   }
 }
 
-/** Null, and containers without parts: where there is nothing to tell apart. */
+/** Null and empty containers. */
 export function isEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (!isRecord(value)) return value === null || value === undefined;
@@ -195,7 +195,7 @@ function compileKeyReader(keys: readonly ListKey[]): ListShape['elementOf'] {
 const objectShapes = new WeakMap<StructSchema, StructShape>();
 
 /**
- * The shape of a kind's objects. What the server keeps has no owner: apiVersion and kind, identity and bookkeeping in
+ * The shape of the objects of a kind. Server-managed fields have no owner: apiVersion, kind, identity and bookkeeping
  * metadata.
  */
 export function objectShapeOf(schema: StructSchema): StructShape {
@@ -221,8 +221,8 @@ const compileMetadataField: FieldCompiler = (name, field) => ({
 });
 
 /**
- * Identity, and what the server alone sets. Published servers let an apply own what a deletion sets, although they don't
- * keep what it asks for; here nobody owns what no client can set.
+ * Identity and fields that only the server sets. kube-apiserver lets an applier own the deletion fields although it
+ * ignores their applied values; here fields that clients cannot set have no owner.
  */
 const ownerlessMetadata: ReadonlySet<string> = new Set([
   'name',

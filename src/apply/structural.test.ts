@@ -4,7 +4,7 @@ import { strategicMerge } from '../patch/strategic-merge.ts';
 import { map, opt, ptr, string, struct } from '../schema/schema.ts';
 import { contentOf, type Operation, ownersOf, run, thing } from './apply-fixture.ts';
 
-/** Ownership of what only the schemas of custom resources can say. */
+/** Ownership with schema features that only custom resources use. */
 
 const schema = thing({
   open: ptr(2, { ...struct('test.Open', '', { known: opt(1, string(), '') }), additional: 'preserve' }, ''),

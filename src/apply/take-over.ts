@@ -3,11 +3,11 @@ import { difference, type FieldSet, intersection, union } from './field-set.ts';
 import { type Owner, type Owners, setFields } from './owners.ts';
 import { type ConvertObject, inVersion, type VersionedObject } from './versions.ts';
 
-/** One write: an object before and after, in the version it is written in. */
+/** One write: the object before and after, in the version of the request. */
 export interface Write {
   readonly old: VersionedObject;
   readonly now: VersionedObject;
-  /** Fields that this door to the object does not write, and whose changes therefore count for nobody. */
+  /** Fields that this endpoint does not write; their changes are not attributed to anyone. */
   readonly excluded: FieldSet;
   readonly convert: ConvertObject | undefined;
 }
@@ -15,19 +15,19 @@ export interface Write {
 export const changesOf = ({ old, now, excluded }: Write): Changes | undefined =>
   withoutFields(compareValues(now.shape, old.value, now.value), excluded);
 
-/** The fields that have another value than before. */
+/** Fields with a new value. */
 export const written = ({ added, modified }: Changes): FieldSet => union(added, modified);
 
 export interface Overruled {
   readonly owner: Owner;
-  /** What it owned and what has another value now. */
+  /** Fields it owned that have another value now. */
   readonly fields: FieldSet;
 }
 
 /**
- * Takes from owners what a write changed: fields with another value, which they may still want, and fields that are gone,
- * which nobody can own. Each owner is looked at in its own version; owners in versions that are no longer served own
- * nothing from now on. `writer` is left as it is.
+ * Removes the fields that a write changed from their owners: fields with another value, which become `overruled`, and
+ * removed fields. Each owner is compared in its own version; owners in versions that are no longer served are dropped.
+ * The owner `writer` is left unchanged.
  */
 export function takeOver(
   owners: Owners,

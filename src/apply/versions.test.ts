@@ -84,7 +84,7 @@ suite('a schema that changed', () => {
 });
 
 suite('several versions', () => {
-  // v2 has `text` under the name `title`.
+  // v2 has `text` as `title`.
   const schemas = {
     v1: thing({ text: opt(2, string(), 'Text.'), other: opt(3, string(), 'Other.') }),
     v2: thing({ title: opt(2, string(), 'Text.'), other: opt(3, string(), 'Other.') }),

@@ -4,20 +4,25 @@ import type { Owner, Owners } from './owners.ts';
 import { reconcile } from './reconcile.ts';
 import { objectShapeOf, type StructShape } from './shape.ts';
 
-/** Gives an object, which says its apiVersion itself, in another version; undefined where that is no longer served. */
+/**
+ * Converts an object to another version; undefined if that is no longer served. The object contains its own apiVersion.
+ */
 export type ConvertObject = (
   object: Readonly<Record<string, unknown>>,
   apiVersion: string,
 ) => { readonly schema: StructSchema; readonly object: Readonly<Record<string, unknown>> } | undefined;
 
-/** An object in some version, with its shape there. */
+/** An object in some version, with its shape in that version. */
 export interface VersionedObject {
   readonly apiVersion: string;
   readonly shape: StructShape;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** The object in that version; undefined where it is not served. Without a conversion there is only the object's own. */
+/**
+ * The object in a version; undefined if that is not served. Without `convert` only the object's own version is
+ * available.
+ */
 export function inVersion(
   object: VersionedObject,
   apiVersion: string,
@@ -28,7 +33,7 @@ export function inVersion(
   return converted && { apiVersion, shape: objectShapeOf(converted.schema), value: converted.object };
 }
 
-/** Owners as they read under the schemas of today. Those of versions that are no longer served stay as they are. */
+/** Adapts owners to the current schemas. Owners in versions that are no longer served are unchanged. */
 export function reconcileOwners(owners: Owners, object: VersionedObject, convert: ConvertObject | undefined): Owners {
   const reconciled = new Map<string, Owner>();
   for (const [id, owner] of owners) {

@@ -5,22 +5,22 @@ import { mergePatch } from './merge-patch.ts';
 import { malformedPatch, typeName } from './patch-error.ts';
 import { strategicMerge } from './strategic-merge.ts';
 
-/** The kinds of patch that an object can be given without ownership of fields (spec section 4.6). */
+/** Patch types other than server-side apply (spec section 4.6). */
 export type PatchType = 'json' | 'merge' | 'strategic';
 
 interface PatchInput {
   readonly type: PatchType;
-  /** Of the object; only a strategic patch asks for it. */
+  /** Schema of the object; used by strategic merge only. */
   readonly schema: StructSchema;
   readonly original: Readonly<Record<string, unknown>>;
-  /** The decoded document; fields that stood twice in it are its reader's to report. */
+  /** The decoded document. The decoder reports duplicate fields. */
   readonly patch: unknown;
 }
 
 /**
- * The patched object, to be decoded: what the patch set has not been checked, and it may be no object at all. Neither the
- * original nor the patch is changed, and the result shares parts with both. Throws BadRequest for a malformed patch,
- * Invalid for one that does not apply to this object, RequestEntityTooLarge past a limit.
+ * Returns the patched object, which must still be decoded: it has not been validated and may not even be an object.
+ * Neither `original` nor `patch` is modified, and the result shares parts with both. Throws BadRequest if the patch is
+ * malformed, Invalid if it does not apply to this object, RequestEntityTooLarge above a limit.
  */
 export function applyPatch({ type, schema, original, patch }: PatchInput): unknown {
   switch (type) {

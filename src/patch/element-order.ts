@@ -1,4 +1,4 @@
-/** A value that tells the elements of a list apart: a scalar itself, or the merge key of an object. */
+/** Identifies an element of a list: a scalar itself, or the merge key of an object. */
 export type ElementKey = string | number | bigint | boolean;
 
 interface KeyedElement {
@@ -6,10 +6,10 @@ interface KeyedElement {
 }
 
 /**
- * The order of a merged list: the elements that `wanted` names come in its order, the others in that of `before`, the
- * list as it was. Where the two meet, an element that only the server knows comes before a wanted one that it stood
- * before; a wanted one that is new comes as early as it can. Example: before a b c d, wanted d x b gives a c d x b.
- * Elements that share their key stay together.
+ * Orders a merged list: elements in `wanted` have that order, the others the order of `before`, the list before the
+ * patch. Where the two are interleaved, another element precedes a wanted one that it preceded before; a new wanted
+ * element comes as early as possible. Example: before a b c d, wanted d x b gives a c d x b. Elements with the same key
+ * stay together.
  */
 export function arrange<E extends KeyedElement>(
   merged: readonly E[],
@@ -29,7 +29,7 @@ function positions(keys: Iterable<ElementKey>): Map<ElementKey, number> {
   return at;
 }
 
-/** Elements without a position come last. */
+/** Elements without a position are last. */
 const by =
   (at: ReadonlyMap<ElementKey, number>) =>
   (a: KeyedElement, b: KeyedElement): number =>

@@ -3,14 +3,14 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { applyJsonPatch, parseJsonPatch } from './json-patch.ts';
 
-/** The published test suite of RFC 6902: https://github.com/json-patch/json-patch-tests. */
+/** The test suite of RFC 6902: https://github.com/json-patch/json-patch-tests. */
 interface SuiteCase {
   readonly comment?: string;
   readonly doc: unknown;
   readonly patch: unknown;
   readonly expected?: unknown;
   readonly error?: string;
-  /** Left out by the suite itself, for what decoded JSON no longer shows: a member that stood twice. */
+  /** Disabled by the suite: duplicate members, which decoded JSON no longer shows. */
   readonly disabled?: boolean;
 }
 

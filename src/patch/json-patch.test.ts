@@ -7,7 +7,7 @@ import { applyJsonPatch, parseJsonPatch, unknownMembers } from './json-patch.ts'
 
 const patched = (target: unknown, patch: unknown): unknown => applyJsonPatch(target, parseJsonPatch(patch));
 
-/** The error of a patch; fails where it applies. */
+/** The error of a patch; fails if it applies. */
 function refusal(target: unknown, patch: unknown): StatusError {
   try {
     patched(target, patch);
@@ -61,7 +61,7 @@ test('RFC 6902 appendix A, and what section 4 says of each operation', () => {
     [{ foo: 'bar' }, [{ op: 'add', path: '/baz', value: 'qux', xyz: 123 }], { foo: 'bar', baz: 'qux' }],
     [{ '/': 9, '~1': 10 }, [{ op: 'test', path: '/~01', value: 10 }], { '/': 9, '~1': 10 }],
     [{ foo: ['bar'] }, [{ op: 'add', path: '/foo/-', value: ['abc'] }], { foo: ['bar', ['abc']] }],
-    // 4.1: an existing member is replaced, the root too, an index may be the length.
+    // 4.1: add replaces an existing member, the root too; an index may be the length.
     [{ a: 1 }, [{ op: 'add', path: '/a', value: null }], { a: null }],
     [{ a: 1 }, [{ op: 'add', path: '', value: [2] }], [2]],
     [[1], [{ op: 'add', path: '/1', value: 2 }], [1, 2]],
@@ -89,7 +89,7 @@ test('RFC 6902 appendix A, and what section 4 says of each operation', () => {
     [{ a: 0 }, [{ op: 'test', path: '/a', value: -0 }], { a: 0 }],
     [{ a: 1 }, [{ op: 'test', path: '', value: { a: 1 } }], { a: 1 }],
     [{ a: 1 }, [], { a: 1 }],
-    // Copies are apart from each other.
+    // Copies are independent of each other.
     [
       { a: { x: 1 } },
       [

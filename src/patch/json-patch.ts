@@ -8,22 +8,21 @@ import { cloneJson, depthOf, jsonEqual } from './json-value.ts';
 import { doesNotApply, malformedPatch, shorten, shown, typeName } from './patch-error.ts';
 
 /*
- * JSON Patch (RFC 6902). The RFC decides, and its published test suite passes. The servers that the API comes from are
- * laxer in places, which we are not, since each hides a mistake: they let `replace` make a member that is not there, take
- * an absent member for null in `test`, `copy` and `move`, an absent `value` for null, and count negative positions from
- * the end of an array; and they know no `add` at the root. Codes: they answer 422 where an operation is malformed; we
- * answer 400, as they do for a document that is no list of operations.
+ * JSON Patch (RFC 6902). Follows the RFC and passes its published test suite. kube-apiserver is laxer in places, each
+ * of which hides a mistake: `replace` can add a missing member; an absent member is null for `test`, `copy` and `move`,
+ * and an absent `value` is null; negative array indexes count from the end; and `add` at the root is not supported. A
+ * malformed operation is a 400 here, like a document that is not a list of operations; kube-apiserver returns 422.
  */
 
-/** One operation of a patch, checked in itself (RFC 6902 section 4). */
+/** One validated operation of a patch (RFC 6902 section 4). */
 type JsonPatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: JsonPointer; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: JsonPointer }
   | { readonly op: 'move' | 'copy'; readonly path: JsonPointer; readonly from: JsonPointer };
 
 /**
- * Reads a decoded JSON Patch document. Throws BadRequest that names the first operation and member that is wrong,
- * RequestEntityTooLarge past `limits.jsonPatchOperationsMax`. Members that the RFC does not define are ignored.
+ * Parses a decoded JSON Patch document. Throws BadRequest with the first invalid operation and member,
+ * RequestEntityTooLarge above `limits.jsonPatchOperationsMax`. Ignores members that the RFC does not define.
  */
 export function parseJsonPatch(document: unknown): readonly JsonPatchOperation[] {
   if (!Array.isArray(document)) throw malformedPatch('', `expected an array of operations, got ${typeName(document)}`);
@@ -37,7 +36,7 @@ export function parseJsonPatch(document: unknown): readonly JsonPatchOperation[]
 
 const members: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
 
-/** Paths of members that no operation has, `[3].vlaue`, for field validation; at most `limits.findingsMax`. */
+/** Paths of unknown members of operations, `[3].vlaue`, for field validation; at most `limits.findingsMax`. */
 export const unknownMembers = (document: readonly unknown[]): readonly string[] =>
   Iterator.from(document.entries())
     .flatMap(([index, operation]) =>
@@ -83,9 +82,9 @@ function parseMember(operation: Record<string, unknown>, name: 'path' | 'from', 
 }
 
 /**
- * Applies the operations one after another (RFC 6902 section 5). Neither the target nor the patch is changed; the result
- * shares with them what the operations did not touch. Throws Invalid that names the operation which does not apply, in
- * the words of published servers; RequestEntityTooLarge where the work would pass `limits.patchStepsMax`.
+ * Applies the operations in order (RFC 6902 section 5). Neither the target nor the patch is modified; the result shares
+ * the untouched parts of both. Throws Invalid with the operation that does not apply, in kube-apiserver's words;
+ * RequestEntityTooLarge if the work exceeds `limits.patchStepsMax`.
  */
 export function applyJsonPatch(target: unknown, operations: readonly JsonPatchOperation[]): unknown {
   const document = new PatchedDocument(target);
@@ -97,11 +96,11 @@ type Container = Record<string, unknown> | unknown[];
 
 class PatchedDocument {
   root: unknown;
-  /** Objects and arrays made here, which may be changed in place. Whatever holds one of them is one of them too. */
+  /** Objects and arrays created here, which may be modified in place. The parent of an owned container is owned too. */
   readonly #owned = new Set<unknown>();
   readonly #effort = new Effort();
   #copiedBytes = 0;
-  /** Of the operation that is applied, for errors. */
+  /** Index of the current operation, for errors. */
   #index = 0;
 
   constructor(target: unknown) {
@@ -234,7 +233,7 @@ class PatchedDocument {
     }
   }
 
-  /** Undefined where there is nothing. */
+  /** Undefined if the path does not exist. */
   #read(path: JsonPointer): unknown {
     let value = this.root;
     for (const token of path.tokens) value = childOf(value, token);
@@ -242,8 +241,8 @@ class PatchedDocument {
   }
 
   /**
-   * The object or array that holds what the path leads to, made our own along the way; 'none' for the root, undefined
-   * where the path leads into nothing.
+   * The object or array that holds the target of the path, copied along the way if not owned; 'none' for the root,
+   * undefined if it does not exist.
    */
   #openParent({ tokens }: JsonPointer): Container | 'none' | undefined {
     if (tokens.length === 0) return 'none';
@@ -258,7 +257,7 @@ class PatchedDocument {
     return parent;
   }
 
-  /** The container itself, or a copy in its place on the first change; undefined for what holds nothing. */
+  /** The container itself if owned, else a copy; undefined for scalars. */
   #own(value: unknown): Container | undefined {
     if (!Array.isArray(value) && !isRecord(value)) return undefined;
     if (this.#owned.has(value)) return value;
@@ -278,12 +277,12 @@ class PatchedDocument {
     return index as number;
   }
 
-  /** Elements moved aside cost little each, but a patch can move a great many again and again. */
+  /** Shifting an element is cheap, but a patch can shift very many repeatedly. */
   #shift(elements: number): void {
     this.#effort.spend(elements >> 4);
   }
 
-  /** Nothing nests deeper than what a client could have sent, however often it was copied and moved into itself. */
+  /** Copies and moves must not nest deeper than a request body may. */
   #checkDepth(path: JsonPointer, value: unknown): void {
     if (path.tokens.length + depthOf(value, this.#effort) > limits.depthMax) {
       throw this.#error(`the result would have more than ${limits.depthMax} levels of nesting at ${quoted(path)}`);
@@ -300,7 +299,7 @@ const lastOf = ({ tokens }: JsonPointer): string => tokens[tokens.length - 1] ??
 const plain = ({ text }: JsonPointer): string => shorten(text);
 const quoted = (pointer: JsonPointer): string => `"${plain(pointer)}"`;
 
-/** Undefined where there is none. */
+/** Undefined if there is none. */
 function childOf(parent: unknown, token: string): unknown {
   if (Array.isArray(parent)) {
     const index = arrayIndex(token);
@@ -309,7 +308,7 @@ function childOf(parent: unknown, token: string): unknown {
   return isRecord(parent) ? getOwn(parent, token) : undefined;
 }
 
-/** Puts a value in the place of a child that is there. */
+/** Replaces an existing child. */
 function put(parent: Container, token: string, value: unknown): void {
   if (Array.isArray(parent)) parent[Number(token)] = value;
   else setOwn(parent, token, value);

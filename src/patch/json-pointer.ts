@@ -1,12 +1,12 @@
 /** JSON Pointer (RFC 6901). */
 export interface JsonPointer {
-  /** As the client wrote it. */
+  /** As the client sent it. */
   readonly text: string;
-  /** The steps from the root, unescaped; none is the whole document. */
+  /** Unescaped reference tokens; empty for the whole document. */
   readonly tokens: readonly string[];
 }
 
-/** Reads a pointer of at most `tokensMax` steps, or says what is wrong with it. */
+/** Parses a pointer of at most `tokensMax` tokens, or returns what is wrong with it. */
 export function parsePointer(text: string, tokensMax: number): JsonPointer | { readonly problem: string } {
   if (text === '') return { text, tokens: [] };
   if (!text.startsWith('/')) return { problem: 'must be empty or begin with "/"' };
@@ -20,12 +20,12 @@ export function parsePointer(text: string, tokensMax: number): JsonPointer | { r
 const unescapeToken = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
 
 /**
- * The position that a step names in an array: digits without leading zeros (RFC 6901 section 4). Undefined for anything
- * else, `-` and negative numbers included.
+ * The array index of a token: digits without leading zeros (RFC 6901 section 4). Undefined for anything else, including
+ * `-` and negative numbers.
  */
 export const arrayIndex = (token: string): number | undefined =>
   /^(?:0|[1-9]\d{0,14})$/.test(token) ? Number(token) : undefined;
 
-/** True where `outer` leads to something that holds what `inner` leads to; false where they are the same. */
+/** True if `outer` is a proper prefix of `inner`. */
 export const leadsInto = (outer: JsonPointer, inner: JsonPointer): boolean =>
   outer.tokens.length < inner.tokens.length && outer.tokens.every((token, step) => inner.tokens[step] === token);

@@ -21,7 +21,7 @@ test('RFC 7386 appendix A', () => {
     ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
     ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
     ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
-    // Beyond the appendix: lists are taken as they are, names of prototypes are names.
+    // Beyond the appendix: lists are not merged; `__proto__` is an ordinary member.
     ['{}', '{"a":[{"b":null}]}', '{"a":[{"b":null}]}'],
     ['{"a":1}', '{"__proto__":{"p":1}}', '{"a":1,"__proto__":{"p":1}}'],
     ['{"__proto__":{"q":1}}', '{"__proto__":{"p":1}}', '{"__proto__":{"q":1,"p":1}}'],

@@ -2,11 +2,11 @@ import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
 
 /**
  * JSON Merge Patch (RFC 7386 section 2): null removes a member, objects are merged, everything else replaces. The
- * target is not changed; what the patch does not touch is shared with it. Members named `__proto__` are plain data.
+ * target is not modified; the result shares its untouched parts. `__proto__` is an ordinary member.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
-  // A spread defines properties, and so keeps `__proto__` one.
+  // Spread defines properties, so `__proto__` stays an ordinary one.
   const merged: Record<string, unknown> = isRecord(target) ? { ...target } : {};
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete merged[name];

@@ -1,28 +1,28 @@
 import { malformedPatch } from './patch-error.ts';
 
-/** What an object in a strategic merge patch says beside the fields that it sets. */
+/** The fields and directives of an object in a strategic merge patch. */
 export interface PatchedObject {
   readonly fields: Map<string, unknown>;
-  /** `$setElementOrder/<field>`: the order that the elements of a list shall have. */
+  /** `$setElementOrder/<field>`: the order of a list's elements. */
   readonly orders: ReadonlyMap<string, readonly unknown[]>;
-  /** `$deleteFromPrimitiveList/<field>`: scalars to be taken out of a list. */
+  /** `$deleteFromPrimitiveList/<field>`: scalars to remove from a list. */
   readonly deletions: ReadonlyMap<string, readonly unknown[]>;
-  /** `$retainKeys`: the only fields that stay. */
+  /** `$retainKeys`: the only fields to keep. */
   readonly retained: ReadonlySet<unknown> | undefined;
 }
 
-/** On objects and on elements of lists: what becomes of the whole of it. */
+/** Applies to a whole object or list element. */
 export const patchDirective = '$patch';
 const retainKeys = '$retainKeys';
 const setElementOrder = '$setElementOrder';
 const deleteFromPrimitiveList = '$deleteFromPrimitiveList';
 
-/** True for names that are directives of their own, beside `$patch`. */
+/** True for directive fields other than `$patch`. */
 export const isDirective = (name: string): boolean =>
   name.startsWith('$') &&
   (name === retainKeys || name.startsWith(setElementOrder) || name.startsWith(deleteFromPrimitiveList));
 
-/** Takes an object of a patch apart, `$patch` left aside; `path` says where it stands, for errors. */
+/** Splits a patch object into fields and directives other than `$patch`. `path` is its location, for errors. */
 export function readDirectives(patch: Readonly<Record<string, unknown>>, path: () => string): PatchedObject {
   const fields = new Map<string, unknown>();
   const orders = new Map<string, readonly unknown[]>();
@@ -53,5 +53,5 @@ function fieldOf(name: string, directive: string, path: () => string): string {
   throw badFormat(directive === setElementOrder ? 'setElementOrder list' : 'primitive list', path());
 }
 
-/** In the words of published servers. */
+/** In kube-apiserver's words. */
 export const badFormat = (what: string, path: string): Error => malformedPatch(path, `invalid patch format of ${what}`);

@@ -2,16 +2,16 @@ import { jsonText } from '../base/json-text.ts';
 import { badRequest, StatusError } from '../meta/status-error.ts';
 
 /**
- * 400: the patch is wrong, whatever it is applied to (RFC 5789 section 2.2, "malformed patch document"). `field` is where
+ * 400: the patch is invalid for any object (RFC 5789 section 2.2, "malformed patch document"). `field` is the location
  * in the patch: `[3].path`, `spec.containers[0]`, or '' for the patch itself.
  */
 export const malformedPatch = (field: string, problem: string): StatusError =>
   badRequest(`error decoding patch: ${at(field)}${problem}`);
 
-/** The first words of a 422 as clients know them; published 1.32 servers say no more than this. */
+/** The message of kube-apiserver 1.32 for this 422, which says no more. */
 const rejected = 'the server rejected our request due to an error in our request';
 
-/** 422: the patch is well formed, but cannot be applied to this object. `field` as in `malformedPatch`. */
+/** 422: the patch is well-formed but cannot be applied to this object. `field` as in `malformedPatch`. */
 export const doesNotApply = (field: string, problem: string): StatusError =>
   new StatusError('Invalid', `${rejected}: ${at(field)}${problem}`, {
     details: { causes: [{ reason: 'FieldValueInvalid', message: problem, ...(field !== '' && { field }) }] },
@@ -21,11 +21,11 @@ const at = (field: string): string => (field === '' ? '' : `${field}: `);
 
 const shownLengthMax = 256;
 
-/** Text from the patch, cut where it is long. */
+/** Text from the patch, truncated if long. */
 export const shorten = (text: string): string =>
   text.length > shownLengthMax ? `${text.slice(0, shownLengthMax)}...` : text;
 
-/** A value from the patch as JSON text, cut where it is long. */
+/** A value from the patch as JSON, truncated if long. */
 export const shown = (value: unknown): string => shorten(jsonText(value));
 
 /** The JSON type of a value. */

@@ -16,7 +16,7 @@ import {
 } from '../schema/schema.ts';
 import { strategicMerge } from './strategic-merge.ts';
 
-/** What the tests of strategic merge share: a kind with a field of each sort, and tables of cases. */
+/** Test support for strategic merge: a kind with a field of each type, and tables of cases. */
 
 const field = (schema: Schema | (() => Schema), options: Pick<Field, 'patchStrategy'> = {}): Field =>
   opt(1, schema, '', options);
@@ -34,9 +34,9 @@ const schema: StructSchema = struct('Thing', '', {
   title: field(string()),
   count: field(int32()),
   target: field(intOrString()),
-  /** Merged, by name. */
+  /** Merged by name. */
   parts: field(list(part, { patchStrategy: 'merge', patchMergeKey: 'name' })),
-  /** Merged, by name, and clients send what they retain. */
+  /** Merged by name; clients send `$retainKeys`. */
   volumes: field(list(part, { patchStrategy: 'merge,retainKeys', patchMergeKey: 'name' })),
   /** Merged scalars. */
   marks: field(list(string(), { patchStrategy: 'merge' })),
@@ -68,7 +68,7 @@ function freeze<T>(value: T): T {
 
 type Case = readonly [rule: string, original: Json, patch: Json, result: Json];
 
-/** Order of list elements counts, that of fields does not. */
+/** The order of list elements is compared, that of fields is not. */
 export function check(cases: readonly Case[]): void {
   for (const [rule, original, patch, result] of cases) {
     assert.deepEqual(merged(freeze(original), freeze(patch)), result, rule);
@@ -77,7 +77,7 @@ export function check(cases: readonly Case[]): void {
 
 export const named = (...names: string[]): Json[] => names.map((name) => ({ name }));
 
-/** The error of a patch; fails where it applies. */
+/** The error of a patch; fails if it applies. */
 export function refusal(original: Json, patch: unknown): StatusError {
   try {
     merged(original, patch);

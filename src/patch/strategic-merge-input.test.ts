@@ -118,7 +118,7 @@ test('names of prototypes are names like any other', () => {
   ] as const) {
     assert.equal(JSON.stringify(merged(parse(original), parse(patch))), result);
   }
-  // A directive that only a prototype has is none.
+  // A directive inherited from a prototype is ignored.
   const polluted: Json = Object.create({ $patch: 'replace', $retainKeys: [] });
   assert.deepEqual(merged({ title: 'a' }, Object.assign(polluted, { count: 1 })), { title: 'a', count: 1 });
   assert.equal(({} as { p?: unknown }).p, undefined);

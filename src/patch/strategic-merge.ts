@@ -7,26 +7,26 @@ import { badFormat, isDirective, type PatchedObject, patchDirective, readDirecti
 import { doesNotApply, malformedPatch, shown, typeName } from './patch-error.ts';
 
 /**
- * Strategic merge patch (spec section 4.6): like a JSON merge patch, but the schema says which lists are merged, by
- * which key of their elements (`patchStrategy`, `patchMergeKey`), and directives say what a merge cannot:
+ * Strategic merge patch (spec section 4.6): like a JSON merge patch, but the schema says which lists are merged, and by
+ * which key of their elements (`patchStrategy`, `patchMergeKey`). Directives express what a merge cannot:
  *
- * - `$patch: replace` in an object: it is replaced by the rest of the patch; in an element of a merged list: the list is
- *   replaced by the other elements. `$patch: delete` in an object empties it; in an element, with its merge key, it
- *   removes all elements with that key.
- * - `$retainKeys: [...]`: fields that it does not name are removed; the patch must not set others.
- * - `$setElementOrder/<list>: [...]`: the order of the elements, which must have those of the patch in the same order.
- * - `$deleteFromPrimitiveList/<list>: [...]`: scalars to be removed from the list, after any that are added.
+ * - `$patch: replace` in an object: the rest of the patch replaces it; in an element of a merged list: the other
+ *   elements replace the list. `$patch: delete` in an object empties it; in an element, with its merge key, it removes
+ *   all elements with that key.
+ * - `$retainKeys: [...]`: fields not named are removed; the patch must not set them.
+ * - `$setElementOrder/<list>: [...]`: the order of the elements, which must contain those of the patch in the same
+ *   order.
+ * - `$deleteFromPrimitiveList/<list>: [...]`: scalars to remove from the list, after any additions.
  *
- * Fields that the schema does not know are merged as JSON and left for decoding to report. Neither `original` nor `patch`
- * is changed; the result shares with both what the other did not touch.
+ * Fields unknown to the schema are merged as JSON; decoding reports them. Neither `original` nor `patch` is modified;
+ * the result shares the untouched parts of both.
  *
- * What the patch puts where there was nothing, or in the place of something, is taken without nulls and directives;
- * there, an object with `$patch` in it is left out, as published servers do even for `replace`. They are not as thorough
- * inside of lists and of replaced objects, where directives become fields. With an empty
- * `$setElementOrder` the list keeps its order, and new elements come last.
+ * New and replaced content is taken from the patch without nulls and directives; an object in it that has `$patch` is
+ * omitted, as in kube-apiserver, even for `replace`. kube-apiserver does not clean up lists and replaced objects, where
+ * directives become fields. With an empty `$setElementOrder` the list keeps its order, and new elements come last.
  *
- * Throws BadRequest (400) where the patch is wrong for its schema, Invalid (422) where the object cannot take it.
- * Published servers say 500 for most of these, in the same words.
+ * Throws BadRequest (400) if the patch is invalid for its schema, Invalid (422) if it cannot be applied to the object.
+ * kube-apiserver returns 500 for most of these, with the same messages.
  */
 export function strategicMerge({ schema, original, patch }: StrategicMergeInput): Record<string, unknown> {
   if (!isRecord(patch)) throw malformedPatch('', `expected an object, got ${typeName(patch)}`);
@@ -48,7 +48,7 @@ interface Element {
   value: unknown;
 }
 
-/** What the schema says of a field; no schema where it does not know it. */
+/** What the schema says about a field; `schema` is undefined for unknown fields. */
 interface KnownField {
   readonly schema: Schema | undefined;
   readonly replaced: boolean;
@@ -69,7 +69,7 @@ function fieldOf(schema: Schema | undefined, name: string): KnownField {
 const isMerged = (schema: Schema | undefined): schema is ListSchema =>
   schema?.type === 'list' && (schema.patchStrategy === 'merge' || schema.patchStrategy === 'merge,retainKeys');
 
-/** One run: where it is, for errors, and what it has cost. */
+/** State of one merge: the current path, for errors, and the work done. */
 class StrategicMerge {
   readonly #steps: string[] = [];
   readonly #effort = new Effort();
@@ -99,7 +99,7 @@ class StrategicMerge {
     return merged;
   }
 
-  /** A copy of the original with only the fields that are retained. */
+  /** A copy of the original without the fields that are not retained. */
   #retain(original: JsonObject, retained: PatchedObject['retained']): Record<string, unknown> {
     this.#effort.spend(Object.keys(original).length);
     const merged = { ...original };
@@ -107,7 +107,7 @@ class StrategicMerge {
     return merged;
   }
 
-  /** The value that a field has after the patch; undefined for none. `value` is not null. */
+  /** The value of a field after the patch; undefined if it is removed. `value` is not null. */
   #value(field: KnownField, current: unknown, value: unknown): unknown {
     if (isRecord(current) && isRecord(value)) {
       const whole = field.replaced && !Object.hasOwn(value, patchDirective);
@@ -119,7 +119,7 @@ class StrategicMerge {
     return this.#content(value);
   }
 
-  /** A value of the patch without nulls and directives; undefined for an object that has `$patch` in it. */
+  /** A patch value without nulls and directives; undefined for an object with `$patch`. */
   #content(value: unknown): unknown {
     if (Array.isArray(value)) {
       return value.flatMap((element, index) => {
@@ -152,7 +152,10 @@ class StrategicMerge {
     return merged.map(({ value }) => value);
   }
 
-  /** All elements of a merged list are of one type, and objects have a merge key; gives that key for objects. */
+  /**
+   * Checks that the elements of a merged list have one type, and that objects have a merge key. Returns that key for
+   * objects.
+   */
   #checkElements(schema: ListSchema, current: readonly unknown[], patch: readonly unknown[]): string | undefined {
     const types = new Set([...current, ...patch].map(typeName));
     if (types.has('array')) throw doesNotApply(this.#path(), 'lists of lists are not supported');
@@ -200,7 +203,7 @@ class StrategicMerge {
     );
   }
 
-  /** Takes the elements of the patch of a list apart by their directives. */
+  /** Sorts the elements of a patch list by directive. */
   #sort(patch: readonly unknown[], mergeKey: string): SortedElements {
     const plain: { key: ElementKey; element: JsonObject; index: number }[] = [];
     const deleted = new Set<ElementKey>();
@@ -208,7 +211,7 @@ class StrategicMerge {
     for (const [index, each] of patch.entries()) {
       this.#steps.push(`[${index}]`);
       const element = each as JsonObject;
-      // What is no object has no key, and is refused for that.
+      // A non-object has no key and is rejected for that below.
       const directive = isRecord(each) ? this.#directiveOf(each) : undefined;
       if (directive === 'replace') replace = true;
       else if (directive === 'delete') deleted.add(this.#keyOf(element, mergeKey));
@@ -218,14 +221,14 @@ class StrategicMerge {
     return { plain, deleted, replace };
   }
 
-  /** The merge key of an element of the patch. */
+  /** The merge key of a patch element. */
   #keyOf(element: unknown, mergeKey: string): ElementKey {
     const key = keyOf(element, mergeKey);
     if (key === undefined) throw malformedPatch(this.#path(), missingKey(element, mergeKey));
     return key;
   }
 
-  /** Elements of the list as it is, or has become. */
+  /** Elements of the list before or after merging. */
   #elementsOf(list: readonly unknown[], mergeKey: string | undefined): Element[] {
     return list.map((value) => {
       const key = keyOf(value, mergeKey);
@@ -236,7 +239,7 @@ class StrategicMerge {
     });
   }
 
-  /** `$setElementOrder`: merges the list and puts it in order; `fields` loses the field. */
+  /** `$setElementOrder`: merges the list, orders it, and removes the field from `fields`. */
   #mergeOrdered(
     field: KnownField,
     merged: Record<string, unknown>,
@@ -271,9 +274,9 @@ class StrategicMerge {
   }
 
   /**
-   * The order of the list as it was, for `$setElementOrder`. In the place of elements that the patch deletes, as many that
-   * it adds count as having stood at the end: new elements come behind the server's own where others go. Published
-   * servers came to that by accident, and test for it.
+   * The previous order of the list, for `$setElementOrder`. Up to as many added elements as the patch deletes count as
+   * the last elements of the previous list, so new elements follow the server's own if others are deleted. This is
+   * accidental in kube-apiserver, but its tests require it.
    */
   #keysBefore(current: readonly unknown[], patch: readonly unknown[], mergeKey: string | undefined): ElementKey[] {
     const keys = this.#elementsOf(current, mergeKey).map(({ key }) => key);
@@ -292,7 +295,7 @@ class StrategicMerge {
     throw malformedPatch(this.#path(), missingKey(each, mergeKey));
   }
 
-  /** The elements that the patch sets stand in the order, and one after another as there. */
+  /** The elements that the patch sets must appear in the order, in the same sequence. */
   #checkOrder(
     patch: readonly unknown[],
     wanted: readonly ElementKey[],
@@ -312,7 +315,7 @@ class StrategicMerge {
     }
   }
 
-  /** `$deleteFromPrimitiveList`, whatever the strategy of the list; what is not there is left alone. */
+  /** `$deleteFromPrimitiveList`, whatever the strategy of the list. Absent scalars are ignored. */
   #deleteScalars(merged: Record<string, unknown>, name: string, scalars: readonly unknown[]): void {
     const current = getOwn(merged, name);
     if (scalars.some((each) => keyOf(each, undefined) === undefined)) throw badFormat('primitive list', this.#path());
@@ -341,7 +344,7 @@ class StrategicMerge {
     return result;
   }
 
-  /** `spec.containers[0]`. Steps are left standing when an error ends the run. */
+  /** `spec.containers[0]`. The stack is not unwound when an error ends the merge. */
   #path(): string {
     return this.#steps.reduce(joinPath, '');
   }
@@ -360,7 +363,7 @@ interface SortedElements {
   readonly replace: boolean;
 }
 
-/** The scalar that tells an element apart: its merge key, or without one the element itself. */
+/** The scalar that identifies an element: its merge key, or the element itself if there is no merge key. */
 function keyOf(element: unknown, mergeKey: string | undefined): ElementKey | undefined {
   const key = mergeKey === undefined ? element : isRecord(element) ? getOwn(element, mergeKey) : undefined;
   return key === null || key === undefined || typeof key === 'object' ? undefined : (key as ElementKey);

@@ -9,12 +9,12 @@ import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 import { type SentRequest, writeRows } from './write/write-rows-fixture.ts';
 
-/** The end of a request ends what it waits for, on every path that writes. */
+/** An aborted request stops waiting, on every write path. */
 
 const namespace = 'n';
 const ended = new Error('the deadline has passed');
 
-/** What a test makes a write wait for. It never comes. */
+/** The stage at which a test blocks a write, forever. */
 class Obstacle {
   at: 'nothing' | 'mutate' | 'validate' | 'creation' = 'nothing';
   #reached = Promise.withResolvers<void>();

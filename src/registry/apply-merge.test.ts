@@ -21,7 +21,7 @@ interface Merge {
   readonly path: string;
   readonly first: Fields;
   readonly second: Fields;
-  /** What the second applier's fields conflict with; else what the object then has. */
+  /** Conflicts of the second applier, or else the resulting fields. */
   readonly conflicts?: readonly string[];
   readonly gives?: Fields;
 }

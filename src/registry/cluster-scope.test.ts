@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { RegistryFixture } from './registry-fixture.ts';
 import type { PatchFormat } from './write/patch-formats.ts';
 
-/* A namespace that an object of a cluster-scoped kind names is dropped, as published, whichever way it is written. */
+/* The namespace of a cluster-scoped object is dropped on every kind of write, as in kube-apiserver. */
 
 const rbac = '/apis/rbac.authorization.orch.io/v1';
 const kinds = [

@@ -13,7 +13,7 @@ interface Answer {
   readonly finalizers: readonly string[];
 }
 
-/** Deletes and says how it was answered, and what then holds the object: undefined where it is gone. */
+/** Deletes the object. Returns the response and the object that remains; undefined if it is gone. */
 async function deleted(
   fixture: RegistryFixture,
   path: string,
@@ -150,7 +150,7 @@ test('what a deletion set cannot be taken back', async () => {
   assert.deepEqual(await fixture.object('PUT', `${configMaps}/a`, put), marked);
 });
 
-/** A pod on a node, which is only gone when its programs are. */
+/** A pod bound to a node, so that its deletion has a grace period. */
 async function boundPod(fixture: RegistryFixture, spec: object = {}): Promise<void> {
   const containers = [{ name: 'c', image: 'i:1' }];
   await fixture.call('POST', pods, { metadata: { name: 'a' }, spec: { nodeName: 'x', containers, ...spec } });
@@ -159,9 +159,9 @@ async function boundPod(fixture: RegistryFixture, spec: object = {}): Promise<vo
 interface Grace {
   readonly what: string;
   readonly spec?: object;
-  /** What is sent one after the other, ten seconds apart. */
+  /** Requests sent in sequence, ten seconds apart. */
   readonly deletions: readonly { readonly query?: string; readonly body?: unknown }[];
-  /** Seconds from the first deletion to the timestamp, and the period; undefined where the pod is gone. */
+  /** Seconds from the first deletion to the deletionTimestamp, and the grace period; undefined if the pod is gone. */
   readonly gives: readonly [seconds: number, period: number] | undefined;
 }
 
@@ -297,7 +297,7 @@ interface CollectionDeletion {
   readonly what: string;
   readonly query?: string;
   readonly body?: unknown;
-  /** Names of what is left, or the code of the refusal. */
+  /** Names of the remaining objects, or the error code. */
   readonly gives: string | number;
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { RegistryFixture } from './registry-fixture.ts';
 import type { PatchFormat } from './write/patch-formats.ts';
 
-/** Integers that no JavaScript number holds; the greatest is that of an int64. */
+/** Integers beyond the range of exact JavaScript numbers; the largest is that of an int64. */
 const integers = ['9007199254740993', '-9007199254740993', '9223372036854775807', '-9223372036854775808'];
 
 const collection = '/api/v1/namespaces/n/pods';
@@ -38,7 +38,7 @@ const ways: readonly Way[] = [
   { what: 'an apply in YAML', method: 'PATCH', patch: 'apply', body: yaml },
 ];
 
-/** Ways to write to a pod that is there; it may only be given more tolerations. */
+/** Ways to update an existing pod; only tolerations may be added. */
 const changes: readonly Way[] = [
   { what: 'an update in JSON', method: 'PUT', body: document },
   { what: 'an update in YAML', method: 'PUT', body: yaml },
@@ -52,7 +52,7 @@ const changes: readonly Way[] = [
   { what: 'a strategic merge patch', method: 'PATCH', patch: 'strategic', body: merge },
 ];
 
-/** The text of the stored object and of the answer to a read. */
+/** The JSON text of the stored object and of a read. */
 async function texts(fixture: RegistryFixture): Promise<readonly string[]> {
   const record = await fixture.store.get(fixture.served(pod).objectKey('n', 'a'));
   const reply = await fixture.call('GET', pod);

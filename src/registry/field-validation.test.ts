@@ -11,7 +11,7 @@ interface Write {
   readonly method: 'POST' | 'PUT' | 'PATCH';
   readonly patch?: PatchFormat;
   readonly body: string;
-  /** What validation has to say. */
+  /** Expected field validation messages. */
   readonly problems: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts';
 import type { ManagedFieldsEntry } from '../meta/api-object.ts';
 import { configMap, entriesOf, intent, Managers, node } from './write/managers-fixture.ts';
 
-/** Objects that many managers apply to: `limits.applyManagersMax`, `limits.applyManagersBytesMax`. */
+/** Objects with many applying managers: `limits.applyManagersMax`, `limits.applyManagersBytesMax`. */
 
 const applier = (name: string, field: string): ManagedFieldsEntry => ({
   manager: name,
@@ -18,7 +18,7 @@ const applier = (name: string, field: string): ManagedFieldsEntry => ({
 const appliers = (count: number): readonly ManagedFieldsEntry[] =>
   Array.from({ length: count }, (_, index) => applier(`a${index}`, `k${index}`));
 
-/** One manager whose entry takes about so many bytes. */
+/** One manager with an entry of about this many bytes. */
 const wide = (bytes: number): readonly ManagedFieldsEntry[] => {
   const fields = Array.from({ length: Math.ceil(bytes / 50) }, (_, index) => [
     `f:k${String(index).padStart(41, '0')}`,
@@ -27,13 +27,13 @@ const wide = (bytes: number): readonly ManagedFieldsEntry[] => {
   return [{ ...applier('wide', 'k'), fieldsV1: { 'f:data': Object.fromEntries(fields) } }];
 };
 
-/** Of the data that entries own. */
+/** Names of the data keys that the entries own. */
 const namesOf = (entries: readonly ManagedFieldsEntry[]): readonly string[] =>
   entries
     .flatMap(({ fieldsV1 }) => Object.keys((fieldsV1 as { 'f:data': object })['f:data']))
     .map((name) => name.slice(2));
 
-/** A ConfigMap with these owners, put where another program would have. */
+/** A ConfigMap with these managed fields, written directly to the store as another program would. */
 async function holding(managedFields: readonly ManagedFieldsEntry[]): Promise<Managers> {
   const managers = await Managers.open();
   const data = Object.fromEntries(namesOf(managedFields).map((name) => [name, '']));

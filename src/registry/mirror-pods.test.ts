@@ -4,7 +4,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 import type { PatchFormat } from './write/patch-formats.ts';
 
-/* A pod becomes no mirror pod, and no mirror pod another one or none, whichever way it is written. */
+/* No write can turn a pod into a mirror pod, or change or remove the mirror annotation. */
 
 const pods = '/api/v1/namespaces/n/pods';
 const mirror = 'orch.io/config.mirror';
@@ -30,7 +30,7 @@ interface Write {
   readonly method: string;
   readonly path: string;
   readonly patch?: PatchFormat;
-  /** The body that makes the annotation this value; undefined takes it away. */
+  /** A body that sets the annotation; undefined removes it. */
   readonly body: (value: string | undefined, before: ApiObject) => unknown;
 }
 
@@ -88,7 +88,7 @@ for (const door of ['', '/status']) {
   describe(`the mirror annotation of a pod by its ${door || 'own'} path`, () => {
     for (const [way, request] of Object.entries(ways(door))) {
       for (const [what, annotations, value, message] of changes) {
-        // An apply that does not name the annotation leaves it to who owns it.
+        // An apply without the annotation leaves it to its owner.
         if (way === 'an apply' && value === undefined) continue;
         test(`${way}: ${what}`, async () => {
           await using fixture = await opened(annotations);

@@ -5,8 +5,8 @@ import { RegistryFixture } from './registry-fixture.ts';
 import type { PatchFormat } from './write/patch-formats.ts';
 
 /*
- * Options of requests, over all verbs: what each takes of query and body, and what it refuses. Whatever is refused, and
- * whatever runs dry, changes nothing.
+ * Options of all verbs in query and body: which are accepted and which are rejected. Rejected and dry-run requests
+ * change nothing.
  */
 
 const configMaps = '/api/v1/namespaces/n/configmaps';
@@ -15,7 +15,7 @@ const pods = '/api/v1/namespaces/n/pods';
 const container = { name: 'c', image: 'i', terminationMessagePolicy: 'File', imagePullPolicy: 'Always' };
 const pod = { metadata: { name: 'p' }, spec: { containers: [container] } };
 
-/** A ConfigMap and a Pod that is bound. */
+/** A ConfigMap and a bound Pod. */
 async function opened(): Promise<RegistryFixture> {
   const fixture = await RegistryFixture.open({ unsafeDeletion: true });
   await fixture.call('POST', configMaps, { metadata: { name: 'a', labels: { l: '1' } }, data: { k: 'v' } });
@@ -25,14 +25,14 @@ async function opened(): Promise<RegistryFixture> {
 
 type Outcome =
   | { readonly is: 'done' }
-  /** Every stage runs, nothing is kept. */
+  /** Every stage runs; nothing is stored. */
   | { readonly is: 'dry' }
   | { readonly is: 'refused'; readonly code: number; readonly message: RegExp };
 
 const done: Outcome = { is: 'done' };
 const dry: Outcome = { is: 'dry' };
 const unread = (message: RegExp): Outcome => ({ is: 'refused', code: 400, message });
-/** The published refusal of a value that an option does not take. */
+/** kube-apiserver's error for an invalid option value. */
 const notTaken = (kind: string, text: string): Outcome => ({
   is: 'refused',
   code: 422,
@@ -206,7 +206,7 @@ describe('the options of deletions', () => {
   const dryNotTaken = (values: string): Outcome =>
     notTaken('DeleteOptions', `dryRun: Unsupported value: ${values}: supported values: "All"`);
 
-  /** What both ways say alike: the query, the body, what comes of it. */
+  /** The same option as query and as body, and the outcome. */
   const options: readonly (readonly [query: string, body: object, outcome: Outcome | 'orphan' | 'foreground'])[] = [
     ['orphanDependents=true', { orphanDependents: true }, 'orphan'],
     ['orphanDependents=false', { orphanDependents: false }, done],
@@ -298,7 +298,9 @@ describe('the options of deletions', () => {
       });
     }
 
-    /** With a body the query's options do not count, as published; none that keeps something is lost by that. */
+    /**
+     * As in kube-apiserver the query is ignored if there is a body; options that protect objects are not lost by that.
+     */
     for (const [query, body, outcome] of [
       ['dryRun=All', {}, dry],
       ['dryRun=All', { propagationPolicy: 'Background' }, dry],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parameterSets, pathParameters } from './parameters.ts';
 
-/** The parameter sets of spec section 4.1, as it writes them, and in those of DELETE the two that 1.32 documents beside. */
+/** The parameter sets of spec section 4.1, in its notation; those of DELETE with the two that Kubernetes 1.32 adds. */
 const listed = {
   get: 'pretty',
   list: 'allowWatchBookmarks continue fieldSelector labelSelector limit pretty resourceVersion resourceVersionMatch sendInitialEvents timeoutSeconds watch',

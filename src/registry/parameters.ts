@@ -17,7 +17,7 @@ const pretty: Parameter = {
   description: 'Indent the answer: `true` or `false`.',
 };
 
-/** The parameters that give the options of a schema, by name, and `pretty`. */
+/** Query parameters for the option fields of the schemas, and `pretty`, sorted by name. */
 function parametersOf(...schemas: readonly StructSchema[]): readonly Parameter[] {
   const options = schemas.flatMap(({ fields }) =>
     Object.entries(fields).flatMap(([name, field]) => parameterOf(name, field)),
@@ -40,7 +40,7 @@ function parameterOf(name: string, field: Field): readonly Parameter[] {
 
 const ofWatches = ['allowWatchBookmarks', 'watch'];
 
-/** The parameter sets of spec section 4.1, with what 1.32 adds to those of DELETE. */
+/** The parameter sets of spec section 4.1, with the DELETE parameters that Kubernetes 1.32 adds. */
 export const parameterSets = {
   get: [pretty],
   list: parametersOf(listOptions),
@@ -50,7 +50,7 @@ export const parameterSets = {
   deleteCollection: parametersOf(deleteOptions, listOptions).filter(({ name }) => !ofWatches.includes(name)),
 } as const satisfies Readonly<Record<string, readonly Parameter[]>>;
 
-/** The parameters in a path's braces. */
+/** Path parameters: the names in braces. */
 export const pathParameters = (path: string): readonly Parameter[] =>
   [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => ({
     name,

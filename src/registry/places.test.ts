@@ -8,11 +8,11 @@ import { parseRequestInfo } from '../request/request-info.ts';
 import { checkRequest } from './registry.ts';
 import { withoutObjects } from './registry-fixture.ts';
 
-/* Which methods the paths of a kind have, over all kinds: what is not served there is 405 with what is, or 404. */
+/* Methods of all paths of all kinds: anything else is a 405 with the allowed methods, or a 404. */
 
 const served = withoutObjects(kinds(orch));
 
-/** The code, with the methods that a 405 allows; 0 where the request may go on. */
+/** The status code, and the methods that a 405 allows; 0 if the request is accepted. */
 function outcome(method: string, target: string): string {
   const info = parseRequestInfo(method, target);
   assert.ok(info.type === 'resource');

@@ -4,12 +4,12 @@ import { decode } from '../schema/decode.ts';
 import { type Field, type Infer, type StructSchema, schemaOf } from '../schema/schema.ts';
 
 /**
- * Reads the options of a verb from a query, by their schema, as published: a parameter has the name of its field; of
- * several values the first counts, but for lists, which take all; fields that are structs stand in bodies only. A value
- * that is not of its type is a 400. Whether an option takes the value is the verb's to say.
+ * Reads the options of a verb from its query by their schema, as kube-apiserver does: a parameter is named like its
+ * field; the first of several values counts, except for lists, which take all; struct fields are accepted in bodies
+ * only. A value of the wrong type is a 400. The verb decides which values it accepts.
  */
 export function queryOptions<const S extends StructSchema>(schema: S, query: URLSearchParams): Infer<S> {
-  // No option is required, and none has a default: as most reads have it.
+  // Most reads have no query. No option is required or has a default.
   if (query.size === 0) return noOptions as Infer<S>;
   const sent: Record<string, unknown> = {};
   for (const name of optionNames(schema)) {
@@ -39,18 +39,18 @@ function parameterValue(name: string, field: Field, query: URLSearchParams): unk
   }
 }
 
-/** What a verb that writes reads of a query. */
+/** Query of a verb that writes. */
 interface WritingQuery {
   readonly query: URLSearchParams;
   readonly options: readonly StructSchema[];
-  /** Names that the options of later releases have, and that are not understood here. */
+  /** Names of options that only later releases define, and that this server does not support. */
   readonly later?: readonly string[];
 }
 
 /**
- * Refuses what published servers overlook and what would then write or delete what the client meant to keep: an option
- * that is spelled otherwise (`dryrun`, `labelselector`, `propagation-policy`), one that only later releases know, and one
- * that is given two values. Other parameters are none of ours and ignored, as published.
+ * Rejects parameters that kube-apiserver ignores although the request would then write or delete what the client meant
+ * to keep: a misspelled option (`dryrun`, `labelselector`, `propagation-policy`), an option of a later release, and an
+ * option with two different values. Other unknown parameters are ignored, as in kube-apiserver.
  */
 export function refuseMistaken({ query, options, later = [] }: WritingQuery): void {
   if (query.size === 0) return;
@@ -67,7 +67,7 @@ export function refuseMistaken({ query, options, later = [] }: WritingQuery): vo
   }
 }
 
-/** Refuses a name that is no option but that a reader takes for one. */
+/** Rejects a name that is not an option but looks like a misspelling of one. */
 export function refuseMisspelled(name: string, options: readonly StructSchema[], what: string): void {
   const names = options.flatMap(optionNames);
   if (names.includes(name)) return;
@@ -78,7 +78,7 @@ export function refuseMisspelled(name: string, options: readonly StructSchema[],
   }
 }
 
-/** No parameter gives a struct: `preconditions`, `preconditions.uid`. */
+/** A struct cannot be given as a parameter: `preconditions`, `preconditions.uid`. */
 function refuseStruct(name: string, options: readonly StructSchema[]): void {
   for (const { fields } of options) {
     for (const [known, field] of Object.entries(fields)) {
@@ -89,14 +89,14 @@ function refuseStruct(name: string, options: readonly StructSchema[]): void {
   }
 }
 
-/** Fields without a number say what an object is, and are no options. */
+/** Fields without a number (`kind`, `apiVersion`) identify the object and are not options. */
 const optionNames = ({ fields }: StructSchema): readonly string[] =>
   Object.keys(fields).filter((name) => fields[name]?.number !== 0);
 
 const fieldOf = (name: string, options: readonly StructSchema[]): Field | undefined =>
   options.find(({ fields }) => Object.hasOwn(fields, name))?.fields[name];
 
-/** The letters of a name, without case, separators and plural. */
+/** The letters of a name, ignoring case, separators and a plural s. */
 const soundOf = (name: string): string =>
   name
     .toLowerCase()

@@ -35,20 +35,20 @@ interface FixtureOptions {
   readonly requireUnsafeDelete?: RegistryParts['requireUnsafeDelete'];
   readonly isSameNamespace?: RegistryParts['isSameNamespace'];
   readonly unsafeDeletion?: boolean;
-  /** Those that are on; none unless said otherwise. */
+  /** Enabled feature gates. Default: none. */
   readonly features?: ReadonlySet<string>;
-  /** Served beside those that are built in. */
+  /** Served in addition to the built-in kinds. */
   readonly kinds?: readonly Kind[];
 }
 
-/** Kinds that are answered are tested with the server that answers. */
+/** Kinds that need services are tested with the whole server. */
 const noServices = new Proxy({} as KindServices, {
   get(_, name) {
     throw new Error(`the fixture does not expect ${String(name)} to be asked`);
   },
 });
 
-/** For tests: a registry over a store, without HTTP. */
+/** Test support: a registry over a store, without HTTP. */
 export class RegistryFixture implements AsyncDisposable {
   readonly store: Store;
   readonly cache: ReturnType<typeof createWatchCache>;
@@ -58,7 +58,7 @@ export class RegistryFixture implements AsyncDisposable {
   readonly warnings: string[] = [];
   readonly annotations = new AuditAnnotations();
   userAgent = 'test/v1 (fixture)';
-  /** What PATCH requests mean. */
+  /** Patch type of PATCH requests. */
   patchType: PatchFormat = 'merge';
 
   private constructor(
@@ -120,7 +120,7 @@ export class RegistryFixture implements AsyncDisposable {
     return served;
   }
 
-  /** A body that is text is read as YAML, of which JSON is a part. */
+  /** A string body is parsed as JSON or YAML. */
   async call(method: string, target: string, body?: unknown, signal = new AbortController().signal): Promise<Reply> {
     const info = parseRequestInfo(method, target);
     if (info.type !== 'resource') throw new Error(`${target} is no resource`);
@@ -139,21 +139,21 @@ export class RegistryFixture implements AsyncDisposable {
     });
   }
 
-  /** The object of an answer that is one. */
+  /** The object of the reply. Throws for other replies. */
   async object(method: string, target: string, body?: unknown): Promise<ApiObject> {
     const reply = await this.call(method, target, body);
     if (reply.type !== 'object') throw new Error(`${method} ${target} answers ${reply.type}`);
     return JSON.parse(reply.bytes.toString());
   }
 
-  /** The list of an answer that is one. */
+  /** The list of the reply. Throws for other replies. */
   async list(target: string): Promise<{ readonly metadata: ListMetadata; readonly items: readonly ApiObject[] }> {
     const reply = await this.call('GET', target);
     if (reply.type !== 'list') throw new Error(`GET ${target} answers ${reply.type}`);
     return { metadata: reply.metadata, items: [...reply.items].map(({ bytes }) => JSON.parse(bytes.toString())) };
   }
 
-  /** The refusal of a request that is refused. */
+  /** The error that the request fails with. Throws if it succeeds. */
   async refusal(method: string, target: string, body?: unknown): Promise<StatusError> {
     const answered = this.call(method, target, body).then(
       () => undefined,
@@ -178,7 +178,7 @@ const parsed = (body: unknown): ParsedJson => {
 
 const admin: UserInfo = { username: 'admin', uid: '', groups: [groupMasters], extra: {} };
 
-/** Served kinds, for tests that need no objects of them. */
+/** Served kinds for tests that need no objects. */
 export function withoutObjects(served: readonly Kind[]): ResourceRegistry {
   const cache: Pick<WatchCache, 'collection' | 'addResource' | 'removeResource'> = {
     collection: (prefix) => ({ prefix }) as Collection,

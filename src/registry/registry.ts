@@ -16,7 +16,7 @@ import { update } from './verbs/update.ts';
 import { watch } from './verbs/watch.ts';
 import { ObjectWriter } from './write/object-writer.ts';
 
-/** Serves the verbs of every kind. */
+/** Serves the verbs of all kinds. */
 export class Registry {
   readonly #parts: RegistryParts;
   readonly #writer: ObjectWriter;
@@ -26,12 +26,12 @@ export class Registry {
     this.#writer = new ObjectWriter(parts);
   }
 
-  /** Serves a request that `checkRequest` lets pass. Answers, or throws, at once where it waits for nothing. */
+  /** Serves a request that passed `checkRequest`. Replies or throws synchronously if there is nothing to wait for. */
   serve(request: VerbRequest): Reply | Promise<Reply> {
     return request.info.subresource === '' ? this.#serveObject(request) : this.#serveSubresource(request);
   }
 
-  /** Runs a write of one object, by its key in the store, that is served elsewhere: in turn with those that are served here. */
+  /** Runs a write of one object that is made elsewhere, serialized by store key with the writes of the registry. */
   inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     return this.#writer.inTurn(key, work);
   }
@@ -81,11 +81,12 @@ export class Registry {
   }
 }
 
-/** What is asked about before a body is looked at. */
+/** What is known of a request before its body is read. */
 type Addressed = Pick<VerbRequest, 'info' | 'served'>;
 
 /**
- * Throws NotFound for scopes and subresources that do not exist, MethodNotAllowed for verbs that a place does not have.
+ * Throws NotFound for a scope or subresource that does not exist, MethodNotAllowed for a verb that the path does not
+ * support.
  */
 export function checkRequest(request: Addressed): void {
   const { info } = request;
@@ -98,7 +99,7 @@ export function checkRequest(request: Addressed): void {
   }
 }
 
-/** The verbs that the place of a request has; none where there is no such place. */
+/** The verbs that the path of a request supports; empty if the path does not exist. */
 function verbsAt({ served, info }: Addressed): readonly ResourceVerb[] {
   const verbs = allowedVerbs(served, info.subresource, info.name !== '');
   if (info.watchPath) return verbs.filter((verb) => verb === 'watch');
@@ -109,7 +110,7 @@ function verbsAt({ served, info }: Addressed): readonly ResourceVerb[] {
 const findSubresource = ({ kind }: ServedResource, name: string): Subresource | undefined =>
   kind.subresources.find((subresource) => subresource.name === name);
 
-/** The verbs of a place; empty where there is no such place. */
+/** The verbs of an object, a collection or a subresource; empty if it does not exist. */
 export function allowedVerbs(served: ServedResource, subresource: string, named: boolean): readonly ResourceVerb[] {
   if (subresource !== '') {
     const found = findSubresource(served, subresource);
@@ -134,14 +135,20 @@ const methods: Readonly<Record<ResourceVerb, string>> = {
   deletecollection: 'DELETE',
 };
 
-/** Cluster-scoped kinds are not found in namespaces, namespaced objects not outside (CVE-2019-11247, CVE-2022-3162). */
+/**
+ * Cluster-scoped kinds are not served below a namespace, nor namespaced objects outside one (CVE-2019-11247,
+ * CVE-2022-3162).
+ */
 function checkScope({ served, info }: Addressed): void {
   const namespaced = served.kind.scope === 'Namespaced';
   if (!namespaced && info.inNamespace) throw noSuchPath();
   if (namespaced && !info.inNamespace && namesOne(info)) throw noSuchPath();
 }
 
-/** The path names an object. A name that only a selector requires is in `info.name` as well, for authorizers. */
+/**
+ * True if the path names an object. `info.name` also holds a name that only the field selector requires, for
+ * authorizers.
+ */
 function namesOne({ verb, name, watchPath }: ResourceRequest): boolean {
   if (watchPath) return watchPath.name !== '';
   return name !== '' && verb !== 'list' && verb !== 'watch';

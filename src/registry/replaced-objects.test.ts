@@ -6,7 +6,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import type { Admission } from '../request/admission.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 
-/** A plugin hands in a whole object, as a webhook's patch makes it. */
+/** A plugin replaces the whole object, as a webhook's patch does. */
 
 const configMaps = '/api/v1/namespaces/n/configmaps';
 const pods = '/api/v1/namespaces/n/pods';
@@ -60,7 +60,7 @@ const ways: Readonly<Record<string, (fixture: RegistryFixture) => Promise<ApiObj
 interface Row {
   readonly what: string;
   readonly change: Change;
-  /** Of what is answered and stored, or of the refusal of the ways that create and that update. */
+  /** Checks the response and the stored object, or the error of the ways that create and that update. */
   readonly holds?: (object: ApiObject) => void;
   readonly refused?: readonly [create: RegExp, update: RegExp];
   readonly warning?: RegExp;

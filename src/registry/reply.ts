@@ -4,13 +4,16 @@ import type { Status } from '../meta/status-error.ts';
 import type { ServedResource } from '../resources/resource.ts';
 import type { Revision } from '../store/store.ts';
 
-/** What a verb answers. Objects are JSON bytes in the version of the request; other formats are made of them where the answer is encoded. */
+/**
+ * Reply of a verb. Objects are JSON in the version of the request; other formats are converted from it when the
+ * response is encoded.
+ */
 export type Reply = ObjectReply | ListReply | WatchReply | StatusReply;
 
 export interface ObjectReply {
   readonly type: 'object';
   readonly status: 200 | 201 | 202;
-  /** Absent for objects that are no stored kind's: the answer of an action. */
+  /** Undefined for the result of an action, which is not an object of a stored kind. */
   readonly served: ServedResource | undefined;
   readonly bytes: Buffer;
 }
@@ -19,9 +22,11 @@ export interface ListReply {
   readonly type: 'list';
   readonly served: ServedResource;
   readonly metadata: ListMetadata;
-  /** In order of key. May be read once only. */
+  /** In key order. Can be iterated once. */
   readonly items: Iterable<CacheEntry>;
-  /** Where all of them are stored as they are served: their bytes as `Snapshot.runs` gives them. May be read instead, once. */
+  /**
+   * The bytes of the items (`Snapshot.runs`), if all are stored in the version served. Read instead of `items`, once.
+   */
   readonly runs?: Iterable<ByteSpan> | undefined;
 }
 
@@ -34,19 +39,19 @@ export interface ListMetadata {
 export interface WatchReply {
   readonly type: 'watch';
   readonly served: ServedResource;
-  /** Objects that are told as ADDED before anything else. */
+  /** Objects sent as ADDED before any other event. */
   readonly initial: Iterable<CacheEntry>;
-  /** The collection's version that `initial` shows, and after which events follow. */
+  /** The revision of the collection that `initial` shows, and after which events follow. */
   readonly revision: Revision;
-  /** Send BOOKMARK events. */
+  /** Whether to send BOOKMARK events. */
   readonly bookmarks: boolean;
-  /** Send a bookmark with the dialect's annotation after `initial` (spec section 4.4, streaming list). */
+  /** Whether to send a bookmark with the dialect's annotation after `initial` (spec section 4.4, streaming list). */
   readonly initialEventsEnd: boolean;
-  /** The watch ends cleanly after this. */
+  /** The watch ends cleanly after this time. */
   readonly timeoutMs: number;
-  /** The version that the server has reached. */
+  /** The newest revision that the cache has reached. */
   reached(): Revision;
-  /** Opens the watch. Throws a StatusError where history does not reach back. */
+  /** Opens the watch. Throws a StatusError if the history does not reach back to `revision`. */
   start(sink: WatchSink): Watcher;
 }
 
@@ -56,5 +61,5 @@ interface StatusReply {
   readonly status: 200 | 201 | 202;
 }
 
-/** An object in the version of the request, of one that was written in the stored form. */
+/** An object encoded in the version of the request, from its stored form. */
 export const shownBytes = ({ forms }: ServedResource, stored: Buffer): Buffer => forms?.bytes(stored) ?? stored;

@@ -5,8 +5,8 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 
 /**
- * Every cell of the tables of spec section 4.5, on three scopes. State at R1: a, b, c, d. Then b is deleted, c changed and e
- * made, so the state at R2 is a, c*, d, e.
+ * Every cell of the tables of spec section 4.5, for three scopes. State at R1: a, b, c, d. Then b is deleted, c changed
+ * and e created, so the state at R2 is a, c*, d, e.
  */
 interface Scope {
   readonly name: string;
@@ -68,7 +68,7 @@ const shown = (items: readonly ApiObject[]): readonly string[] =>
       `${item.metadata.name}=${(item['data'] as { value?: string } | undefined)?.value ?? item.metadata.annotations?.['value']}`,
   );
 
-/** Lists, and follows the chunks to the end. */
+/** Reads a list with all its chunks. */
 async function readAll(
   fixture: RegistryFixture,
   path: string,
@@ -91,7 +91,7 @@ async function readAll(
 
 type Meaning = 'most recent' | 'any' | 'not older than' | 'exact' | 'invalid';
 
-/** resourceVersionMatch, limit, resourceVersion: what it means. */
+/** resourceVersionMatch, limit, resourceVersion: the meaning. */
 const cells: readonly (readonly [
   match: '' | 'Exact' | 'NotOlderThan',
   limit: '' | '2',
@@ -143,7 +143,7 @@ for (const scope of scopes) {
       const read = await readAll(fixture, path);
       assert.equal(read.versions.length, 1, 'one version for all chunks');
       if (meaning === 'exact') assert.deepEqual(read.versions, [resourceVersion]);
-      // The cache is in step with the store here, so that "any" and "not older than" show the newest state too.
+      // The cache is up to date here, so "any" and "not older than" show the newest state too.
       const expected = meaning === 'exact' && version === 'R1' ? before : after;
       assert.deepEqual(read.items, expected);
     });
@@ -214,7 +214,7 @@ test('an exact version that history no longer has is 410 Expired', async () => {
   const { continue: token = '' } = (await fixture.list('/api/v1/namespaces/n/configmaps?limit=1')).metadata;
   await write(fixture, scopes[0] as Scope, 'POST', 'f', '1');
   await fixture.store.compact(await fixture.store.head());
-  // A cache that has just started holds no past state of its own.
+  // A cache that has just started has no history.
   await using restarted = await RegistryFixture.open({ store: fixture.store });
   for (const query of [
     `resourceVersion=${R1}&resourceVersionMatch=Exact`,

@@ -8,7 +8,7 @@ import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { transformedStore } from '../store/transformed-store.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 
-/** An unchanged write of an object that is kept in an old form writes it anew. */
+/** A no-op write of an object stored in a stale form stores it again. */
 
 const path = '/api/v1/namespaces/n/configmaps';
 const applied = (fixture: RegistryFixture) => {
@@ -34,7 +34,7 @@ const ways: Readonly<Record<string, (fixture: RegistryFixture, there: ApiObject)
   apply: applied,
 };
 
-/** A server with a new key, and an object that one with the old key wrote before it started, or while it runs. */
+/** A server with a new key, and an object encrypted with the old key, before the server started or while it runs. */
 async function opened(when: 'before' | 'meanwhile', known: readonly number[]) {
   const driver = openMemoryStore();
   const old = await RegistryFixture.open({ store: transformedStore(driver, versionedXor(1)) });

@@ -14,8 +14,8 @@ import {
 import { StoreError } from '../store/store.ts';
 
 /**
- * The one place where store codes become answers for clients. Errors that are no StoreError pass as they are.
- * `wanted` is the revision that the client asked for, where it asked for one.
+ * Maps store errors to API statuses; the only place that does. Returns other errors unchanged. `wanted` is the revision
+ * that the client requested, if any.
  */
 export function toStatusError(error: unknown, resource: ResourceName, name: string, wanted = 0): unknown {
   if (!(error instanceof StoreError)) return error;

@@ -7,7 +7,7 @@ import { RegistryFixture } from './registry-fixture.ts';
 const path = '/api/v1/namespaces/n/configmaps';
 const object = (value: string) => ({ metadata: { name: 'a' }, data: { value } });
 
-/** A store whose feed can be held back, so that the cache shows an older state than the store has. */
+/** A store whose event feed can be paused, so that the cache is older than the store. */
 function heldBack(): { readonly store: Store; hold(): void; release(): void } {
   const store = openMemoryStore();
   const changes = store.changes.bind(store);

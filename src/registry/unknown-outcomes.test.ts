@@ -14,13 +14,13 @@ import {
   writeRows,
 } from './write/write-rows-fixture.ts';
 
-/** Whatever store says that it does not know what became of a write: it is not run again. */
+/** A write with an unknown outcome is not retried, on any write path. */
 
-/** A store of which the next write is lost. */
+/** A store that loses the outcome of the next write. */
 class LossyStore {
   readonly #store: Store;
   loss: 'none' | 'request' | 'answer' = 'none';
-  /** Runs between the loss and the caller's learning of it. */
+  /** Runs after the write is lost and before the caller gets the error. */
   meanwhile: () => Promise<void> = async () => {};
   writes = 0;
 
@@ -28,7 +28,7 @@ class LossyStore {
     this.#store = store;
   }
 
-  /** The store as a server is given it. */
+  /** The store passed to the server. */
   get asStore(): Store {
     return new Proxy(this.#store, {
       get: (store, name) => {

@@ -14,25 +14,25 @@ import type { ResourceRegistry } from '../resources/resource-registry.ts';
 import type { Revision, Store } from '../store/store.ts';
 import type { PatchFormat } from './write/patch-formats.ts';
 
-/** What every verb works with. */
+/** Dependencies shared by all verbs. */
 export interface RegistryParts {
   readonly resources: ResourceRegistry;
   readonly store: Store;
   readonly cache: WatchCache;
   readonly admission: Admission;
-  /** What answered kinds and actions ask on behalf of a request: what is under way for it ends with it. */
+  /** Services for kinds and actions that compute a response. Calls in progress end with the request. */
   readonly servicesFor: (request: Caller) => KindServices;
-  /** Refuses, by throwing, a request that would create the object of its path but may not. */
+  /** Throws if the user may not create the object that the path names. */
   readonly requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) => Promise<void> | void;
-  /** Refuses, by throwing, a deletion that ignores that its object cannot be read, where the user may not do so. */
+  /** Throws if the user may not delete an object that cannot be read. */
   readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo, request: Caller) => Promise<void> | void;
-  /** Whether the namespace of that name was, at a past revision, the one that is there now. */
+  /** Whether the namespace of this name at a past revision is the one that exists now (same uid). */
   readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
-  /** Names of the features that are on: fields of others are not written. */
+  /** Enabled feature gates. Fields of disabled features are dropped on write. */
   readonly features: ReadonlySet<string>;
-  /** Gate `AllowUnsafeMalformedObjectDeletion`. */
+  /** Feature gate `AllowUnsafeMalformedObjectDeletion`. */
   readonly unsafeDeletion: boolean;
-  /** A watch whose client names no time ends at random between this and twice this. Milliseconds. */
+  /** Watches without a client timeout end at random between one and two times this. Milliseconds. */
   readonly watchMsMin: number;
   readonly dialect: Dialect;
   readonly clock: Clock;
@@ -40,34 +40,34 @@ export interface RegistryParts {
   readonly logger: Logger;
 }
 
-/** A body as it was read. */
+/** A parsed request body. */
 export interface RequestBody extends ParsedJson {
-  /** With PATCH: what kind of patch the document is, by its media type. */
+  /** PATCH only: the patch format, by media type. */
   readonly patch?: PatchFormat;
-  /** Paths of fields that were dropped already, since the format has no names for them. */
+  /** Paths of fields that the decoder has dropped because the format has no names for them. */
   readonly unknown?: readonly string[];
 }
 
-/** One request for objects, after authentication and authorization. */
+/** One request for an API resource, after authentication and authorization. */
 export interface VerbRequest {
   readonly info: ResourceRequest;
   readonly served: ServedResource;
   readonly user: UserInfo;
-  /** What the client calls itself; '' where it does not say. */
+  /** The `User-Agent` header; '' if absent. */
   readonly userAgent: string;
-  /** The decoded body; undefined where none was sent. */
+  /** Undefined if the request has no body. */
   readonly body: RequestBody | undefined;
-  /** Aborts when the client is gone or the deadline has passed. */
+  /** Aborts when the client disconnects or the deadline passes. */
   readonly signal: AbortSignal;
-  /** For whom the request is: long work of owners takes turns. Absent: it has no share with others. */
+  /** Long work takes turns between owners, see TimeSlice. Default: no owner. */
   readonly owner?: unknown;
   /** See Annotator. */
   annotate(key: string, value: string): string | undefined;
   /** Adds a `Warning` header (spec section 4.6). */
   warn(text: string): void;
   /**
-   * To be called before each write is sent to the store. From then on nobody can say that the request did nothing. Throws
-   * where the request was answered already, since its deadline has passed: what was said to be undone stays so.
+   * Must be called before each write to the store: from then on the outcome of the request is uncertain. Throws if the
+   * request was already answered because its deadline passed, since the client was told that nothing was written.
    */
   beforeWrite(): void;
 }

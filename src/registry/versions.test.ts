@@ -4,7 +4,7 @@ import type { CacheEvent } from '../cache/cache.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 
-/* One stored object, in two versions that are of different groups. */
+/* One stored object served in two versions of different groups. */
 
 const inCore = '/api/v1/namespaces/default/events';
 const inEvents = '/apis/events.orch.io/v1/namespaces/default/events';
@@ -144,12 +144,12 @@ test('versions: owners are named in the version in which they write', async () =
   assert.equal(first?.[0], 'a events.orch.io/v1');
   assert.ok(!first?.[1]?.includes('f:note') && first?.[1]?.includes('f:regarding'));
   assert.deepEqual(second, ['b v1', ['f:message']]);
-  // What the first applied and applies no more goes, by its name there.
+  // Fields that the first applier no longer applies are removed, by their name in the other version.
   const { regarding: _regarding, ...less } = fields;
   const { note: _note, ...least } = less;
   const again = await fixture.refusal('PATCH', `${inEvents}/one?fieldManager=a`, config('events.orch.io/v1', least));
   assert.match(again.message, /regarding: Invalid value: .*: field is immutable/);
-  // An update by the other version takes over what it changes, and leaves the rest as it was.
+  // An update in the other version takes over the fields it changes and leaves the rest.
   const core = await fixture.object('GET', `${inCore}/one`);
   const updated = await fixture.object('PUT', `${inCore}/one?fieldManager=c`, { ...core, reason: 'Else' });
   assert.deepEqual(

@@ -1,28 +1,28 @@
-/** What is said about who may do what; below both who decides it (authz) and the kinds that show it. */
+/** Result of an authorization check. Shared by the authorizers (authz) and the kinds that report it. */
 
 export interface Decision {
-  /** `noOpinion` leaves it to the next authorizer; where none decides the request is refused. */
+  /** `noOpinion` leaves the decision to the next authorizer; if none decides, the request is denied. */
   readonly verdict: 'allow' | 'deny' | 'noOpinion';
-  /** For the log and, with a refusal, for the client. May be ''. */
+  /** For the log and, if the request is denied, for the client. May be ''. */
   readonly reason: string;
   /**
-   * What kept the authorizer from deciding as it should: a webhook that does not answer, a condition that fails. For the
-   * log and for access reviews (`status.evaluationError`); the verdict holds all the same. Who asks may see it: it names
-   * neither addresses nor secrets. Absent where nothing went wrong.
+   * An error that affected the decision, such as a webhook timeout or a failing condition. The verdict holds
+   * nevertheless. Goes to the log and to access reviews (`status.evaluationError`), so it must not contain addresses or
+   * secrets. Undefined if there was none.
    */
   readonly evaluationError?: string;
 }
 
-/** What a user may do with resources, as a SelfSubjectRulesReview shows it (spec section 5.7). */
+/** A rule about resources in a SelfSubjectRulesReview (spec section 5.7). */
 export interface ResourceRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
-  /** None means all objects. */
+  /** Empty means all objects. */
   readonly resourceNames: readonly string[];
 }
 
-/** What a user may do with paths. */
+/** A rule about non-resource paths. */
 export interface PathRule {
   readonly verbs: readonly string[];
   readonly nonResourceURLs: readonly string[];
@@ -31,8 +31,8 @@ export interface PathRule {
 export interface UserRules {
   readonly resourceRules: readonly ResourceRule[];
   readonly pathRules: readonly PathRule[];
-  /** More is allowed than can be listed. */
+  /** True if the list does not contain everything that is allowed. */
   readonly incomplete: boolean;
-  /** What could not be looked up; the rules that were found hold all the same. */
+  /** Lookup errors; the rules found are valid nevertheless. */
   readonly errors: readonly string[];
 }

@@ -4,10 +4,10 @@ import type { Annotator } from './audit-annotations.ts';
 import type { ResourceRequest } from './request-info.ts';
 import type { UserInfo } from './user-info.ts';
 
-/** What is done to the object. A patch is an update, or a create where it makes the object. */
+/** The operation on the object. A patch is an update, or a create if it creates the object. */
 export type AdmissionOperation = 'create' | 'update' | 'delete' | 'connect';
 
-/** A kind, and the resource whose path leads to objects of it. */
+/** A kind and its resource. */
 export interface ServedKind {
   /** Full name; '' for core. */
   readonly group: string;
@@ -17,8 +17,8 @@ export interface ServedKind {
 }
 
 /**
- * The options of a request as an object, with what the client sent. As published, they go with the operation: a patch that
- * updates has UpdateOptions, and whatever creates has CreateOptions.
+ * The options of a request as an object, with the fields that the client sent. As in kube-apiserver, the kind follows
+ * the operation: a patch that updates has UpdateOptions, and one that creates has CreateOptions.
  */
 export interface OperationOptions {
   readonly kind: 'CreateOptions' | 'UpdateOptions' | 'DeleteOptions';
@@ -26,49 +26,49 @@ export interface OperationOptions {
   readonly [option: string]: unknown;
 }
 
-/** A request as admission sees it. */
+/** A write as admission plugins see it. */
 export interface AdmissionAttributes extends Annotator {
   readonly operation: AdmissionOperation;
-  /** What was asked for; its `name` is '' where the path names none: POST to a collection. */
+  /** The requested resource; `name` is '' if the path has none (POST to a collection). */
   readonly info: Pick<ResourceRequest, 'group' | 'version' | 'resource' | 'subresource' | 'namespace' | 'name'>;
-  /** Of the object; '' where it is yet to be generated. */
+  /** Name of the object; '' if it is still to be generated. */
   readonly name: string;
-  /** Of the object as it is shown here: in the form that is stored, whichever version the request names. */
+  /** Kind of the object passed to plugins: the storage version, whichever version the request uses. */
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
-  /** Of that kind; `replace` reads by it. */
+  /** Schema of that kind; `replace` decodes with it. */
   readonly schema: StructSchema;
   /**
-   * The other kinds, than the one that the request names, by which the same object is served. Whoever asks for one of them with `matchPolicy: Equivalent` is
-   * asked about this request as well.
+   * Other group versions that serve the same object. A webhook that registers one of them with `matchPolicy:
+   * Equivalent` is called for this request as well.
    */
   readonly equivalents: readonly ServedKind[];
-  /** Absent with `connect`, which has none. */
+  /** Undefined for `connect`, which has none. */
   readonly options: OperationOptions | undefined;
   /**
-   * The new state; absent on delete. Stays the same object throughout: plugins that are part of the server change it in
-   * place, others replace what it says.
+   * The new state; undefined on delete. Always the same object: built-in plugins modify it in place, others replace its
+   * content.
    */
   readonly object: ApiObject | undefined;
-  /** What is stored; absent on create (CVE-2021-25735: always the stored one, never the client's). */
+  /** The stored object; undefined on create (CVE-2021-25735: always the stored one, never the client's). */
   readonly old: ApiObject | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** Aborts with the request: when its deadline has passed, or its client is gone. */
+  /** Aborts with the request: the deadline has passed or the client has disconnected. */
   readonly signal: AbortSignal;
-  /** How often `replace` has changed the object. */
+  /** Number of times that `replace` changed the object. */
   readonly replacements: number;
   /**
-   * Makes the object what `value`, plain JSON, says: types are checked, unknown fields dropped, defaults set anew. Throws
-   * where it is no such object, or there is none to change. What nobody may change about an object is put back, or refused,
-   * when all plugins have run.
+   * Replaces the content of the object with `value`, plain JSON: types are checked, unknown fields dropped, defaults
+   * applied. Throws if `value` is not a valid object or there is no object to change. Changes of immutable metadata are
+   * reverted or rejected after all plugins have run.
    */
   replace(value: unknown): void;
   warn(text: string): void;
 }
 
 /**
- * Runs on the write path, inside the retry loop, on the merged object: first `mutate`, then the kind's validation, then
- * `validate`. Rejects by throwing a StatusError.
+ * Admission runs on the write path, inside the retry loop, on the merged object: `mutate`, then the kind's validation,
+ * then `validate`. Rejects by throwing a StatusError.
  */
 export interface Admission {
   mutate(attributes: AdmissionAttributes): Promise<void> | void;

@@ -1,15 +1,15 @@
 import { limits } from '../base/limits.ts';
 
-/** Lets whoever works on a request leave a note for its audit event. */
+/** Adds annotations to the audit event of a request. */
 export interface Annotator {
   /**
-   * `key` is `<domain>/<name>`. The first value of a key stays. Returns why a note was not taken, for a log; the request
-   * itself goes on.
+   * `key` is `<domain>/<name>`. The first value of a key is kept. Returns why an annotation was rejected, for logging;
+   * the request continues.
    */
   annotate(key: string, value: string): string | undefined;
 }
 
-/** The annotations of one request: bounded, since names and texts in them may come from webhooks. */
+/** The audit annotations of one request. Bounded, since keys and values may come from webhooks. */
 export class AuditAnnotations implements Annotator, Iterable<readonly [key: string, value: string]> {
   readonly #values = new Map<string, string>();
   #bytes = 0;
@@ -37,6 +37,6 @@ export class AuditAnnotations implements Annotator, Iterable<readonly [key: stri
 }
 
 const keyLengthMax = 253 + 1 + 63;
-/** A DNS subdomain, and a qualified name's own part. */
+/** A DNS subdomain, then the name part of a qualified name. */
 const keyForm =
   /^(?=[^/]{1,253}\/)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\/(?=.{1,63}$)[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?$/;

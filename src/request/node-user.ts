@@ -1,16 +1,16 @@
 import type { UserInfo } from './user-info.ts';
 
-/** The group of the agents that run nodes. */
+/** The group of kubelets. */
 export const groupNodes = 'system:nodes';
 const nodePrefix = 'system:node:';
 
 /**
- * The node that a user is the agent of: user `system:node:<name>` in the group of nodes. '' where the name is missing, so that
- * nobody can say which node it is; undefined where the user is no node's agent. A name without the group means nothing, and
- * neither does the group without the name.
+ * The node of a kubelet: user `system:node:<name>` in group `system:nodes`. '' if the name is missing, so the node
+ * cannot be determined; undefined if the user is not a kubelet. The name without the group, or the group without the
+ * name, means nothing.
  */
 export const nodeNameOf = ({ username, groups }: UserInfo): string | undefined =>
   username.startsWith(nodePrefix) && groups.includes(groupNodes) ? username.slice(nodePrefix.length) : undefined;
 
-/** The user that a node's agent is. */
+/** The user name of a node's kubelet. */
 export const nodeUserName = (node: string): string => nodePrefix + node;

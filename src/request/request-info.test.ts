@@ -20,7 +20,7 @@ const rows: readonly Row[] = [
   ['GET', '/api/v1/configmaps?watch=false', { verb: 'list' }],
   ['GET', '/api/v1/namespaces/a/configmaps/x?watch=true', { verb: 'get' }],
   ['GET', '/api/v1/configmaps?watch=1&fieldSelector=metadata.name%3Dx', { verb: 'watch', name: 'x' }],
-  // What is not required to be the name is not taken for it.
+  // A selector that does not require one name.
   ...[
     ['metadata.name==x', 'x'],
     ['a=b,metadata.name=x', 'x'],

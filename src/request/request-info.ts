@@ -5,7 +5,7 @@ type ReadVerb = 'get' | 'list' | 'watch';
 type WriteVerb = 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 export type ResourceVerb = ReadVerb | WriteVerb;
 
-/** A request for objects: `/api/v1/...` and `/apis/<group>/<version>/...` with a resource in it (spec section 4.3). */
+/** A request for a resource: a path below `/api/v1/` or `/apis/<group>/<version>/` (spec section 4.3). */
 export interface ResourceRequest {
   readonly type: 'resource';
   readonly path: string;
@@ -15,54 +15,54 @@ export interface ResourceRequest {
   readonly group: string;
   readonly version: string;
   /**
-   * '' for cluster-scoped resources and for collections across all namespaces. Of a namespace itself, its name, as
-   * authorizers of published servers see it.
+   * '' for cluster-scoped resources and for collections across all namespaces. For a Namespace object its own name, as
+   * kube-apiserver's authorizers see it.
    */
   readonly namespace: string;
-  /** The path leads through a namespace to the resource. */
+  /** True if the path has a `namespaces/<name>` prefix before the resource. */
   readonly inNamespace: boolean;
   readonly resource: string;
-  /** '' where none was named. */
+  /** '' if there is none. */
   readonly subresource: string;
   /** '' for collections. */
   readonly name: string;
   /**
-   * The path asks for a watch itself, as it did before there was a parameter for it: `/api/v1/watch/...`. Such a request is
-   * authorized as a watch whatever its method, and served with those that read.
+   * Set for the deprecated watch paths, `/api/v1/watch/...`. Such a request is authorized as a watch whatever its
+   * method; only GET and HEAD are served.
    */
   readonly watchPath?: {
-    /** Of the one object that the path names; '' where it names none. */
+    /** Name of the single object in the path; '' if there is none. */
     readonly name: string;
     readonly reads: boolean;
   };
   /**
-   * Of requests for collections, as authorizers see them: read when asked for, absent where there is none or it cannot be
-   * read. The verb itself refuses those.
+   * Selectors of collection requests, for authorizers: parsed on access, undefined if absent or malformed. The verb
+   * itself rejects malformed ones.
    */
   readonly fieldSelector?: Selector | undefined;
   readonly labelSelector?: Selector | undefined;
 }
 
-/** Any other path: health, discovery, version. */
+/** A request for any other path: health, discovery, version. */
 interface PathRequest {
   readonly type: 'path';
   readonly path: string;
   readonly query: URLSearchParams;
   /**
-   * The lower-case HTTP method (spec section 5.7). '' where the path is one of objects, for which the method means nothing:
-   * who may `get` paths of the API, to discover it, may not `get` objects by a method in other letters.
+   * The lower-case HTTP method (spec section 5.7). '' if the path is a resource path with an unknown method: a user who
+   * may `get` API paths for discovery must not be able to read objects with a method in another case.
    */
   readonly verb: string;
 }
 
 export type RequestInfo = ResourceRequest | PathRequest;
 
-/** True for verbs that change nothing. */
+/** True for verbs that do not modify anything. */
 export const isReadVerb = (verb: string): boolean =>
   verb === 'get' || verb === 'list' || verb === 'watch' || verb === 'head';
 
 const noQuery = Object.freeze(new URLSearchParams());
-/** Methods as they are written (RFC 9110 section 9.1): `get` is none of these. */
+/** HTTP methods are case-sensitive (RFC 9110 section 9.1), so `get` is not one of them. */
 const methodVerbs: ReadonlyMap<string, readonly [one: ResourceVerb, collection: ResourceVerb]> = new Map([
   ['GET', ['get', 'list']],
   ['HEAD', ['get', 'list']],
@@ -71,13 +71,13 @@ const methodVerbs: ReadonlyMap<string, readonly [one: ResourceVerb, collection: 
   ['PATCH', ['patch', 'patch']],
   ['DELETE', ['delete', 'deletecollection']],
 ]);
-/** What follows a namespace's name and is not a resource in it. */
+/** Subresources of a namespace, as opposed to resources in it. */
 const namespaceSubresources = new Set(['status', 'finalize']);
 
 /**
- * Reads method, path and query. Each segment is percent-decoded once; a path with empty, `.` or `..` segments, an
- * encoded slash or a NUL in a segment names nothing (404), since two readers could take it for different things.
- * Nothing is looked up: whether the resource exists is asked later.
+ * Parses method, path and query. Each path segment is percent-decoded once. Empty, `.` and `..` segments, and an
+ * encoded slash or NUL, are a 404, since two parsers could interpret them differently. Does not check whether the
+ * resource exists.
  */
 export function parseRequestInfo(method: string, target: string): RequestInfo {
   const mark = target.indexOf('?');
@@ -125,7 +125,7 @@ function withSelectors(info: ResourceRequest): ResourceRequest {
   };
 }
 
-/** Names and values are checked by the verb: one that is wrong selects nothing, which an authorizer may be told. */
+/** The verb validates names and values; an invalid one matches nothing and is harmless for an authorizer. */
 const anything = (): readonly string[] => [];
 
 function readable(text: string | null, parse: (text: string) => Selector): Selector | undefined {
@@ -134,7 +134,7 @@ function readable(text: string | null, parse: (text: string) => Selector): Selec
     const selector = parse(text);
     return selector.length > 0 ? selector : undefined;
   } catch {
-    return undefined; // a broader question is asked, and the verb refuses the request
+    return undefined; // the authorizer decides on a broader request, and the verb rejects this one
   }
 }
 
@@ -164,7 +164,7 @@ interface GroupPath {
   readonly segments: readonly string[];
 }
 
-/** What follows the group and version, or undefined where the path is not that of a resource. */
+/** The segments after group and version; undefined if the path is not a resource path. */
 function resourceSegments(segments: readonly string[]): GroupPath | undefined {
   const [root, first = '', second = ''] = segments;
   if (root === 'api' && segments.length > 2) return { group: '', version: first, segments: segments.slice(2) };
@@ -183,7 +183,7 @@ function locate(segments: readonly string[]): Place {
   return { namespace, inNamespace, resource, name, subresource };
 }
 
-/** The published servers watch no subresources. Selectors are the verb's: who is authorized may watch without them, too. */
+/** As in kube-apiserver, subresources cannot be watched. Authorizers do not get the selectors of these paths. */
 function locateWatched(segments: readonly string[], query: URLSearchParams, reads: boolean) {
   const place = locate(segments);
   if (place.subresource !== '') throw noSuchPath();
@@ -196,8 +196,8 @@ function collectionVerb(verb: ResourceVerb, query: URLSearchParams): ResourceVer
 }
 
 /**
- * A collection request that selects one name is authorized as one for that name, as published servers do. Read as the verb
- * reads it: by no other reader could the name be one that is not selected.
+ * As in kube-apiserver, a collection request whose field selector requires one name is authorized for that name. It is
+ * parsed by the verb's own parser: a different one could authorize a name that the verb does not select.
  */
 function selectedName(query: URLSearchParams): string {
   const text = query.get('fieldSelector');
@@ -206,8 +206,8 @@ function selectedName(query: URLSearchParams): string {
 }
 
 /**
- * `true`, `1` and a bare name are true, `false` and `0` false, in any case; undefined where the parameter is absent. Published
- * servers take everything else for true, which `force=no` hardly means: here it is a 400.
+ * `true`, `1` and a bare name are true, `false` and `0` are false, in any case; undefined if absent. kube-apiserver
+ * takes any other value for true, even `force=no`; here it is a 400.
  */
 export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
@@ -226,7 +226,7 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
   }
 }
 
-/** A decimal integer, exactly; undefined where the parameter is absent. */
+/** A decimal integer without rounding; undefined if absent. */
 export function integerParameter(query: URLSearchParams, name: string): number | bigint | undefined {
   const value = query.get(name);
   if (value === null) return undefined;

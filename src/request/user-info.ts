@@ -1,4 +1,4 @@
-/** Who a caller is (spec sections 2.5 and 5.1). Values are opaque to authentication; authorizers interpret them. */
+/** Identity of a user (spec sections 2.5 and 5.1). Authentication does not interpret the values; authorizers do. */
 export interface UserInfo {
   readonly username: string;
   readonly uid: string;
@@ -8,7 +8,7 @@ export interface UserInfo {
 
 export const groupAuthenticated = 'system:authenticated';
 export const groupUnauthenticated = 'system:unauthenticated';
-/** Unrestricted, whatever the authorizers say (spec section 5.7). */
+/** Bypasses all authorizers (spec section 5.7). */
 export const groupMasters = 'system:masters';
 
 export const anonymousUser: UserInfo = {

@@ -10,9 +10,9 @@ const namesOf = (references: readonly { readonly name?: string }[] | undefined):
   new Set((references ?? []).map(({ name = '' }) => name));
 
 /**
- * Why a pod may not use a secret that it refers to: its account lists those that it may use (spec section 2.2). Undefined
- * where all is well. Checked are volumes of type secret, environment variables and pull secrets, as published; secrets
- * in projected volumes and of storage drivers are not.
+ * Returns why a pod may not use a secret that it references: its service account lists the secrets it may use (spec
+ * section 2.2). Undefined if there is no problem. As in kube-apiserver, this covers secret volumes, environment
+ * variables and image pull secrets, but not secrets of projected volumes and volume drivers.
  */
 export function limitSecrets(spec: PodSpec, account: ServiceAccount): string | undefined {
   const allowed = namesOf(account.secrets);
@@ -24,7 +24,7 @@ export function limitSecrets(spec: PodSpec, account: ServiceAccount): string | u
   );
 }
 
-/** The same for containers that are added to a running pod (CVE-2023-2728), `envFrom` included (CVE-2024-3177). */
+/** The same for ephemeral containers added to a running pod (CVE-2023-2728), `envFrom` included (CVE-2024-3177). */
 export const limitEphemeralSecrets = (spec: PodSpec, account: ServiceAccount): string | undefined =>
   containerProblem('ephemeral container', spec.ephemeralContainers ?? [], namesOf(account.secrets), account);
 
@@ -55,7 +55,7 @@ function containerProblem(
   return undefined;
 }
 
-/** The secrets that a container takes environment variables from. */
+/** The secrets that a container uses in its environment. */
 function secretsOf({
   env = [],
   envFrom = [],
@@ -76,7 +76,7 @@ function pullSecretProblem({ imagePullSecrets = [] }: PodSpec, account: ServiceA
   return `imagePullSecrets[${at}].name="${name}" ${unreferenced(account, 'imagePullSecret')}`;
 }
 
-/** Whether a pod takes anything from a secret, in whatever way. */
+/** Whether a pod references a secret in any way. */
 export function refersToSecrets(spec: PodSpec): boolean {
   const { containers = [], initContainers = [], ephemeralContainers = [], imagePullSecrets = [], volumes = [] } = spec;
   const all: readonly AnyContainer[] = [...containers, ...initContainers, ...ephemeralContainers];
@@ -90,7 +90,7 @@ const volumeRefersToSecret = (volume: Volume): boolean =>
   Object.values(volume).some((source) => typeof source === 'object' && source !== null && namesSecret(source)) ||
   (volume.projected?.sources ?? []).some(({ secret }) => secret !== undefined);
 
-/** Storage drivers have their secrets under one of these names. */
+/** Volume drivers reference secrets in one of these fields. */
 const secretFields = ['secretRef', 'nodePublishSecretRef', 'secretName'];
 const namesSecret = (source: object): boolean =>
   secretFields.some((field) => (source as Readonly<Record<string, unknown>>)[field] !== undefined);

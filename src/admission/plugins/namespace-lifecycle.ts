@@ -6,17 +6,20 @@ import { admissionForbidden } from '../forbidden.ts';
 export type NamespacePhase = 'Active' | 'Terminating' | 'absent';
 
 interface NamespaceLifecycleOptions {
-  /** Not older than any write acknowledged before the call, where it says `absent`. */
+  /** If the result is `absent`, it reflects all writes acknowledged before the call. */
   readonly phase: (namespace: string) => Promise<NamespacePhase> | NamespacePhase;
-  /** Namespaces that may not be deleted. */
+  /** Namespaces that cannot be deleted. */
   readonly immortal: ReadonlySet<string>;
-  /** `resource.group` of what may be created in any namespace, so that the answer does not tell which there are. */
+  /**
+   * `resource.group` of resources that may be created in any namespace, so that the response does not reveal which
+   * namespaces exist.
+   */
   readonly exempt: ReadonlySet<string>;
 }
 
 /**
- * Objects are created only in namespaces that are there and stay there; the namespaces that the server itself needs are
- * not deleted. Updates and deletions go on in a namespace that is being deleted: it could not be emptied otherwise.
+ * Allows creates only in existing, active namespaces, and forbids deletion of system namespaces. Updates and deletes
+ * are allowed in a terminating namespace, which must be emptied.
  */
 export function namespaceLifecycle(options: NamespaceLifecycleOptions): AdmissionPlugin {
   const requireNamespace = (attributes: AdmissionAttributes): Promise<void> | void => {
@@ -28,7 +31,7 @@ export function namespaceLifecycle(options: NamespaceLifecycleOptions): Admissio
     concerns: (attributes) => deletesNamespace(attributes) || createsInNamespace(attributes, options),
     mutate: (attributes) =>
       deletesNamespace(attributes) ? refuseImmortal(attributes, options) : requireNamespace(attributes),
-    // Asked again right before the write, since other plugins may have waited.
+    // Checked again just before the write, since other plugins may have waited.
     validate: requireNamespace,
   };
 }
@@ -50,7 +53,7 @@ function refuseImmortal(attributes: AdmissionAttributes, { immortal }: Namespace
 
 function requireActive(attributes: AdmissionAttributes, { phase }: NamespaceLifecycleOptions): Promise<void> | void {
   const found = phase(attributes.info.namespace);
-  // What is known at once is not waited for: other writes would come in between.
+  // Stay synchronous if the phase is known: after an await other writes could come in between.
   return found instanceof Promise
     ? found.then((late) => refuseInactive(attributes, late))
     : refuseInactive(attributes, found);

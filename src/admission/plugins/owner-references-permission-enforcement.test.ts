@@ -22,9 +22,9 @@ interface Case {
   readonly before?: readonly OwnerReference[];
   readonly operation?: 'create' | 'update' | 'delete';
   readonly resource?: string;
-  /** Questions that are answered with no. */
+  /** Permissions that are denied. */
   readonly denied?: readonly string[];
-  /** What is asked, in order: `verb namespace/resource/subresource name`. */
+  /** Expected authorization queries in order: `verb namespace/resource/subresource name`. */
   readonly asked: readonly string[];
   readonly refused?: RegExp;
 }

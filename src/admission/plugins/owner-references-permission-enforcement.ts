@@ -6,7 +6,7 @@ import type { UserInfo } from '../../request/user-info.ts';
 import type { AdmissionPlugin } from '../chain.ts';
 import { admissionForbidden } from '../forbidden.ts';
 
-/** What is asked of the authorizer. */
+/** An authorization query. */
 interface PermissionQuestion extends ResourceName {
   readonly verb: 'delete' | 'update';
   readonly version: string;
@@ -15,7 +15,7 @@ interface PermissionQuestion extends ResourceName {
   readonly name: string;
 }
 
-/** A resource that an owner reference may mean. */
+/** A resource that an owner reference may refer to. */
 export interface OwnerResource extends ResourceName {
   readonly version: string;
   readonly namespaced: boolean;
@@ -27,7 +27,7 @@ interface OwnerReferencesOptions {
     user: UserInfo,
     request: Caller,
   ) => Promise<PermissionAnswer> | PermissionAnswer;
-  /** The resources of a kind in a version; empty where none is served. */
+  /** The resources of a kind in a version; empty if none is served. */
   readonly resourcesOf: (
     apiVersion: string,
     kind: string,
@@ -41,8 +41,8 @@ interface PermissionAnswer {
 }
 
 /**
- * Who names owners of an object has it deleted with them, so that only those may who may delete the object; and who lets
- * it hold up its owner's deletion needs to be allowed to change the owner's finalizers.
+ * An owner reference lets an object be deleted with its owner, so the user must be allowed to delete the object.
+ * `blockOwnerDeletion` delays the deletion of the owner, so the user must be allowed to update the owner's finalizers.
  */
 export function ownerReferencesPermissionEnforcement(options: OwnerReferencesOptions): AdmissionPlugin {
   return {
@@ -56,7 +56,7 @@ export function ownerReferencesPermissionEnforcement(options: OwnerReferencesOpt
   };
 }
 
-/** The status of pods leaves owners as they are, whatever is sent. */
+/** A pod status update ignores owner references. */
 const isPodStatus = ({ info: { group, resource, subresource } }: AdmissionAttributes): boolean =>
   group === '' && resource === 'pods' && subresource === 'status';
 
@@ -89,7 +89,7 @@ async function requireDelete(attributes: AdmissionAttributes, { authorize }: Own
   );
 }
 
-/** References that hold up their owner's deletion and did not before. */
+/** References that block owner deletion now and did not before. */
 function newlyBlocking({ object, old }: AdmissionAttributes): readonly OwnerReference[] {
   const blocking = new Set(
     ownersOf(old)
@@ -112,7 +112,7 @@ async function requireFinalizers(
     );
   }
   for (const { group, version, resource, namespaced } of resources) {
-    // A reference cannot leave the namespace of the object that it stands in.
+    // A namespaced owner is in the namespace of the object.
     const namespace = namespaced ? attributes.info.namespace : '';
     const answer = await authorize(
       { verb: 'update', group, version, resource, subresource: 'finalizers', namespace, name },

@@ -11,7 +11,7 @@ import { serviceAccount } from './service-account.ts';
 
 interface Setting {
   readonly dialect?: Dialect;
-  /** Fields of the accounts that are there, by name. */
+  /** Fields of the existing service accounts, by name. */
   readonly accounts?: Readonly<Record<string, object>>;
   readonly metadata?: object;
   readonly operation?: 'create' | 'update';
@@ -33,7 +33,7 @@ const { orch, kubernetes } = dialects;
 const container = (name: string, more: object = {}) => ({ name, image: 'i', ...more });
 const bare = { containers: [container('c')] };
 
-/** The spec after admission. Throws the refusal. */
+/** The pod spec after admission. Throws if the pod is rejected. */
 async function admit(spec: object, setting: Setting = {}): Promise<PodSpec> {
   const { dialect = orch, accounts = { default: {} }, metadata = {}, operation, resource = 'pods' } = setting;
   const chain = admissionChain([

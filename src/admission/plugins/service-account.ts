@@ -13,26 +13,26 @@ import { admissionForbidden } from '../forbidden.ts';
 import { limitEphemeralSecrets, limitSecrets, refersToSecrets } from './mountable-secrets.ts';
 
 interface ServiceAccountOptions {
-  /** Not older than any write acknowledged before the call, where it is undefined. */
+  /** If undefined, the result reflects all writes acknowledged before the call. */
   readonly account: (namespace: string, name: string) => Promise<ApiObject | undefined> | ApiObject | undefined;
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** The account of pods that name none; a controller makes one in every namespace. */
+/** The default service account; a controller creates it in every namespace. */
 const defaultAccount = 'default';
-/** How often, and after which pauses, a default account is looked for that may just be being made. */
+/** Retries for a default account that is not created yet, and the pause between them. */
 const defaultAccountAttempts = 10;
 const defaultAccountPauseMs = 100;
 /**
- * Seconds that mounted tokens are valid: an hour, and a few seconds by which such tokens can be told from those that
- * were asked for an hour (KEP-1205).
+ * Expiration of mounted tokens in seconds. The extra 7 seconds distinguish them from tokens requested for an hour
+ * (KEP-1205).
  */
 const tokenSeconds = 3607;
 const tokenVolumeMode = 0o644;
 
-/** Pods run as a service account of their namespace, whose token their containers find in a file (KEP-1205). */
+/** Assigns pods a service account of their namespace and mounts its token in their containers (KEP-1205). */
 export function serviceAccount(options: ServiceAccountOptions): AdmissionPlugin {
   return {
     name: 'ServiceAccount',
@@ -94,14 +94,16 @@ async function requireAccount(
   }
 }
 
-/** Every container that has nothing at that path yet gets the volume with the token; nothing is added for none. */
+/**
+ * Mounts the token volume in every container that mounts nothing at that path. Adds no volume if no container needs it.
+ */
 function mountToken(spec: PodSpec, { dialect, random }: ServiceAccountOptions): void {
   const mountPath = `/var/run/secrets/${dialect.domain}/serviceaccount`;
   const prefix = `${dialect.tokenVolume}-`;
   const existing = spec.volumes?.find(({ name }) => name.startsWith(prefix));
   const name = existing?.name ?? `${prefix}${nameSuffix(random)}`;
   let mounted = false;
-  // Admission comes before validation: what is required may still be missing.
+  // Admission runs before validation, so required fields may be missing.
   for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
     if (container.volumeMounts?.some((mount) => mount.mountPath === mountPath)) continue;
     container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }];
@@ -139,7 +141,7 @@ function refuseInMirror(attributes: AdmissionAttributes, { spec }: Pod): void {
   }
 }
 
-/** The account must be there; one that says so limits which secrets its pods may use. */
+/** The account must exist, and may restrict which secrets its pods use. */
 async function limitToAccount(
   attributes: AdmissionAttributes,
   { spec }: Pod,
@@ -155,6 +157,6 @@ async function limitToAccount(
   if (refused !== undefined) throw admissionForbidden(attributes, refused);
 }
 
-/** The annotation's values are those that Go's `strconv.ParseBool` takes for true. */
+/** The values that Go's `strconv.ParseBool` parses as true. */
 const enforcesSecrets = ({ metadata }: ServiceAccount, { domain }: Dialect): boolean =>
   /^(1|t|T|true|True|TRUE)$/.test(metadata?.annotations?.[`${domain}/enforce-mountable-secrets`] ?? '');

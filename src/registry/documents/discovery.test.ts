@@ -9,7 +9,7 @@ import type { ServedResource } from '../../resources/resource.ts';
 import { withoutObjects } from '../registry-fixture.ts';
 import { aggregated, coreVersions, groupDocument, groupList, groupResources, resourceList } from './discovery.ts';
 
-/** A kind of no group that exists. */
+/** A kind of a fictitious group. */
 const other = (group: string, version: string, kind: string): Kind => ({
   ...configMap(orch),
   group,

@@ -7,21 +7,21 @@ import type { ServedResource } from '../../resources/resource.ts';
 import { compareVersions } from '../../resources/version-priority.ts';
 import { allowedVerbs } from '../registry.ts';
 
-/** The versions of one API group with what is served in them, in the order of preference. */
+/** The versions of one API group and their resources, in order of preference. */
 export interface GroupDiscovery {
   /** Full name; '' for core. */
   readonly group: string;
   readonly versions: readonly { readonly version: string; readonly resources: readonly ServedResource[] }[];
 }
 
-/** The groups of what is served, in the order in which it comes. */
+/** The groups of the resources, in order of first appearance. */
 export function groupNames(served: Iterable<ServedResource>): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { kind } of served) names.add(kind.group);
   return names;
 }
 
-/** Groups what is served; core first, the others by name. */
+/** Groups the resources; core first, the others by name. */
 export function groupResources(resources: Iterable<ServedResource>): readonly GroupDiscovery[] {
   const groups = new Map<string, Map<string, ServedResource[]>>();
   for (const served of resources) {
@@ -125,12 +125,12 @@ const sorted = (verbs: Iterable<ResourceVerb>): readonly ResourceVerb[] => [...n
 const resourceVerbs = (served: ServedResource): readonly ResourceVerb[] =>
   sorted([...allowedVerbs(served, '', true), ...allowedVerbs(served, '', false)]);
 
-/** Versions of the form in which all is in one document, the best first; the older says the same under its name. */
+/** Versions of aggregated discovery, newest first; the content is the same in both. */
 export const aggregatedVersions = ['v2', 'v2beta1'] as const;
 
 export type AggregatedVersion = (typeof aggregatedVersions)[number];
 
-/** `GET /api` and `GET /apis` for clients that ask for all in one document (KEP-3352). */
+/** `GET /api` and `GET /apis` for clients that accept aggregated discovery (KEP-3352). */
 export const aggregated = (
   groups: readonly GroupDiscovery[],
   dialect: Dialect,

@@ -17,49 +17,49 @@ import {
 } from './discovery.ts';
 import { openapiV2, openapiV3 } from './openapi.ts';
 
-/** Where the OpenAPI document of a version is, while it has that hash. */
+/** URL of the OpenAPI document of a group version with this hash. */
 export const openapiUrl = (group: string, version: string, hash: string): string =>
   `/openapi/v3/${openapiPath(group, version)}?hash=${hash}`;
 
 const openapiPath = (group: string, version: string): string =>
   group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
-/** A document that describes the API, encoded once. */
+/** An encoded discovery or OpenAPI document. */
 export interface ApiDocument {
   readonly json: Buffer;
-  /** Of the content, in hexadecimal digits. */
+  /** SHA-512 of the content in hexadecimal digits. */
   readonly hash: string;
-  /** Of the OpenAPI that it is written in, and so has a protobuf form of; absent for other documents. */
+  /** The OpenAPI version, if the document has a protobuf form; undefined for other documents. */
   readonly openapi?: 2 | 3;
 }
 
 interface DocumentOptions {
-  /** The only one that the document describes. */
+  /** The only group that the document describes. Default: all. */
   readonly group?: string;
   readonly openapi?: 2 | 3;
-  /** All that the document is made of, beside its name and the dialect. Absent: it is made of more. */
+  /** The resources that, with name and dialect, determine the document. Undefined if it depends on more. */
   readonly of?: () => readonly ServedResource[];
 }
 
-/** What documents say of it follows from its kind, and from the kind that is stored. */
+/** Identifies what documents say of a resource: it depends only on its kind and its storage kind. */
 const contentOf = ({ kind, resource }: ServedResource): string => `${identityOf(kind)}/${identityOf(resource.kind)}`;
 
-/** Those that are in use in any scope of the process: what is made of the same kinds is the same document. */
+/** Documents in use in any scope of the process. The same kinds share one document. */
 const inUse = new WeakValues<ApiDocument>();
 
 /**
- * The documents of discovery and OpenAPI. Each is made when it is first asked for, and kept until what it describes
- * changes: those of one group with that group, those of all with any. Scopes with the same kinds share them.
+ * The discovery and OpenAPI documents. Each is built on first use and cached until what it describes changes: documents
+ * of one group with that group, documents of all groups with any. Scopes with the same kinds share them.
  */
 export class ApiDocuments {
   readonly #dialect: Dialect;
   readonly #resources: ResourceRegistry;
   readonly #serverAddress: () => string;
-  /** Documents by name, and by the group that they describe; those of all groups under `undefined`. */
+  /** Documents by the group that they describe (`undefined`: all groups), then by name. */
   readonly #made = new Map<string | undefined, Map<string, ApiDocument>>();
-  /** By name; those that are missing are grouped when they are asked for. */
+  /** Groups by name, filled on demand. */
   readonly #grouped = new Map<string, GroupDiscovery>();
-  /** All of them, in order. */
+  /** All groups, in order. */
   #all: readonly GroupDiscovery[] | undefined;
 
   constructor(dialect: Dialect, resources: ResourceRegistry, serverAddress: () => string) {
@@ -124,7 +124,7 @@ export class ApiDocuments {
     return this.#document('/apis', () => groupList(this.#groups()));
   }
 
-  /** `/api` or `/apis` in the aggregated form. */
+  /** `/api` or `/apis` as aggregated discovery. */
   aggregated(root: 'api' | 'apis', version: AggregatedVersion): ApiDocument {
     const inRoot = ({ group }: GroupDiscovery): boolean => (group === '') === (root === 'api');
     const name = `aggregated ${root} ${version}`;
@@ -132,7 +132,7 @@ export class ApiDocuments {
     return this.#document(name, make, { of: this.#everything });
   }
 
-  /** Where the groups that are served and their versions are. */
+  /** The paths of the served groups and their versions. */
   paths(): readonly string[] {
     return this.#groups().flatMap(({ group, versions }) => {
       const root = group === '' ? '/api' : `/apis/${group}`;
@@ -162,7 +162,7 @@ export class ApiDocuments {
     return this.#group(group)?.versions.find((each) => each.version === version)?.resources;
   }
 
-  /** `/openapi/v3`: where the document of each group version is, with its hash, so that clients may keep it. */
+  /** `/openapi/v3`: the URL of the document of each group version, with its hash for client caches. */
   openapiIndex(): ApiDocument {
     return this.#document('/openapi/v3', () => ({ paths: Object.fromEntries(this.#openapiPaths()) }), {
       of: this.#everything,

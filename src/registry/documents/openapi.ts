@@ -14,7 +14,7 @@ import { type Operation, operations, type SchemaRef, versionOperations } from '.
 
 type Json = Record<string, unknown>;
 
-/** How a document of one OpenAPI version writes what both say. */
+/** How one OpenAPI version represents the shared content. */
 interface Form {
   readonly version: 2 | 3;
   ref(schema: SchemaRef): Json;
@@ -37,7 +37,7 @@ export function openapiV3(resources: readonly ServedResource[], dialect: Dialect
   };
 }
 
-/** The OpenAPI 2.0 document of everything: `/openapi/v2`. */
+/** The OpenAPI 2.0 document of all group versions: `/openapi/v2`. */
 export function openapiV2(resources: readonly ServedResource[], dialect: Dialect): unknown {
   const form = formV2(dialect);
   const all = allOperations(resources);
@@ -58,7 +58,7 @@ const bearerToken = {
   description: 'A bearer token, or a client certificate on the connection.',
 };
 
-/** Those of each version of a group, then those of its resources. */
+/** The operations of each group version, then those of its resources. */
 function allOperations(resources: readonly ServedResource[]): readonly Operation[] {
   const versions = new Map(resources.map(({ kind }) => [`${kind.group}/${kind.version}`, kind]));
   return [...[...versions.values()].flatMap(versionOperations), ...resources.flatMap(operations)];
@@ -84,7 +84,7 @@ function paths(all: readonly Operation[], form: Form, { openapiExtension }: Dial
 
 const gvk = ({ group, version, kind }: GroupVersionKind): Json => ({ group, version, kind });
 
-/** Every kind, its list and what the operations send beside, with the kinds that each schema stands for. */
+/** All kinds, their lists and the other bodies of operations, with the kinds that each schema represents. */
 function schemas(
   resources: readonly ServedResource[],
   all: readonly Operation[],
@@ -177,7 +177,7 @@ function formV2(dialect: Dialect): Form {
   };
 }
 
-/** A list that is left out where it is empty, as in protobuf, which knows no empty lists. */
+/** A list, omitted if empty: protobuf cannot represent an empty list. */
 const ofAny = (name: string, list: readonly unknown[]): object => (list.length > 0 ? { [name]: list } : {});
 
 const consumed = ({ body, method, protobuf }: Operation, { protobufMediaType }: Dialect): readonly string[] => [
@@ -188,7 +188,7 @@ const consumed = ({ body, method, protobuf }: Operation, { protobufMediaType }: 
 function produced({ streams, protobuf, of }: Operation, { protobufMediaType }: Dialect): readonly string[] {
   const binary = protobuf ? [protobufMediaType] : [];
   const streamed = ['application/json', ...binary].map((mediaType) => `${mediaType};stream=watch`);
-  // No stream is in YAML, and a watch is nothing else.
+  // Streams are not available in YAML, and these operations always stream.
   const yaml = of?.action === 'watch' || of?.action === 'watchlist' ? [] : ['application/yaml'];
   return ['application/json', ...yaml, ...binary, ...(streams ? streamed : [])];
 }

@@ -80,7 +80,7 @@ test('of a kind in a group', () => {
   assert.equal(across?.id, 'listCoordinationV1LeaseForAllNamespaces');
 });
 
-/** What each operation takes and gives: parameter set, body, answers, all as in spec sections 4.1 and 4.2. */
+/** Input and output of each operation: parameter set, body and responses, as in spec sections 4.1 and 4.2. */
 const rows: readonly (readonly [
   method: Operation['method'],
   path: string,
@@ -152,7 +152,7 @@ describe('what an operation on service accounts takes and gives', () => {
   });
 });
 
-/** What the server takes the request of an operation for. */
+/** How the server parses the request of an operation. */
 const requestOf = ({ method, path }: Operation) =>
   parseRequestInfo(method.toUpperCase(), path.replace('{namespace}', 'n').replace('{name}', 'x'));
 
@@ -185,7 +185,7 @@ for (const dialect of [orch, kubernetes]) {
             .flatMap(({ verb }) => (verb === 'list' ? ['list', 'watch'] : [verb])),
         );
       for (const resource of all) {
-        // Of one object, lists and watches are those of its collection that select its name.
+        // A list or watch of one object is that of its collection with a name selector.
         const one = allowedVerbs(resource, '', true).filter((verb) => verb !== 'list' && verb !== 'watch');
         assert.deepEqual(verbsOf(resource, '', true), new Set(one));
         assert.deepEqual(verbsOf(resource, '', false), new Set(allowedVerbs(resource, '', false)));

@@ -11,18 +11,18 @@ import { type Parameter, parameterSets, pathParameters } from '../parameters.ts'
 import { allowedVerbs } from '../registry.ts';
 import { patchMediaTypes } from '../write/patch-formats.ts';
 
-/** Names a schema in the documents by its published struct name. */
+/** A schema in the documents, by its struct name. */
 export interface SchemaRef {
   readonly struct: string;
 }
 
-/** One method of one path, as the OpenAPI documents describe it (spec sections 4.1 and 4.2). */
+/** One method of one path in the OpenAPI documents (spec sections 4.1 and 4.2). */
 export interface Operation {
   readonly path: string;
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly id: string;
   readonly description: string;
-  /** What published documents call the verb, and of which kind its objects are; absent where there are no objects. */
+  /** The OpenAPI action (`x-...-action`) and the kind of the objects; undefined if there are no objects. */
   readonly of?: {
     readonly action: 'get' | 'list' | 'watch' | 'watchlist' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection';
     readonly kind: GroupVersionKind;
@@ -33,7 +33,7 @@ export interface Operation {
     | undefined;
   readonly responses: Readonly<Record<string, SchemaRef>>;
   readonly streams: boolean;
-  /** Its objects have a protobuf form, in which they are sent and taken beside the text formats. Patches have none. */
+  /** Whether the objects can also be sent and received as protobuf. Patches cannot. */
   readonly protobuf: boolean;
 }
 
@@ -96,7 +96,7 @@ function operation({ kind }: ServedResource, draft: Draft): Operation {
   };
 }
 
-/** What is asked of a version of a group itself: which resources it has. */
+/** Operations on a group version itself: its list of resources. */
 export const versionOperations = (version: Pick<Kind, 'group' | 'version'>): readonly Operation[] => [
   {
     path: `${rootOf(version)}/`,
@@ -181,7 +181,7 @@ const listOperation = (served: ServedResource, path: string, suffix: string): Op
 const acrossNamespaces = (served: ServedResource): Operation =>
   listOperation(served, `${root(served)}/${served.kind.resource}`, 'ForAllNamespaces');
 
-/** Watches by the paths that are theirs alone, which the parameter `watch` of lists has replaced. */
+/** Watches at the deprecated `/watch` paths; the parameter `watch` of lists has replaced them. */
 function watchOperations(served: ServedResource): readonly Operation[] {
   const { kind } = served;
   const before = `${root(served)}/watch`;

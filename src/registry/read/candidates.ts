@@ -4,8 +4,8 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { Selection } from './list-options.ts';
 
 /**
- * The entries that a selection has to look at, in order of key: the one that it names, those with the value that it
- * requires of an indexed field, or all of the range.
+ * The entries to test against a selection, in key order: the named one, those with the required value of an indexed
+ * field, or the whole range.
  */
 export function candidates(
   { kind, collection }: ServedResource,
@@ -22,10 +22,10 @@ export function candidates(
   return (requires && snapshot.entriesWith(requires, prefix, range)) ?? snapshot.entries(prefix, range);
 }
 
-/** Entries that are looked at before the clock is. */
+/** Entries examined between checks of the time slice. */
 const stride = 64;
 
-/** The first `countMax` of the entries that are selected. Looks through very many of them in slices. */
+/** The first `countMax` matching entries. Yields to the event loop in time slices. */
 export async function select(
   entries: Iterable<CacheEntry>,
   { matches }: Selection,

@@ -22,7 +22,7 @@ const fields = { v: 1, rv: 42, of: collection, after: 'a' };
 const notOurs = /it was not made by this server/;
 const noPosition = /it does not name a position in this list/;
 
-/** What is no token, and what the client is told. */
+/** Invalid tokens, and the error message. */
 const rows: readonly (readonly [what: string, text: string, message: RegExp])[] = [
   ['nothing', '', notOurs],
   ['no base64url', 'a b+c/=', notOurs],

@@ -2,20 +2,20 @@ import { limits } from '../../base/limits.ts';
 import { badRequest } from '../../meta/status-error.ts';
 import type { Revision } from '../../store/store.ts';
 
-/** Where a chunked list goes on (spec section 4.4). */
+/** Position of a chunked list (spec section 4.4). */
 export interface ContinueToken {
-  /** The version of the whole list; `newest` where that one is gone, and the rest is wanted all the same. */
+  /** The revision of the whole list; `newest` continues an expired list at the newest state. */
   readonly revision: Revision | 'newest';
-  /** The last key that was sent, relative to the collection: `name`, or `namespace/name` across namespaces. */
+  /** The last key sent, relative to the collection: `name`, or `namespace/name` across namespaces. */
   readonly after: string;
 }
 
 interface TokenFields {
-  /** Layout of the token. */
+  /** Format version of the token. */
   readonly v: 1;
-  /** -1 is the newest version. */
+  /** -1 means the newest revision. */
   readonly rv: number;
-  /** The collection the token was made for, so that it is no use for another. */
+  /** Key prefix of the collection that the token is valid for. */
   readonly of: string;
   readonly after: string;
 }
@@ -34,8 +34,8 @@ export function encodeContinueToken(token: ContinueToken, collectionKey: string)
 }
 
 /**
- * Reads a token that came back. A token is no secret and not signed: whatever it holds, what can be read with it is the
- * collection of the request at a version that its reader may ask for anyway. Anything unexpected is a 400.
+ * Decodes a token from a client. Tokens are not signed: whatever one contains, it can only read the collection of the
+ * request at a revision that the client may request anyway. An invalid token is a 400.
  */
 export function decodeContinueToken(text: string, collectionKey: string): ContinueToken {
   const fields = parseToken(text);
@@ -62,7 +62,7 @@ function parseToken(text: string): Partial<TokenFields> | undefined {
     const parsed: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     return typeof parsed === 'object' && parsed !== null ? parsed : undefined;
   } catch {
-    return undefined; // not JSON: not one of ours, which is all the caller asks
+    return undefined; // not JSON, so not a token of this server
   }
 }
 

@@ -2,8 +2,8 @@ import type { Snapshot } from '../../cache/cache.ts';
 import { internalError } from '../../meta/status-error.ts';
 
 /**
- * Refuses a read that would have to show an object whose stored value cannot be read: to leave it out would say that it
- * is not there. `prefix` is a key, or what the keys of a collection start with.
+ * Fails a read that would include an object whose stored value cannot be decoded: omitting it would report it as
+ * deleted. `prefix` is a key or the key prefix of a collection.
  */
 export function refuseCorrupt({ corrupt }: Snapshot, prefix: string): void {
   if (corrupt.size === 0) return;

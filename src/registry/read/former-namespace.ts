@@ -4,8 +4,8 @@ import type { Revision } from '../../store/store.ts';
 import type { RegistryParts } from '../verb.ts';
 
 /**
- * Refuses to read a past state of a namespace that was another one then: what a former namespace of the name held is none of
- * the business of who has rights in this one. Across namespaces nothing is refused: those rights are for all of them.
+ * Rejects reads at a revision at which the namespace of this name was a different one: rights in the present namespace
+ * do not cover its predecessor. Reads across namespaces are not restricted, since their rights cover all namespaces.
  */
 export async function refuseFormerNamespace(
   parts: Pick<RegistryParts, 'isSameNamespace'>,

@@ -5,7 +5,7 @@ import type { ServedResource } from '../../resources/resource.ts';
 import { toStatusError } from '../store-errors.ts';
 import { refuseCorrupt } from './corrupt-object.ts';
 
-/** Where an object is. */
+/** Location of an object. */
 interface ObjectPlace {
   /** '' for cluster-scoped objects. */
   readonly namespace: string;
@@ -13,7 +13,7 @@ interface ObjectPlace {
   readonly signal?: AbortSignal;
 }
 
-/** An object, not older than any write acknowledged before the call; undefined where there is none. A copy. */
+/** A copy of an object, at least as new as any write acknowledged before the call; undefined if it does not exist. */
 export async function freshObject(
   cache: Pick<WatchCache, 'isFresh' | 'fresh'>,
   { name: resource, collection, objectKey }: ServedResource,

@@ -19,7 +19,7 @@ const watch = (query: string, kind = configMaps) =>
   parseWatchOptions(new URLSearchParams(query), { kind, metaGroup: 'm' });
 const token = encodeContinueToken({ revision: 7, after: 'm' }, collection);
 
-/** What cannot be read or combined is 400; a value that an option does not take 422. */
+/** Options that cannot be parsed or combined are a 400; an invalid value is a 422. */
 const isRefusal =
   (message: RegExp) =>
   (error: unknown): boolean => {
@@ -55,7 +55,7 @@ test('a get is as fresh as its version asks (spec section 4.5)', () => {
 });
 
 describe('a list', () => {
-  /** The table of spec section 4.5; what it means, or why it is refused. */
+  /** The table of spec section 4.5: the meaning, or why it is rejected. */
   const cells: readonly (readonly [query: string, meaning: string | RegExp])[] = [
     ['', 'mostRecent'],
     ['resourceVersion=0', 'any'],

@@ -13,37 +13,37 @@ import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { invalidOptions } from '../write/write-options.ts';
 import { type ContinueToken, decodeContinueToken } from './continue-token.ts';
 
-/** How fresh an answer must be (spec section 4.5). */
+/** Required freshness of a read (spec section 4.5). */
 export type Consistency =
   | { readonly type: 'mostRecent' }
   | { readonly type: 'any' }
   | { readonly type: 'notOlderThan'; readonly revision: Revision }
   | { readonly type: 'exact'; readonly revision: Revision };
 
-/** Which objects of a collection a request is about. */
+/** The objects of a collection that a request selects. */
 export interface Selection {
-  /** Only this name, where the field selector names one. */
+  /** The name that the field selector requires, if any. */
   readonly name: string | undefined;
-  /** Only this namespace, where the field selector names one. */
+  /** The namespace that the field selector requires, if any. */
   readonly namespace: string | undefined;
-  /** A value that the field selector requires of another field: first of one that is indexed. */
+  /** A value that the field selector requires of another field, preferably an indexed one. */
   readonly requires: RequiredField | undefined;
-  /** Absent where everything is selected. */
+  /** Undefined if everything is selected. */
   readonly matches: EntryMatcher | undefined;
 }
 
 export interface ListOptions {
   readonly consistency: Consistency;
   readonly selection: Selection;
-  /** At most this many items; absent: all. */
+  /** Maximum number of items. Default: all. */
   readonly limit: number | undefined;
-  /** Where a chunked list goes on. */
+  /** Where a chunked list continues. */
   readonly after: string | undefined;
 }
 
 export interface WatchOptions {
   readonly selection: Selection;
-  /** Where events start: at a state, which is sent first or not, or right after a version. */
+  /** Where events start: at a state, which may be sent first, or right after a revision. */
   readonly start:
     | {
         readonly type: 'state';
@@ -52,15 +52,15 @@ export interface WatchOptions {
       }
     | { readonly type: 'after'; readonly revision: Revision };
   readonly bookmarks: boolean;
-  /** Only with `start.type` 'state': mark the end of the state with a bookmark. */
+  /** Only with `start.type` 'state': send a bookmark after the initial state. */
   readonly initialEventsEnd: boolean;
-  /** In milliseconds; absent where the client named none. */
+  /** In milliseconds; undefined if the client sent none. */
   readonly timeoutMs: number | undefined;
 }
 
 /**
- * A version as clients pass it back: digits. A version beyond what any store reaches is the largest one, which is
- * answered like every other that is not there yet.
+ * A resourceVersion sent by a client: digits. A number beyond the safe range becomes the largest safe integer, which
+ * fails like any revision not reached yet.
  */
 export function parseResourceVersion(text: string): Revision {
   if (!/^\d{1,20}$/.test(text))
@@ -69,7 +69,7 @@ export function parseResourceVersion(text: string): Revision {
   return Number.isSafeInteger(revision) ? revision : Number.MAX_SAFE_INTEGER;
 }
 
-/** The consistency of a read of one object. */
+/** The consistency of a GET of one object. */
 export function getConsistency(query: URLSearchParams): Exclude<Consistency, { readonly type: 'exact' }> {
   const { resourceVersion = '' } = queryOptions(getOptions, query);
   if (resourceVersion === '') return { type: 'mostRecent' };
@@ -79,17 +79,17 @@ export function getConsistency(query: URLSearchParams): Exclude<Consistency, { r
 
 type SentOptions = Infer<typeof listOptions>;
 
-/** Where a list or watch is asked for. */
+/** The collection that a list or watch reads. */
 interface ListedCollection {
   readonly kind: Kind;
-  /** What its keys start with. */
+  /** Key prefix. */
   readonly collectionKey: string;
   readonly metaGroup: string;
-  /** Of the only object that the path itself selects. */
+  /** The only object that the path selects (`/watch/.../{name}`). */
   readonly name?: string;
 }
 
-/** The collection that a request is about. */
+/** The collection of a request. */
 export const listedCollection = (
   { dialect }: Pick<RegistryParts, 'dialect'>,
   { served, info }: Pick<VerbRequest, 'served' | 'info'>,
@@ -100,7 +100,7 @@ export const listedCollection = (
   ...(info.watchPath?.name && { name: info.watchPath.name }),
 });
 
-/** Reads parameter set L of a list, or DC of a delete of a collection (spec section 4.1). */
+/** Parses parameter set L of a list, or DC of a collection delete (spec section 4.1). */
 export function parseListOptions(
   query: URLSearchParams,
   { kind, collectionKey, metaGroup }: ListedCollection,
@@ -108,7 +108,7 @@ export function parseListOptions(
   const sent = queryOptions(listOptions, query);
   if (sent.sendInitialEvents !== undefined) throw badRequest('sendInitialEvents is forbidden for list');
   validateMatch(sent, ['', 'Exact', 'NotOlderThan'], metaGroup);
-  // As published, a negative limit is none.
+  // A negative limit means no limit, as in kube-apiserver.
   const limit = Math.max(0, Number(sent.limit ?? 0));
   const continued = sent.continue === undefined ? undefined : decodeContinueToken(sent.continue, collectionKey);
   return {
@@ -119,7 +119,9 @@ export function parseListOptions(
   };
 }
 
-/** The table of spec section 4.5 for lists. What cannot be combined is 400 (spec section 7), where published servers say 422. */
+/**
+ * The table of spec section 4.5 for lists. Invalid combinations are 400 (spec section 7); kube-apiserver returns 422.
+ */
 function listConsistency(
   { resourceVersion: version = '', resourceVersionMatch: match = '' }: SentOptions,
   { limited, continued }: { readonly limited: boolean; readonly continued: ContinueToken | undefined },
@@ -151,7 +153,7 @@ function validateMatch(sent: SentOptions, supported: readonly string[], metaGrou
   throw invalidOptions(listOptions, metaGroup, [notSupported('resourceVersionMatch', match, supported)]);
 }
 
-/** Reads parameter set L of a watch; its starts are the last sentences of spec section 4.5. */
+/** Parses parameter set L of a watch. The starting points are in the last sentences of spec section 4.5. */
 export function parseWatchOptions(
   query: URLSearchParams,
   { kind, metaGroup, name }: Omit<ListedCollection, 'collectionKey'>,
@@ -177,7 +179,7 @@ export function parseWatchOptions(
   };
 }
 
-/** As published: 0 is the server's choice, and a negative time is over when the watch begins. */
+/** As in kube-apiserver, 0 means the server's default, and a negative timeout ends the watch at once. */
 function watchTimeoutMs(seconds: number): number | undefined {
   if (seconds === 0) return undefined;
   return Math.min(Math.max(0, seconds) * 1000, limits.watchTimeoutMsMax);
@@ -211,7 +213,7 @@ function parseSelection(
   };
 }
 
-/** The name that a path selects; a selector beside it must require the same one, as published. */
+/** Adds the name that the path selects. A field selector must require the same name, as in kube-apiserver. */
 function withName(fields: Selector, name: string): Selector {
   if (fields.length === 0) return [{ operator: 'in', key: 'metadata.name', values: new Set([name]) }];
   if (requiredValue(fields, 'metadata.name') === name) return fields;

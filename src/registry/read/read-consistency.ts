@@ -6,9 +6,10 @@ import type { VerbRequest } from '../verb.ts';
 import type { Consistency } from './list-options.ts';
 
 /**
- * Waits until the cache may answer a read of that consistency (spec section 4.5): *most recent* until it shows all that
- * is durable now, *not older than* and *exact* until it has reached the version, for a bounded time, then 504. Undefined
- * where there is nothing to wait for, as nearly always: then a read needs no promise, and no signal of its client's.
+ * Waits until the cache can serve a read of this consistency (spec section 4.5): *most recent* until it has everything
+ * committed now; *not older than* and *exact* until it has reached the revision, at most `futureRevisionWaitMs`, then
+ * 504. Returns undefined if there is nothing to wait for, the usual case, so that the read needs no promise and no
+ * abort signal.
  */
 export function awaitConsistency(
   cache: WatchCache,

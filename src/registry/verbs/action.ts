@@ -19,12 +19,12 @@ import { remove } from './delete.ts';
 
 interface Act {
   readonly action: ActionSubresource;
-  /** Where the object is that the body names; absent: the request is for the object itself. */
+  /** The resource of the object that the body names; undefined if the path names the object. */
   readonly on: ServedResource | undefined;
 }
 
 /**
- * POST of a body that acts on an object: to a subresource of the object (a binding, an eviction, a token request), or to the
+ * POST of a body that acts on an object: to a subresource of it (binding, eviction, token request), or to the
  * collection of the body's own kind.
  */
 export async function act(
@@ -53,7 +53,7 @@ export async function act(
     prepare: () => action.prepare?.(body, target, context),
     validate: () => action.validate?.(body) ?? [],
   });
-  // Writes that are on their way are not waited for either: whoever was answered was told so.
+  // An abort does not wait for writes in progress either: the client already has its response.
   const answer = await untilAborted(action.create(body, target, context), request.signal);
   return { type: 'object', status: 201, served: undefined, bytes: Buffer.from(stringifyJson(answer)) };
 }

@@ -22,7 +22,7 @@ const schema = kindSchema('api.questions.v1.Question', 'Is answered.', {
   reply: opt(4, string(), 'The answer.'),
 });
 
-/** A kind that is answered and never stored. */
+/** A kind that is answered and not stored. */
 const question = (resource: string, scope: Kind['scope'], more: Partial<Kind> = {}): Kind => ({
   group,
   version: 'v1',
@@ -61,7 +61,7 @@ const made = [question('questions', 'Cluster'), question('localquestions', 'Name
 const path = `/apis/${group}/v1/questions`;
 const localPath = `/apis/${group}/v1/namespaces/n/localquestions`;
 
-/** What admission is asked, in order; `refuse` names the step that refuses. */
+/** Records the calls of admission in order; `refuse` is the step that rejects. */
 function watching(refuse = ''): {
   readonly seen: (readonly [string, AdmissionAttributes])[];
   readonly admission: Admission;

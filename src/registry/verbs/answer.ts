@@ -9,7 +9,7 @@ import type { ObjectWriter } from '../write/object-writer.ts';
 import { parseWriteOptions } from '../write/write-options.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 
-/** POST to the collection of a kind whose objects are answered and never stored. */
+/** POST to the collection of a kind that is not stored: the response is computed (access reviews, token reviews). */
 export async function answer(
   parts: RegistryParts,
   writer: ObjectWriter,
@@ -36,7 +36,7 @@ export async function answer(
   return { type: 'object', status: 201, served, bytes: Buffer.from(stringifyJson(answered)) };
 }
 
-/** What an answer may look at. */
+/** What computing a response may use. */
 export const answerContext = (
   { servicesFor }: Pick<RegistryParts, 'servicesFor'>,
   writer: ObjectWriter,

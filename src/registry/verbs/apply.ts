@@ -12,8 +12,9 @@ import { parseWriteOptions, type WriteOptions } from '../write/write-options.ts'
 import { placeInNamespace, writeContext } from './create.ts';
 
 /**
- * Server-side apply (spec sections 4.6 and 4.7): the body is what a manager wants of the object. It is merged with what is
- * there, or becomes the object where there is none; what the manager no longer wants goes, unless somebody else owns it.
+ * Server-side apply (spec sections 4.6 and 4.7). The body is the manager's desired configuration; it is merged into the
+ * existing object, or creates it. Fields that the manager no longer applies are removed unless another manager owns
+ * them.
  */
 export async function apply(
   writer: ObjectWriter,
@@ -53,7 +54,7 @@ export async function apply(
 
 type Configuration = Readonly<Record<string, unknown>>;
 
-/** The body as a partial object of the kind and name that the path says. */
+/** The body as a partial object with the kind and name of the path. */
 function readConfiguration(request: VerbRequest, { value }: RequestBody): Configuration {
   const { served, info } = request;
   if (!isRecord(value)) throw badRequest('the body of an apply must be an object');
@@ -68,7 +69,7 @@ function readConfiguration(request: VerbRequest, { value }: RequestBody): Config
   return { ...config, metadata };
 }
 
-/** A configuration may say which state, or which object of the name, it is meant for. */
+/** A configuration may require a resourceVersion or a uid. */
 function checkIdentity({ served, info }: VerbRequest, config: Configuration, stored: Stored | undefined): void {
   const { uid, resourceVersion } = config['metadata'] as Record<string, unknown>;
   if (uid !== undefined && uid !== '' && uid !== stored?.object.metadata.uid) {
@@ -90,7 +91,7 @@ interface Application {
   readonly stored: Stored | undefined;
 }
 
-/** The object that comes of it, decoded and defaulted. */
+/** The merged object, decoded and defaulted. */
 function applied(
   writer: ObjectWriter,
   request: VerbRequest,

@@ -21,7 +21,7 @@ export async function create(writer: ObjectWriter, request: VerbRequest): Promis
   return { type: 'object', status: 201, served, bytes: shownBytes(served, written.bytes) };
 }
 
-/** What the write path needs of a request. */
+/** The parts of a request that the write path needs. */
 export const writeContext = (
   request: VerbRequest,
   { manager, dryRun, sent }: Pick<WriteOptions, 'manager' | 'dryRun' | 'sent'>,
@@ -39,8 +39,8 @@ export const writeContext = (
 });
 
 /**
- * The namespace of the path is the object's; an object that names another one is refused (CVE-2019-11247). One that has none
- * is of no namespace, whatever it says, as published.
+ * Sets the namespace of the path. A body with another namespace is rejected (CVE-2019-11247). The namespace of a
+ * cluster-scoped object is cleared, as in kube-apiserver.
  */
 export function placeInNamespace({ metadata }: Pick<ApiObject, 'metadata'>, { info, served }: VerbRequest): void {
   if (served.kind.scope === 'Cluster') {

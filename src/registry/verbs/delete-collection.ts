@@ -10,8 +10,8 @@ import { deletionContext, remove } from './delete.ts';
 import { readList } from './list.ts';
 
 /**
- * DELETE of a collection: lists what the parameters select, then deletes each. What others removed meanwhile counts as
- * deleted. The first error ends it; what was deleted until then stays deleted.
+ * DELETE of a collection: lists the selected objects, then deletes each. Objects that others removed meanwhile count as
+ * deleted. The first error ends the request; objects deleted until then stay deleted.
  */
 export async function deleteCollection(
   parts: RegistryParts,
@@ -46,13 +46,13 @@ export async function deleteCollection(
   };
 }
 
-/** The context for one object of a collection across namespaces. */
+/** The write context for one object, if the collection spans namespaces. */
 const inNamespace = (context: WriteContext, { namespace }: CacheEntry): WriteContext => ({
   ...context,
   info: { ...context.info, namespace },
 });
 
-/** Runs `run` on each item, at most `parallel` at once. Stops at the first error or when the signal aborts. */
+/** Calls `run` for each item, at most `parallel` at once. Stops at the first error or when the signal aborts. */
 async function inParallel<T>(
   items: Iterable<T>,
   parallel: number,

@@ -20,7 +20,10 @@ import type { Stored } from '../write/stored-object.ts';
 import { writeContext } from './create.ts';
 import { removeCorrupt } from './unsafe-delete.ts';
 
-/** DELETE of one object (spec section 3.2): removed at once, or marked when something holds it. */
+/**
+ * DELETE of one object (spec section 3.2): removes it, or sets its deletion timestamp if finalizers or a grace period
+ * defer the removal.
+ */
 export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
   const { served, info } = request;
   const options = parseDeleteOptions(request, parts);
@@ -39,11 +42,11 @@ export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, r
   return { type: 'status', status: 200, body: removedStatus(served, written.object.metadata) };
 }
 
-/** A deletion writes in the name of the client, since DeleteOptions name no manager. */
+/** DeleteOptions have no field manager, so the manager is the client's name. */
 export const deletionContext = (request: VerbRequest, { dryRun, sent }: DeleteOptions): WriteContext =>
   writeContext(request, { manager: clientName(request.userAgent), dryRun, sent });
 
-/** Deletes an object by its name, as far as finalizers and its grace period allow. */
+/** Deletes an object by name, as far as finalizers and the grace period allow. */
 export async function remove(
   writer: ObjectWriter,
   context: WriteContext,
@@ -92,8 +95,8 @@ function nextStep(writer: ObjectWriter, context: WriteContext, stored: Stored, o
 }
 
 /**
- * How long the deletion waits. One that is under way waits on, unless the client now asks for less; a negative period is
- * the shortest one, as published.
+ * Grace period in seconds. A second deletion can only shorten the period of the first; a negative period means 1
+ * second, as in kube-apiserver.
  */
 function graceSecondsOf(strategy: Strategy, object: ApiObject, requested: number | undefined): number {
   const period = requested !== undefined && requested < 0 ? 1 : requested;
@@ -102,12 +105,12 @@ function graceSecondsOf(strategy: Strategy, object: ApiObject, requested: number
   return Math.max(strategy.gracePeriodSeconds?.(object, period) ?? 0, 0);
 }
 
-/** Finalizers that stand for work of the garbage collector on the objects that this one owns. */
+/** Finalizers that the garbage collector acts on: it orphans or deletes the dependents. */
 const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
 
 /**
- * A policy that the client names replaces what an earlier deletion asked for; without one that stays.
+ * A propagation policy replaces the finalizer that an earlier deletion set; without a policy that finalizer stays.
  *
  *     [x, orphan] and Foreground -> [x, foregroundDeletion]
  *     [x, orphan] and none       -> [x, orphan]
@@ -124,7 +127,7 @@ function setFinalizers({ metadata }: ApiObject, finalizers: readonly string[]): 
   else delete metadata.finalizers;
 }
 
-/** Sets the deletion timestamp. A second deletion may only bring it nearer. */
+/** Sets the deletion timestamp. A second deletion can only move it earlier. */
 function mark(writer: ObjectWriter, context: WriteContext, object: ApiObject, graceSeconds: number): void {
   const { metadata } = object;
   const strategyContext = writer.strategyContext(context);
@@ -146,7 +149,7 @@ function bringNearer(metadata: ObjectMeta, deletionTimestamp: string, graceSecon
   metadata.deletionGracePeriodSeconds = graceSeconds;
 }
 
-/** What published servers answer when an object is gone. */
+/** The Status that kube-apiserver returns for a removed object. */
 function removedStatus({ name: { group, resource } }: ServedResource, metadata: ObjectMeta): Status {
   return {
     kind: 'Status',

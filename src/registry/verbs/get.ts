@@ -6,7 +6,7 @@ import type { Reply } from '../reply.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 
-/** Reads one object, or a view of it: the answer is the bytes that the cache holds. At once where nothing is waited for. */
+/** GET of an object or a view of it: replies with the cached bytes, synchronously if there is nothing to wait for. */
 export function get(parts: RegistryParts, request: VerbRequest): Reply | Promise<Reply> {
   const { served, info } = request;
   const waiting = awaitConsistency(parts.cache, getConsistency(info.query), request);

@@ -22,7 +22,7 @@ export async function list(parts: RegistryParts, request: VerbRequest): Promise<
   return readList(parts, served, info.namespace, options, request);
 }
 
-/** The list that the options ask for. */
+/** Reads the list that the options describe. */
 export async function readList(
   parts: Pick<RegistryParts, 'cache' | 'store' | 'clock' | 'isSameNamespace'>,
   served: ServedResource,
@@ -48,16 +48,16 @@ export async function readList(
 
 const isExpired = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Expired';
 
-/** Where a list goes on whose version is gone: at its place, as things are now. */
+/** The continue token of an expired list: the same position, at the newest revision. */
 const restAfter = ({ prefix }: Scope, after: string): string =>
   encodeContinueToken({ revision: 'newest', after }, prefix);
 
 interface Scope {
   readonly served: ServedResource;
-  /** What the keys of the collection start with. */
+  /** Key prefix of the collection. */
   readonly prefix: string;
   readonly options: ListOptions;
-  /** For whom the list is. */
+  /** See VerbRequest. */
   readonly owner: unknown;
 }
 
@@ -78,7 +78,7 @@ async function fromSnapshot(scope: Scope, snapshot: Snapshot, clock: Clock): Pro
   return reply(scope, snapshot.revision, { items, cut: { last, remaining: 0 } });
 }
 
-/** All entries of a range, as far as the limit: they are taken as they are sent, and none of them is looked at here. */
+/** All entries of a range, up to the limit. They are read lazily while the response is sent. */
 function stretch(scope: Scope, snapshot: Snapshot, range: RangeOptions): ListReply {
   const { prefix, options } = scope;
   const { limit } = options;
@@ -91,7 +91,7 @@ function stretch(scope: Scope, snapshot: Snapshot, range: RangeOptions): ListRep
   });
 }
 
-/** Reads a version that the cache no longer holds, page by page, until the limit is reached. */
+/** Reads a revision that the cache no longer holds from the store, page by page, up to the limit. */
 async function fromStore(
   scope: Scope,
   { store, clock }: Pick<RegistryParts, 'store' | 'clock'>,
@@ -100,7 +100,7 @@ async function fromStore(
   const { served, prefix, options, owner } = scope;
   const slice = new TimeSlice(clock, { owner });
   const wanted = options.limit ?? Number.POSITIVE_INFINITY;
-  // Only a page that is cut, and without a selector, says how many follow.
+  // The exact remaining count is needed only for a limited list without a selector.
   const remaining = options.limit === undefined || options.selection.matches ? 'whether' : 'exact';
   const items: CacheEntry[] = [];
   let after = options.after === undefined ? undefined : prefix + options.after;
@@ -127,7 +127,10 @@ async function fromStore(
   }
 }
 
-/** What makes a page one of several: the last entry it shows, and how many keys of the collection follow, which only a list without a selector tells. */
+/**
+ * A limited list that has more entries: the last entry returned, and the number of entries after it (used only without
+ * a selector).
+ */
 interface Cut {
   readonly last: CacheEntry;
   readonly remaining: number;

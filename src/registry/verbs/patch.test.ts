@@ -28,7 +28,7 @@ const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 
 const collectionOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
-/** A registry that holds a sample, and the sample as it is stored. */
+/** A registry with a sample object, and the stored object. */
 async function holding(path: string): Promise<{ readonly fixture: RegistryFixture; readonly stored: ApiObject }> {
   const fixture = await RegistryFixture.open();
   return { fixture, stored: await fixture.object('POST', collectionOf(path), samples[path]) };
@@ -42,7 +42,7 @@ interface Change {
   readonly type: PatchFormat;
   readonly path: string;
   readonly patch: unknown;
-  /** What then stands in the object. */
+  /** Expected fields of the object. */
   readonly gives: Readonly<Record<string, unknown>>;
 }
 

@@ -11,9 +11,9 @@ import { placeInNamespace, writeContext } from './create.ts';
 import { checkName, checkPreconditions } from './update.ts';
 
 /**
- * PATCH of an object, or of one of its views (spec section 4.6): the patch is applied to what is stored, and the result
- * goes the way of an update. A lost race applies it again to the newer state. A patch that sets another
- * resourceVersion than the object's is refused: it means another state.
+ * PATCH of an object or a view of it (spec section 4.6): applies the patch to the stored object and continues like an
+ * update. After a lost race the patch is applied again to the newer state. A patch that sets a resourceVersion other
+ * than the stored one is a conflict.
  */
 export async function patch(writer: ObjectWriter, request: VerbRequest, view?: UpdateView): Promise<Reply> {
   const { served, info, body } = request;
@@ -42,7 +42,7 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
   return { type: 'object', status: 200, served, bytes: shownBytes(served, written.bytes) };
 }
 
-/** What field validation says of the patch itself, beside the fields of the patched object. */
+/** Field validation problems of the patch document, in addition to those of the patched object. */
 function problemsOf({ patch: type, value, duplicates }: RequestBody): readonly string[] {
   const unknown = type === 'json' && Array.isArray(value) ? unknownMembers(value) : [];
   return [...duplicateFields(duplicates), ...unknown.map((path) => `json patch unknown field "${path}"`)];

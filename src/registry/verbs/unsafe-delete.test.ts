@@ -7,7 +7,7 @@ import { RegistryFixture } from '../registry-fixture.ts';
 const path = '/api/v1/namespaces/n/configmaps';
 const option = { ignoreStoreReadErrorWithClusterBreakingPotential: true };
 
-/** A store in which one object was damaged, as by a lost encryption key. */
+/** A store with one damaged object, as after losing an encryption key. */
 async function damaged() {
   const store = openMemoryStore();
   await store.create('/core/configmaps/n/bad', Buffer.from('k8s:enc:nonsense'));

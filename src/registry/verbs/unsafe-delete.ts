@@ -2,8 +2,8 @@ import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 
 /**
- * Removes the stored value where it is no object that can be read, whatever it is; without finalizers, preconditions,
- * admission or a grace period. False where the object can be read, or is not there: then an ordinary deletion decides.
+ * Removes a stored value that cannot be decoded, without finalizers, preconditions, admission or a grace period.
+ * Returns false if the object can be read or does not exist; an ordinary deletion follows.
  */
 export async function removeCorrupt(parts: RegistryParts, request: VerbRequest): Promise<boolean> {
   const { served, info, user } = request;

@@ -12,7 +12,7 @@ import type { Stored } from '../write/stored-object.ts';
 import { parseWriteOptions } from '../write/write-options.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 
-/** PUT of an object, or of one of its views (spec section 4.6). */
+/** PUT of an object or a view of it (spec section 4.6). */
 export async function update(writer: ObjectWriter, request: VerbRequest, view?: UpdateView): Promise<Reply> {
   const { served, info } = request;
   const options = parseWriteOptions(request, writer.dialect.group('meta'));
@@ -59,7 +59,7 @@ async function step(
   return writer.prepareUpdate(context, object, stored, view);
 }
 
-/** The client's own uid and resourceVersion say which state it means. */
+/** The client's uid and resourceVersion are preconditions of the update. */
 export function checkPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
   const { served, info } = request;
   checkUid(request, object, stored);
@@ -73,7 +73,7 @@ export function checkPreconditions(request: VerbRequest, object: ApiObject, stor
   if (revision !== stored.revision) throw conflict(served.name, info.name, staleObject);
 }
 
-/** An object of another uid is another object, although it has the same name. */
+/** An object with the same name and another uid is a different object. */
 function checkUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObject, stored: Stored): void {
   const oldUid = stored.object.metadata.uid;
   if (uid === undefined || uid === '' || uid === oldUid) return;
@@ -81,7 +81,7 @@ function checkUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObjec
   throw conflict(served.name, info.name, why);
 }
 
-/** An object that is gone cannot be at the version, or have the uid, that the client means. */
+/** An update that would create must not have a uid or resourceVersion: there is no object to match them. */
 function refuseVersioned(object: ApiObject, { served, info }: VerbRequest): ApiObject {
   const { resourceVersion, uid } = object.metadata;
   if ((resourceVersion !== undefined && resourceVersion !== '0') || uid !== undefined) {
@@ -90,7 +90,7 @@ function refuseVersioned(object: ApiObject, { served, info }: VerbRequest): ApiO
   return object;
 }
 
-/** An object is written by the name that it has itself. */
+/** The name in the body must match the name in the path. */
 export function checkName({ metadata }: ApiObject, name: string): void {
   if (metadata.name === undefined) {
     throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);

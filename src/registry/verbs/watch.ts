@@ -49,7 +49,7 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
 interface StartingPoint {
   readonly initial: Iterable<CacheEntry>;
   readonly revision: Revision;
-  /** Nobody may know any more what came next. */
+  /** The history after `revision` is no longer available. */
   readonly isExpired?: boolean;
 }
 
@@ -68,7 +68,7 @@ async function startingPoint(
   const snapshot = served.collection.snapshot();
   refuseCorrupt(snapshot, served.collectionKey(info.namespace));
   const entries = start.send ? candidates(served, snapshot, served.collectionKey(info.namespace), selection) : [];
-  // Without a selector they are taken as they are sent.
+  // Without a selector the entries are read lazily while they are sent.
   const { owner } = request;
   const initial = selection.matches
     ? await select(entries, selection, { slice: new TimeSlice(parts.clock, { owner }) })
@@ -89,7 +89,7 @@ async function startAfter(parts: RegistryParts, request: VerbRequest, revision: 
   }
 }
 
-/** A watch whose version is gone is told so on its stream, as published. */
+/** Sends the 410 for an expired revision as an event on the stream, as kube-apiserver does. */
 function expiredWatcher(sink: WatchSink, revision: Revision): Watcher {
   let closed = false;
   queueMicrotask(() => {
@@ -104,7 +104,7 @@ function expiredWatcher(sink: WatchSink, revision: Revision): Watcher {
   };
 }
 
-/** Spread out, so that watches opened together do not end together. */
+/** Randomized so that watches opened together do not all end together. */
 function randomTimeoutMs({ random, watchMsMin }: RegistryParts): number {
   const [byte = 0] = random.bytes(1);
   return watchMsMin * (1 + byte / 256);

@@ -11,17 +11,17 @@ import { decodeObject } from './decode-body.ts';
 import type { WriteContext } from './object-writer.ts';
 
 interface Admitted extends Pick<AdmissionAttributes, 'operation' | 'object' | 'old'> {
-  /** Of the object; absent where it is of the kind that is stored. */
+  /** Kind of `object`. Default: the kind that is stored. */
   readonly kind?: GroupVersionKind & { readonly schema: StructSchema };
-  /** Of the object; absent where its metadata says it. */
+  /** Name of the object. Default: `metadata.name`. */
   readonly name?: string;
-  /** Defaults that the schema cannot say. */
+  /** Defaults that the schema cannot express. */
   readonly fill?: ((object: ApiObject) => void) | undefined;
 }
 
 type Parts = Pick<RegistryParts, 'dialect'>;
 
-/** A write as admission plugins see it. What few of them look at is made when they do. */
+/** A write as admission plugins see it. Rarely used properties are computed on access. */
 export const admissionAttributes = (parts: Parts, context: WriteContext, admitted: Admitted): AdmissionAttributes =>
   new WriteAttributes(parts, context, admitted);
 
@@ -57,7 +57,7 @@ class WriteAttributes implements AdmissionAttributes {
 
   get equivalents(): readonly ServedKind[] {
     const { served } = this.#context;
-    // The body of an action is of a kind of its own, and is the same object nowhere else.
+    // The body of an action has a kind of its own and no equivalents.
     if (this.#admitted.kind && this.#admitted.kind !== served.kind) return [];
     return served.resource.versions
       .filter((other) => other !== served)
@@ -118,7 +118,7 @@ const optionsKinds: Readonly<Record<AdmissionOperation, OperationOptions['kind']
   connect: undefined,
 };
 
-/** What a plugin makes of an object is not the client's fault. */
+/** An invalid object from a plugin is an internal error, not a client error. */
 function decoded(value: unknown, kind: GroupVersionKind & { readonly schema: StructSchema }): ApiObject {
   try {
     return decodeObject(value, kind, () => {});

@@ -13,27 +13,27 @@ import { identityOf, keepIdentity } from './kept-identity.ts';
 import type { WriteContext } from './object-writer.ts';
 import { clearServerMetadata } from './server-metadata.ts';
 
-/** An object that a client sends to be answered, and that is never stored. Decoded, with the schema's defaults. */
+/** A request object that is not stored, only answered. Decoded, with schema defaults applied. */
 interface UnstoredObject {
   readonly kind: GroupVersionKind & { readonly schema: StructSchema };
-  /** Changed in place. */
+  /** Modified in place. */
   readonly object: ApiObject;
-  /** What admission plugins are shown as its name. */
+  /** Name shown to admission plugins. */
   readonly name: string;
-  /** What it says in fields that are the server's to set means something. */
+  /** Whether server-set metadata in the body is meaningful and kept. */
   readonly keepsServerMetadata: boolean;
-  /** Before anything has looked at the object, and again where admission replaced it. */
+  /** Runs before admission, and again if admission replaced the object. */
   readonly fill?: (object: ApiObject) => void;
-  /** Between mutating admission and validation. */
+  /** Runs between mutating admission and validation. */
   readonly prepare?: () => Promise<void> | void;
   readonly validate?: () => readonly FieldError[];
   readonly warnings?: () => readonly string[];
 }
 
 /**
- * Takes an object that is not stored through what comes before an answer, in the published order: fields of the server
- * cleared, owners of fields, mutating admission, validation, validating admission. Its metadata is not checked, since it
- * will name nothing.
+ * Runs an unstored object through the stages before its response, in kube-apiserver's order: clear server-set fields,
+ * managed fields, mutating admission, validation, validating admission. Metadata is not validated, since it will name
+ * no object.
  */
 export async function admitUnstored(parts: RegistryParts, context: WriteContext, body: UnstoredObject): Promise<void> {
   const { kind, object, name } = body;

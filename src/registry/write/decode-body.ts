@@ -8,16 +8,15 @@ import type { StructSchema } from '../../schema/schema.ts';
 import type { VerbRequest } from '../verb.ts';
 import type { WriteOptions } from './write-options.ts';
 
-/** The kind of a body. */
+/** Expected kind of a body. */
 interface ExpectedKind extends GroupVersionKind {
   readonly schema: StructSchema;
   readonly storedAs?: StoredAs;
 }
 
 /**
- * The object in a request's body, in the form in which it is stored: of the expected kind, with types checked, unknown fields dropped or refused as
- * `fieldValidation` says (spec section 4.6), and the schema's defaults in place. A body without `kind` or `apiVersion`
- * is taken for what the path expects.
+ * Decodes the body into the stored form: checks kind and types, handles unknown fields as `fieldValidation` says (spec
+ * section 4.6), applies schema defaults. A body without `kind` or `apiVersion` is taken to be of the kind of the path.
  */
 export function decodeBody(
   request: VerbRequest,
@@ -36,8 +35,8 @@ export function decodeBody(
 }
 
 /**
- * Decodes and defaults a value of that kind, then converts it to the form in which it is stored; `onUnknown` is given a text for
- * each field that the kind does not have.
+ * Decodes and defaults a value, then converts it to the storage version. `onUnknown` receives a message for each
+ * unknown field.
  */
 export function decodeObject(
   value: unknown,
@@ -59,17 +58,17 @@ export function decodeObject(
   return storedAs ? canonical(storedAs.kind, storedAs.toStored(object)) : object;
 }
 
-/** What field validation says of fields that the kind does not have. */
+/** Field validation messages for unknown fields. */
 const unknownFields = (paths: readonly string[]): readonly string[] => paths.map((path) => `unknown field "${path}"`);
 
-/** What field validation says of those that are counted and not named. */
+/** Field validation message for unknown fields beyond those listed. */
 const furtherFields = (count = 0): readonly string[] => (count === 0 ? [] : [`${count} further unknown fields`]);
 
-/** What field validation says of fields that stood twice. */
+/** Field validation messages for duplicate fields. */
 export const duplicateFields = (paths: readonly string[]): readonly string[] =>
   paths.map((path) => `duplicate field "${path}"`);
 
-/** The value as an object of the expected kind, which it may name or leave out. */
+/** The value as an object of the expected kind; `kind` and `apiVersion` may be omitted. */
 export function withKind(value: unknown, expected: GroupVersionKind): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw badRequest(`the body of the request must be an object of kind ${expected.kind}`);
@@ -89,7 +88,7 @@ export function withKind(value: unknown, expected: GroupVersionKind): Record<str
   return { kind: expected.kind, apiVersion: expectedVersion, ...rest };
 }
 
-/** Spec section 4.6: `Ignore` drops silently, `Warn` tells, `Strict` refuses. */
+/** Spec section 4.6: `Ignore` drops silently, `Warn` sends warnings, `Strict` rejects the request. */
 export function checkUnknown(
   request: Pick<VerbRequest, 'warn'>,
   { fieldValidation }: Pick<WriteOptions, 'fieldValidation'>,

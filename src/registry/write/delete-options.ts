@@ -14,23 +14,26 @@ export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
 
 /** Parameter set D (spec section 4.1), from the body or the query. */
 export interface DeleteOptions {
-  /** Seconds; negative is the shortest one, as published. */
+  /** Seconds; a negative value means 1 second, as in kube-apiserver. */
   readonly gracePeriodSeconds: number | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string };
-  /** What becomes of the objects that it owns; absent: what its finalizers say, else `Background`. */
+  /** What to do with dependents. Undefined: as the object's finalizers say, else `Background`. */
   readonly propagationPolicy: PropagationPolicy | undefined;
-  /** Answer 202 where the object stays for now: the client asked for its dependents to go first, or along. */
+  /**
+   * Respond with 202 if the object still exists: the client asked for its dependents to be deleted first, or with it.
+   */
   readonly acceptedWhileHeld: boolean;
   readonly dryRun: boolean;
-  /** Remove the object even where it cannot be read (spec section 3.2). Never set without the gate. */
+  /** Remove the object even if it cannot be read (spec section 3.2). Never set unless the feature gate is enabled. */
   readonly ignoreReadErrors: boolean;
-  /** What the client gave, in the body or the query. */
+  /** The options as the client sent them, from the body or the query. */
   readonly sent: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The options of a deletion. As published, those of the query count only where there is no body. `dryRun` counts in both
- * (spec section 4.6), and what the query asks to be kept is never overlooked: it is refused where the body is silent about it.
+ * Parses the options of a deletion. As in kube-apiserver, a body replaces the options of the query. `dryRun` counts in
+ * both (spec section 4.6), and a query option that protects an object is never ignored: the request is rejected if the
+ * body does not set it.
  */
 export function parseDeleteOptions(
   request: VerbRequest,
@@ -45,7 +48,7 @@ export function parseDeleteOptions(
   return validated(unsafeDeletion && ignoreReadErrors === true ? sent : others, metaGroup);
 }
 
-/** The options in an object that has been decoded: those of an eviction. */
+/** Parses DeleteOptions in a decoded object, such as an eviction. */
 export const deleteOptionsOf = (value: unknown, metaGroup: string): DeleteOptions => {
   const { ignoreStoreReadErrorWithClusterBreakingPotential: _, ...sent } = decodeOptions(value, metaGroup);
   return validated(sent, metaGroup);
@@ -53,10 +56,13 @@ export const deleteOptionsOf = (value: unknown, metaGroup: string): DeleteOption
 
 type SentOptions = Infer<typeof deleteOptions>;
 
-/** Selects objects, of which those that it leaves out are to be kept; 1.36. */
+/** Selects a part of the objects, and the others must not be deleted; added in Kubernetes 1.36. */
 const laterListOptions = ['shardSelector'];
 
-/** `uid` and `resourceVersion` are preconditions, as published; of a collection the version is the list's (set DC). */
+/**
+ * `uid` and `resourceVersion` are preconditions, as in kube-apiserver; for a collection, resourceVersion is that of the
+ * list (set DC).
+ */
 function optionsOfQuery({ info: { query, verb } }: VerbRequest): SentOptions {
   if (query.size === 0) return {};
   const ofCollection = verb === 'deletecollection';
@@ -78,7 +84,7 @@ function optionsOfQuery({ info: { query, verb } }: VerbRequest): SentOptions {
   };
 }
 
-/** What counts of a body and a query. */
+/** Combines the options of a body and a query. */
 function besideQuery(body: SentOptions, query: SentOptions, request: VerbRequest): SentOptions {
   const keeps = query.orphanDependents === true || query.propagationPolicy === 'Orphan';
   const saysPolicy = body.orphanDependents !== undefined || body.propagationPolicy !== undefined;
@@ -97,7 +103,10 @@ function besideQuery(body: SentOptions, query: SentOptions, request: VerbRequest
 const overlooked = (name: string) =>
   badRequest(`query parameter ${name} does not count in a deletion with a body: say it in the body`);
 
-/** Clients send DeleteOptions of `v1`, of the meta group, or of the group of what they delete; all have one form. */
+/**
+ * Clients send DeleteOptions as `v1`, in the meta group, or in the group of the deleted object; all have the same
+ * fields.
+ */
 function decodeOptions(value: unknown, metaGroup: string): SentOptions {
   if (!isRecord(value)) throw badRequest('the body of a deletion must be an object of kind DeleteOptions');
   const { kind, apiVersion, ...fields } = value;
@@ -126,7 +135,7 @@ function decodeOptions(value: unknown, metaGroup: string): SentOptions {
   return decoded.value;
 }
 
-/** The published validation of DeleteOptions, whichever way they came. */
+/** Validates DeleteOptions as kube-apiserver does, from either source. */
 function validated(sent: SentOptions, metaGroup: string): DeleteOptions {
   const { gracePeriodSeconds, orphanDependents, dryRun = [] } = sent;
   const errors = [...validatePropagation(sent), ...validateDryRun(dryRun), ...validateIgnoreReadErrors(sent)];
@@ -162,7 +171,7 @@ const fromOrphan = (orphanDependents: boolean | undefined): PropagationPolicy | 
 
 const ignoreReadErrorsName = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 
-/** What cannot be combined with the option: nothing of it could be heeded for an object that cannot be read. */
+/** Options that cannot be combined with it, since none could be honored for an unreadable object. */
 const unheeded = ['dryRun', 'gracePeriodSeconds', 'orphanDependents', 'preconditions', 'propagationPolicy'] as const;
 
 const validateIgnoreReadErrors = (sent: SentOptions): readonly FieldError[] =>
@@ -172,7 +181,7 @@ const validateIgnoreReadErrors = (sent: SentOptions): readonly FieldError[] =>
         .map((name) => invalid(ignoreReadErrorsName, true, `cannot be set together with .${name}`))
     : [];
 
-/** Spec section 3.2: only one object at a time is removed unread. */
+/** Spec section 3.2: unreadable objects are removed one at a time only. */
 export function refuseIgnoreReadErrors({ ignoreReadErrors }: DeleteOptions, metaGroup: string): void {
   if (!ignoreReadErrors) return;
   const detail = 'is not allowed with DELETECOLLECTION, try again after removing the option';

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { RegistryFixture } from '../registry-fixture.ts';
 import type { PatchFormat } from './patch-formats.ts';
 
-/* Owner references that are sent twice are joined, with a warning; those that differ in anything are not. */
+/* Duplicate owner references are joined with a warning; references that differ in any field are kept. */
 
 const configMaps = '/api/v1/namespaces/n/configmaps';
 const path = `${configMaps}/a`;

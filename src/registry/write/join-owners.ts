@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../meta/api-object.ts';
 
 /**
- * Joins equal owner references, as published, with a warning in the published words. `from`: who may have written them
- * twice. References to one owner that differ in anything are left as they are.
+ * Removes duplicate owner references with a warning, as kube-apiserver does. `from` is the stage that may have added
+ * duplicates. References to the same owner that differ in any field are kept.
  */
 export function joinEqualOwners(
   { metadata }: ApiObject,
@@ -14,7 +14,7 @@ export function joinEqualOwners(
   const kept = new Map<string, (typeof ownerReferences)[number]>();
   const joined: string[] = [];
   for (const reference of ownerReferences) {
-    // Decoded, so that equal references have their fields in one order.
+    // The references are decoded, so equal ones have their fields in the same order.
     const text = JSON.stringify(reference);
     if (kept.has(text)) joined.push(reference.uid ?? '');
     else kept.set(text, reference);

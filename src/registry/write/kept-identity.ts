@@ -2,7 +2,7 @@ import { decodeOwners } from '../../apply/managed-fields.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { badRequest } from '../../meta/status-error.ts';
 
-/** What admission finds and may not make another: which object it is, and who owns its fields. */
+/** What admission must not change: the identity of an object and its managed fields. */
 type Identity = {
   readonly [Field in 'name' | 'namespace' | 'uid' | 'creationTimestamp' | 'managedFields']:
     | ObjectMeta[Field]
@@ -15,9 +15,9 @@ export const identityOf = ({ metadata }: ApiObject): Identity => {
 };
 
 /**
- * Makes an object that admission replaced the one that it was. What was left out is put back; another name or namespace is
- * refused. Owners of fields that nobody can read give way to those from before, with the published warning. Whether an
- * update may change the rest is said by its validation.
+ * Restores the identity of an object that admission replaced. Omitted fields are put back; another name or namespace is
+ * rejected. Managed fields that cannot be decoded are replaced by the previous ones, with kube-apiserver's warning. For
+ * updates, validation checks the rest.
  */
 export function keepIdentity(
   { metadata }: ApiObject,
@@ -26,7 +26,7 @@ export function keepIdentity(
 ): void {
   const { name, namespace, uid, creationTimestamp, managedFields } = identity;
   if (of === 'new') {
-    // A new object's are the server's to give.
+    // The server sets these for a new object.
     Object.assign(metadata, {
       ...(uid !== undefined && { uid }),
       ...(creationTimestamp !== undefined && { creationTimestamp }),

@@ -3,7 +3,7 @@ import type { ApiObject, ManagedFieldsEntry } from '../../meta/api-object.ts';
 import type { StatusError } from '../../meta/status-error.ts';
 import { RegistryFixture } from '../registry-fixture.ts';
 
-/** For tests of apply: several managers that write to one object. */
+/** Test support for apply: several managers that write to one object. */
 
 export const configMap = '/api/v1/namespaces/n/configmaps/a';
 export const pod = '/api/v1/namespaces/n/pods/a';
@@ -22,7 +22,7 @@ export const intent = (path: string, { metadata, ...fields }: Fields): Fields =>
   ...fields,
 });
 
-/** Managers that write to one registry. */
+/** Field managers that write to one registry. */
 export class Managers implements AsyncDisposable {
   readonly clock: ManualClock;
   readonly fixture: RegistryFixture;
@@ -74,7 +74,7 @@ const main = (path: string): string => path.replace(/\/status$/, '');
 
 export const entriesOf = (object: ApiObject): readonly ManagedFieldsEntry[] => object.metadata.managedFields ?? [];
 
-/** What each manager owns, by `manager/operation` and subresource. */
+/** The fields of each manager, by `manager/operation` and subresource. */
 export const ownersOf = (object: ApiObject): Fields =>
   Object.fromEntries(
     entriesOf(object).map(({ manager, operation, subresource, fieldsV1 }) => [

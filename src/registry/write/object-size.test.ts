@@ -5,7 +5,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { RegistryFixture } from '../registry-fixture.ts';
 import type { PatchFormat } from './patch-formats.ts';
 
-/** Bounds of what is stored: `limits.objectBytesMax`, for every way to write, on trial and in earnest. */
+/** The size limit of stored objects, `limits.objectBytesMax`, for every kind of write, with and without dry run. */
 
 const roles = '/apis/rbac.authorization.orch.io/v1/clusterroles';
 const role = `${roles}/a`;
@@ -34,7 +34,7 @@ interface Way {
   readonly method: string;
   readonly target: string;
   readonly patch?: PatchFormat;
-  /** What makes the object about so large. */
+  /** A body that makes the object about this large. */
   readonly body: (bytes: number) => unknown;
 }
 
@@ -87,7 +87,7 @@ async function refusal(fixture: RegistryFixture, way: Way, bytes: number, dryRun
   return fixture.refusal(way.method, onTrial(way.target, dryRun), way.body(bytes));
 }
 
-/** Somewhat below the limit with all that the server adds, and above it. */
+/** Just below the limit including what the server adds, and above it. */
 const fitting = limits.objectBytesMax - 4_096;
 const tooLarge = limits.objectBytesMax;
 
@@ -150,7 +150,9 @@ describe('an object that would be larger than the limit is refused', () => {
 describe('an object that is stored already and larger than the limit', () => {
   const large = limits.objectBytesMax + 100_000;
 
-  /** Puts it where another program, or an older version, would have: made small, and large in the store. */
+  /**
+   * Creates a small object and enlarges it directly in the store, as another program or an older version could have.
+   */
   async function holding(make: (bytes: number) => object, collection: string): Promise<RegistryFixture> {
     const fixture = await RegistryFixture.open();
     await fixture.call('POST', collection, make(1));

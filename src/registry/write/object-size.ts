@@ -4,9 +4,9 @@ import { entityTooLarge } from '../../meta/status-error.ts';
 import type { Stored } from './stored-object.ts';
 
 /**
- * Throws RequestEntityTooLarge for an encoded object past `limits.objectBytesMax`. One that is stored already, by another
- * program or under another limit, may stay as large as it is: whoever makes it smaller, takes a finalizer away or keeps a
- * status up to date is not held up. `stored` is absent for a new object.
+ * Throws RequestEntityTooLarge for an encoded object larger than `limits.objectBytesMax`. An object already stored
+ * above the limit (by another program, or under another limit) may keep its size, so that it can be shrunk, its
+ * finalizers removed and its status updated. `stored` is undefined for a new object.
  */
 export function requireObjectSize(encoded: Uint8Array, stored?: Stored): void {
   if (encoded.length <= Math.max(limits.objectBytesMax, stored ? storedBytes(stored) : 0)) return;

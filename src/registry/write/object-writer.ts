@@ -27,47 +27,49 @@ import { trackOwners } from './ownership.ts';
 import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata } from './server-metadata.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 
-/** Who writes what, and whether it is kept. The same for every verb that writes. */
+/** The context of a write: who writes what, and how. Shared by all writing verbs. */
 export interface WriteContext {
   readonly served: ServedResource;
   /** Shown to admission plugins. */
   readonly info: Pick<ResourceRequest, 'group' | 'version' | 'resource' | 'subresource' | 'namespace' | 'name'>;
   readonly user: UserInfo;
-  /** Owns the fields that are written. */
+  /** The field manager. */
   readonly manager: string;
-  /** `tracked`: who owns what follows from what the write changes. `applied`: the object says so already. */
+  /**
+   * `tracked`: managed fields are computed from the changes. `applied`: the object already has its new managed fields.
+   */
   readonly ownership: 'tracked' | 'applied';
-  /** Every stage runs, nothing is kept. */
+  /** Runs every stage but stores nothing. */
   readonly dryRun: boolean;
-  /** `done`: the request has been through admission as something else, such as the body of an action. */
+  /** `done`: the request already passed admission in another form, such as the body of an action. */
   readonly admission: 'asked' | 'done';
-  /** What the client sent of the options of its request; shown to admission plugins. */
+  /** The options that the client sent; shown to admission plugins. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** For whom it is done. */
+  /** The request that the write belongs to. */
   readonly request: WriteRequest;
 }
 
-/** What the write path asks of a request, and tells it. */
+/** What the write path uses of a request. */
 type WriteRequest = Pick<VerbRequest, 'signal' | 'annotate' | 'warn' | 'beforeWrite'>;
 
-/** What became of a write. */
+/** Result of a write. */
 export type Written =
   | { readonly type: 'created'; readonly bytes: Buffer; readonly object: ApiObject }
   | { readonly type: 'stored'; readonly bytes: Buffer; readonly object: ApiObject }
-  /** The object was removed; `bytes` shows its last state. */
+  /** The object was removed; `bytes` is its last state. */
   | { readonly type: 'removed'; readonly bytes: Buffer; readonly object: ApiObject };
 
-/** What to do with the current state. Runs again with a newer state after a lost race. */
+/** What to do with the current state. Computed again from the newer state after a lost race. */
 export type Step =
   | { readonly type: 'keep' }
-  /** `object` is the last state that the request gave it; absent where it gave none. */
+  /** `object` is the final state that the request gave the object, if any. */
   | { readonly type: 'remove'; readonly object?: ApiObject }
-  /** `deletion`: the object is only marked as one that is being deleted, which is done whatever its size is. */
+  /** `deletion`: the object is only marked for deletion, which is allowed whatever its size. */
   | { readonly type: 'put'; readonly object: ApiObject; readonly deletion?: true };
 
 /**
- * The write path below the verbs: strategy, admission, validation and the commit with the revision that was read
- * (design section 4). It decides nothing about a verb's parameters.
+ * The write path below the verbs: strategy, admission, validation and the compare-and-swap commit (design section 4).
+ * It does not interpret the parameters of a verb.
  */
 export class ObjectWriter {
   readonly #parts: RegistryParts;
@@ -81,26 +83,26 @@ export class ObjectWriter {
     return this.#parts.dialect;
   }
 
-  /** Wall-clock milliseconds. */
+  /** Wall clock in milliseconds. */
   now(): number {
     return this.#parts.clock.now();
   }
 
-  /** Refuses a request that would create an object although its user may not. */
+  /** Throws if the user may not create the object. */
   async requireCreate(request: Pick<VerbRequest, 'info' | 'user' | 'signal'>): Promise<void> {
     const { info, user, signal } = request;
     const asked = this.#parts.requireCreate(info, user, request);
     if (asked) await untilAborted(asked, signal);
   }
 
-  /** What strategies may look at. */
+  /** Context for strategies. */
   strategyContext({ user, served }: Pick<WriteContext, 'user' | 'served'>): StrategyContext {
     return { dialect: this.#parts.dialect, user, now: this.#parts.clock.now(), requested: served.kind };
   }
 
   /**
-   * Creates an object that was decoded and defaulted. The caller gives up the object. Fails with AlreadyExists; a
-   * generated name is drawn again after a collision.
+   * Creates a decoded and defaulted object, which the caller must not use afterwards. Fails with AlreadyExists; after a
+   * collision a generated name is generated again.
    */
   async create(context: WriteContext, object: ApiObject): Promise<Written> {
     const generated = object.metadata.name === undefined && object.metadata.generateName !== undefined;
@@ -121,7 +123,7 @@ export class ObjectWriter {
     const strategyContext = this.strategyContext(context);
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
     kind.strategy.default?.(object, strategyContext);
-    // Before anybody comes to own them; and what admission has added, before it is validated.
+    // Before managed fields are computed, and again after admission, before validation.
     const dropDisabled = (): void => dropDisabledFields(kind.schema, object, undefined, this.#parts.features);
     dropDisabled();
     if (context.ownership === 'tracked') trackOwners(context, object, undefined, strategyContext.now);
@@ -163,11 +165,11 @@ export class ObjectWriter {
   }
 
   /**
-   * Reads the object, lets `step` say what becomes of it, and commits that with the revision that was read; after a lost
-   * race it reads and asks again. The first state comes from the cache; when `step` refuses it, it is asked again with
-   * what the store has, so that no error comes from a state that is out of date. `absent` runs where there is none; where
-   * somebody else makes one meanwhile, it is the turn of `step` again. A write whose outcome is unknown ends it: it may
-   * have been done, and is not to be done twice.
+   * Reads the object, calls `step`, and commits the result if the revision is unchanged; after a lost race it reads and
+   * calls `step` again. The first state comes from the cache; if `step` throws, it is called again with the state in
+   * the store, so that no error is due to stale data. `absent` runs if the object does not exist; if someone else
+   * creates the object meanwhile, `step` runs instead. A write with an unknown outcome is not retried: it may have been
+   * committed.
    */
   change(
     context: WriteContext,
@@ -177,13 +179,13 @@ export class ObjectWriter {
   ): Promise<Written> {
     const key = context.served.objectKey(context.info.namespace, name);
     return this.#keys.run(key, (turn) => {
-      // Those before it may have taken all of its time.
+      // Waiting for its turn may have used up the deadline.
       if (turn === 'later') context.request.signal.throwIfAborted();
       return this.#changeInTurn(context, { name, key, step, absent });
     });
   }
 
-  /** Runs a change of one object that is made elsewhere when those before it are done. */
+  /** Runs a change of one object that is made elsewhere, after the queued changes of that object. */
   inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     return this.#keys.run(key, work);
   }
@@ -241,7 +243,7 @@ export class ObjectWriter {
       case 'put': {
         const { object } = step;
         const encoded = encodeObject(object);
-        // A write that changes nothing makes no new revision, unless it brings the stored form up to date.
+        // A write that changes nothing creates no new revision, unless the stored form is stale.
         const unchanged = !stored.stale && isStored(object, encoded, stored);
         if (!step.deletion) requireObjectSize(encoded, stored);
         if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
@@ -256,8 +258,8 @@ export class ObjectWriter {
   }
 
   /**
-   * What writes nothing is not checked by the store: that nothing is to be done must be said of the newest state, or a
-   * write would be acknowledged that another one, acknowledged before, contradicts.
+   * A no-op is not checked by the store. It must hold for the newest state; otherwise an acknowledged no-op could
+   * contradict a write acknowledged before it.
    */
   async #requireCurrent({ served, request }: WriteContext, key: string, stored: Stored): Promise<void> {
     if (!this.#parts.cache.isFresh()) await this.#parts.cache.fresh(request.signal);
@@ -268,8 +270,8 @@ export class ObjectWriter {
   }
 
   /**
-   * Takes a changed object through strategy, admission and validation; what comes back may be committed. `view` changes
-   * what one door to the object may change.
+   * Runs a changed object through strategy, admission and validation. `view` is the strategy of the endpoint that was
+   * written to (the object or a subresource).
    */
   async prepareUpdate(context: WriteContext, object: ApiObject, stored: Stored, view: UpdateView): Promise<Step> {
     const { kind } = context.served.resource;
@@ -280,7 +282,7 @@ export class ObjectWriter {
     dropDisabled();
     keepServerMetadata(object, old);
     const isMain = view === kind.strategy;
-    // What a subresource does not change is put back first, so that its writer does not come to own it.
+    // Restore what the subresource must not change first, so that the writer does not come to own it.
     if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
     if (context.ownership === 'tracked') trackOwners(context, object, old, strategyContext.now);
     const keepWhatIsKept = (): void => {
@@ -319,7 +321,7 @@ export class ObjectWriter {
     return this.#isReleased(context, object) ? { type: 'remove', object } : { type: 'put', object };
   }
 
-  /** Spec section 3.2: an object that waits for deletion goes with its last finalizer. */
+  /** Spec section 3.2: an object marked for deletion is removed with its last finalizer. */
   #isReleased({ served }: WriteContext, object: ApiObject): boolean {
     const { metadata } = object;
     return (
@@ -346,7 +348,7 @@ export class ObjectWriter {
 
 const admitted: Admission = { mutate() {}, validate() {} };
 
-/** What the client is shown of an object that is gone: what it made of it, else what was stored. */
+/** The object shown for a removal: the state that the request gave it, else the stored one. */
 function shownRemoved(
   { object }: Extract<Step, { type: 'remove' }>,
   stored: Stored,
@@ -355,7 +357,7 @@ function shownRemoved(
   return { bytes: insertResourceVersion(encodeObject(object), stored.revision), object };
 }
 
-/** What a verb wants done to one object. */
+/** A change of one object, as a verb requests it. */
 interface ObjectChange {
   readonly name: string;
   readonly key: string;
@@ -363,25 +365,25 @@ interface ObjectChange {
   readonly absent: (() => Promise<Written>) | undefined;
 }
 
-/** One door to an object: the object itself, or a subresource of type `view`. */
+/** How one endpoint updates an object: the object itself, or a subresource of type `view`. */
 export interface UpdateView {
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
 }
 
-/** Somebody else changed, removed or made the object after it was looked for. */
+/** Someone else changed, removed or created the object after it was read. */
 const isLostRace = (error: unknown, stored: Stored | undefined): boolean =>
   stored
     ? isStoreError(error, 'conflict') || isStoreError(error, 'notFound')
     : error instanceof StatusError && error.reason === 'AlreadyExists';
 
-/** All that holds a deletion back. */
+/** Everything that blocks the removal: finalizers, and those of the strategy. */
 export const pendingFinalizers = ({ kind }: ServedResource, object: ApiObject): readonly string[] => [
   ...(object.metadata.finalizers ?? []),
   ...(kind.strategy.finalizers?.(object) ?? []),
 ];
 
-/** Fields are named as the client's version names them. */
+/** Field paths are reported as in the client's version. */
 function rejectInvalid({ served: { kind } }: WriteContext, object: ApiObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   const { storedAs } = kind;

@@ -13,7 +13,7 @@ import { StatusError } from '../../meta/status-error.ts';
 import { RegistryFixture } from '../registry-fixture.ts';
 import type { PatchFormat } from './patch-formats.ts';
 
-/** Sequences of writes; `OWNERSHIP_SEQUENCES=10000` takes about half a minute. */
+/** Number of write sequences; `OWNERSHIP_SEQUENCES=10000` takes about half a minute. */
 const sequences = Number(process.env['OWNERSHIP_SEQUENCES'] ?? 150);
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -21,10 +21,10 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Subject {
   readonly kind: string;
   readonly collection: string;
-  /** Fields beside the identity, of the object itself and of its status. */
+  /** Fields of the main object and of its status, without apiVersion, kind and metadata. */
   readonly content: fc.Arbitrary<Fields>;
   readonly status?: fc.Arbitrary<Fields>;
-  /** What every object of the kind must have. */
+  /** Fields that every object of the kind must have. */
   readonly always?: Fields;
 }
 
@@ -162,13 +162,13 @@ function writesOf({ content, status }: Subject): fc.Arbitrary<readonly Write[]> 
   );
 }
 
-/** One object of a registry that all sequences share; each sequence has a name of its own. */
+/** One object of a registry shared by all sequences; each sequence uses its own name. */
 class Target {
   readonly #fixture: RegistryFixture;
   readonly #clock: ManualClock;
   readonly #subject: Subject;
   readonly #name: string;
-  /** What each applier last asked for and got. */
+  /** The last successful configuration of each applier. */
   readonly #wanted = new Map<string, Fields>();
 
   constructor(fixture: RegistryFixture, clock: ManualClock, subject: Subject, name: string) {
@@ -182,7 +182,7 @@ class Target {
     return this.#fixture.object('GET', this.#path('')).catch(() => undefined);
   }
 
-  /** Time goes on: what is written anew now has another time. */
+  /** Advances the clock, so that changed entries get another time. */
   wait(): void {
     this.#clock.advance(1_000);
   }
@@ -191,7 +191,7 @@ class Target {
     return this.#fixture.store.head();
   }
 
-  /** Whatever appliers own has the value that they asked for, so no two of them hold different ones. */
+  /** Every owned field has the value that its appliers applied, so no two of them disagree. */
   checkWanted(object: ApiObject): void {
     for (const entry of object.metadata.managedFields ?? []) {
       if (entry.operation !== 'Apply') continue;
@@ -204,7 +204,7 @@ class Target {
     }
   }
 
-  /** Carries out a write; undefined where it was refused with a conflict, or had nothing to write to. */
+  /** Executes a write; undefined if it conflicted or there was no object to update. */
   async write(write: Write): Promise<ApiObject | undefined> {
     try {
       return await this.#send(write, await this.get());
@@ -268,7 +268,7 @@ class Target {
     return applied;
   }
 
-  /** What an update sends in place of what is there. */
+  /** The body of an update of the stored object. */
   #update({ fields }: { readonly fields: Fields }, stored: ApiObject): Fields {
     const { name, namespace, uid, resourceVersion, managedFields } = stored.metadata;
     const identity = { name, namespace, uid, resourceVersion, managedFields };
@@ -296,7 +296,7 @@ class Target {
 const managerOf = ({ manager: name, operation, subresource = '' }: ManagedFieldsEntry): string =>
   [name, operation, subresource].join('/');
 
-/** A text or boolean by its path; undefined for other values, and for those that are stored as nothing. */
+/** The string or boolean at a path; undefined for other values, and for those that are stored as absent. */
 function scalarAt(value: unknown, path: FieldPath): unknown {
   const found = path.reduce((at: unknown, element) => (at as Fields | undefined)?.[nameOf(element)], value);
   return (typeof found === 'string' || typeof found === 'boolean') && found !== '' && found !== false
@@ -304,7 +304,7 @@ function scalarAt(value: unknown, path: FieldPath): unknown {
     : undefined;
 }
 
-/** Identity, and what the server says of an object. */
+/** Identity and server-set fields. */
 const neverOwned =
   /^\.(apiVersion|kind|metadata(\.(name|namespace|uid|resourceVersion|creationTimestamp|deletionTimestamp|deletionGracePeriodSeconds|generation|managedFields|selfLink)\b.*)?)$/;
 
@@ -334,7 +334,7 @@ function checkPath(entry: ManagedFieldsEntry, path: FieldPath, there: ReadonlySe
     entry.subresource === 'status' && !name.startsWith('.metadata'),
     `${managerOf(entry)} owns ${name}`,
   );
-  // An applier owns what it asked for, also where it asked for a value that is stored as nothing.
+  // An applier owns what it applied, even a value that is stored as absent.
   if (entry.operation === 'Update' || isLeafOfData(name)) {
     assert.ok(
       there.has(name) || isContainer(there, name),
@@ -344,7 +344,7 @@ function checkPath(entry: ManagedFieldsEntry, path: FieldPath, there: ReadonlySe
 }
 
 const isLeafOfData = (name: string): boolean => name.startsWith('.data.');
-/** Containers are owned by whoever made them; elements of lists stand for themselves. */
+/** Containers are owned by their creators; list elements are owned individually. */
 const isContainer = (there: ReadonlySet<string>, name: string): boolean =>
   [...there].some((other) => other.startsWith(name));
 
@@ -381,7 +381,7 @@ async function writeAndCheck(fixture: RegistryFixture, subject: Subject, target:
   if (write.type === 'apply') await checkApplied(target, write, { before, after });
 }
 
-/** By owner: what it owns, by its text. */
+/** By owner: its fields, by path text. */
 const ownersOf = (object: ApiObject | undefined): ReadonlyMap<string, ReadonlyMap<string, FieldPath>> =>
   new Map(
     (object?.metadata.managedFields ?? []).map((entry) => [

@@ -6,8 +6,8 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import type { WriteContext } from './object-writer.ts';
 
 /**
- * The client's name as its `User-Agent` begins: `client/v1.2 (linux)` is `client`. Cut where the name of a manager would be
- * too long, and between characters.
+ * The product name in a `User-Agent`: `client/v1.2 (linux)` is `client`. Truncated to the maximum length of a manager,
+ * on a character boundary.
  */
 export function clientName(userAgent: string): string {
   let name = '';
@@ -19,7 +19,7 @@ export function clientName(userAgent: string): string {
   return name;
 }
 
-/** The write of a context as `apply/` wants to know it. */
+/** The write of a context as a source for managed fields. */
 export const writeSource = ({ served, info, manager }: WriteContext, nowMs: number): WriteSource => ({
   schema: served.kind.schema,
   apiVersion: served.apiVersion,
@@ -30,7 +30,10 @@ export const writeSource = ({ served, info, manager }: WriteContext, nowMs: numb
   resetFields: resetFieldsOf(served.kind, info.subresource),
 });
 
-/** Records in the object who owns what, as the client's version names fields, before anything but the client and the defaults has touched it. */
+/**
+ * Records the managed fields, with paths in the client's version, when only the client and defaulting have touched the
+ * object.
+ */
 export function trackOwners(context: WriteContext, object: ApiObject, old: ApiObject | undefined, nowMs: number): void {
   const { served } = context;
   const written = served.shown(object);
@@ -43,7 +46,7 @@ export function trackOwners(context: WriteContext, object: ApiObject, old: ApiOb
 
 const resetFields = new WeakMap<Kind, Map<string, FieldSet>>();
 
-/** What a door does not write: the object itself not its status, the status nothing else. */
+/** Fields that an endpoint does not write: the main one does not write status, the status one writes nothing else. */
 function resetFieldsOf(kind: Kind, subresource: string): FieldSet {
   const known = resetFields.get(kind) ?? new Map<string, FieldSet>();
   resetFields.set(kind, known);

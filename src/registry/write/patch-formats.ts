@@ -1,9 +1,9 @@
 import type { PatchType } from '../../patch/apply-patch.ts';
 
-/** What a PATCH may carry: a patch, or the configuration of a server-side apply. */
+/** Content of a PATCH: a patch, or the configuration of a server-side apply. */
 export type PatchFormat = PatchType | 'apply';
 
-/** The media types of patches, and what each means (spec section 4.6). */
+/** The patch media types (spec section 4.6). */
 export const patchFormats: ReadonlyMap<string, PatchFormat> = new Map([
   ['application/json-patch+json', 'json'],
   ['application/merge-patch+json', 'merge'],

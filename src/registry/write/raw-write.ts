@@ -24,14 +24,14 @@ interface PreparedWrite {
 }
 
 /**
- * Creates objects as they once were, for restore and import: below admission and strategies, with the uid, times, generation,
- * owners of fields and status that they say. Only their resourceVersion is new. For commands; no request leads here.
+ * Creates objects as they were, for restore and import: bypasses admission and strategies, and keeps uid, times,
+ * generation, managed fields and status. Only the resourceVersion is new. For commands; not reachable by requests.
  *
- * All are checked before anything is written: kind and scope, types, no unknown field, metadata and schema, no two of one
- * key. Then they are one batch of the store (`Store.batch`): all of them are created or none, also where one of them exists,
- * the disk is full or the process ends. What is too large for one batch is refused with 413 and nothing of it is written; how
- * to divide it, and what to do with a part that was written, only the caller knows. With an unknown outcome (504) all may be
- * there, or none.
+ * All objects are checked before anything is written: kind and scope, types, unknown fields, metadata, schema,
+ * duplicate keys. They are then one batch of the store (`Store.batch`): all are created or none, also if one of them
+ * exists, the disk is full or the process ends. Input too large for one batch is a 413 and nothing is written; only the
+ * caller knows how to split it and how to handle a partial restore. With an unknown outcome (504) all may exist, or
+ * none.
  */
 export async function writeRaw(parts: Parts, objects: readonly unknown[]): Promise<readonly Revision[]> {
   if (objects.length > limits.storeBatchWritesMax) {
@@ -69,7 +69,7 @@ function prepare(servedKinds: ReadonlyMap<string, ServedResource>, value: unknow
   return { served, name, key: served.objectKey(namespace, name), value: encoded };
 }
 
-/** What every stored object has, and no client has to say. */
+/** Metadata that every stored object has, although clients need not send it. */
 function missing({ metadata }: ApiObject, { kind }: ServedResource): readonly FieldError[] {
   const fields = [
     'uid',

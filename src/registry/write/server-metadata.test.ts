@@ -5,16 +5,16 @@ import { StatusError } from '../../meta/status-error.ts';
 import { configMap, entriesOf, Managers } from './managers-fixture.ts';
 
 /**
- * Fields of metadata that only the server sets, sent by clients in every way there is: nobody comes to own them, and they
- * say what they said before.
+ * Metadata that only the server sets, sent by clients on every kind of write: nobody comes to own it, and its value
+ * does not change.
  */
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** How an object is written; `live` is what is there, where something is. */
+/** One way to write; `live` is the existing object, if any. */
 interface Way {
   readonly name: string;
-  /** What is there before: nothing, an object, or one that waits for its deletion. */
+  /** The initial state: no object, an object, or a terminating one. */
   readonly live: 'nothing' | 'object' | 'deleted';
   readonly write: (managers: Managers, metadata: Metadata, live: ApiObject | undefined) => Promise<ApiObject>;
 }
@@ -43,7 +43,7 @@ const ways: readonly Way[] = [
   { name: 'patch of what is being deleted', live: 'deleted', write: merge },
 ];
 
-/** Each with a value that is not the server's. */
+/** Fields with values that differ from the server's. */
 const fields: Metadata = {
   uid: '00000000-0000-4000-8000-000000000000',
   resourceVersion: '7',
@@ -55,7 +55,7 @@ const fields: Metadata = {
   managedFields: [{ manager: 'x', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {} }],
 };
 
-/** What says which object or state is meant, or cannot be changed, is refused; everything else is passed over. */
+/** Preconditions and immutable fields are rejected; all others are ignored. */
 const refusals: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   uid: {
     'apply that creates': 409,
@@ -89,7 +89,7 @@ async function prepare(managers: Managers, live: Way['live']): Promise<ApiObject
   return managers.get(configMap);
 }
 
-/** Names of fields of metadata that somebody owns. */
+/** Names of metadata fields that have an owner. */
 const ownedMetadata = (object: ApiObject): readonly string[] =>
   entriesOf(object).flatMap(({ fieldsV1 }) =>
     Object.keys((fieldsV1 as { readonly 'f:metadata'?: object } | undefined)?.['f:metadata'] ?? {}),

@@ -7,7 +7,7 @@ import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { formatTime } from '../../schema/time.ts';
 
-/** Sets the fields of a new object that are the server's to set (spec section 2.1), its generated name among them. */
+/** Sets the server-set fields of a new object (spec section 2.1), including a generated name. */
 export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Random): void {
   if (metadata.name === undefined && metadata.generateName !== undefined) {
     metadata.name = `${metadata.generateName.slice(0, limits.labelLengthMax - nameSuffixLength)}${nameSuffix(random)}`;
@@ -21,19 +21,19 @@ export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Ra
   delete metadata.generation;
 }
 
-/** Clears the fields of an object that is never stored which are the server's to set. It has no time of creation. */
+/** Clears the server-set fields of an object that is not stored. It has no creation time. */
 export function clearServerMetadata({ metadata }: ApiObject): void {
   delete metadata.uid;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
-  // Written as null, as the schema says.
+  // The schema writes it as null.
   Object.assign(metadata, { creationTimestamp: null });
 }
 
 /**
- * Puts back what no client changes by an update. One that leaves out `uid` or what a deletion set keeps it; to set these is
- * refused later.
+ * Restores the fields that an update cannot change. An omitted `uid`, deletionTimestamp or deletionGracePeriodSeconds
+ * is kept; validation later rejects changes of them.
  */
 export function keepServerMetadata({ metadata }: ApiObject, { metadata: old }: ApiObject): void {
   metadata.uid ??= old.uid ?? '';
@@ -50,14 +50,14 @@ function keep<K extends keyof ObjectMeta>(metadata: ObjectMeta, old: ObjectMeta,
   else metadata[field] = value;
 }
 
-/** Puts back the status of kinds that have a door of its own for it. */
+/** Restores the status of kinds with a status subresource. */
 export function keepStatus({ subresources }: Kind, object: ApiObject, old: ApiObject): void {
   if (!subresources.some(({ name }) => name === 'status')) return;
   if (old['status'] === undefined) delete object['status'];
   else object['status'] = cloneJson(old['status']);
 }
 
-/** `generation` counts changes of the wish, not of bookkeeping or of what was observed. */
+/** `generation` counts changes of the desired state, not of metadata or status. */
 export function countGeneration({ generation }: Kind, object: ApiObject, old: ApiObject): void {
   if (generation && !equalValues(wishOf(object), wishOf(old))) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;

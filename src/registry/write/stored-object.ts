@@ -6,17 +6,17 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { internalError } from '../../meta/status-error.ts';
 import type { Revision, StoreRecord } from '../../store/store.ts';
 
-/** An object as it is stored now. */
+/** The stored state of an object. */
 export interface Stored {
   readonly object: ApiObject;
-  /** JSON with the resourceVersion in place. */
+  /** JSON including the resourceVersion. */
   readonly bytes: Buffer;
   readonly revision: Revision;
   /** See StoreRecord. */
   readonly stale: boolean;
 }
 
-/** What the cache holds was readable when it came there. */
+/** Cached values were decoded when they entered the cache. */
 export const storedOfEntry = ({ bytes, revision, stale }: CacheEntry): Stored => ({
   object: readStored(bytes),
   bytes,
@@ -24,7 +24,7 @@ export const storedOfEntry = ({ bytes, revision, stale }: CacheEntry): Stored =>
   stale,
 });
 
-/** Of a value that came straight from the store: it may have been damaged, or written with a key that is lost. */
+/** A value read directly from the store may be damaged, or encrypted with a lost key. */
 export function storedOfRecord({ key, value, revision, stale = false, corrupt }: StoreRecord): Stored {
   try {
     if (corrupt) throw corrupt;
@@ -37,7 +37,9 @@ export function storedOfRecord({ key, value, revision, stale = false, corrupt }:
 
 const readStored = (bytes: Buffer): ApiObject => parseStored(bytes) as ApiObject;
 
-/** True for an object, and its encoding, that says what is stored: whatever the order of its fields, it is equally long. */
+/**
+ * True if the object equals the stored one. The order of fields may differ, but then the encodings have equal length.
+ */
 export function isStored(object: ApiObject, encoded: Buffer, stored: Stored): boolean {
   if (encoded.length + versionBytes(stored.revision) !== stored.bytes.length) return false;
   if (insertResourceVersion(encoded, stored.revision).equals(stored.bytes)) return true;

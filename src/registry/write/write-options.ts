@@ -7,25 +7,24 @@ import type { VerbRequest } from '../verb.ts';
 import { clientName } from './ownership.ts';
 import type { PatchFormat } from './patch-formats.ts';
 
-/** Spec section 4.6: what becomes of unknown and duplicate fields. */
+/** Spec section 4.6: how unknown and duplicate fields are handled. */
 type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 /** Parameter sets W and P (spec section 4.1). */
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /**
-   * Who writes, for the ownership of fields (spec section 4.7): the parameter `fieldManager`, else the client's name as its
-   * `User-Agent` begins.
-   */
+  /** The field manager (spec section 4.7): the parameter `fieldManager`, else the product name in the `User-Agent`. */
   readonly manager: string;
   readonly fieldValidation: FieldValidation;
-  /** Take fields over from other managers. */
+  /** Take over fields from other managers. */
   readonly force: boolean;
-  /** What the client gave of the options that creates and updates have in common. */
+  /** The options that create and update share, as the client sent them. */
   readonly sent: Readonly<Record<string, unknown>>;
 }
 
-/** The options of POST, PUT and PATCH. Throws BadRequest for what cannot be read, Invalid for values they do not take. */
+/**
+ * Parses the options of POST, PUT and PATCH. Throws BadRequest if they cannot be decoded, Invalid for invalid values.
+ */
 export function parseWriteOptions(request: VerbRequest, metaGroup: string): WriteOptions {
   const { query, verb } = request.info;
   const schema = verb === 'patch' ? patchOptions : verb === 'update' ? updateOptions : createOptions;
@@ -54,7 +53,7 @@ export function parseWriteOptions(request: VerbRequest, metaGroup: string): Writ
 const sentOf = ({ force: _, ...sent }: SentOptions, dryRun: readonly string[]): Readonly<Record<string, unknown>> =>
   dryRun.length > 0 ? { ...sent, dryRun } : sent;
 
-/** What the three option kinds have in common, and `force`. */
+/** The fields of CreateOptions, UpdateOptions and PatchOptions. */
 interface SentOptions {
   readonly dryRun?: readonly string[];
   readonly fieldManager?: string;
@@ -72,16 +71,16 @@ function validatePatch(patch: PatchFormat, { fieldManager, force }: SentOptions)
   return force === undefined ? [] : [forbidden('force', 'may not be specified for non-apply patch')];
 }
 
-/** Spec section 4.6: a bare `dryRun` in a query counts as `All`. */
+/** Spec section 4.6: an empty `dryRun` in a query means `All`. */
 export const dryRunOfQuery = (values: readonly string[] = []): readonly string[] =>
   values.map((value) => value || dryRunAll);
 
 const dryRunAll = 'All';
 
-/** Spec section 4.6: `All` runs every stage but the last; no other value is taken. */
+/** Spec section 4.6: `All` runs every stage except the commit; no other value is valid. */
 export const validateDryRun = (values: readonly string[]): readonly FieldError[] =>
   values.every((value) => value === dryRunAll) ? [] : [notSupported('dryRun', values, [dryRunAll])];
 
-/** The published refusal of options: `PatchOptions.<meta group> "" is invalid: ...`. */
+/** kube-apiserver's error for invalid options: `PatchOptions.<meta group> "" is invalid: ...`. */
 export const invalidOptions = (schema: { readonly name: string }, metaGroup: string, errors: readonly FieldError[]) =>
   invalidObject({ group: metaGroup, kind: schema.name.split('.').at(-1) ?? '' }, '', errors);

@@ -1,26 +1,29 @@
-/** Test support: every way to write an object, for tables over all of them. Imported by tests only. */
+/** Test support: every way to write an object, for tables over all of them. */
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { PatchFormat } from './patch-formats.ts';
 
 export interface SentRequest {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** With PATCH. */
+  /** PATCH only. */
   readonly patch?: PatchFormat;
   readonly body?: unknown;
 }
 
-/** One way to write. Its objects have the label `row` with the name of their place, in the collection of `path`. */
+/**
+ * One way to write. Its objects are in the collection of `path` and have the label `row`, set to the name of their
+ * place.
+ */
 export interface WriteRow {
   readonly what: string;
   readonly path: (namespace: string) => string;
-  /** Makes what is there before; one after the other. */
+  /** Requests that create the initial state, in order. */
   readonly before: (place: Place) => readonly SentRequest[];
-  /** `found` is what is there before, where something is. */
+  /** `found` is the initial object, if any. */
   readonly request: (place: Place, found: ApiObject | undefined) => SentRequest;
-  /** Of a request that was carried out. */
+  /** Expected HTTP status. */
   readonly status: number;
-  /** What can be seen of the objects: which tells a request that was done once from none, and from one done twice. */
+  /** The observable state, which distinguishes a request executed never, once and twice. */
   readonly seen: (objects: readonly ApiObject[]) => unknown;
   readonly undone: unknown;
   readonly done: unknown;
@@ -33,7 +36,7 @@ export interface Place {
   readonly collection: string;
 }
 
-/** What somebody else does after the request was done: marks what is there, or makes a marked object anew. */
+/** A later write by another client: labels the existing object, or creates a removed object again. */
 export const overwrite = (row: WriteRow, place: Place, objects: readonly ApiObject[]): readonly SentRequest[] => {
   if (objects.length > 0) {
     return objects.map(({ metadata }) => ({
@@ -110,13 +113,13 @@ const deletes = { ...onConfigMap, undone: ['before'], done: [] };
 const marks = { ...onConfigMap, before: makeHeldConfigMap, seen: marked, undone: [false], done: [true] };
 const onPod = { path: pods, before: makePod };
 
-/** Paths end with `fieldManager` where it matters who writes. */
+/** Adds `fieldManager` to the path, for rows in which the manager matters. */
 const as = (sent: SentRequest, manager: string, more = ''): SentRequest => ({
   ...sent,
   path: `${sent.path}?fieldManager=${manager}${more}`,
 });
 
-/** `rbac` is the group of Roles, the kind whose updates create. */
+/** `rbac` is the group of Roles, a kind that is created on update. */
 export const writeRows = (rbac: string): readonly WriteRow[] => {
   const roles = (namespace: string): string => `/apis/${rbac}/v1/namespaces/${namespace}/roles`;
   const rule = (name: string) => ({ apiGroups: [''], resources: ['pods'], verbs: [name] });

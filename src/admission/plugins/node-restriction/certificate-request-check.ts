@@ -5,7 +5,7 @@ import { type NodeWrite, refused } from './node-write.ts';
 
 type RequestView = ApiObject & { readonly spec?: { readonly signerName?: string; readonly request?: string } };
 
-/** A node's agent asks for certificates of nodes in its own name only. All else about them is for the signer. */
+/** A kubelet may request node certificates only in its own name. The rest is checked by the signer. */
 export async function checkCertificateRequest(write: NodeWrite): Promise<void> {
   const { attributes, node, operation, options } = write;
   if (operation !== 'create' || attributes.info.subresource !== '') return;

@@ -4,7 +4,7 @@ import { sameContent } from './same-content.ts';
 
 type ClaimView = ApiObject & { readonly status?: Readonly<Record<string, unknown>> };
 
-/** A node's agent reports how far the resizing of a volume is, in the claim's status, and changes nothing else of claims. */
+/** A kubelet reports the progress of a volume resize in the claim's status, and may change nothing else in claims. */
 export const checkClaim: Check = (write) => {
   const { attributes, node, operation } = write;
   const { info, object, old } = attributes;
@@ -18,7 +18,7 @@ export const checkClaim: Check = (write) => {
   );
 };
 
-/** All but what may change; who owns which field follows from what is written. */
+/** Everything except the fields that may change and managedFields, which depend on the write. */
 function fixedPart(claim: ClaimView): object {
   const { resourceVersion: _version, managedFields: _owners, ...metadata } = claim.metadata;
   const {

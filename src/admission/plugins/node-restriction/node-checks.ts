@@ -3,12 +3,12 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import { type Check, incomplete, quote, refused } from './node-write.ts';
 import { sameContent } from './same-content.ts';
 
-/** A decoded Node, as far as it is looked at. */
+/** The fields of a decoded Node that are checked. */
 type NodeView = ApiObject & { readonly spec?: { readonly configSource?: unknown; readonly taints?: unknown } };
 
 /**
- * A node's agent registers and keeps its own Node, and none of what others steer their pods by: labels with a meaning, taints
- * once it is registered, and owners. Holds for the status of the Node too, through which labels can be written.
+ * A kubelet registers and updates its own Node, but may not change what controls pod placement: restricted labels,
+ * taints after registration, and owner references. Applies to the status subresource too, since it can write labels.
  */
 export const checkNode: Check = (write) => {
   const { attributes, node, operation } = write;
@@ -31,8 +31,8 @@ const checkRegistration: Check = (write) => {
   if (labels.length > 0) {
     throw refused(write, `node ${quote(node)} is not allowed to set the following labels: ${labels.join(', ')}`);
   }
-  // Published servers look at updates only. Owners that an agent can delete, such as the storage drivers of its node, would
-  // let it delete its Node all the same (CVE-2025-5187); no agent registers with owners.
+  // kube-apiserver checks updates only. An owner that the kubelet can delete, such as its CSINode, would still let it
+  // delete its Node (CVE-2025-5187), and no kubelet registers with owners.
   if (metadata.ownerReferences?.length) {
     throw refused(write, `node ${quote(node)} is not allowed to set ownerReferences`);
   }
@@ -43,14 +43,15 @@ const checkUpdate: Check = (write) => {
   const [object, old] = [attributes.object as NodeView | undefined, attributes.old as NodeView | undefined];
   if (!object || !old) throw incomplete(write);
   const source = object.spec?.configSource;
-  // Agents that do not know the field drop it.
+  // Kubelets that do not know the field drop it.
   if (source !== undefined && !sameContent(source, old.spec?.configSource)) {
     throw refused(write, `node ${quote(node)} is not allowed to update configSource to a new non-nil configSource`);
   }
   if (!sameContent(object.spec?.taints, old.spec?.taints)) {
     throw refused(write, `node ${quote(node)} is not allowed to modify taints`);
   }
-  // Whose owner is gone is deleted: a node could delete its Node, and come back without taints (CVE-2025-5187).
+  // An object is garbage-collected with its owner: a kubelet could have its Node deleted and register again without
+  // taints (CVE-2025-5187).
   if (!sameContent(object.metadata.ownerReferences, old.metadata.ownerReferences)) {
     throw refused(write, `node ${quote(node)} is not allowed to modify ownerReferences`);
   }
@@ -60,7 +61,7 @@ const checkUpdate: Check = (write) => {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Keys of the labels that differ and are not a node's to change; sorted. */
+/** Keys of changed labels that a kubelet may not change; sorted. */
 function forbiddenLabels(before: Labels, after: Labels, rules: NodeLabels): readonly string[] {
   const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
   return [...new Set([...old.keys(), ...now.keys()])]

@@ -8,7 +8,7 @@ import { attributesOf } from '../../attributes-fixture.ts';
 import { admissionChain } from '../../chain.ts';
 import { nodeRestriction } from './node-restriction.ts';
 
-/** For tests: writes by the agent of node n1, whose pod `ns/mine` is. */
+/** Test support: writes by the kubelet of node n1, on which pod `ns/mine` runs. */
 export type Write = NonNullable<Parameters<typeof attributesOf>[0]>;
 
 const objectOf = (metadata: ApiObject['metadata'], spec: object): ApiObject =>
@@ -34,7 +34,7 @@ interface Setting {
   readonly groups?: readonly string[];
 }
 
-/** Throws the refusal. */
+/** Rejects with the plugin's error. */
 export async function admit(write: Write, setting: Setting = {}): Promise<void> {
   const { dialect = dialects.orch, username = 'system:node:n1', groups = ['system:nodes'] } = setting;
   const chain = admissionChain([
@@ -58,7 +58,7 @@ export async function admit(write: Write, setting: Setting = {}): Promise<void> 
 
 type Row = readonly (readonly [what: string, write: Write, refusal: string])[];
 
-/** '' for what is admitted, else what the refusal says after `... is forbidden: `. */
+/** `refusal` is '' if the write is admitted, else the message after `... is forbidden: `. */
 export function check(rows: Row, setting: Setting = {}): void {
   for (const [what, write, refusal] of rows) {
     it(what, async () => {
@@ -76,5 +76,5 @@ export function check(rows: Row, setting: Setting = {}): void {
   }
 }
 
-/** What a mirror pod of node n1 is owned by. */
+/** The owner reference of a mirror pod on node n1. */
 export const owner = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'uid-n1', controller: true };

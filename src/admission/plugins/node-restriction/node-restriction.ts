@@ -13,11 +13,11 @@ import { checkToken } from './token-check.ts';
 export type { NodeRestrictionOptions } from './node-write.ts';
 
 /**
- * Limits what the agents of nodes write to what concerns their own node (spec section 5.7): the authorizer of nodes does not
- * see the objects. As published for 1.32 with the corrections of CVE-2025-4563 and CVE-2025-5187. Others are not limited.
+ * Restricts kubelet writes to objects of their own node (spec section 5.7), since the Node authorizer does not see
+ * objects. As in kube-apiserver 1.32 with the fixes of CVE-2025-4563 and CVE-2025-5187. Other users are not restricted.
  *
- * It runs with those that mutate, where published servers run it, and changes nothing: what other parties add to a node's
- * write after that, such as labels of nodes, is theirs and not the node's.
+ * Runs in the mutating phase, as in kube-apiserver, but changes nothing: later mutations of a kubelet's write, such as
+ * node labels added by a webhook, are not the kubelet's.
  */
 export function nodeRestriction(options: NodeRestrictionOptions): AdmissionPlugin {
   const checks = checksOf(options.dialect);
@@ -42,7 +42,7 @@ export function nodeRestriction(options: NodeRestrictionOptions): AdmissionPlugi
 
 const checkKey = (group: string, resource: string): string => `${group}/${resource}`;
 
-/** Resources that are limited; of those that nobody serves yet too, so that they are from the first day on. */
+/** Checks by resource, including resources that are not served yet. */
 const checksOf = (dialect: Dialect): ReadonlyMap<string, Check> =>
   new Map<string, Check>([
     [checkKey('', 'pods'), checkPod],

@@ -8,36 +8,36 @@ type Found = ApiObject | undefined;
 
 export interface NodeRestrictionOptions {
   readonly dialect: Dialect;
-  /** The pod of that name. Where it is undefined, no write acknowledged before the call has made one. */
+  /** The pod of that name. If undefined, the result reflects all writes acknowledged before the call. */
   readonly pod: (namespace: string, name: string) => Promise<Found> | Found;
-  /** The Node of that name, on the same terms. */
+  /** The Node of that name, with the same guarantee. */
   readonly node: (name: string) => Promise<Found> | Found;
   /**
-   * The common name that a certificate request (PEM, as bytes in base64) asks for; '' where it asks for none. Throws where the
-   * request cannot be read, or could be read in two ways.
+   * The common name in a certificate request (base64-encoded PEM); '' if there is none. Throws if the request cannot be
+   * parsed, or is ambiguous.
    */
   readonly commonName: (request: string) => Promise<string> | string;
 }
 
-/** A write by the agent of a node. */
+/** A write by a kubelet. */
 export interface NodeWrite {
-  /** Name of the node; never ''. */
+  /** Node name; never ''. */
   readonly node: string;
-  /** A patch is an update here. */
+  /** A patch is an update. */
   readonly operation: 'create' | 'update' | 'delete';
   readonly attributes: AdmissionAttributes;
   readonly options: NodeRestrictionOptions;
 }
 
-/** Refuses by throwing. */
+/** Rejects by throwing. */
 export type Check = (write: NodeWrite) => Promise<void> | void;
 
 export const quote = (text: string): string => JSON.stringify(text);
 
 export const refused = ({ attributes }: NodeWrite, why: string): StatusError => admissionForbidden(attributes, why);
 
-/** For what the check needs and the write does not carry, which would be a fault of the server. */
+/** For missing data that the write should carry; a server bug. */
 export const incomplete = (write: NodeWrite): StatusError => refused(write, 'the object is missing');
 
-/** The operation as messages have it. */
+/** The operation in error messages: `CREATE`. */
 export const shout = ({ operation }: NodeWrite): string => operation.toUpperCase();

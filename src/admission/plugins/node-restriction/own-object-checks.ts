@@ -1,11 +1,11 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { type Check, type NodeWrite, quote, refused } from './node-write.ts';
 
-/** On create the name in the object counts; it is '' where a name is to be generated. */
+/** On create the name in the object; '' if it is to be generated. */
 const nameOf = ({ attributes, operation }: NodeWrite): string =>
   operation === 'create' ? (attributes.object?.metadata.name ?? '') : attributes.name;
 
-/** The lease by which a node says that it is alive. */
+/** The heartbeat lease of a node. */
 export const checkLease: Check = (write) => {
   const { attributes, node, options } = write;
   const { nodeLease } = options.dialect.namespaces;
@@ -17,7 +17,7 @@ export const checkLease: Check = (write) => {
   }
 };
 
-/** The storage drivers of a node. */
+/** CSINode: the storage drivers of a node. */
 export const checkDriverNode: Check = (write) => {
   if (nameOf(write) !== write.node) {
     throw refused(write, 'can only access CSINode with the same name as the requesting node');
@@ -26,7 +26,7 @@ export const checkDriverNode: Check = (write) => {
 
 type SliceView = ApiObject & { readonly spec?: { readonly nodeName?: string } };
 
-/** Devices that a node has. Updates are for the authorizer, which knows whose the stored slice is. */
+/** ResourceSlice: the devices of a node. The authorizer checks updates, since it knows the node of the stored slice. */
 export const checkSlice: Check = (write) => {
   const { attributes, node, operation } = write;
   if (operation === 'update') return;

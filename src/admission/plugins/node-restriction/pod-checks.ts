@@ -6,7 +6,7 @@ import { notFound, type StatusError } from '../../../meta/status-error.ts';
 import { type Check, incomplete, type NodeWrite, quote, refused, shout } from './node-write.ts';
 import { sameContent } from './same-content.ts';
 
-/** A node's agent makes and deletes mirror pods, reports the status of its pods, and evicts them. */
+/** A kubelet creates and deletes mirror pods, reports the status of its pods, and evicts them. */
 export const checkPod: Check = (write) => {
   const { subresource } = write.attributes.info;
   switch (subresource) {
@@ -65,7 +65,7 @@ async function checkCreate(write: NodeWrite): Promise<void> {
   if (referred) throw refused(write, `node ${quote(node)} can not create pods that reference ${referred}`);
 }
 
-/** The pod goes with the Node that it runs on, and with nothing else; and never holds up its deletion. */
+/** A mirror pod must be owned by its Node only, and must not block the Node's deletion. */
 async function requireOwner(write: NodeWrite, { metadata }: ApiObject): Promise<void> {
   const { node, options } = write;
   const refuse = (why: string): StatusError => refused(write, `node ${quote(node)} ${why}`);
@@ -83,8 +83,8 @@ async function requireOwner(write: NodeWrite, { metadata }: ApiObject): Promise<
 }
 
 /**
- * The first kind of object that a pod refers to: with each a node could get at what it is not entitled to. Resource claims are
- * among them since CVE-2025-4563, those in the status too.
+ * The first kind of object that the pod references, if any: a reference would give the node access to that object.
+ * Includes resource claims, also those in the status (CVE-2025-4563).
  */
 function referredTo(pod: Pod): string | undefined {
   const { spec, status } = pod;
@@ -115,13 +115,13 @@ const checkStatus: Check = (write) => {
   }
 };
 
-/** A label with an empty value is not the same as none. */
+/** An empty label value differs from an absent label. */
 function sameLabels(a: ApiObject, b: ApiObject): boolean {
   const [before, after] = [Object.entries(a.metadata.labels ?? {}), new Map(Object.entries(b.metadata.labels ?? {}))];
   return before.length === after.size && before.every(([key, value]) => after.get(key) === value);
 }
 
-/** Which claims were made for a pod decides which claims its node is entitled to. */
+/** The claims generated for a pod determine which claims its node may access. */
 const sameClaims = ({ status: a }: Pod, { status: b }: Pod): boolean =>
   sameContent(a?.resourceClaimStatuses, b?.resourceClaimStatuses);
 

@@ -1,6 +1,6 @@
 /**
- * Whether two values mean the same: what is absent, null, '' or empty is all the same, as it is to those who write the fields
- * that they leave out. False and 0 are values.
+ * Deep equality that treats absent, null, '' and empty values as equal, since clients may send or omit empty fields.
+ * False and 0 are values.
  */
 export function sameContent(a: unknown, b: unknown): boolean {
   if (a === b) return true;

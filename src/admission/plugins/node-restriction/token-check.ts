@@ -3,7 +3,7 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import { notFound } from '../../../meta/status-error.ts';
 import { type NodeWrite, refused } from './node-write.ts';
 
-/** A token request, as far as it is looked at. */
+/** The fields of a TokenRequest that are checked. */
 type TokenRequestView = ApiObject & {
   readonly spec?: {
     readonly boundObjectRef?: {
@@ -16,8 +16,8 @@ type TokenRequestView = ApiObject & {
 };
 
 /**
- * A node's agent gets tokens for its pods only, bound to them, so that they end with the pod. Since a token is bound to one
- * object, the node cannot have one bound to another node either.
+ * A kubelet may request tokens only for its own pods and bound to them, so that they expire with the pod. A token is
+ * bound to one object only, so it cannot be bound to another node.
  */
 export async function checkToken(write: NodeWrite): Promise<void> {
   const { attributes, node, operation, options } = write;
