@@ -9,13 +9,13 @@ import { validate } from '../schema/validate.ts';
 import type { AnswerContext, Kind } from './kind.ts';
 import type { KindServices } from './services.ts';
 
-/** Answers what a client sends as the registry does, for tests of kinds that are answered. */
+/** Runs the create path of kinds that are answered and never stored, for their tests. */
 
 export const now = Date.UTC(2026, 0, 10);
 
 export const jane: UserInfo = { username: 'jane', uid: 'u-1', groups: ['dev'], extra: { scopes: ['a', 'b'] } };
 
-/** Services of which only those that a test gives are there. */
+/** Only the given services; a call of any other throws. */
 const servicesOf = (some: Partial<KindServices>): KindServices =>
   new Proxy(some as KindServices, {
     get(target, name) {
@@ -29,7 +29,7 @@ interface Answer {
   readonly warnings: readonly string[];
 }
 
-/** Fails on unknown fields, so that tests spell fields right. */
+/** Decodes and defaults a body. Throws on unknown fields, to catch typos in tests. */
 export function readBody(schema: Kind['schema'], sent: Readonly<Record<string, unknown>>): ApiObject {
   const { value, errors, unknown } = decode(schema, sent);
   if (errors.length + unknown.length > 0) throw new Error(JSON.stringify({ errors, unknown }));
@@ -50,7 +50,7 @@ export function answerContext(services: Partial<KindServices> = {}): AnswerConte
   };
 }
 
-/** The errors of validation, as `field: text`. */
+/** Validation errors, as `field: text`. */
 export function errorsOf(kind: Kind, sent: Readonly<Record<string, unknown>>): readonly string[] {
   const object = prepared(kind, sent);
   return [...validate(kind.schema, object), ...(kind.strategy.validateCreate?.(object, answerContext()) ?? [])].map(
@@ -58,7 +58,7 @@ export function errorsOf(kind: Kind, sent: Readonly<Record<string, unknown>>): r
   );
 }
 
-/** The answer to an object that is valid. */
+/** The answer to a valid object. */
 export async function answerTo(
   kind: Kind,
   sent: Readonly<Record<string, unknown>>,
@@ -70,9 +70,9 @@ export async function answerTo(
   return { object: await kind.answer(prepared(kind, sent), context), warnings: context.warnings };
 }
 
-/** The refusal of an object that is not answered. */
-export async function refusalOf(asked: Promise<unknown>): Promise<StatusError> {
-  const error = await asked.then(
+/** The StatusError that an action or an answer rejects with. */
+export async function refusalOf(answer: Promise<unknown>): Promise<StatusError> {
+  const error = await answer.then(
     () => undefined,
     (refused: unknown) => refused,
   );

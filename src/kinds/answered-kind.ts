@@ -2,15 +2,18 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { defineKind } from './define-kind.ts';
 import type { Kind } from './kind.ts';
 
-type Said = Pick<Kind, 'group' | 'kind' | 'scope' | 'schema'> & Required<Pick<Kind, 'answer'>>;
+type AnsweredKindDefinition = Pick<Kind, 'group' | 'kind' | 'scope' | 'schema'> & Required<Pick<Kind, 'answer'>>;
 
 /**
- * A kind that is answered and never stored: what it does not say is that of kinds without objects. The status that a client
- * writes is dropped.
+ * Defines a kind that is answered and never stored, such as TokenReview, with the defaults of such kinds. A status sent
+ * by the client is dropped.
  */
-export const answeredKind = (said: Said, strategy: Pick<Kind['strategy'], 'validateCreate'> = {}): Kind =>
+export const answeredKind = (
+  definition: AnsweredKindDefinition,
+  strategy: Pick<Kind['strategy'], 'validateCreate'> = {},
+): Kind =>
   defineKind({
-    ...said,
+    ...definition,
     nameFormat: 'pathSegment',
     strategy: { default: dropStatus, ...strategy },
     unconditionalUpdate: false,

@@ -2,20 +2,20 @@ import type { CellPath, CellSource } from '../codec/table.ts';
 import { humanDuration } from '../schema/time.ts';
 import type { Column } from './kind.ts';
 
-/** What a cell shows of a time that is not set. */
+/** Cell of a time that is not set. */
 export const unknown = '<unknown>';
-/** What a cell shows of an empty set. */
+/** Cell of an empty set. */
 export const none = '<none>';
 
-/** The age of a time as clients know it: `5d`, or `<unknown>` where there is none. `now` is in milliseconds. */
+/** The time elapsed since a timestamp, as kubectl shows it: `5d`, or `<unknown>` if not set. `now` is in milliseconds. */
 export function age(time: string | null | undefined, now: number): string {
   const since = time ? Date.parse(time) : Number.NaN;
   return Number.isNaN(since) ? unknown : humanDuration(now - since);
 }
 
 /**
- * A column of text, shown always unless a priority says otherwise. Its cells are at a path, `absent` where there is nothing,
- * or come from a function where no path can say it.
+ * A text column with priority 0 by default. `value` is a JSON path, with `absent` shown if it has no value, or a function
+ * if a path is not enough.
  */
 export const column = (
   name: string,
@@ -32,20 +32,20 @@ export const column = (
   ...options,
 });
 
-/** The number of elements or members at a path. */
+/** The number of elements or fields at a path. */
 export const countAt = (path: string): CellPath => ({ path, as: 'count', absent: 0 });
 
-/** The time that has passed since the one at a path. */
+/** The time elapsed since the timestamp at a path. */
 const ageAt = (path: string): CellPath => ({ path, as: 'age', absent: unknown });
 
 export const nameColumn = column('Name', 'Name of the object.', '.metadata.name', { format: 'name' });
 
 export const ageColumn = column('Age', 'Time since the object was created.', ageAt('.metadata.creationTimestamp'));
 
-/** For kinds whose age says little: the time itself. */
+/** The creation time itself, for kinds whose age says little. */
 export const createdAtColumn = column('Created At', 'When the object was created.', '.metadata.creationTimestamp', {
   type: 'date',
 });
 
-/** Only in wide output. */
+/** Shown only in wide output (`kubectl get -o wide`). */
 export const wide = { priority: 1 } as const;

@@ -1,20 +1,19 @@
 import { createdAtColumn, nameColumn } from './columns.ts';
 import type { Kind } from './kind.ts';
 
-/** What every kind says of itself. */
-type Said = Pick<Kind, 'kind' | 'schema'> & Partial<Kind>;
+/** The fields that a kind must define; all others have defaults. */
+type KindDefinition = Pick<Kind, 'kind' | 'schema'> & Partial<Kind>;
 
 /**
- * A kind of which only what sets it apart is said. The rest is that of most kinds: version `v1` of the core group, objects
- * in namespaces, names as subdomains, columns of the name and the time of creation, every verb, and a PUT that
- * overwrites without a resourceVersion and creates nothing.
+ * Defines a kind. Defaults: version `v1` of the core group; namespaced; names are DNS subdomains; columns for name and
+ * creation time; all verbs; PUT overwrites without a resourceVersion and does not create.
  */
-export function defineKind(said: Said): Kind {
-  const singular = said.kind.toLowerCase();
+export function defineKind(definition: KindDefinition): Kind {
+  const singular = definition.kind.toLowerCase();
   return {
     group: '',
     version: 'v1',
-    listKind: `${said.kind}List`,
+    listKind: `${definition.kind}List`,
     resource: `${singular}s`,
     singular,
     shortNames: [],
@@ -29,6 +28,6 @@ export function defineKind(said: Said): Kind {
     unconditionalUpdate: true,
     deleteReturnsObject: false,
     generation: false,
-    ...said,
+    ...definition,
   };
 }

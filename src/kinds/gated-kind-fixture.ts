@@ -30,7 +30,7 @@ const schema = kindSchema('test.Gadget', 'A thing with fields that need features
   ),
 });
 
-/** For tests: a kind of which some fields, and every version but the stored one, need a feature. */
+/** For tests: a kind with feature gates on some fields, and (`alphaOf`) on a second version. */
 export const gadget: Kind = defineKind({
   kind: 'Gadget',
   group: 'test.example.com',
@@ -49,7 +49,7 @@ export const gadget: Kind = defineKind({
   ],
 });
 
-/** A version of a kind, kept in its form, that needs the feature `Gadgets`. */
+/** An alpha version of a kind, stored in its form, behind the feature gate `Gadgets`. */
 export function alphaOf(stored: Kind): Kind {
   const name = { group: stored.group, version: 'v2alpha1', kind: stored.kind };
   return { ...stored, ...name, gate: 'Gadgets', storedAs: renamedFields(stored, name, {}) };

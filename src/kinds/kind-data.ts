@@ -1,16 +1,16 @@
 import type { Kind } from './kind.ts';
 import { renamedFields } from './stored-as.ts';
 
-/** A kind without functions, which another thread can be sent. */
+/** A kind without functions, which can be posted to another thread. */
 export interface KindData {
   readonly kind: Omit<Kind, 'storedAs'>;
-  /** Of a version that is stored as another kind: what differs in names (`renamedFields`). */
+  /** For a version stored as another kind: its renamed fields, see `renamedFields`. */
   readonly storedNames?: Readonly<Record<string, string>>;
 }
 
 const known = new WeakMap<Kind, { readonly data: KindData | undefined }>();
 
-/** Undefined where something of the kind is a function. */
+/** Undefined if any part of the kind is a function. */
 export function kindData(kind: Kind): KindData | undefined {
   let found = known.get(kind);
   if (!found) {
@@ -35,7 +35,7 @@ function isData(value: unknown, seen: Set<object>): boolean {
   return Object.values(value).every((each) => isData(each, seen));
 }
 
-/** The kinds of a resource, the stored one first, again. */
+/** Restores the kinds of a resource from their data, the stored one first. */
 export function kindsOfData([first, ...others]: readonly KindData[]): readonly Kind[] {
   if (!first) return [];
   const stored = first.kind;

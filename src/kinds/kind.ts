@@ -8,7 +8,7 @@ import type { UserInfo } from '../request/user-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { KindServices } from './services.ts';
 
-/** Times for which the server is configured to keep objects. */
+/** Names of the configurable times to live. */
 export type TimeToLive = 'event';
 
 export interface GroupVersionKind {
@@ -18,55 +18,55 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** What a strategy may look at beside the objects. It never reads the store: what it needs is given to it. */
+/** Context of strategy calls. A strategy never reads the store; everything it needs is here or in its arguments. */
 export interface StrategyContext {
   readonly dialect: Dialect;
   readonly user: UserInfo;
   /** Wall-clock milliseconds. */
   readonly now: number;
-  /** The version in which the client writes. The objects are in the stored form. */
+  /** The version that the client writes. The objects passed to the strategy are in the stored form. */
   readonly requested: Pick<GroupVersionKind, 'group' | 'version'>;
 }
 
 /**
- * The rules of one kind that its schema cannot say. Called on the write path, in the order of the members, after
- * decoding, pruning and schema defaults, and before the schema's own validation. `object` is the caller's copy and may
- * be changed by the `prepare` functions only; `old` is what is stored and is never changed.
+ * Rules of one kind that its schema cannot express, like the strategies of kube-apiserver. Called on the write path in the
+ * order of the members, after decoding, pruning and schema defaults, and before schema validation. `default` and the
+ * `prepare` functions modify `object` in place, others must not; `old` is the stored object and must never be modified.
  */
 export interface Strategy {
   /** Defaults that depend on other fields. Runs on create, and on every update before `prepareForUpdate`. */
   readonly default?: (object: ApiObject, context: StrategyContext) => void;
-  /** Clears and sets what the client may not: status of a new object, generated fields. */
+  /** Clears or sets fields that the client may not set: status of a new object, generated fields. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly validateCreate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
-  /** Puts back what this endpoint may not change. The status of kinds with a `status` subresource is put back before. */
+  /** Restores fields that this endpoint may not change. For kinds with a `status` subresource, status is already restored. */
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
-  /** What no update may do, whichever door it comes through: the object itself, a view of it, or an action on it. */
+  /** Validation of updates through any endpoint: the object itself, its views and its actions. */
   readonly validateEveryUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
   /** Texts for `Warning` headers. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => readonly string[];
   /**
-   * How long a deletion waits, in seconds; 0 or absent: at once. `requested` is the client's gracePeriodSeconds.
+   * Grace period of a deletion, in seconds; 0 or undefined: immediate. `requested` is the client's gracePeriodSeconds.
    */
   readonly gracePeriodSeconds?: (object: ApiObject, requested: number | undefined) => number;
-  /** Changes an object that now waits for its deletion: a namespace's phase. */
+  /** Modifies an object when its deletion starts but has to wait: a namespace's phase. */
   readonly prepareForDelete?: (object: ApiObject, context: StrategyContext) => void;
-  /** What holds a deletion back beside `metadata.finalizers`: a namespace's `spec.finalizers`. */
+  /** Finalizers in addition to `metadata.finalizers`: a namespace's `spec.finalizers`. */
   readonly finalizers?: (object: ApiObject) => readonly string[];
 }
 
-/** A second door to the same stored object: `status`, `ephemeralcontainers`, `approval`, `finalize`. */
+/** A subresource that is a restricted endpoint to the same stored object: `status`, `ephemeralcontainers`, `finalize`. */
 export interface ViewSubresource {
   readonly type: 'view';
   readonly name: string;
   readonly verbs: readonly ('get' | 'update' | 'patch')[];
-  /** Makes `object`, as the client sent it, into `old` with only the fields of this door changed. */
+  /** Turns `object`, as sent by the client, into `old` plus changes of the fields that this subresource may change. */
   readonly prepareForUpdate: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
 }
 
-/** What objects are answered with that are not stored themselves. */
+/** Context of answered kinds and actions. */
 export interface AnswerContext extends StrategyContext {
   readonly services: KindServices;
   /** Adds a `Warning` header. */
@@ -74,81 +74,81 @@ export interface AnswerContext extends StrategyContext {
 }
 
 /**
- * What an action may do to the object it was called on. Writes run the write path of the registry but for admission, which
- * the body has been through.
+ * Operations of an action on the object it was called on. Writes run the write path of the registry without admission,
+ * because the body of the action has already passed admission.
  */
 export interface ActionTarget {
   readonly namespace: string;
   readonly name: string;
-  /** The object, not older than any write acknowledged before the call. Not found is an error. */
+  /** A consistent read: includes every write acknowledged before the call. Rejects if the object is not found. */
   read(): Promise<ApiObject>;
   /**
-   * Reads, changes and writes the object; retried after a lost race. `resourceVersion` is that of what was read. Not found is
-   * an error.
+   * Read-modify-write, retried on conflict. `resourceVersion` is that of the object read. Rejects if the object is not
+   * found.
    */
   update(change: (object: ApiObject, resourceVersion: string) => void): Promise<ApiObject>;
   delete(options: ApiObject): Promise<void>;
 }
 
-/** A verb that has a body of its own kind: `binding`, `eviction`, `token`. */
+/** A subresource that is an operation, with a body of its own kind: `binding`, `eviction`, `token`. */
 export interface ActionSubresource {
   readonly type: 'action';
   readonly name: string;
   /** The kind of the body. */
   readonly body: GroupVersionKind & { readonly schema: StructSchema };
-  /** It changes nothing in the store: it does not take a place from requests that do. */
+  /** The action does not write to the store, so it takes no place from mutating requests. */
   readonly writesNothing?: boolean;
-  /** The body's `uid` and other fields that are the server's to set mean something to the action. */
+  /** Keeps server-set metadata in the body, such as `uid`, which the action uses. Default: it is cleared. */
   readonly keepsServerMetadata?: boolean;
-  /** Fills in, between mutating admission and validation, what the client left out. May refuse. */
+  /** Sets defaults of the body, after mutating admission and before validation. May throw to reject the request. */
   readonly prepare?: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<void> | void;
-  /** What the schema cannot say. */
+  /** Rules that the schema cannot express. */
   readonly validate?: (body: ApiObject) => readonly FieldError[];
-  /** Runs after admission and validation of the body. What it returns is the answer, with status 201. */
+  /** Runs the action, after admission and validation of the body. Returns the response object, sent with status 201. */
   readonly create: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<ApiObject>;
 }
 
 export type Subresource = ViewSubresource | ActionSubresource;
 
-/** A column of the table form (spec section 4.3). */
+/** A column of Table responses (spec section 4.3). */
 export interface Column {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
   readonly format: '' | 'name' | 'date' | 'date-time' | 'int32' | 'int64';
   readonly description: string;
-  /** 0 is always shown, more only in wide output. */
+  /** 0 is always shown, higher values only in wide output. */
   readonly priority: number;
-  /** A path wherever one can say it, as in custom resources. */
+  /** A JSON path where possible, as in custom resources. */
   readonly value: CellSource;
 }
 
 /**
- * How objects of a kind are kept in the form of another one: several kinds, of one group or of several, may be versions of the
- * same resource. What both forms can say is converted exactly, both ways.
+ * Conversion of a kind that is stored in the form of another kind. Several kinds, of one or more groups, may be versions
+ * of the same resource. Fields that exist in both forms convert without loss in both directions.
  */
 export interface StoredAs {
-  /** The kind whose form is stored. Its strategy and prefix of keys are those of the resource. */
+  /** The stored kind. Its strategy and store key prefix are those of the resource. */
   readonly kind: Kind;
-  /** Converts the fields that are there, and adds none: also objects of which only a part is left. */
+  /** Converts the fields that are present and adds none, so it also works for partial objects. */
   readonly toStored: (object: ApiObject) => ApiObject;
   readonly fromStored: (object: ApiObject) => ApiObject;
-  /** What the stored kind calls a selectable field of this version. */
+  /** The stored kind's name of a selectable field of this version. */
   readonly storedLabel: (label: string) => string;
-  /** Names of top-level fields and those that are stored, where nothing else differs. */
+  /** Top-level field names of this version and of the stored kind, if nothing else differs. */
   readonly names?: Readonly<Record<string, string>>;
-  /** What this version calls a field of the stored form, by its path in an error. */
+  /** Translates the path of an error from the stored form to this version. */
   readonly versionPath: (path: string) => string;
 }
 
-/** What a client is told that uses a version which it should not. */
+/** Deprecation of a version, for the `Warning` header. */
 interface Deprecation {
-  /** In place of the usual text. */
+  /** Replaces the standard text. */
   readonly warning?: string;
-  /** The release without it: `1.25`. */
+  /** The release that removes the version: `1.25`. */
   readonly removedRelease?: string;
 }
 
-/** All that the server knows of one kind of object. Registry, codecs and merges work on this and never name a kind. */
+/** Complete description of one kind of object. Registry, codecs and merges are driven by it and never name a kind. */
 export interface Kind extends GroupVersionKind {
   readonly listKind: string;
   /** Plural, lower case: the path segment. */
@@ -158,46 +158,46 @@ export interface Kind extends GroupVersionKind {
   readonly categories: readonly string[];
   readonly scope: 'Namespaced' | 'Cluster';
   readonly schema: StructSchema;
-  /** The feature without which this version is not served. */
+  /** Feature gate; while it is off, this version is not served. */
   readonly gate?: string;
-  /** Requests do not find it. Other versions may be kept in its form, and objects name it as the version of their writers. */
+  /** Not served to clients. Other versions may be stored in its form, and managedFields may refer to it. */
   readonly served?: false;
-  /** Clients are to use another version. */
+  /** Set if clients should use another version. */
   readonly deprecated?: Deprecation;
-  /** Absent where objects are stored as they are. */
+  /** Absent if objects are stored in the form of this kind. */
   readonly storedAs?: StoredAs;
-  /** Rule for `metadata.name`. */
+  /** Format of `metadata.name`. */
   readonly nameFormat: 'dnsLabel' | 'dnsSubdomain' | 'pathSegment';
-  /** Beside `metadata.name` and `metadata.namespace`. */
+  /** Fields for field selectors, in addition to `metadata.name` and `metadata.namespace`. */
   readonly selectableFields: readonly SelectableField[];
   readonly columns: readonly Column[];
   /**
-   * Of kinds that are created and never stored (spec section 5.7: access reviews). Takes an object that has been through
-   * admission and validation, and gives what is answered, with status 201. No other verb is served, and of the strategy
-   * only `default`, `validateCreate` and `warnings` are asked.
+   * For kinds that are answered and never stored (spec section 5.7: access reviews). Takes an object after admission and
+   * validation and returns the response object, sent with status 201. Only `create` is served, and only `default`,
+   * `validateCreate` and `warnings` of the strategy are called.
    */
   readonly answer?: (object: ApiObject, context: AnswerContext) => Promise<ApiObject> | ApiObject;
   /**
-   * Of kinds that are created to act on an object of another resource of their group and version, and never stored: the action
-   * runs on the object that has the name of the body. No other verb is served.
+   * For kinds that act on an object of another resource of the same group and version and are never stored (core
+   * `bindings`): creating one runs the action on the object with the name in the body. Only `create` is served.
    */
   readonly acts?: { readonly on: string; readonly action: ActionSubresource };
   readonly strategy: Strategy;
   readonly subresources: readonly Subresource[];
   /** PUT of an absent object creates it (spec section 4.2). */
   readonly createOnUpdate: boolean;
-  /** Objects go by themselves when they have not been written for this time. Absent: they stay. */
+  /** Objects expire this long after their last write. Default: never. */
   readonly timeToLive?: TimeToLive;
-  /** Verbs that are not served although other kinds have them. */
+  /** Standard verbs that are not served for this kind. */
   readonly withoutVerbs?: readonly ResourceVerb[];
-  /** PUT without a resourceVersion overwrites. */
+  /** PUT without a resourceVersion overwrites the object unconditionally. */
   readonly unconditionalUpdate: boolean;
-  /** A deletion answers with the object instead of a Status (spec section 4.2, ServiceAccount). */
+  /** DELETE returns the object instead of a Status (spec section 4.2, ServiceAccount). */
   readonly deleteReturnsObject: boolean;
-  /** `metadata.generation` counts changes outside metadata and status. */
+  /** The server maintains `metadata.generation`: it counts changes outside metadata and status. */
   readonly generation: boolean;
 }
 
-/** False for kinds that are answered or act on others: none of their objects is ever stored. */
+/** False for kinds with `answer` or `acts`, whose objects are never stored. */
 export const storesObjects = ({ answer, acts }: Pick<Kind, 'answer' | 'acts'>): boolean =>
   answer === undefined && acts === undefined;

@@ -22,7 +22,7 @@ import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
 import { role } from './rbac/role.ts';
 import { roleBinding } from './rbac/role-binding.ts';
 
-/** All kinds that are built in, under the names of a dialect. */
+/** All built-in kinds, with the names of a dialect. */
 export function kinds(dialect: Dialect): readonly Kind[] {
   const coreEvent = event(dialect);
   return [

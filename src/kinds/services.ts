@@ -5,31 +5,31 @@ import type { UserInfo } from '../request/user-info.ts';
 import type { IssuedToken, TokenGrant, TokenLifetime, TokenLifetimeRequest } from './authentication/token-grant.ts';
 
 /**
- * What answered kinds and actions may ask of the server. It is on the context that they are called with,
- * and made for one request: what waits for others rejects when that ends, and they are not asked any longer.
+ * Services of the server for answered kinds and actions, passed in their context. They are bound to one request: when it
+ * ends, calls that wait for external systems reject and stop querying them.
  */
 export interface KindServices {
-  /** `--api-audiences`, or what stands in for it: whom tokens are for when nobody says. */
+  /** `--api-audiences` or its default: the audiences of tokens requested without any. */
   readonly apiAudiences: readonly string[];
   /**
-   * Whose a bearer token is, as a request with it would be served. Undefined where nobody knows the token; rejects where
-   * somebody does and it does not hold: the error says why and never contains the token.
+   * The user that a bearer token identifies, by the authenticators that requests use. Undefined if no authenticator
+   * recognizes the token. Rejects if one recognizes it but it is invalid; the error never contains the token.
    */
   authenticateToken(token: string, audiences: readonly string[]): Promise<AuthenticatedToken | undefined>;
-  /** What the chain of authorizers says; what went wrong on the way is in the answer. */
+  /** Decision of the authorizer chain, including evaluation errors. */
   authorize(user: UserInfo, attributes: Attributes): Decision | Promise<Decision>;
-  /** What a user may do in a namespace and outside of namespaces. */
+  /** Rules of a user in a namespace and for cluster-scoped and non-resource requests. */
   rulesFor(user: UserInfo, namespace: string): UserRules | Promise<UserRules>;
-  /** How long a token will be valid. Issues nothing. */
+  /** The lifetime that a requested token would get. Does not issue a token. */
   tokenLifetime(request: TokenLifetimeRequest): TokenLifetime;
-  /** Signs a token for a service account. Whoever asks has made sure that the account and what it is bound to exist. */
+  /** Signs a token for a service account. The caller must have checked that the account and the bound object exist. */
   issueToken(grant: TokenGrant): IssuedToken | Promise<IssuedToken>;
-  /** An object of the core group, not older than any write acknowledged before the call; undefined where there is none. */
+  /** A consistent read of a core group object: includes every write acknowledged before the call. Undefined if not found. */
   object(resource: string, namespace: string, name: string): Promise<ApiObject | undefined>;
 }
 
 export interface AuthenticatedToken {
   readonly user: UserInfo;
-  /** Those of the audiences that were asked for that the token is meant for; absent: the API server's own. */
+  /** The requested audiences that the token is valid for. Absent: the token is for the API server. */
   readonly audiences?: readonly string[];
 }

@@ -8,8 +8,8 @@ export const apiVersionOf = ({ group, version }: Pick<GroupVersionKind, 'group' 
   group === '' ? version : `${group}/${version}`;
 
 /**
- * Conversion of a version that differs from the stored form in the names of top-level fields only: `names` has this
- * version's name of each, and the stored one. Exact both ways: no value is lost or made up.
+ * Conversion of a version that differs from the stored form only in names of top-level fields. `names` maps each name in
+ * this version to the stored one. Lossless in both directions.
  */
 export function renamedFields(
   stored: Kind,
@@ -28,8 +28,7 @@ export function renamedFields(
 }
 
 /**
- * An object that was converted, as its form writes it: fields in the order of the schema, empty ones dropped or shown as
- * that says.
+ * Normalizes a converted object by its schema: field order, and presence of empty fields.
  */
 export const canonical = ({ schema }: { readonly schema: StructSchema }, converted: ApiObject): ApiObject =>
   decode(schema, converted).value as unknown as ApiObject;

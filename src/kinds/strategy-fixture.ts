@@ -7,7 +7,7 @@ import { decode } from '../schema/decode.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
 import type { Kind, StrategyContext, ViewSubresource } from './kind.ts';
 
-/** Runs strategy and schema checks of a kind as the write path does, for tests of kinds. */
+/** Runs strategy and schema validation of a kind as the write path does, for tests of kinds. */
 
 export const now = Date.UTC(2026, 0, 10);
 
@@ -19,10 +19,10 @@ interface Outcome {
   readonly errors: readonly string[];
 }
 
-/** What a client sends: fields of the kind; name and namespace are filled in. */
+/** Fields that a client sends; name and namespace are added if missing. */
 export type Sent = Readonly<Record<string, unknown>>;
 
-/** The object as decoding gives it. Fails on unknown fields and wrong types, so that tests spell fields right. */
+/** The decoded object. Throws on unknown fields and wrong types, to catch typos in tests. */
 export function read(kind: Kind, sent: Sent): ApiObject {
   const metadata = {
     name: 'one',
@@ -46,7 +46,7 @@ export function create(kind: Kind, sent: Sent): Outcome {
   };
 }
 
-/** `old` is put through `create` first. With a subresource, through its door. */
+/** Updates `old`, which is passed through `create` first unless it is a stored object; via `subresource` if given. */
 export function update(kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: string): Outcome {
   const context = contextOf(kind);
   const stored = Object.hasOwn(old, 'kind') ? (old as ApiObject) : create(kind, old).object;
@@ -76,7 +76,7 @@ export function viewOf(kind: Kind, name: string): ViewSubresource {
 const texts = (errors: readonly FieldError[]): string[] =>
   errors.map((error) => `${error.field}: ${describeFieldError(error)}`);
 
-/** Cells by the name of their column; those of wide output only have `*` in front of the name. */
+/** Cells by column name; names of wide-only columns have the prefix `*`. */
 export const row = (kind: Kind, sent: Sent): Record<string, unknown> =>
   Object.fromEntries(
     kind.columns.map(({ name, priority, value }) => [

@@ -1,8 +1,8 @@
 import type { Kind } from '../kinds/kind.ts';
 
 /**
- * The kinds that are there with these features, which are the names of those that are on. A kind without its feature is not
- * served; it is stored all the same where another one, which is served, is kept in its form.
+ * The kinds that remain under the given enabled feature gates. A kind whose gate is off is removed, or kept with
+ * `served: false` if an enabled kind is stored in its form.
  */
 export function enabledKinds(kinds: readonly Kind[], features: ReadonlySet<string>): readonly Kind[] {
   const isOn = ({ gate }: Kind): boolean => gate === undefined || features.has(gate);

@@ -85,7 +85,7 @@ test('scopes with the same kinds share what is made of them', async () => {
       all: [of.openapiIndex(), of.openapiV2(), of.aggregated('apis', 'v2')],
     };
   };
-  // Read twice, as two definitions of the same text are: data is the same, and functions are other ones.
+  // Like two definitions parsed from the same text: equal data, distinct functions.
   const made = (columns: number): Kind => ({
     ...small(1),
     schema: dataOf(small(1).schema),
@@ -109,7 +109,7 @@ test('scopes with the same kinds share what is made of them', async () => {
   assert.equal(described(0).all[0], mine.all[0]);
 });
 
-/** A schema without what is no data. */
+/** A copy of a schema as JSON data, without functions. */
 const dataOf = (schema: StructSchema): StructSchema => JSON.parse(JSON.stringify(schema));
 
 test('to add a small resource costs the same, whatever the number of others', async () => {

@@ -1,7 +1,7 @@
 import type { Closable } from '../base/disposable.ts';
 import type { WatchCache } from '../cache/cache.ts';
+import { internKind } from '../kinds/intern-kind.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
-import { sharedKind } from '../kinds/shared-kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { Scope } from '../meta/scope.ts';
 import {
@@ -16,33 +16,33 @@ import {
 } from './resource.ts';
 import { ResourceTable } from './resource-table.ts';
 
-/** What became of the table. */
+/** A change of the table, with the table after it. */
 export interface TableChange {
   readonly table: ResourceTable;
   readonly added: readonly ServedResource[];
   readonly removed: readonly ServedResource[];
 }
 
-/** Where the objects of a table's resources are. */
+/** The cache and scope that hold the objects of a table's resources. */
 interface TablePlace {
   readonly cache: WatchCache;
   readonly scope: Scope;
 }
 
 /**
- * The table of what is served in a scope now. It is swapped as a whole; whoever depends on it is told what is different.
- * Requests keep the version that they found when they began. Keys of the store come from here and from nowhere else, so that
- * whoever works with a table works in its scope.
+ * The resources that a scope currently serves. The table is replaced as a whole, and followers are notified of what
+ * changed; a request keeps the table it started with. All store keys come from the entries of this table, so code that
+ * works with a table stays in its scope.
  */
 export class ResourceRegistry {
   readonly scope: Scope;
   readonly #cache: WatchCache;
   readonly #listeners = new Set<(change: TableChange) => void>();
-  /** By the version that is stored; those, too, of which no version is served. */
+  /** By key of the stored version; includes resources with no served version. */
   readonly #resources = new Map<string, Resource>();
   #table: ResourceTable;
 
-  /** The cache holds these kinds' objects. */
+  /** The cache must already hold the collections of these kinds. */
   constructor(kinds: readonly Kind[], { cache, scope }: TablePlace) {
     this.#cache = cache;
     this.scope = scope;
@@ -52,19 +52,19 @@ export class ResourceRegistry {
     this.#table = ResourceTable.empty.with({ removed: [], added });
   }
 
-  /** A table of these kinds in one more scope, once the cache has loaded their objects. */
+  /** Opens a registry of these kinds for another scope. Resolves once the cache has loaded their objects. */
   static async open(kinds: readonly Kind[], place: TablePlace): Promise<ResourceRegistry> {
     const { cache, scope } = place;
     await Promise.all(cachedResources(scope, kinds).map((resource) => cache.addResource(resource)));
     return new ResourceRegistry(kinds, place);
   }
 
-  /** Serves nothing any more. What the store has stays. */
+  /** Removes all resources. Their objects stay in the store. */
   close(): void {
     for (const resource of [...this.#resources.values()]) this.remove(resource);
   }
 
-  /** What is served now. Keep it to see no change. */
+  /** The current table. It is immutable: a caller that keeps it sees no later change. */
   get table(): ResourceTable {
     return this.#table;
   }
@@ -73,7 +73,7 @@ export class ResourceRegistry {
     return this.#table.find(group, version, resource);
   }
 
-  /** Finds it as `find` does, for those who ask with each request: looks only when the table has changed. */
+  /** `find` for repeated use: the returned function looks up again only after the table has changed. */
   finder(group: string, version: string, resource: string): () => ServedResource | undefined {
     let table: ResourceTable | undefined;
     let served: ServedResource | undefined;
@@ -91,21 +91,21 @@ export class ResourceRegistry {
     return this.#table.all();
   }
 
-  /** What is stored, each resource once however many versions it has. */
+  /** All stored resources, each once regardless of its versions. */
   *stored(): IterableIterator<Resource> {
     for (const resource of this.#resources.values()) if (storesObjects(resource.kind)) yield resource;
   }
 
-  /** Calls the listener after each change of the table, until it is closed. It does work for what changed, and no more. */
+  /** Calls the listener after each change, until the result is closed. Listeners should only do work for what changed. */
   onChange(listener: (change: TableChange) => void): Closable {
     this.#listeners.add(listener);
     return { close: () => void this.#listeners.delete(listener) };
   }
 
   /**
-   * Serves one more kind, once the cache has loaded its objects: as a resource of its own, or as one more version of the
-   * resource that it is stored as. Costs what these cost, whatever the number of other resources. Throws where something is
-   * served at its place, and where the kind itself is not served: see `addResource`.
+   * Serves a kind, as a new resource or as another version of the resource it is stored as. Resolves once the cache has
+   * loaded its objects. The cost does not depend on the number of other resources. Throws if its group, version and
+   * resource are already served, or if the kind is marked as not served: see `addResource`.
    */
   async add(kind: Kind): Promise<ServedResource> {
     const { resource } = await this.addResource(kind);
@@ -114,9 +114,9 @@ export class ResourceRegistry {
     return served;
   }
 
-  /** The same, also for a kind that is not served: others are stored in its form, or will be. */
+  /** Like `add`, but accepts a kind that is not served: a storage version for other kinds. */
   async addResource(added: Kind): Promise<{ readonly resource: Resource }> {
-    const kind = sharedKind(added);
+    const kind = internKind(added);
     const { group, version, resource: name, storedAs } = kind;
     if (this.find(group, version, name)) throw new Error(`${name} are served in ${apiVersionOf(kind)}`);
     if (storedAs) return { resource: this.#addVersion(kind, storedAs.kind) };
@@ -134,8 +134,8 @@ export class ResourceRegistry {
   }
 
   /**
-   * Serves one version of a resource no more; the others stay, and their watches go on. Throws for the version whose form is
-   * stored.
+   * Stops serving one version of a resource. The others stay, and their watches continue. Throws if it is the stored
+   * version.
    */
   removeVersion({ kind, resource }: ServedResource): Resource {
     if (kind === resource.kind) throw new Error(`${kind.resource} are stored as ${apiVersionOf(kind)}`);
@@ -146,7 +146,7 @@ export class ResourceRegistry {
     );
   }
 
-  /** The resource with other versions beside the stored one. */
+  /** Replaces the versions of a resource, other than the stored one. Ends watches of those removed. */
   #replace(before: Resource, others: readonly Kind[], builtIn: boolean): Resource {
     const resource = this.#make({ kind: before.kind, others, builtIn, before });
     this.#swap({ removed: before.versions, added: resource.versions });
@@ -155,12 +155,11 @@ export class ResourceRegistry {
   }
 
   /**
-   * Serves a resource no more, in any of its versions. Its watches end, and the cache forgets its objects; what the store
-   * has of them stays.
+   * Stops serving a resource in all versions. Its watches end and the cache drops its objects; the store keeps them.
    */
   remove(resource: Resource): void {
     const { kind } = resource;
-    // Its versions may have changed since.
+    // The versions may have changed since the caller got the resource.
     const { versions } = this.#resources.get(keyOf(kind)) ?? resource;
     this.#resources.delete(keyOf(kind));
     this.#swap({ removed: versions, added: [] });

@@ -2,8 +2,8 @@ import { SortedEntries } from '../base/sorted-entries.ts';
 import { type ServedResource, servedKey } from './resource.ts';
 
 /**
- * What is served at one moment, by group, version and resource. Immutable: another table shares all but the path to what
- * is different, so that a change costs O(log n).
+ * The resources served at one moment, by group, version and resource. A persistent tree: a changed table shares all
+ * unchanged nodes, so a change costs O(log n).
  */
 export class ResourceTable {
   static readonly empty = new ResourceTable(SortedEntries.empty());
@@ -26,7 +26,7 @@ export class ResourceTable {
     return this.#served.range({ key: '', exclusive: false }, undefined);
   }
 
-  /** What is served of one group, in order of version and resource. Costs what it finds. */
+  /** Entries of one group, in order of version and resource. The cost depends only on the number of entries found. */
   *ofGroup(group: string): IterableIterator<ServedResource> {
     for (const served of this.#served.range({ key: `${group}/`, exclusive: false }, undefined)) {
       if (served.kind.group !== group) return;
@@ -34,7 +34,7 @@ export class ResourceTable {
     }
   }
 
-  /** The table without the one and with the other; what is in both is replaced. */
+  /** A table without `removed` and with `added`; an entry in both is replaced. */
   with({ removed, added }: TableEdit): ResourceTable {
     const served = this.#served.snapshot();
     for (const { key } of removed) served.delete(key);

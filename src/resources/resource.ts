@@ -9,62 +9,62 @@ import { VersionForms } from './version-forms.ts';
 import { compareVersions } from './version-priority.ts';
 
 /**
- * What is stored: one collection of objects in the form of one kind, whose strategy rules every write of them. It is
- * served in one or several versions, which may be of several groups.
+ * One stored collection of objects. The stored kind determines their form, and its strategy applies to every write. The
+ * resource is served in one or more versions, possibly of different API groups.
  */
 export interface Resource {
-  /** The kind whose form is stored. */
+  /** The stored kind (storage version). */
   readonly kind: Kind;
-  /** Objects as they are stored. Of kinds that are answered and never stored: one of which nothing may be asked. */
+  /** Objects in stored form. For kinds that are never stored, every call throws. */
   readonly collection: Collection;
-  /** The one of the stored form first, where that is served. */
+  /** Served versions; the stored one first, if it is served. */
   readonly versions: readonly ServedResource[];
-  /** All kinds that objects can be converted to, the stored one first; those that are not served, too. */
+  /** All kinds that objects can be converted to, including those not served; the stored one first. */
   readonly kinds: readonly Kind[];
-  /** It is there from the start, on every thread of the server. */
+  /** A built-in kind: known from startup on every thread. Others (custom resources) are added at run time. */
   readonly builtIn: boolean;
 }
 
-/** A resource in one of the versions in which it is served: what a request for objects names. Never changes. */
+/** A resource in one served version, as the path of a request names it. Immutable. */
 export interface ServedResource {
-  /** By which the table sorts: `<group>/<version>/<resource>`. */
+  /** Key in the table: `<group>/<version>/<resource>`. */
   readonly key: string;
   readonly resource: Resource;
   /** Schema, columns and selectable fields of this version. */
   readonly kind: Kind;
   /** `v1`, `coordination.orch.io/v1`. */
   readonly apiVersion: string;
-  /** What messages call it. */
+  /** Name in error messages. */
   readonly name: ResourceName;
-  /** The resource's, in the stored form. */
+  /** Collection of the resource, in stored form. */
   readonly collection: Collection;
-  /** Its objects in this version; absent where that is the stored form. */
+  /** Objects converted to this version; undefined if this is the stored version. */
   readonly forms: VersionForms | undefined;
-  /** Text of the `Warning` for clients that use this version; absent where they may. */
+  /** `Warning` header for clients of this version; undefined if it is not deprecated. */
   readonly deprecation: string | undefined;
-  /** An object in this version, of one in the stored form: that itself where they are the same. */
-  shown(stored: ApiObject): ApiObject;
-  /** Gives an object, which is in this version or says its own, in another; absent where there is only one. */
+  /** Converts an object from the stored form to this version. Returns it unchanged if this is the stored version. */
+  fromStored(stored: ApiObject): ApiObject;
+  /** Converts an object between versions by its `apiVersion`; undefined if the resource has a single version. */
   readonly convert: ConvertObject | undefined;
-  /** Store key of a collection: of one namespace, or of all where `namespace` is ''. Ends with '/'. */
+  /** Store key prefix of the objects of one namespace, or of all if `namespace` is ''. Ends with '/'. */
   collectionKey(namespace: string): string;
   /** Store key of one object. */
   objectKey(namespace: string, name: string): string;
 }
 
-/** What a version is found by in the table. */
+/** The key of a version in the table. */
 export const servedKey = (group: string, version: string, resource: string): string =>
   `${group}/${version}/${resource}`;
 
-/** What the keys of a kind's objects start with, in the store. No group is named `core`. */
+/** Store key prefix of a kind's objects. `core` stands for the core group; no group has that name. */
 export const keyPrefix = (scope: Scope, { group, resource }: Pick<Kind, 'group' | 'resource'>): string =>
   `${scope.keyPrefix}/${group === '' ? 'core' : group}/${resource}/`;
 
-/** What the cache must hold for these kinds. */
+/** The collections that the cache must hold for these kinds. */
 export const cachedResources = (scope: Scope, kinds: readonly Kind[]): readonly CachedResource[] =>
   kinds.filter((kind) => storesObjects(kind) && !kind.storedAs).map((kind) => cachedResource(scope, kind));
 
-/** What the cache must hold for a kind that is stored. */
+/** The collection that the cache must hold for a stored kind. */
 export const cachedResource = (scope: Scope, kind: Kind): CachedResource => ({
   prefix: keyPrefix(scope, kind),
   namespaced: kind.scope === 'Namespaced',
@@ -76,17 +76,17 @@ export interface ResourceKinds {
   /** Kinds that are stored as this one. */
   readonly others: readonly Kind[];
   readonly builtIn: boolean;
-  /** What it was before: versions that stay keep their forms. */
+  /** The resource being replaced; versions that stay keep their `forms`. */
   readonly before?: Resource;
 }
 
-/** Where objects of resources are. */
+/** The cache and scope that hold the objects. */
 interface ResourcePlace {
   readonly cache: Pick<WatchCache, 'collection'>;
   readonly scope: Scope;
 }
 
-/** The resource that is kept in the form of its `kind`, and served in `others` as well. The cache holds what is stored of it. */
+/** Builds a resource stored as `kind` and also served as `others`. The cache must already hold its collection. */
 export function makeResource(
   { kind: stored, others, builtIn, before }: ResourceKinds,
   { cache, scope }: ResourcePlace,
@@ -106,10 +106,10 @@ export function makeResource(
 }
 
 interface VersionParts {
-  /** What keys of the resource start with. */
+  /** Store key prefix of the resource. */
   readonly prefix: string;
   readonly convert: ConvertObject | undefined;
-  /** Of the same version before. */
+  /** `forms` of the same version in the replaced resource. */
   readonly forms: VersionForms | undefined;
 }
 
@@ -117,7 +117,7 @@ function makeVersion(resource: Resource, kind: Kind, { prefix, convert, forms }:
   const inNamespace = kind.scope === 'Namespaced';
   const { storedAs } = kind;
   const apiVersion = apiVersionOf(kind);
-  const shown = storedAs && ((stored: ApiObject) => canonical(kind, storedAs.fromStored(stored)));
+  const fromStored = storedAs && ((stored: ApiObject) => canonical(kind, storedAs.fromStored(stored)));
   return {
     key: servedKey(kind.group, kind.version, kind.resource),
     resource,
@@ -125,16 +125,16 @@ function makeVersion(resource: Resource, kind: Kind, { prefix, convert, forms }:
     apiVersion,
     name: { group: kind.group, resource: kind.resource },
     collection: resource.collection,
-    forms: forms ?? (shown && new VersionForms(shown)),
+    forms: forms ?? (fromStored && new VersionForms(fromStored)),
     deprecation: deprecationOf(kind, resource.kinds),
-    shown: shown ?? ((stored) => stored),
+    fromStored: fromStored ?? ((stored) => stored),
     convert,
     collectionKey: (namespace) => (inNamespace && namespace !== '' ? `${prefix}${namespace}/` : prefix),
     objectKey: (namespace, name) => (inNamespace ? `${prefix}${namespace}/${name}` : `${prefix}${name}`),
   };
 }
 
-/** As published: with the best version of the group that clients should use instead, where there is one. */
+/** The text of kube-apiserver, with the best version of the group to use instead, if any. */
 function deprecationOf(kind: Kind, kinds: readonly Kind[]): string | undefined {
   if (!kind.deprecated) return undefined;
   const { warning } = kind.deprecated;
@@ -147,7 +147,7 @@ function deprecationOf(kind: Kind, kinds: readonly Kind[]): string | undefined {
   return better ? `${text}; use ${apiVersionOf(better)} ${better.kind}` : text;
 }
 
-/** By way of the stored form. */
+/** Converts by way of the stored form. */
 function converter(kinds: readonly Kind[]): ConvertObject {
   const byVersion = new Map(kinds.map((kind) => [apiVersionOf(kind), kind]));
   return (object, apiVersion) => {
@@ -158,7 +158,7 @@ function converter(kinds: readonly Kind[]): ConvertObject {
   };
 }
 
-/** Who asks for objects that are never stored has a fault, and is told so. */
+/** The collection of a kind that is never stored. Every call is a programming error and throws. */
 function neverStored({ kind }: Kind): Collection {
   const refuse = (): never => {
     throw new Error(`objects of kind ${kind} are never stored`);

@@ -6,35 +6,35 @@ import { insertResourceVersion } from '../codec/encoded.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 
-/** What objects were converted to, beside their entries in the cache, under one budget for all versions. */
+/** Converted encodings by cache entry, under one memory budget for all versions. */
 const memo = new EncodingMemo(limits.versionFormsBytesMax);
 const byEntry = new WeakMap<CacheEntry, Encodings>();
 
-/** The forms of a resource's objects in a version that is not the stored one: made when they are asked for. */
+/** A resource's objects in a version other than the stored one. Conversion is lazy. */
 export class VersionForms {
   readonly #convert: (stored: ApiObject) => ApiObject;
-  /** By which the memo tells versions apart. */
+  /** Key of this version in the memo. */
   readonly #name: string;
 
-  /** Watches that are open in this version. */
+  /** Open watches in this version. */
   readonly #open = new Set<{ end(): void }>();
 
   constructor(convert: (stored: ApiObject) => ApiObject) {
     this.#convert = convert;
-    // Another version of the same name may convert in another way.
+    // Unique per instance: a later version of the same name may convert differently.
     this.#name = String(identityOf(this));
   }
 
-  /** The bytes that a client of this version receives, of the stored form's. */
+  /** Converts the encoded stored object to the bytes that a client of this version receives. */
   bytes(stored: Buffer): Buffer {
     const object = parseStored(stored) as ApiObject;
     const encoded = encodeObject(this.#convert(object));
-    // What was never stored has no version: the object of a dry run.
+    // An object of a dry run was never stored and has no resourceVersion.
     const { resourceVersion } = object.metadata;
     return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
   }
 
-  /** The same entry in this version. Converted when its bytes are looked at; what selectors see is that of the stored form. */
+  /** The entry in this version, converted on first access to its bytes. Selectors see labels and fields of the stored form. */
   entry(stored: CacheEntry): CacheEntry {
     return new ConvertedEntry(stored, this);
   }
@@ -43,7 +43,7 @@ export class VersionForms {
     for (const entry of stored) yield this.entry(entry);
   }
 
-  /** Tells `sink` of events in this version, until `end`. */
+  /** Watches the collection in this version, until `end`. */
   watch(collection: Collection, options: WatchOptions, sink: WatchSink): Watcher {
     const watcher = collection.watch(options, {
       event: (event) => sink.event({ ...event, entry: this.entry(event.entry) }),
@@ -72,12 +72,12 @@ export class VersionForms {
     };
   }
 
-  /** The version is served no more: its watches end. */
+  /** Ends all watches in this version, when it is no longer served. */
   end(): void {
     for (const open of [...this.#open]) open.end();
   }
 
-  /** The bytes of an entry, made once while the budget lasts. */
+  /** The bytes of an entry in this version, cached while the memory budget allows. */
   bytesOf(stored: CacheEntry): Buffer {
     let forms = byEntry.get(stored);
     if (!forms) {

@@ -7,8 +7,8 @@ interface ParsedVersion {
 }
 
 /**
- * Order of preference of a group's versions, as published: those of the form `v1`, `v1beta2`, `v1alpha1` first, the most
- * stable and then the latest before others; then all other names, alphabetically.
+ * Kubernetes version priority, highest first: versions of the form `v1`, `v1beta2`, `v1alpha1` by stability (GA, beta,
+ * alpha), then by number; after them all other names, alphabetically.
  */
 export function compareVersions(a: string, b: string): number {
   const [first, second] = [parse(a), parse(b)];

@@ -1,10 +1,10 @@
 /**
- * What a value must be beside its type, as the structural schemas of custom resources say it: value validation and
- * nothing else. A constraint changes no decoding, pruning, default, merge or ownership. Each part looks at the values that
- * it is about and lets others pass: `minLength` at strings, `minimum` at numbers.
+ * The value validation of a structural schema (custom resources). It has no effect on decoding, pruning, defaulting,
+ * merging or ownership. Each keyword applies only to values of its type: `minLength` to strings, `minimum` to numbers;
+ * others pass.
  */
 export interface Constraint {
-  /** A name in `published-formats.ts`; others are ignored, as published. */
+  /** A name in `crd-formats.ts`; unknown formats are ignored, as in kube-apiserver. */
   readonly format?: string;
   /** Any JSON values. */
   readonly enum?: readonly unknown[];
@@ -16,17 +16,17 @@ export interface Constraint {
   /** Code points. */
   readonly minLength?: number;
   readonly maxLength?: number;
-  /** RE2 syntax, searched for anywhere in the string unless it has anchors. */
+  /** RE2 syntax; matches anywhere in the string unless anchored. */
   readonly pattern?: string;
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly uniqueItems?: boolean;
   readonly minProperties?: number;
   readonly maxProperties?: number;
-  /** Fields that must be there; an empty string is there. */
+  /** Fields that must be present; an empty string counts as present. */
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Constraint>>;
-  /** Of fields that `properties` does not name. */
+  /** Applies to the values of fields not in `properties`. */
   readonly additionalProperties?: Constraint;
   readonly items?: Constraint;
   readonly allOf?: readonly Constraint[];
@@ -35,15 +35,15 @@ export interface Constraint {
   readonly not?: Constraint;
 }
 
-/** A rule in the Common Expression Language about the value that it stands at (KEP-2876). */
+/** A CEL validation rule (`x-kubernetes-validations`, KEP-2876); `self` is the value of the schema that has it. */
 export interface Rule {
   readonly rule: string;
   readonly message?: string;
-  /** An expression that gives the message; where it fails, `message` or the rule itself is shown. */
+  /** A CEL expression for the message; if it fails, `message` or the rule itself is used. */
   readonly messageExpression?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
-  /** Where the error stands, relative to the value: `.spec.replicas`. */
+  /** Path of the error relative to the value: `.spec.replicas`. */
   readonly fieldPath?: string;
-  /** A rule about the old value runs on new objects too, with an optional `oldSelf`. */
+  /** A transition rule also runs on create; its `oldSelf` is a CEL optional. */
   readonly optionalOldSelf?: boolean;
 }

@@ -255,7 +255,7 @@ test('the input is not changed, and the result shares no struct, list or map wit
   assert.deepEqual(input, before);
 });
 
-/** Values of a schema, null and forms that are not canonical among them. */
+/** Generates values of a schema, including null and non-canonical forms. */
 const valuesOf = (schema: Schema, depth: number): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 1, arbitrary: fc.constant(null) }, { weight: 6, arbitrary: present(schema, depth) });
 

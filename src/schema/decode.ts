@@ -5,34 +5,34 @@ import { canonicalQuantity } from './quantity.ts';
 import { type Field, type Infer, type IntegerSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 import { canonicalTime } from './time.ts';
 
-/** A value that is not of its field's type. `<path>: expected <expected>, got <got>`. */
+/** A value of the wrong type: `<path>: expected <expected>, got <got>`. */
 interface TypeMismatch {
-  /** `spec.containers[0].name`; keys of maps are steps like fields. '' is the value itself. */
+  /** `spec.containers[0].name`; map keys are written like fields. '' is the value itself. */
   readonly path: string;
   readonly expected: string;
   readonly got: string;
 }
 
 export interface Decoded<T> {
-  /** A copy that shares only immutable parts and raw (`any`) values with the input. Not to be used when there are errors. */
+  /** A copy that shares only immutable parts and raw (`any`) values with the input. Do not use it if there are errors. */
   readonly value: T;
-  /** Paths of fields that the schema does not know, in the order of the input. They are not in `value`. */
+  /** Paths of unknown fields, in input order. They are pruned from `value`. */
   readonly unknown: readonly string[];
   readonly errors: readonly TypeMismatch[];
-  /** Findings of either sort beyond `limits.findingsMax`; absent where there are none. */
+  /** Number of unknown fields and errors beyond `limits.findingsMax`; absent if none. */
   readonly omitted?: number;
 }
 
 /**
- * Reads a parsed JSON value as a schema says: checks types, drops unknown fields and those that presence drops, and puts
- * times, base64 and quantities in canonical form. Struct fields come out in the order of the schema, and after them those
- * that it keeps without naming them. Names match case and all. Where null is no value of its own it is absent; as an element
- * of a list or map it is the zero value. Decoding what was decoded changes nothing.
+ * Decodes a parsed JSON value by a schema: checks types, prunes unknown fields, drops zero values of `implicit` fields, and
+ * converts times, base64 and quantities to canonical form. Struct fields are in schema order, followed by preserved
+ * undeclared ones. Field names are case-sensitive. null means absent unless the schema is nullable; as an element of a list
+ * or map it becomes the zero value. Decoding is idempotent.
  *
- * Integers that a JavaScript number can't hold exactly (past 2^53, in int64 fields and raw values) are bigints; so
- * arithmetic on an int64 field from a client starts with Number() or BigInt().
+ * Integers that a JavaScript number cannot hold exactly (beyond 2^53, in int64 fields and raw values) are bigints; convert
+ * an int64 field with Number() or BigInt() before arithmetic.
  *
- * Does not default, and does not ask for required fields.
+ * Does not set defaults, and does not check required fields.
  */
 export function decode<const S extends Schema>(schema: S, value: unknown): Decoded<Infer<S>> {
   const findings = new Findings();
@@ -51,13 +51,13 @@ export function decode<const S extends Schema>(schema: S, value: unknown): Decod
 
 const nothing: readonly never[] = [];
 
-/** Made with a path relative to where it was found; each caller up the way puts its step in front. */
+/** `path` starts relative to the value; each caller prepends its step. `step` is the last one prepended. */
 type Finding = { path: string; step: string } & (
   | { readonly type: 'unknown' }
   | { readonly type: 'mismatch'; readonly expected: string; readonly got: string }
 );
 
-/** Past the limit findings are only counted: by then the client has enough to mend, and the answer stays bounded. */
+/** Beyond the limit findings are only counted, to keep the response bounded. */
 class Findings {
   readonly list: Finding[] = [];
   omitted = 0;
@@ -72,7 +72,7 @@ class Findings {
   }
 }
 
-/** `value` is not undefined. */
+/** Decodes one value, which is never undefined. */
 type Decoder = (value: unknown, findings: Findings) => unknown;
 
 const decoders = new WeakMap<Schema, Decoder>();
@@ -131,7 +131,7 @@ function describe(value: unknown): string {
 
 const shownLengthMax = 64;
 
-/** The value itself, cut where it is long, for fields whose values are no secret. */
+/** The value for an error message, truncated. Not for types that may hold secrets. */
 const show = (value: unknown): string =>
   typeof value === 'string'
     ? JSON.stringify(value.length > shownLengthMax ? `${value.slice(0, shownLengthMax)}...` : value)
@@ -152,7 +152,7 @@ function compileInteger({ format }: Pick<IntegerSchema, 'format'>): Decoder {
   };
 }
 
-/** A number where it holds the integer exactly, else a bigint; never -0. */
+/** A number if it holds the integer exactly, else a bigint; never -0. */
 function exactInteger(value: number | bigint): number | bigint {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value + 0 : BigInt(value);
   const number = Number(value);
@@ -167,8 +167,8 @@ const decodeNumber: Decoder = (value, findings) => {
 const base64Chars = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
- * RFC 4648 section 4, padded. Line breaks are taken out, and bits that no byte uses are cleared. Says nothing
- * of the value: it may be a secret.
+ * RFC 4648 section 4, padded. Line breaks are removed, and unused trailing bits cleared. Errors never show the value: it
+ * may be a secret.
  */
 const decodeBytes: Decoder = (value, findings) => {
   if (typeof value !== 'string') return mismatch(findings, 'base64 string', value);
@@ -203,7 +203,7 @@ function compileIntOrString(format: IntegerSchema['format']): Decoder {
   };
 }
 
-/** What a null element of a list or map becomes, and an absent field that is always there. */
+/** The zero value: for null elements of lists and maps, and for absent `always` fields. */
 function zeroOf(schema: Schema): unknown {
   switch (schema.type) {
     case 'string':
@@ -239,7 +239,7 @@ function compileElement(schema: Schema): Decoder {
 function compileMap(values: Schema): Decoder {
   const general = compileGeneralMap(values);
   if (values.type !== 'string' || values.nullable) return general;
-  // The usual map is one of strings, and needs no more than a look at each.
+  // Fast path for the usual case, a valid map of strings.
   return (value, findings) => (isRecord(value) && holdsStrings(value) ? { ...value } : general(value, findings));
 }
 
@@ -287,19 +287,19 @@ function prefix({ list }: Findings, from: number, step: string): void {
 interface FieldDecoder {
   readonly name: string;
   readonly decode: Decoder;
-  /** Objects have something of this name that is not their own. */
+  /** `Object.prototype` has a property of this name, such as `constructor`. */
   readonly inherited: boolean;
   readonly presence: Field['presence'];
   readonly nullable: boolean;
   readonly isZero: (decoded: unknown) => boolean;
-  /** Makes the value of an absent field whose presence is `always`. */
+  /** The value of an absent field whose presence is `always`. */
   readonly absent: (findings: Findings) => unknown;
 }
 
 function compileStruct(struct: StructSchema): Decoder {
-  // Made on first use, since structs may hold themselves.
+  // Compiled on first use, because structs may be recursive.
   let fields: readonly FieldDecoder[] | undefined;
-  const takeOthers = compileOthers(struct);
+  const decodeOthers = compileOtherFields(struct);
   return (value, findings) => {
     if (!isRecord(value)) return mismatch(findings, 'object', value);
     fields ??= Object.entries(struct.fields).map(([name, field]) => compileField(name, field));
@@ -307,7 +307,7 @@ function compileStruct(struct: StructSchema): Decoder {
     const found = findings.list.length;
     let known = 0;
     for (const field of fields) if (decodeField(field, value, decoded, findings)) known++;
-    if (known !== countKeys(value)) takeOthers(value, decoded, findings, found);
+    if (known !== countKeys(value)) decodeOthers(value, decoded, findings, found);
     return decoded;
   };
 }
@@ -326,7 +326,7 @@ function compileField(name: string, field: Field): FieldDecoder {
   };
 }
 
-/** What `implicit` fields are dropped for. Structs, raw values, times and quantities are never dropped. */
+/** The test for zero values, which `implicit` fields drop. Structs, raw values, times and quantities are never dropped. */
 function zeroTestOf(schema: Schema): (decoded: unknown) => boolean {
   switch (schema.type) {
     case 'string':
@@ -351,7 +351,7 @@ function isEmpty(record: Record<string, unknown>): boolean {
   return true;
 }
 
-/** True when the input has the field. */
+/** Decodes one field; true if the input has it. */
 function decodeField(
   field: FieldDecoder,
   from: Readonly<Record<string, unknown>>,
@@ -379,30 +379,30 @@ function countKeys(record: Record<string, unknown>): number {
   return count;
 }
 
-/** What becomes of fields that a struct does not name. What was found in the struct begins at `from`. */
-type TakeOthers = (
+/** Handles the fields that a struct does not declare. The findings of this struct start at index `from`. */
+type OtherFieldsDecoder = (
   value: Record<string, unknown>,
   decoded: Record<string, unknown>,
   findings: Findings,
   from: number,
 ) => void;
 
-/** Keeps them or reports them, and brings what was found in the struct in the order of the input. */
-function compileOthers({ fields, additional }: StructSchema): TakeOthers {
-  const take = compileOther(additional);
+/** Keeps or reports undeclared fields, then sorts the struct's findings into input order. */
+function compileOtherFields({ fields, additional }: StructSchema): OtherFieldsDecoder {
+  const decodeOther = compileOtherField(additional);
   return (value, decoded, findings, from) => {
     const { list } = findings;
     const before = list.length;
     for (const key in value) {
-      if (value[key] !== undefined && !Object.hasOwn(fields, key)) take(key, value[key], decoded, findings);
+      if (value[key] !== undefined && !Object.hasOwn(fields, key)) decodeOther(key, value[key], decoded, findings);
     }
     if (before > from && list.length > from) list.push(...inOrder(list.splice(from), value));
   };
 }
 
-type TakeOther = (key: string, value: unknown, decoded: Record<string, unknown>, findings: Findings) => void;
+type OtherFieldDecoder = (key: string, value: unknown, decoded: Record<string, unknown>, findings: Findings) => void;
 
-function compileOther(additional: StructSchema['additional']): TakeOther {
+function compileOtherField(additional: StructSchema['additional']): OtherFieldDecoder {
   if (additional === undefined)
     return (key, _, __, findings) => findings.add({ type: 'unknown', path: key, step: key });
   if (additional === 'preserve') return (key, value, decoded) => setOwn(decoded, key, value);
@@ -414,7 +414,7 @@ function compileOther(additional: StructSchema['additional']): TakeOther {
   };
 }
 
-/** Findings in the order in which the fields that they stand in come in the input. */
+/** Sorts findings by the position of their field in the input. */
 function inOrder(findings: readonly Finding[], value: Record<string, unknown>): readonly Finding[] {
   const position = new Map(findings.map(({ step }) => [step, 0]));
   let at = 0;

@@ -1,22 +1,21 @@
+import { someField } from './nested-schemas.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
 import { type Field, type Schema, type StructSchema, schemaOf } from './schema.ts';
-import { someField } from './within.ts';
 
 /**
- * Gives absent fields the defaults that the schema has for them, in every struct that is there, through lists and maps.
- * Changes the value, which must have been decoded. A field that is there keeps what it has, null included; a struct
- * that is absent and has no default itself stays absent. Each default is a copy.
+ * Sets the schema's defaults on absent fields of a decoded value, in place, at any depth. Fields that are present keep
+ * their value, including null. An absent struct without a default of its own stays absent. Each default is a fresh copy.
  */
 export function applyDefaults(schema: Schema, value: unknown): void {
   fillerOf(schema)?.(value);
 }
 
-/** `value` is one of the schema's. */
+/** Applies the defaults of one schema to `value`, which must conform to it. */
 type Filler = (value: unknown) => void;
 
 const fillers = new WeakMap<Schema, { readonly fill: Filler | undefined }>();
 
-/** Undefined where nothing within has a default. */
+/** Undefined if the schema has no defaults at any depth. */
 function fillerOf(schema: Schema): Filler | undefined {
   let filler = fillers.get(schema);
   if (!filler) {
@@ -46,13 +45,13 @@ function compile(schema: Schema): Filler | undefined {
 
 interface FieldFiller {
   readonly name: string;
-  /** JSON text; undefined where the field has no default. */
+  /** JSON text of the default; undefined if the field has none. */
   readonly initial: string | undefined;
   readonly fill: Filler | undefined;
 }
 
 function compileStruct(struct: StructSchema): Filler {
-  // Made on first use, since structs may hold themselves.
+  // Compiled on first use, because structs may be recursive.
   let fields: readonly FieldFiller[] | undefined;
   const { additional } = struct;
   return (value) => {

@@ -1,11 +1,11 @@
+import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import { type Field, type Schema, schemaOf } from './schema.ts';
-import { within } from './within.ts';
 
 /**
- * Takes fields whose feature is off out of a decoded value. A field that the old value has anywhere stays: what was written
- * while the feature was on can still be updated. Changes `value` and never `old`, which is undefined on create. `features` are
- * the names of those that are on.
+ * Removes fields with a disabled feature gate from a decoded value, in place. A field that is set anywhere in the old
+ * object is kept, so that objects written while the gate was on can still be updated. `old` is undefined on create;
+ * `features` are the names of the enabled gates.
  */
 export function dropDisabledFields(schema: Schema, value: unknown, old: unknown, features: ReadonlySet<string>): void {
   if (gatesOf(schema).isSubsetOf(features)) return;
@@ -17,12 +17,12 @@ export function dropDisabledFields(schema: Schema, value: unknown, old: unknown,
   });
 }
 
-/** The features that fields of a schema and below it need; most schemas have none, and are done with that. */
+/** The feature gates of a schema's fields at any depth. Most schemas have none, so most calls end here. */
 function gatesOf(schema: Schema): ReadonlySet<string> {
   const known = gates.get(schema);
   if (known) return known;
   const found = new Set<string>();
-  for (const each of within(schema)) {
+  for (const each of nestedSchemas(schema)) {
     if (each.type !== 'struct') continue;
     for (const { gate } of Object.values(each.fields)) if (gate !== undefined) found.add(gate);
   }
@@ -34,7 +34,7 @@ const gates = new WeakMap<Schema, ReadonlySet<string>>();
 
 type Visitor = (field: Field, name: string, struct: Record<string, unknown>) => void;
 
-/** Calls back for each field with a gate that a value has, then goes on below those that are left. */
+/** Calls `found` for each gated field that is set, then descends into the fields that remain. */
 function visit(schema: Schema, value: unknown, found: Visitor): void {
   if (schema.type === 'list') {
     if (Array.isArray(value)) for (const item of value) visit(schema.items, item, found);

@@ -2,8 +2,8 @@ import { isIP, isIPv6 } from 'node:net';
 import type { StringFormat } from './schema.ts';
 
 /**
- * The checks behind string formats. Each gives what is wrong with a value, without field and value; an empty list is a
- * pass. The texts are those that clients of published 1.32 servers see, since tools match on them.
+ * Checks of string formats. Each returns its error messages, without field and value; an empty list means valid. The
+ * messages are those of Kubernetes 1.32, because tools match on them.
  */
 export type FormatCheck = (value: string) => readonly string[];
 
@@ -17,8 +17,8 @@ const labelValuePattern = `(${namePattern})?`;
 const dataKeyPattern = '[-._a-zA-Z0-9]+';
 
 /*
- * What runs differs from what the texts show: the patterns above have nested repetition, on which a backtracking engine
- * takes quadratic time. These accept the same values in linear time.
+ * The patterns above appear in messages only: their nested repetition takes quadratic time in a backtracking engine. The
+ * ones below accept the same values in linear time.
  */
 const dnsLabelChars = /^[a-z0-9](?:[-a-z0-9]*)$/;
 const dns1035LabelChars = /^[a-z](?:[-a-z0-9]*)$/;
@@ -35,7 +35,7 @@ const tooLong = (lengthMax: number): string => `must be no more than ${lengthMax
 const mismatch = (rule: string, pattern: string, ...examples: string[]): string =>
   `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(' or ')}regex used for validation is '${pattern}')`;
 
-/** Joins the verdicts of several checks; `undefined` is a pass. */
+/** Joins the messages of several checks; `undefined` means valid. */
 const failures = (...texts: (string | undefined)[]): readonly string[] => {
   const failed = texts.filter((text) => text !== undefined);
   return failed.length === 0 ? passed : failed;
@@ -44,14 +44,14 @@ const failures = (...texts: (string | undefined)[]): readonly string[] => {
 const subdomainRule =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
 
-/** RFC 1123 subdomain: labels joined by dots, 253 characters in all. */
+/** RFC 1123 subdomain: labels joined by dots, at most 253 bytes. */
 export const isDnsSubdomain: FormatCheck = (value) =>
   failures(
     lengthOf(value) > 253 ? tooLong(253) : undefined,
     dnsSubdomainMatches(value) ? undefined : mismatch(subdomainRule, dnsSubdomainPattern, 'example.com'),
   );
 
-/** RFC 1123 label, 63 characters. */
+/** RFC 1123 label, at most 63 bytes. */
 export const isDnsLabel: FormatCheck = (value) =>
   failures(lengthOf(value) > 63 ? tooLong(63) : undefined, describeDnsLabel(value));
 
@@ -66,7 +66,7 @@ function describeDnsLabel(value: string): string | undefined {
   );
 }
 
-/** RFC 1035 label: as an RFC 1123 label, and begins with a letter. */
+/** RFC 1035 label: an RFC 1123 label that starts with a letter. */
 export const isDns1035Label: FormatCheck = (value) =>
   failures(
     lengthOf(value) > 63 ? tooLong(63) : undefined,
@@ -88,7 +88,7 @@ const nameMismatch = mismatch(
   '123-abc',
 );
 
-/** A label or annotation key: a name of 63 characters with an optional DNS subdomain and '/' before it. */
+/** A label or annotation key: an optional DNS subdomain prefix and '/', then a name of at most 63 bytes. */
 export const isQualifiedName: FormatCheck = (value) => {
   const parts = value.split('/', 3);
   if (parts.length > 2) {
@@ -108,7 +108,7 @@ function nameFailures(name: string): readonly string[] {
   return failures(length, nameMatches(name) ? undefined : nameMismatch).map((text) => `name part ${text}`);
 }
 
-/** The value of a label: empty, or a name of 63 characters. */
+/** A label value: empty, or a name of at most 63 bytes. */
 export const isLabelValue: FormatCheck = (value) =>
   failures(
     lengthOf(value) > 63 ? tooLong(63) : undefined,
@@ -123,7 +123,7 @@ export const isLabelValue: FormatCheck = (value) =>
         ),
   );
 
-/** A name that can stand as one segment of a path. */
+/** A name that is valid as one segment of a URL path. */
 export const isPathSegment: FormatCheck = (value) => {
   if (value === '.' || value === '..') return [`may not be '${value}'`];
   return failures(
@@ -132,7 +132,7 @@ export const isPathSegment: FormatCheck = (value) => {
   );
 };
 
-/** A key of the data of a ConfigMap or Secret: a file name that stays in its directory. */
+/** A data key of a ConfigMap or Secret: a file name that cannot escape its directory. */
 export const isDataKey: FormatCheck = (value) =>
   failures(
     lengthOf(value) > 253 ? tooLong(253) : undefined,
@@ -154,11 +154,11 @@ function leavesDirectory(value: string): string | undefined {
   return value.startsWith('..') ? "must not start with '..'" : undefined;
 }
 
-/** An IPv4 address, leading zeros allowed as the published servers still do, or an IPv6 address without a zone. */
+/** An IPv4 address, with leading zeros allowed as in Kubernetes 1.32, or an IPv6 address without a zone. */
 export const isIpAddress: FormatCheck = (value) =>
   addressFamily(value) === 0 ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : passed;
 
-/** An address and the length of its prefix. */
+/** An IP address and a prefix length. */
 export const isCidr: FormatCheck = (value) => {
   const slash = value.indexOf('/');
   const family = addressFamily(value.slice(0, Math.max(slash, 0)));
@@ -176,11 +176,11 @@ function addressFamily(value: string): 0 | 4 | 6 {
 
 const uuidChars = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** RFC 9562 text form, any version, any case. */
+/** RFC 9562 text form of any version, in any case. */
 export const isUuid: FormatCheck = (value) =>
   uuidChars.test(value) ? passed : ["must be a valid UUID (e.g. 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6')"];
 
-/** The check of each format that a schema can name. */
+/** The check of each `StringFormat`. */
 export const formatChecks: Readonly<Record<StringFormat, FormatCheck>> = {
   dnsLabel: isDnsLabel,
   dnsSubdomain: isDnsSubdomain,

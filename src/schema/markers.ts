@@ -1,54 +1,54 @@
 /**
- * Rules that many kinds have in common, as data in their schemas. Where a published server has a text of its own for a
- * rule, the marker carries it.
+ * Validation rules shared by many kinds, as data in their schemas. If kube-apiserver has a specific message for a rule,
+ * the marker carries it.
  */
 
-/** What an error says in place of the usual. */
+/** An error that replaces the standard one of a rule. */
 export interface Problem {
   readonly type: 'required' | 'invalid' | 'forbidden';
   readonly detail: string;
-  /** `invalid` errors show '' unless they show the value. */
+  /** `value`: an `invalid` error shows the value. Default: it shows ''. */
   readonly shows?: 'value';
 }
 
-/** Members of a struct of which one may be set, or must be. */
+/** Fields of a struct of which at most one may be set, or exactly one must be set. */
 export interface Union {
-  /** The field that says which one, where there is one. */
+  /** The field that names the chosen member, if any. */
   readonly discriminator?: string;
-  /** Of several the first that is set counts. */
+  /** The members. If several are set, all but the first are in error. */
   readonly fields: readonly string[];
-  /** Stands in the usual text for a further member: `may not specify more than 1 volume type`. */
+  /** Noun of the standard message: `may not specify more than 1 volume type`. Default: derived from the struct's name. */
   readonly title?: string;
-  /** The error where none is set. Absent: none need be. */
+  /** The error if no member is set. Default: none; no member is required. */
   readonly none?: Problem;
-  /** The error where several are set, at the struct. Absent: each further member is forbidden. */
+  /** The error, at the struct, if several members are set. Default: a `forbidden` error at each member after the first. */
   readonly several?: Problem;
 }
 
-/** Elements of a list that differ in something. */
+/** Uniqueness of the elements of a list. */
 export interface Unique {
-  /** Fields in which elements differ; none: they differ as a whole. Elements without the only field are not compared. */
+  /** Key fields. Empty: whole elements are compared. With a single key, elements without it are not compared. */
   readonly by: readonly string[];
-  /** Where the error stands: at an only key, else at the element. */
+  /** Path of the error. Default: the key field if there is a single one, else the element. */
   readonly at?: 'element';
-  /** What it shows: an only key, else all keys as an object. */
+  /** Value shown in the error. Default: the key if there is a single one, else an object of all keys. */
   readonly shows?: 'element' | 'firstKey';
   readonly detail?: string;
 }
 
-/** A field that may not change. `onceSet`: from the moment that it has a value. */
+/** An immutable field. `onceSet`: immutable once it has a value. */
 export interface Immutable {
   readonly when: 'always' | 'onceSet';
   readonly problem: Problem;
 }
 
-/** Fields that may not change any more once a boolean one of the same struct was true; neither may that one. */
+/** Fields that become immutable, together with the boolean field `by` of the same struct, once that is true. */
 export interface Freeze {
   readonly by: string;
   readonly fields: readonly string[];
 }
 
-/** A field that depends on others of the same struct. Empty values and false are not set. */
+/** A dependency on other fields of the same struct. Empty values and false count as not set. */
 export interface Dependency {
   readonly fields: readonly string[];
   readonly detail?: string;

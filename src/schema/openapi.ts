@@ -1,16 +1,16 @@
 import type { Constraint } from './constraint.ts';
+import { nestedSchemas } from './nested-schemas.ts';
 import { type Field, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
-import { within } from './within.ts';
 
 interface OpenapiOptions {
-  /** Structs to describe, with all that they hold. */
+  /** Structs to describe, with all nested schemas. */
   readonly roots: Iterable<StructSchema>;
   readonly version: 2 | 3;
-  /** Stands before every name, without a dot at its end. */
+  /** Prefix of every definition name, without the trailing dot. */
   readonly prefix: string;
-  /** The `<name>` of extensions `x-<name>-list-type`. */
+  /** The vendor part of extensions: `<extension>` in `x-<extension>-list-type`. */
   readonly extension: string;
-  /** The kinds that a struct is the schema of; they are named in its description. */
+  /** The kinds whose schema a struct is, for its `group-version-kind` extension. */
   readonly kinds?: ReadonlyMap<StructSchema, readonly OpenapiKind[]>;
 }
 
@@ -23,15 +23,16 @@ interface OpenapiKind {
 type Json = Record<string, unknown>;
 
 /**
- * The schemas of an OpenAPI document by their full names, sorted: `components.schemas` of version 3, `definitions` of
- * version 2. They differ as the published documents do: version 3 wraps a reference that something stands beside in
- * `allOf`, has defaults, and says `oneOf` where a value has two types.
+ * The schemas of an OpenAPI document, sorted by full name: `components.schemas` of version 3, `definitions` of version 2.
+ * As in the documents of kube-apiserver, version 3 alone has defaults, wraps a `$ref` with sibling keywords in `allOf`,
+ * and uses `oneOf` for values of two types.
  *
- * Ranges, lengths and formats of strings are not said: clients would check them as the server of that day did.
+ * Ranges, lengths and string formats are omitted on purpose: clients that cache the document would keep enforcing them
+ * after the server has changed.
  */
 export function openapiSchemas(options: OpenapiOptions): Json {
   const emitter = new Emitter(options);
-  for (const root of options.roots) for (const schema of within(root)) emitter.add(schema);
+  for (const root of options.roots) for (const schema of nestedSchemas(root)) emitter.add(schema);
   return emitter.schemas();
 }
 
@@ -47,7 +48,7 @@ class Emitter {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** Adds what has a name of its own. */
+  /** Adds a schema that has a definition name; others are described inline. */
   add(schema: Schema): void {
     const name = nameOf(schema);
     if (name === undefined || this.#schemas.has(this.#fullName(name))) return;
@@ -92,7 +93,7 @@ class Emitter {
     };
   }
 
-  /** A value with what is asserted of it. */
+  /** A value with its assertions: nullable, constraint, CEL rules. */
   #whole(schema: Schema): Json {
     const { nullable, constraint, rules } = schema;
     const value = this.#value(schema);
@@ -105,7 +106,7 @@ class Emitter {
     };
   }
 
-  /** Version 2 of the documents has no way to say `oneOf`, `anyOf` and `not`. */
+  /** OpenAPI version 2 has no `oneOf`, `anyOf` and `not`; `allOf` is omitted with them. */
   #constraint(constraint: Constraint): Json {
     if (this.#options.version === 3) return { ...constraint };
     const { oneOf, anyOf, not, allOf, ...rest } = constraint;
@@ -182,14 +183,14 @@ class Emitter {
     }
   }
 
-  /** Those that have a value. */
+  /** The vendor extensions that have a value. */
   #extensions(values: Readonly<Record<string, unknown>>): Json {
     const present = Object.entries(values).filter(([, value]) => value !== undefined);
     return Object.fromEntries(present.map(([name, value]) => [`x-${this.#options.extension}-${name}`, value]));
   }
 }
 
-/** The name that a schema is known by, undefined for those that are written where they are used. */
+/** The definition name of a schema; undefined if it is described inline. */
 function nameOf(schema: Schema): string | undefined {
   switch (schema.type) {
     case 'struct':
@@ -205,7 +206,7 @@ function nameOf(schema: Schema): string | undefined {
   }
 }
 
-/** Published documents also call scalars required that are always written. */
+/** As in the documents of kube-apiserver, scalars that are always written are also listed as required. */
 function isRequired(field: Field): boolean {
   if (field.required || field.presence !== 'always') return field.required;
   return ['string', 'integer', 'number', 'boolean'].includes(schemaOf(field).type);

@@ -1,6 +1,6 @@
 /**
- * Sets a property that the client named. A plain assignment to `__proto__` would change the prototype instead
- * of making a property.
+ * Sets a property whose name comes from a client. A plain assignment to `__proto__` would change the prototype instead
+ * of creating a property.
  */
 export function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__') {
@@ -8,10 +8,10 @@ export function setOwn(object: Record<string, unknown>, key: string, value: unkn
   } else object[key] = value;
 }
 
-/** Reads a property of its own; never one of a prototype, such as `constructor`. */
+/** Reads an own property; never an inherited one such as `constructor`. */
 export const getOwn = (object: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
-/** A JSON object: neither a list nor null. */
+/** True for a JSON object: not an array, not null. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -115,7 +115,7 @@ const texts = fc
   .tuple(fc.constantFrom('', '-', '+'), fc.nat(2 ** 31), fc.option(fc.nat(999)), fc.constantFrom(...suffixes))
   .map(([sign, whole, fraction, suffix]) => `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${suffix}`);
 
-/** The value as numerator over ten to the power of twelve: fine enough for every text above. */
+/** The value in units of 10^-12, which is exact for every text above. */
 function rational(text: string): bigint {
   const [, sign, whole = '', fraction = '', suffix = ''] = /^([-+]?)(\d*)\.?(\d*)(.*)$/.exec(text) ?? [];
   const powers: Record<string, bigint> = { n: 1n, u: 10n ** 3n, m: 10n ** 6n, '': 10n ** 9n, k: 10n ** 12n };

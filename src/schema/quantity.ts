@@ -1,11 +1,11 @@
 import { limits } from '../base/limits.ts';
 
 /**
- * Quantities: exact fixed-point numbers with a unit, `100m`, `2Gi`, `1e3`. Kept as text in canonical form: no
- * fraction, the greatest unit that keeps every digit, and the family of units that the author chose.
+ * A resource.Quantity: an exact fixed-point number with a suffix, `100m`, `2Gi`, `1e3`. Stored as text in canonical form:
+ * no fraction, the largest unit that loses no digits, in the suffix family that the author chose.
  */
 export interface Quantity {
-  /** Billionths. Finer values are rounded away from zero when they are read. */
+  /** Billionths. Parsing rounds finer values away from zero. */
   readonly nanos: bigint;
   readonly family: QuantityFamily;
 }
@@ -14,7 +14,7 @@ export interface Quantity {
 type QuantityFamily = 'decimal' | 'binary' | 'exponent';
 
 const nanosPerUnit = 10n ** 9n;
-/** Binary quantities are capped here, as the published ones are. */
+/** Cap of binary quantities, as in Kubernetes. */
 const binaryMax = (2n ** 63n - 1n) * nanosPerUnit;
 
 const pattern = /^([+-]?)(\d*)(?:\.(\d*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
@@ -36,7 +36,7 @@ const decimalSuffixes = new Map([
 ]);
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
 
-/** Undefined where the text is no quantity, or is longer or has a greater exponent than `limits` allow. */
+/** Undefined if the text is not a quantity, or its length or exponent exceeds `limits`. */
 export function parseQuantity(text: string): Quantity | undefined {
   if (text.length > limits.quantityLengthMax) return undefined;
   const match = pattern.exec(text);
@@ -69,7 +69,7 @@ function unitOf(suffix: string): QuantityUnit | undefined {
   return { factor: 1n, exponent, family: 'exponent' };
 }
 
-/** `digits` times ten to the power of `exponent`, rounded up: who asks for some gets some. */
+/** `digits` times ten to the power of `exponent`, rounded up, so that no non-zero quantity becomes zero. */
 function scale(digits: bigint, exponent: number): bigint {
   if (exponent >= 0) return digits * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);
@@ -79,7 +79,7 @@ function scale(digits: bigint, exponent: number): bigint {
 /** The canonical text. */
 export function formatQuantity({ nanos, family }: Quantity): string {
   if (nanos === 0n) return '0';
-  // Small and fractional values lose nothing in decimal units.
+  // Values below 1Ki, and fractional ones, are written in decimal units to stay exact.
   if (family === 'binary' && magnitude(nanos) >= 1024n * nanosPerUnit && nanos % nanosPerUnit === 0n) {
     return formatBinary(nanos / nanosPerUnit);
   }
@@ -102,28 +102,28 @@ function formatDecimal(nanos: bigint, family: QuantityFamily): string {
 
 const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
 
-/** The canonical form of a text or a JSON number: `0.5` -> `500m`, `1024Mi` -> `1Gi`. Undefined where it is none. */
+/** The canonical form of a text or a JSON number: `0.5` -> `500m`, `1024Mi` -> `1Gi`. Undefined if it is invalid. */
 export function canonicalQuantity(value: string | number | bigint): string | undefined {
   const quantity = parseQuantity(typeof value === 'string' ? value.trim() : String(value));
   return quantity && formatQuantity(quantity);
 }
 
-/** Negative, zero or positive, whatever the families: `1Ki` equals `1024`. */
+/** Negative, zero or positive, regardless of family: `1Ki` equals `1024`. */
 export const compareQuantity = (a: Quantity, b: Quantity): number =>
   a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0;
 
-/** The sum, in the family of `a` unless that is zero. */
+/** The sum, in the family of `a`, or of `b` if `a` is zero. */
 export const addQuantity = (a: Quantity, b: Quantity): Quantity => ({
   nanos: a.nanos + b.nanos,
   family: a.nanos === 0n ? b.family : a.family,
 });
 
-/** The difference, in the family of `a` unless that is zero. */
+/** The difference, in the family of `a`, or of `b` if `a` is zero. */
 export const subtractQuantity = (a: Quantity, b: Quantity): Quantity => addQuantity(a, { ...b, nanos: -b.nanos });
 
 /**
- * Rounded away from zero to a multiple of ten to the power of `exponent` (-9 to 0): -3 gives whole thousandths, which is
- * what resource lists of containers keep.
+ * Rounds away from zero to a multiple of ten to the power of `exponent` (-9 to 0). -3 rounds to milli-units, the precision
+ * of container resource lists.
  */
 export function roundUpQuantity({ nanos, family }: Quantity, exponent: number): Quantity {
   const step = 10n ** BigInt(exponent + 9);

@@ -2,15 +2,17 @@ import type { Constraint, Rule } from './constraint.ts';
 import type { Dependency, Freeze, Immutable, Union, Unique } from './markers.ts';
 
 /**
- * The schema language. One schema per kind drives decoding, pruning, defaulting, validation, merges, ownership sets,
- * protobuf, OpenAPI and tables; a kind's static type is inferred from it. Schemas are data: immutable, comparable by
- * identity, so that what is compiled from one is kept in a WeakMap.
+ * The schema language. One schema per kind drives decoding, pruning, defaulting, validation, patch and apply merges,
+ * managedFields, protobuf, OpenAPI and tables; the kind's static type is inferred from it. Schemas are immutable data.
+ * Functions compiled from a schema are cached in a WeakMap by its identity.
  *
- * Presence follows the published types, since clients see the difference: `implicit` fields are dropped when they hold
- * the zero value of their type ('' 0 false [] {}), `explicit` ones keep it (a pointer in the published types), `always`
- * ones are there even when the client left them out, with the zero value of their type: a struct by value ({}), a time
- * by value (null), or a scalar that the published types always write ('' 0 false). OpenAPI lists such a scalar as
- * required, as published, yet leaving it out or empty is no error; `required: true` is for what is refused when missing.
+ * Presence follows the Go types of the Kubernetes API, because clients see the difference:
+ * - `implicit` (Go: `omitempty`): the field is omitted if it holds the zero value of its type ('' 0 false [] {}).
+ * - `explicit` (Go: a pointer): the zero value is kept.
+ * - `always` (Go: no `omitempty`): the field is written even if the client omitted it, with the zero value of its type:
+ *   {} for a struct, null for a time, '' 0 or false for a scalar. The published OpenAPI lists such scalars as required,
+ *   and so does ours, but omitting one is not an error.
+ * `required: true` means that an object without the field is rejected.
  */
 export type Schema =
   | StringSchema
@@ -26,23 +28,25 @@ export type Schema =
   | StructSchema
   | AnySchema;
 
-/** What a schema of any type may say beside it. Few of the built-in ones do. */
+/** Options of every schema type. Mostly used by custom resources. */
 interface Assertions {
-  /** null is a value of its own. Elsewhere it is the same as absent. */
+  /** Distinguishes null from absent. Default: null means absent. */
   readonly nullable?: boolean;
-  /** Value validation with the texts of custom resources. */
+  /** Value validation of a structural schema, with the error messages of custom resources. */
   readonly constraint?: Constraint;
+  /** CEL validation rules. */
   readonly rules?: readonly Rule[];
 }
 
 export interface StringSchema extends Assertions {
   readonly type: 'string';
-  /** A closed list; anything else is "Unsupported value". */
+  /** Allowed values; any other is an "Unsupported value" error. */
   readonly enum?: readonly string[];
   /** The name of a check in `formats.ts`. */
   readonly format?: StringFormat;
+  /** Bytes of UTF-8. */
   readonly lengthMax?: number;
-  /** Characters; 1 makes an empty value of a required field an error, which `required` implies already. */
+  /** Characters. Not needed to reject '' in a required field: `required` does so. */
   readonly lengthMin?: number;
 }
 
@@ -77,49 +81,49 @@ interface BytesSchema extends Assertions {
   readonly type: 'bytes';
 }
 
-/** RFC 3339 text: whole seconds in UTC, or microseconds (`precision: 'micro'`, as Lease and Event carry). */
+/** RFC 3339 text in UTC with whole seconds (metav1.Time) or microseconds (`micro`: MicroTime of Lease and Event). */
 interface TimeSchema extends Assertions {
   readonly type: 'time';
   readonly precision: 'second' | 'micro';
 }
 
-/** `100m`, `2Gi`: kept in its canonical form. JSON numbers are accepted and become text. */
+/** `100m`, `2Gi`: stored in canonical form. JSON numbers are accepted and converted to text. */
 interface QuantitySchema extends Assertions {
   readonly type: 'quantity';
 }
 
 interface IntOrStringSchema extends Assertions {
   readonly type: 'intOrString';
-  /** Of the integer: int32 unless said otherwise. */
+  /** Range of the integer. Default: int32. */
   readonly format?: 'int64';
 }
 
-/** Keys are any strings. `granular`: each key has an owner of its own (spec section 4.7). */
+/** Keys are any strings. `granular`: server-side apply tracks ownership per key (spec section 4.7). */
 export interface MapSchema<V extends Schema = Schema> extends Assertions {
   readonly type: 'map';
   readonly values: V;
   readonly mapType: 'granular' | 'atomic';
-  /** The check that each key must pass. */
+  /** Format of each key. */
   readonly keyFormat?: StringFormat;
-  /** How paths of errors write keys: in brackets, or as fields (`dotted`), as those of custom resources do. */
+  /** Notation of keys in error paths: `dotted` (`labels.app`, for custom resources). Default: `labels[app]`. */
   readonly keyPaths?: 'dotted';
 }
 
 export interface ListSchema<I extends Schema = Schema> extends Assertions {
   readonly type: 'list';
   readonly items: I;
-  /** For apply (spec section 4.7). `map` lists are merged on `mapKeys`. */
+  /** Merge type for server-side apply (spec section 4.7). Elements of `map` lists are matched by `mapKeys`. */
   readonly listType: 'atomic' | 'set' | 'map';
   readonly mapKeys?: readonly string[];
-  /** For strategic merge patch: 'merge' joins elements (by `patchMergeKey`, or as a set of scalars). */
+  /** For strategic merge patch. `merge` matches elements by `patchMergeKey`, or merges scalars as a set. */
   readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys';
   readonly patchMergeKey?: string;
   /**
-   * Elements that are the same (`set`) or share their keys (`map`) are kept, as published servers do for most lists of
-   * their own kinds; otherwise they are an error.
+   * Accepts duplicate elements (`set`) or duplicate keys (`map`), as kube-apiserver does for most lists of built-in kinds.
+   * Default: duplicates are an error.
    */
   readonly duplicatesAllowed?: boolean;
-  /** What elements must differ in, in place of what the type of the list says. */
+  /** Uniqueness rule that replaces the one implied by `listType`. */
   readonly unique?: Unique;
   readonly itemsMin?: number;
   readonly itemsMax?: number;
@@ -130,28 +134,28 @@ export type Fields = Readonly<Record<string, Field>>;
 export interface StructSchema<F extends Fields = Fields> extends Assertions {
   readonly type: 'struct';
   /**
-   * Published name with its group and version, without the product: `api.core.v1.PodSpec`,
-   * `apimachinery.pkg.apis.meta.v1.ObjectMeta`. '' has none, and OpenAPI describes it where it is used.
+   * OpenAPI definition name without the product prefix: `api.core.v1.PodSpec`,
+   * `apimachinery.pkg.apis.meta.v1.ObjectMeta`. '': no definition; OpenAPI describes the struct inline.
    */
   readonly name: string;
   readonly description?: string;
   readonly fields: F;
   /**
-   * What becomes of fields without a schema of their own: `preserve` keeps them as they are, a schema makes them its values.
-   * Absent: they are dropped and reported.
+   * Handling of fields not in `fields`: `preserve` keeps them unchanged, a schema decodes their values.
+   * Default: unknown fields are pruned and reported.
    */
   readonly additional?: 'preserve' | Schema;
-  /** A whole API object within another: `apiVersion` and `kind` must be there and valid. */
+  /** An embedded API object (`x-kubernetes-embedded-resource`): requires a valid `apiVersion` and `kind`. */
   readonly embedded?: boolean;
-  /** `atomic`: owned and replaced whole (spec section 4.7). */
+  /** `atomic`: server-side apply owns and replaces the struct as a whole (spec section 4.7). */
   readonly structType: 'granular' | 'atomic';
   readonly union?: Union;
   readonly freeze?: Freeze;
-  /** Its `matchLabels` and `matchExpressions` select by labels. */
+  /** `labels`: a label selector, whose `matchLabels` and `matchExpressions` are validated. */
   readonly selects?: 'labels';
 }
 
-/** Any JSON value, kept as it is: raw extensions, FieldsV1, custom resources without a schema. */
+/** Any JSON value, kept unchanged: RawExtension, FieldsV1, custom resources without a schema. */
 interface AnySchema extends Assertions {
   readonly type: 'any';
   /** `object`: only JSON objects. */
@@ -160,27 +164,27 @@ interface AnySchema extends Assertions {
 
 export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
   /**
-   * Protobuf field number. Absent or 0 is not in the message: fields of custom resources, and `apiVersion` and `kind`, which
-   * stand in the envelope (spec 4.3).
+   * Protobuf field number. Absent or 0: not in the message. True of custom resources, and of `apiVersion` and `kind`, which
+   * the envelope carries (spec section 4.3).
    */
   readonly number?: number;
-  /** Protobuf numbers of the messages that hold this field in protobuf while JSON has it inline, outermost first. */
+  /** For a field inline in JSON: protobuf numbers of the messages that enclose it in protobuf, outermost first. */
   readonly within?: readonly number[];
-  /** A schema, or a function that gives it where types are recursive. */
+  /** The schema, or a function that returns it, for recursive types. */
   readonly schema: S | (() => S);
   readonly description?: string;
   readonly required: R;
   readonly presence: 'implicit' | 'explicit' | 'always';
-  /** A JSON value given to an absent field. */
+  /** Default: the JSON value set if the field is absent. */
   readonly default?: unknown;
-  /** May not change: true once it is set, `always` from the creation of what it stands in. */
+  /** true: may not change once set. `always`: may not change, or be set, once the struct that holds it exists. */
   readonly immutable?: true | 'always' | Immutable;
-  /** Required where one of these is set. */
+  /** Required if any of these fields is set. */
   readonly requiredWith?: Dependency;
-  /** Forbidden where none of these is set. */
+  /** Forbidden unless one of these fields is set. */
   readonly onlyWith?: Dependency;
   readonly deprecated?: boolean;
-  /** The feature without which the field is not written (`feature-gates.ts`). */
+  /** Feature gate; while it is off, the field is dropped on write (`feature-gates.ts`). */
   readonly gate?: string;
   /** `replace`/`retainKeys` for struct fields in strategic merge patches. */
   readonly patchStrategy?: 'replace' | 'retainKeys';
@@ -192,35 +196,35 @@ type FieldOptions = Partial<
 
 type PresenceOption = Partial<Pick<Field, 'presence'>>;
 
-/** How it is to be written stands in the name of what makes it; only required fields say it. */
-type FieldMaker<R extends boolean, O = FieldOptions> = <const S extends Schema>(
+/** Declares a field. `opt`, `ptr` and `always` fix the presence; only `req` takes it as an option. */
+type FieldBuilder<R extends boolean, O = FieldOptions> = <const S extends Schema>(
   number: number,
   schema: S | (() => S),
   description: string,
   options?: O,
 ) => Field<S, R>;
 
-const made =
-  <const R extends boolean>(required: R, presence: Field['presence']): FieldMaker<R, FieldOptions & PresenceOption> =>
+const fieldBuilder =
+  <const R extends boolean>(required: R, presence: Field['presence']): FieldBuilder<R, FieldOptions & PresenceOption> =>
   (number, schema, description, options) => ({ number, schema, description, required, presence, ...options });
 
 /*
- * One field a line: its number, its type, its description, and what else there is to say. The names follow the Go types
- * that clients have: a field with `omitempty`, a pointer with it, one without it, and a required one.
+ * A struct declares one field per line: protobuf number, schema, description, options. The names of the builders follow
+ * the Go declaration of the field.
  */
 
-/** Dropped when it has the zero value of its type. */
-export const opt: FieldMaker<false> = made(false, 'implicit');
-/** Kept with the zero value: a pointer. */
-export const ptr: FieldMaker<false> = made(false, 'explicit');
-/** Written even when the client left it out. */
-export const always: FieldMaker<false> = made(false, 'always');
-/** An object without it is invalid. */
-export const req: FieldMaker<true, FieldOptions & PresenceOption> = made(true, 'explicit');
+/** Go: a value with `omitempty`. Omitted if it holds the zero value of its type. */
+export const opt: FieldBuilder<false> = fieldBuilder(false, 'implicit');
+/** Go: a pointer with `omitempty`. The zero value is kept. */
+export const ptr: FieldBuilder<false> = fieldBuilder(false, 'explicit');
+/** Go: a value without `omitempty`. Written even if the client omitted it. */
+export const always: FieldBuilder<false> = fieldBuilder(false, 'always');
+/** An object without the field is invalid. */
+export const req: FieldBuilder<true, FieldOptions & PresenceOption> = fieldBuilder(true, 'explicit');
 
 /**
- * The fields of a struct, to be spread into another: inline in JSON, a message of its own with number `number` in
- * protobuf.
+ * The fields of a struct that is embedded in another one (Go: `json:",inline"`), to be spread into its fields. JSON has
+ * them inline; protobuf has them in a message with field number `number`.
  */
 export function inline<F extends Fields>(number: number, struct: StructSchema<F>): F {
   const fields: Record<string, Field> = {};
@@ -232,7 +236,7 @@ export function inline<F extends Fields>(number: number, struct: StructSchema<F>
 
 export const string = <const O extends Omit<StringSchema, 'type'>>(options?: O): StringSchema & O =>
   ({ type: 'string', ...options }) as StringSchema & O;
-/** A string of a closed list. */
+/** A string with a fixed set of values. */
 export const enumOf = <const E extends readonly string[]>(...values: E): StringSchema & { readonly enum: E } => ({
   type: 'string',
   enum: values,
@@ -262,7 +266,7 @@ export const map = <V extends Schema>(
   options: Partial<Pick<MapSchema, 'mapType' | 'keyFormat'>> = {},
 ): MapSchema<V> => ({ type: 'map', values, mapType: 'granular', ...options });
 
-/** An atomic list unless `listType` or a patch merge key say otherwise (spec section 4.7). */
+/** A list; `atomic` unless `listType`, a patch merge key or patch strategy `merge` is given (spec section 4.7). */
 export const list = <I extends Schema>(
   items: I,
   options: Partial<Omit<ListSchema, 'type' | 'items'>> = {},
@@ -274,7 +278,7 @@ export const list = <I extends Schema>(
   ...options,
 });
 
-/** A list whose elements are told apart by a field, in strategic merge patches and in apply. */
+/** A list merged by a key field in strategic merge patch and in server-side apply. */
 export const mergeList = <I extends Schema>(
   patchMergeKey: string,
   items: I,
@@ -288,7 +292,7 @@ export const struct = <const F extends Fields>(
   options: Partial<Pick<StructSchema, 'structType' | 'union' | 'freeze' | 'selects'>> = {},
 ): StructSchema<F> => ({ type: 'struct', name, description, fields, structType: 'granular', ...options });
 
-/** The schema of a field, with recursion resolved. */
+/** The schema of a field; resolves the function of recursive types. */
 export const schemaOf = (field: Field): Schema => (typeof field.schema === 'function' ? field.schema() : field.schema);
 
 type SchemaOf<F> = F extends { readonly schema: infer S } ? (S extends () => infer T ? T : S) : never;
@@ -296,7 +300,7 @@ type RequiredKeys<F extends Fields> = {
   [K in keyof F]: F[K] extends { readonly required: true } ? K : never;
 }[keyof F];
 
-/** The static type of the values that a schema describes, after decoding. */
+/** The static type of decoded values of a schema. */
 export type Infer<S> = S extends { readonly type: 'string'; readonly enum: readonly (infer E)[] }
   ? E
   : S extends StringSchema | BytesSchema | TimeSchema | QuantitySchema
@@ -313,7 +317,7 @@ export type Infer<S> = S extends { readonly type: 'string'; readonly enum: reado
               ? Infer<I>[]
               : S extends StructSchema<infer F>
                 ? string extends keyof F
-                  ? Record<string, unknown> // some struct: its fields are not known statically
+                  ? Record<string, unknown> // any struct: its fields are not known statically
                   : { [K in RequiredKeys<F>]: Infer<SchemaOf<F[K]>> } & {
                       [K in Exclude<keyof F, RequiredKeys<F>>]?: Infer<SchemaOf<F[K]>>;
                     }

@@ -7,7 +7,7 @@ import { openapiSchemas } from './openapi.ts';
 import { type Field, type Schema, type StructSchema, schemaOf } from './schema.ts';
 import { validate } from './validate.ts';
 
-/** What the schemas of custom resources say and those of built-in kinds do not. */
+/** Schema features that only custom resources use. */
 
 const field = (schema: Schema, options: Partial<Field> = {}): Field => ({
   schema,
@@ -28,12 +28,12 @@ const object = (fields: Record<string, Field>, options: Partial<StructSchema> = 
 interface Row {
   readonly schema: StructSchema;
   readonly sent: Readonly<Record<string, unknown>>;
-  /** After decoding and defaults; what was sent unless said otherwise. */
+  /** The value after decoding and defaulting. Default: the value sent. */
   readonly kept?: Readonly<Record<string, unknown>>;
   readonly unknown?: readonly string[];
   /** `path: text`. */
   readonly errors?: readonly string[];
-  /** Its OpenAPI, version 3. */
+  /** OpenAPI of the schema, version 3. */
   readonly document: Readonly<Record<string, unknown>>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * RFC 3339 times as objects carry them: always UTC, `2006-01-02T15:04:05Z`, or with six digits of fraction where a
- * field has microseconds. Values are milliseconds since the Unix epoch.
+ * RFC 3339 times of API objects: always UTC, `2006-01-02T15:04:05Z`, or with six fractional digits for MicroTime fields.
+ * Numeric values are milliseconds since the Unix epoch.
  */
 
 const pattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,64}))?(?:Z|([+-])(\d\d):(\d\d))$/;
@@ -8,14 +8,14 @@ const pattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,64}))?(
 interface Instant {
   /** Whole seconds since the epoch. */
   readonly seconds: number;
-  /** Digits after the point, as they stood. */
+  /** Digits after the decimal point, as in the text. */
   readonly fraction: string;
 }
 
-/** The second that was written last: most times are now. */
+/** The last formatted second, cached because most times are the current one. */
 let written = { second: Number.NaN, text: '' };
 
-/** Whole seconds: `2006-01-02T15:04:05Z`. What is finer is cut off, towards the past. */
+/** Whole seconds: `2006-01-02T15:04:05Z`. Fractions are rounded down. */
 export function formatTime(ms: number): string {
   const second = Math.floor(ms / 1000);
   if (written.second !== second) written = { second, text: `${new Date(ms).toISOString().slice(0, 19)}Z` };
@@ -29,21 +29,21 @@ export function formatMicroTime(ms: number): string {
   return `${new Date(whole).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
 }
 
-/** Milliseconds since the epoch of an RFC 3339 time with any offset; undefined where the text is none. */
+/** Milliseconds since the epoch of an RFC 3339 time with any offset; undefined if the text is invalid. */
 export function parseTime(text: string): number | undefined {
   const instant = parseInstant(text);
   return instant && instant.seconds * 1000 + Number(`0.${instant.fraction || '0'}`) * 1000;
 }
 
 /**
- * The form that is stored: UTC, cut (not rounded) to seconds or microseconds. Undefined where the text is no RFC 3339
- * time between the years 0 and 9999. Leap seconds are refused, as the published servers do.
+ * The stored form: UTC, truncated to seconds or microseconds. Undefined if the text is not an RFC 3339 time in the years
+ * 0 to 9999. Leap seconds are rejected, as in kube-apiserver.
  */
 export function canonicalTime(text: string, precision: 'second' | 'micro'): string | undefined {
   const instant = parseInstant(text);
   if (!instant) return undefined;
   const whole = new Date(instant.seconds * 1000).toISOString();
-  // Years outside 0..9999, which an offset can lead to, have a sign and six digits.
+  // An offset can move the year outside 0..9999, which toISOString writes with a sign and six digits.
   if (whole.length !== 24) return undefined;
   const seconds = whole.slice(0, 19);
   return precision === 'second' ? `${seconds}Z` : `${seconds}.${instant.fraction.slice(0, 6).padEnd(6, '0')}Z`;
@@ -61,7 +61,7 @@ function parseInstant(text: string): Instant | undefined {
   return { seconds: sign === '-' ? local + offset : local - offset, fraction };
 }
 
-/** 0 for a month that is none. */
+/** 0 if the month is invalid. */
 function daysIn(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
   return [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month] ?? 0;
@@ -73,9 +73,9 @@ const day = 24 * hour;
 const year = 365 * day;
 
 /**
- * How long something took or is old, in at most two units, as tables show it: `45s`, `3m20s`, `5h7m`, `2d4h`, `3y40d`.
- * The smaller unit goes where the greater one says enough. Clocks that differ by up to two seconds give `0s`; a time
- * further in the future gives `<invalid>`.
+ * A duration or age for tables, in at most two units: `45s`, `3m20s`, `5h7m`, `2d4h`, `3y40d`. The smaller unit is
+ * omitted once the larger one is precise enough. Negative durations of less than two seconds (clock skew) give `0s`;
+ * larger ones give `<invalid>`.
  */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000);

@@ -8,7 +8,7 @@ import { validate } from './validate.ts';
 
 const any: Schema = { type: 'any', of: 'value' };
 
-/** A constraint on the field `it` of a `spec`, so that texts show whole paths. */
+/** A constraint on the field `it` of a `spec`, so that messages show full paths. */
 const within = (constraint: Constraint): StructSchema => ({
   type: 'struct',
   name: '',
@@ -19,7 +19,7 @@ const within = (constraint: Constraint): StructSchema => ({
 const texts = (constraint: Constraint, value: unknown): string[] =>
   validate(within(constraint), { it: value }, 'spec').map((error) => `${error.field}: ${describeFieldError(error)}`);
 
-/** `good` values pass, `bad` ones have these errors. */
+/** `good` values are valid, `bad` ones have the given errors. */
 interface Row {
   readonly constraint: Constraint;
   readonly good: readonly unknown[];

@@ -4,12 +4,12 @@ import { limits } from '../base/limits.ts';
 import { invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
 import { all, type Check, checkPart, type Finding } from './check.ts';
 import type { Constraint } from './constraint.ts';
+import { crdFormats } from './crd-formats.ts';
 import { getOwn, isRecord } from './own-property.ts';
-import { publishedFormats } from './published-formats.ts';
 
 /**
- * The check of a constraint; undefined where every value is good. Its texts are those that clients of published 1.32 servers
- * see for custom resources. They repeat the path of the field.
+ * The check of a constraint; undefined if every value is valid. Its messages are those of Kubernetes 1.32 for custom
+ * resources, which repeat the path of the field.
  */
 export function compileConstraint(constraint: Constraint): Check | undefined {
   const general = all(compileEnum(constraint));
@@ -24,7 +24,7 @@ export function compileConstraint(constraint: Constraint): Check | undefined {
   return (value, errors) => {
     if (errors.length >= limits.findingsMax) return;
     general?.(value, errors);
-    // Where null is a value at all, nothing but the closed list is asked of it.
+    // For null, where the schema allows it, only the enum is checked.
     if (value !== null) others?.(value, errors);
   };
 }
@@ -40,7 +40,7 @@ const inBody = (value: unknown, text: string): Finding => ({
   describe: (path) => `${path} in body ${text}`,
 });
 
-/** A check of one limit. The text stands behind `<path> in body`. */
+/** A check of one limit. The message is `<path> in body <text>`. */
 const limit = <T>(isGood: (value: T) => boolean, text: string, shown: (value: T) => unknown): Check<T> => {
   return (value, errors) => {
     if (!isGood(value)) errors.push(inBody(shown(value), text));
@@ -58,7 +58,7 @@ function compileEnum({ enum: supported }: Constraint): Check | undefined {
   };
 }
 
-/** JSON text in which the order of fields does not count. */
+/** JSON text with sorted fields, for comparison. */
 const canonicalText = (value: unknown): string => jsonText(sorted(value));
 
 function sorted(value: unknown): unknown {
@@ -69,8 +69,8 @@ function sorted(value: unknown): unknown {
 }
 
 function compileString({ minLength, maxLength, pattern, format }: Constraint): Check<string> | undefined {
-  // Kept under names without dashes, as published: `date-time` and `datetime` are one.
-  const known = format === undefined ? undefined : publishedFormats.get(format.replaceAll('-', ''));
+  // Dashes in format names are ignored, as in Kubernetes: `date-time` is `datetime`.
+  const known = format === undefined ? undefined : crdFormats.get(format.replaceAll('-', ''));
   return all(
     maxLength === undefined
       ? undefined
@@ -96,7 +96,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** The engine takes linear time. It is loaded with the first pattern that is asked. */
+/** RE2 matches in linear time. The engine is loaded on the first match. */
 function compilePattern(pattern: string): (value: string) => boolean {
   let compiled: { matcher(value: string): { find(): boolean } } | undefined;
   return (value) => {
@@ -127,7 +127,7 @@ function compileNumber(constraint: Constraint): Check<number | bigint> | undefin
   );
 }
 
-/** As published: the quotient of the two, in binary, is an integer. */
+/** As in Kubernetes: the floating-point quotient is an integer. */
 const isMultiple = (value: number, factor: number): boolean => Number.isInteger(value / factor);
 
 function compileList({ items, minItems, maxItems, uniqueItems }: Constraint): Check<readonly unknown[]> | undefined {
@@ -167,7 +167,7 @@ function compileObject(constraint: Constraint): Check<Record<string, unknown>> |
   const tooFew = `should have at least ${minProperties} properties`;
   return (value, errors) => {
     const count = Object.keys(value).length;
-    // As published, nothing within is looked at where the number of fields is wrong.
+    // As in Kubernetes, the fields are not checked if their number is wrong.
     if (minProperties !== undefined && count < minProperties) {
       errors.push(inBody(count, tooFew));
     } else if (maxProperties !== undefined && count > maxProperties) errors.push(tooMany('', count, maxProperties));
@@ -209,8 +209,8 @@ function compileRequired({ required: names = [] }: Constraint): Check<Record<str
 }
 
 /**
- * Combinations of constraints. Their own errors stand beside those of the alternative that came nearest, the one with the
- * fewest errors.
+ * anyOf, oneOf, allOf and not. If anyOf or oneOf fails, its error is followed by the errors of the closest alternative,
+ * the one with the fewest.
  */
 function compileJunctors({ allOf = [], anyOf = [], oneOf = [], not }: Constraint): Check | undefined {
   return all(
@@ -221,7 +221,7 @@ function compileJunctors({ allOf = [], anyOf = [], oneOf = [], not }: Constraint
   );
 }
 
-/** What is wrong with a number of alternatives that hold. */
+/** The problem, if any, given the number of valid alternatives. */
 type Problem = (valid: number) => string | undefined;
 
 const anyOfProblem: Problem = (valid) => (valid > 0 ? undefined : 'must validate at least one schema (anyOf)');
@@ -232,7 +232,7 @@ function oneOfProblem(valid: number): string | undefined {
   return `must validate one and only one schema (oneOf). ${found}`;
 }
 
-/** A published server quotes the path in these texts and shows no value. */
+/** As in kube-apiserver, these messages quote the path and show no value. */
 const junctorError = (text: string): Finding => ({ ...invalid('', '', text), describe: (path) => `"${path}" ${text}` });
 
 function errorsOf(check: Check | undefined, value: unknown): readonly Finding[] {

@@ -10,7 +10,7 @@ import { type Field, type ListSchema, type StructSchema, schemaOf } from './sche
 
 type RecordCheck = Check<Record<string, unknown>>;
 
-/** An error in the words of a marker. */
+/** The error that a marker specifies. */
 function problemError({ type, detail, shows }: Problem, value: unknown): FieldError {
   switch (type) {
     case 'required':
@@ -22,7 +22,7 @@ function problemError({ type, detail, shows }: Problem, value: unknown): FieldEr
   }
 }
 
-/** The markers of a struct itself and of its fields; undefined where there are none. */
+/** The check of the markers of a struct and of its fields; undefined if there are none. */
 export const compileStructMarkers = (struct: StructSchema): RecordCheck | undefined =>
   all(
     struct.union && compileUnion(struct.name, struct.union),
@@ -77,7 +77,7 @@ function compileOnlyWith(name: string, { fields, detail = '' }: Dependency): Rec
   };
 }
 
-/** Conditions on labels, with the texts that published servers have for them in all kinds. */
+/** Validates a label selector, with the messages that kube-apiserver has for all kinds. */
 function checkLabelSelector({ matchLabels, matchExpressions }: Record<string, unknown>, findings: Finding[]): void {
   for (const [key, value] of Object.entries(isRecord(matchLabels) ? matchLabels : {})) {
     if (findings.length >= limits.findingsMax) return;
@@ -105,7 +105,7 @@ const checkExpression: Check = (expression, findings) => {
   }
 };
 
-/** How many values go with an operator. */
+/** Checks the operator and the number of its values. */
 function operatorErrors(operator: unknown, count: number): readonly FieldError[] {
   switch (operator) {
     case 'In':
@@ -121,7 +121,7 @@ function operatorErrors(operator: unknown, count: number): readonly FieldError[]
   }
 }
 
-/** What must differ among the elements of a list; undefined where nothing need. */
+/** The uniqueness rule of a list; undefined if there is none. */
 export function uniqueOf({ unique, listType, mapKeys = [], duplicatesAllowed }: ListSchema): Unique | undefined {
   if (unique || duplicatesAllowed || listType === 'atomic') return unique;
   return { by: listType === 'set' ? [] : mapKeys };
@@ -145,7 +145,7 @@ export function compileUnique({ by, at, shows, detail = '' }: Unique): Check<rea
   };
 }
 
-/** Nothing where an only key is missing: that is another error. */
+/** The key values of an element. Undefined if a single key is missing, which is a different error. */
 function keysOf(item: unknown, by: readonly string[]): readonly unknown[] | undefined {
   if (by.length === 0) return [item];
   if (!isRecord(item)) return undefined;
@@ -156,7 +156,7 @@ function keysOf(item: unknown, by: readonly string[]): readonly unknown[] | unde
 const shownKeys = (by: readonly string[], keys: readonly unknown[]): unknown =>
   keys.length === 1 ? keys[0] : Object.fromEntries(by.map((key, index) => [key, keys[index]]));
 
-/** What an immutable field says of a change; undefined where it may change. */
+/** The update check of a field; undefined if the field is mutable. */
 export function compileImmutable(field: Field): ((value: unknown, old: unknown) => readonly FieldError[]) | undefined {
   const { immutable } = field;
   if (!immutable) return undefined;
@@ -188,5 +188,5 @@ export function compileFreeze({
   };
 }
 
-/** An empty object is the same as none, and so is one without a prototype. */
+/** Normalizes for comparison: an absent object equals an empty one, and a null prototype makes no difference. */
 const plain = (value: unknown): unknown => (isRecord(value) || value === undefined ? { ...Object(value) } : value);

@@ -1,26 +1,25 @@
 import { jsonText } from '../base/json-text.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { joinPath } from './field-path.ts';
+import { someField } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import { type Field, type ListSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 import { compileFreeze, compileImmutable } from './validate-markers.ts';
-import { someField } from './within.ts';
 
 /**
- * What a new value changes of the old one that may not change: immutable fields, and frozen ones. Elements of `map`
- * lists are compared with those of the same keys, values of maps with those of the same key; new ones may be
- * anything. Both values are decoded ones. Paths begin with `path`.
+ * Errors for changed immutable and frozen fields. Both values must be decoded. Elements of `map` lists are matched by
+ * their keys, values of maps by key; new elements are not checked. Error paths start with `path`.
  */
 export function validateUpdate(schema: Schema, value: unknown, old: unknown, path = ''): FieldError[] {
   return (comparisonOf(schema)?.(value, old) ?? []).map((error) => ({ ...error, field: joinPath(path, error.field) }));
 }
 
-/** Paths in errors are relative to the value. */
+/** Error paths are relative to the value. */
 type Comparison = (value: unknown, old: unknown) => readonly FieldError[];
 
 const comparisons = new WeakMap<Schema, { readonly compare: Comparison | undefined }>();
 
-/** Undefined where nothing within is immutable. */
+/** Undefined if the schema has no immutable fields at any depth. */
 function comparisonOf(schema: Schema): Comparison | undefined {
   let comparison = comparisons.get(schema);
   if (!comparison) {
@@ -47,7 +46,7 @@ function compile(schema: Schema): Comparison | undefined {
 }
 
 function compileStruct(struct: StructSchema): Comparison {
-  // Made on first use, since structs may hold themselves.
+  // Compiled on first use, because structs may be recursive.
   let fields: readonly [string, Comparison][] | undefined;
   const freeze = struct.freeze && compileFreeze(struct.freeze);
   return (value, old) => {

@@ -2,6 +2,7 @@ import { limits } from '../base/limits.ts';
 import { type FieldError, invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
 import { all, asErrors, type Check, checkPart, type Finding, prefix } from './check.ts';
 import { formatChecks, isDns1035Label } from './formats.ts';
+import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import {
   type Field,
@@ -15,14 +16,13 @@ import {
 } from './schema.ts';
 import { compileConstraint } from './validate-constraint.ts';
 import { compileStructMarkers, compileUnique, hasStructMarkers, uniqueOf } from './validate-markers.ts';
-import { within } from './within.ts';
 
 export { validateUpdate } from './validate-update.ts';
 
 /**
- * What a decoded value has against its schema: required fields, closed lists, formats, lengths, ranges, counts, elements
- * that must be unique, fields that exclude each other. Types are right already (`decode`). Paths begin with `path`; keys of
- * maps stand in brackets. Past `limits.findingsMax` errors it stops looking.
+ * Validates a decoded value against its schema: required fields, enums, formats, lengths, ranges, item counts, uniqueness,
+ * unions, label selectors, constraints. `decode` has checked the types. Error paths start with `path`; map keys are in
+ * brackets unless the schema says `dotted`. Stops at about `limits.findingsMax` errors.
  */
 export function validate(schema: Schema, value: unknown, path = ''): FieldError[] {
   const findings: Finding[] = [];
@@ -34,7 +34,7 @@ export function validate(schema: Schema, value: unknown, path = ''): FieldError[
 
 const checks = new WeakMap<Schema, { readonly check: Check | undefined }>();
 
-/** Undefined where any value of the right type is good. */
+/** Undefined if any value of the right type is valid. */
 function checkOf(schema: Schema): Check | undefined {
   let compiled = checks.get(schema);
   if (!compiled) {
@@ -100,7 +100,7 @@ function compileInteger({ minimum, maximum }: IntegerSchema): Check | undefined 
   const [min, max] = [minimum ?? Number.NEGATIVE_INFINITY, maximum ?? Number.POSITIVE_INFINITY];
   const problem = describeRange(minimum, maximum);
   return (value, errors) => {
-    // Bigints compare with numbers.
+    // The value may be a bigint; comparison with numbers works for both.
     if ((value as number) < min || (value as number) > max) errors.push(invalid('', value, problem));
   };
 }
@@ -157,15 +157,15 @@ function compileItems(items: Schema): Check | undefined {
 interface FieldCheck {
   readonly name: string;
   readonly required: boolean;
-  /** Empty values of fields that are always there are no more than absent ones. */
+  /** For `always` fields that are not required: the zero value counts as absent. */
   readonly emptyAllowed: boolean;
   readonly nullable: boolean;
   readonly check: Check | undefined;
 }
 
 function compileStruct(struct: StructSchema): Check | undefined {
-  if (!within(struct).some(isConstrained)) return undefined;
-  // Made on first use, since structs may hold themselves.
+  if (!nestedSchemas(struct).some(isConstrained)) return undefined;
+  // Compiled on first use, because structs may be recursive.
   let fields: readonly FieldCheck[] | undefined;
   const rest = all(compileOthers(struct), compileStructMarkers(struct), struct.embedded ? checkEmbedded : undefined);
   return (value, errors) => {
@@ -178,7 +178,7 @@ function compileStruct(struct: StructSchema): Check | undefined {
   };
 }
 
-/** True where a value of the right type can be an error by what this schema itself says. */
+/** True if the schema itself, regardless of nested ones, can reject a value of the right type. */
 function isConstrained(schema: Schema): boolean {
   if (schema.constraint) return true;
   switch (schema.type) {
@@ -218,7 +218,7 @@ function checkField(
   if (check) checkPart(check, value, errors, name);
 }
 
-/** Checks fields that the struct has without naming them. */
+/** Checks the values of fields that the struct does not declare. */
 function compileOthers({ fields, additional }: StructSchema): Check<Record<string, unknown>> | undefined {
   const check = typeof additional === 'object' ? checkOf(additional) : undefined;
   if (!check) return undefined;
@@ -230,7 +230,7 @@ function compileOthers({ fields, additional }: StructSchema): Check<Record<strin
   };
 }
 
-/** An object within another says what it is. Its metadata is checked by its schema. */
+/** Checks `apiVersion` and `kind` of an embedded object. Its schema checks its metadata. */
 function checkEmbedded(value: Record<string, unknown>, findings: Finding[]): void {
   const { apiVersion, kind } = value;
   if (apiVersion === undefined) findings.push(required('apiVersion', 'must not be empty'));

@@ -23,7 +23,7 @@ const schema = kindSchema('api.coordination.v1.Lease', 'A lock that runs out unl
   spec: always(2, leaseSpec, 'The terms of the lease.'),
 });
 
-/** Strategies without a domain. */
+/** Strategy names that need no domain prefix. */
 const knownStrategies = ['OldestEmulationVersion'];
 
 function validate(object: ApiObject): FieldError[] {

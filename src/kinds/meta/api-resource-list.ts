@@ -14,7 +14,7 @@ const apiResource = struct('apimachinery.pkg.apis.meta.v1.APIResource', 'A resou
   storageVersionHash: opt(10, string(), 'Changes when the form in which its objects are stored does.'),
 });
 
-/** What `GET /api/v1` and `GET /apis/<group>/<version>` answer. */
+/** Response of `GET /api/v1` and `GET /apis/<group>/<version>`. */
 export const apiResourceList = struct('apimachinery.pkg.apis.meta.v1.APIResourceList', 'The resources of one version of a group.', {
   ...typeMeta,
   groupVersion: req(1, string(), 'The group and version, such as `apps/v1`.'),

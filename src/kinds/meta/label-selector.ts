@@ -1,14 +1,14 @@
 import type { Requirement } from '../../meta/selectors.ts';
 import { always, type Infer, list, map, opt, string, struct } from '../../schema/schema.ts';
 
-/** One condition of a selector. */
+/** One requirement of a label selector. */
 export const labelSelectorRequirement = struct('apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement', 'A condition on one label.', {
   key: always(1, string(), 'Key of the label.'),
   operator: always(2, string(), 'One of `In`, `NotIn`, `Exists`, `DoesNotExist`.'),
   values: opt(3, list(string()), 'Values for `In` and `NotIn`; empty for the other operators.'),
 });
 
-/** A selector of objects by their labels, as it stands in other kinds. */
+/** The LabelSelector type, for fields of other kinds. */
 export const labelSelector = struct(
   'apimachinery.pkg.apis.meta.v1.LabelSelector',
   'Selects objects by their labels; all conditions must hold, and no condition selects everything.',
@@ -19,13 +19,13 @@ export const labelSelector = struct(
   { structType: 'atomic', selects: 'labels' },
 );
 
-/** For fields that add to a selector beside them. */
+/** Dependency of fields that extend the `labelSelector` field next to them. */
 export const labelSelectorNeeded = {
   fields: ['labelSelector'],
   detail: 'must not be specified when labelSelector is not set',
 } as const;
 
-/** What a condition means; undefined where its operator is none of labels. */
+/** Parses a requirement; undefined if its operator is unknown. */
 export function readLabelRequirement({ key = '', operator = '', values = [] }: Infer<typeof labelSelectorRequirement>): Requirement | undefined {
   switch (operator) {
     case 'In':

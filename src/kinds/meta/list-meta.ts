@@ -1,6 +1,6 @@
 import { int64, opt, ptr, string, struct } from '../../schema/schema.ts';
 
-/** ListMeta, complete (spec section 2.1). */
+/** The complete ListMeta (spec section 2.1). */
 export const listMeta = struct('apimachinery.pkg.apis.meta.v1.ListMeta', 'What every collection carries.', {
   selfLink: opt(1, string(), 'No longer filled in.', { deprecated: true }),
   resourceVersion: opt(2, string(), 'Version of the collection, from which a watch can go on.'),

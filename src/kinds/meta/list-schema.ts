@@ -2,17 +2,17 @@ import { always, list, req, type StructSchema, struct } from '../../schema/schem
 import { listMeta } from './list-meta.ts';
 import { typeMeta } from './type-meta.ts';
 
-const made = new WeakMap<StructSchema, StructSchema>();
+const listSchemas = new WeakMap<StructSchema, StructSchema>();
 
-/** The schema of a collection of a kind (spec section 2.1): the kind's name with the suffix `List`. */
+/** The list schema of a kind (spec section 2.1), named after the kind with the suffix `List`. */
 export function listSchema(item: StructSchema): StructSchema {
-  const known = made.get(item);
+  const known = listSchemas.get(item);
   if (known) return known;
   const schema: StructSchema = struct(`${item.name}List`, `A collection: ${item.description}`, {
     ...typeMeta,
     metadata: always(1, listMeta, 'Version and position of the list.'),
     items: req(2, list(item), 'The objects of the collection.'),
   });
-  made.set(item, schema);
+  listSchemas.set(item, schema);
   return schema;
 }

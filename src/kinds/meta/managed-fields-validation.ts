@@ -2,20 +2,20 @@ import { limits } from '../../base/limits.ts';
 import type { ManagedFieldsEntry } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
 
-/** Of the name of a field manager. */
+/** Maximum length of a field manager name. */
 export const managerBytesMax = 128;
-/** No letter, mark, number, punctuation, symbol or blank: nothing that the name of a field manager may hold. */
+/** A character that field manager names may not contain: no letter, mark, number, punctuation, symbol or space. */
 export const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
 const subresourceBytesMax = 256;
 
-/** Checks the shape of ownership entries; what the field sets say is the apply room's. */
+/** Checks the form of managedFields entries. `apply/` validates the field sets themselves. */
 export const validateManagedFields = (entries: readonly ManagedFieldsEntry[], field: string): FieldError[] =>
   errorsOfEach(entries, (entry, index) => validateEntry(entry, `${field}[${index}]`));
 
 function validateEntry(entry: ManagedFieldsEntry, field: string): FieldError[] {
   const errors: FieldError[] = [];
-  // Decoded, not checked: both may hold any text.
+  // The static type names fixed values, but the schema accepts any string.
   const operation: string = entry.operation ?? '';
   const fieldsType: string = entry.fieldsType ?? '';
   if (operation !== 'Apply' && operation !== 'Update') {
@@ -32,8 +32,8 @@ function validateEntry(entry: ManagedFieldsEntry, field: string): FieldError[] {
 }
 
 /**
- * Bounds who may own fields by apply, since each of them costs every later write of the object. Only a manager that is new
- * can pass a bound: whoever applied before goes on, and so does whoever writes by other means.
+ * Limits the field managers that own fields by apply, because each one adds cost to every later write of the object. Only
+ * a new apply manager can violate a limit; existing ones and other writers are not affected.
  */
 export function validateAppliers(
   entries: readonly ManagedFieldsEntry[],
@@ -50,7 +50,7 @@ export function validateAppliers(
     return [{ type: 'FieldValueTooMany', field, value: count, detail }];
   }
   const { applyManagersBytesMax: bytesMax } = limits;
-  // A single one owns no more than there is in the object, which is bounded itself.
+  // The fields of a single manager are bounded by the size limit of the object.
   if (count === 1 || Buffer.byteLength(JSON.stringify(appliers)) <= bytesMax) return [];
   const detail = `may not be more than ${bytesMax} bytes when another field manager applies; ${remedy}`;
   return [{ type: 'FieldValueTooLong', field, detail }];
@@ -64,7 +64,7 @@ const isApplied = ({ operation }: ManagedFieldsEntry): boolean => operation === 
 const applierId = ({ manager, apiVersion, subresource }: ManagedFieldsEntry): string =>
   [manager, apiVersion, subresource].join('\0');
 
-/** The name of a field manager, in an entry or in the `fieldManager` parameter (spec section 4.7). */
+/** Checks a field manager name, of an entry or of the `fieldManager` parameter (spec section 4.7). */
 export function validateFieldManager(manager: string, field: string): FieldError[] {
   const errors: FieldError[] = [];
   if (manager === '') return errors;

@@ -15,9 +15,9 @@ import { validateAppliers, validateManagedFields } from './managed-fields-valida
 import { validateOwnerReferences } from './owner-references-validation.ts';
 
 /**
- * Checks the metadata of an object before it is stored; its name must have been generated already. Whether a namespace
- * has to be there is not checked: the registry sets it from the path. `old` is what it replaces, if anything: lists that
- * were too long before there was a limit may stay or shrink.
+ * Validates the metadata of an object to be stored. `generateName` must be resolved already. Does not check that a
+ * namespace is present or absent: the registry sets it from the path. `old` is the object being replaced, if any; a list
+ * that already exceeds its limit may stay or shrink.
  */
 export function validateObjectMeta(
   kind: Pick<Kind, 'nameFormat'>,
@@ -43,7 +43,7 @@ export function validateObjectMeta(
   return errors;
 }
 
-/** Said by itself: what is wrong with each of too many is of no interest. */
+/** Count errors are returned alone, without errors of the single elements. */
 function validateCounts({ labels, ownerReferences, finalizers }: ObjectMeta, old: ObjectMeta): FieldError[] {
   const errors: FieldError[] = [];
   const check = (name: string, count: number, countMax: number, countBefore = 0): void => {
@@ -60,8 +60,7 @@ function validateCounts({ labels, ownerReferences, finalizers }: ObjectMeta, old
 const countOf = (labels: Readonly<Record<string, string>>): number => Object.keys(labels).length;
 
 /**
- * Checks what may not change when an object replaces `old`; `validateObjectMeta` is for what holds anyway. That a
- * resourceVersion is there is the registry's to see.
+ * Validates what an update may not change, in addition to `validateObjectMeta`. The registry checks the resourceVersion.
  */
 export function validateObjectMetaUpdate(object: ApiObject, old: ApiObject, path = 'metadata'): readonly FieldError[] {
   const [next, last] = [object.metadata, old.metadata];
@@ -98,26 +97,26 @@ function validateName(format: Kind['nameFormat'], { name, generateName }: Object
   ];
 }
 
-/** The other formats have a length of their own. */
+/** Length limit of path segment names; the other formats include one. */
 const validateLength = (format: Kind['nameFormat'], name: string, path: string): FieldError[] =>
   format === 'pathSegment' && Buffer.byteLength(name) > limits.pathNameBytesMax
     ? [tooLong(`${path}.name`, limits.pathNameBytesMax)]
     : [];
 
-/** A prefix may end in a dash, and what is no whole name, as `.` is, may be the beginning of one. */
+/** A generateName prefix may end in a dash, and may be text that is no valid name by itself, such as `.`. */
 function prefixProblems(format: Kind['nameFormat'], prefix: string): readonly string[] {
   if (format === 'pathSegment') return formatChecks[format](`${prefix}a`);
   return formatChecks[format](prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -1)}a` : prefix);
 }
 
-/** Also for the labels that stand in the templates and selectors of other kinds. */
+/** Validates labels, of metadata and of other fields such as templates and selectors. */
 export const validateLabels = (labels: Readonly<Record<string, string>>, field: string): FieldError[] =>
   errorsOfEach(Object.entries(labels), ([key, value]) => [
     ...texts(field, key, isQualifiedName(key)),
     ...texts(field, value, isLabelValue(value)),
   ]);
 
-/** Keys may have upper-case letters in their domain; all keys and values together are limited. */
+/** Unlike label keys, annotation keys may have upper-case letters in the prefix. Their total size is limited. */
 function validateAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldError[] {
   const errors = errorsOfEach(Object.keys(annotations), (key) => texts(field, key, isQualifiedName(key.toLowerCase())));
   let bytes = 0;

@@ -24,7 +24,7 @@ const managedFieldsEntry = struct('apimachinery.pkg.apis.meta.v1.ManagedFieldsEn
   subresource: opt(8, string(), 'Subresource that the manager writes through; empty for the object itself.'),
 });
 
-/** ObjectMeta, complete (spec section 2.1). Limits and formats are checked in `metadata-validation.ts`. */
+/** The complete ObjectMeta (spec section 2.1). `metadata-validation.ts` checks limits and formats. */
 export const objectMeta = struct('apimachinery.pkg.apis.meta.v1.ObjectMeta', 'What every stored object carries beside its own fields.', {
   name: opt(1, string(), 'Name of the object, unique for its kind within its namespace; it cannot change.'),
   generateName: opt(2, string(), 'Prefix from which the server makes a unique name when the object is created without one.'),

@@ -1,12 +1,12 @@
 import type { OwnerReference } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
 
-/** Each reference is complete, and at most one owner is the controller. Paths have no index, as clients know them. */
+/** Requires complete references and at most one controller. Error paths have no index, as in kube-apiserver. */
 export function validateOwnerReferences(references: readonly OwnerReference[], field: string): FieldError[] {
   const controllers = references.filter(({ controller }) => controller);
   return [
     ...errorsOfEach(references, (reference) => validateOwnerReference(reference, field)),
-    // Without the value: it would be repeated for every further controller.
+    // No value: it would be repeated for every additional controller.
     ...errorsOfEach(controllers.slice(1), (other) => [
       invalid(field, undefined, secondController(controllers[0], other)),
     ]),
@@ -24,7 +24,7 @@ function validateOwnerReference(reference: OwnerReference, field: string): Field
   for (const name of ['kind', 'name', 'uid'] as const) {
     if (!reference[name]) errors.push(invalid(`${field}.${name}`, reference[name] ?? '', `${name} must not be empty`));
   }
-  // Events go away by themselves, so nothing may hang on them.
+  // Events expire, so they may not own other objects.
   if (group === '' && version === 'v1' && reference.kind === 'Event') {
     errors.push(invalid(field, reference, '/v1, Kind=Event is disallowed from being an owner'));
   }

@@ -3,10 +3,10 @@ import { kindSchema } from './kind-schema.ts';
 import { listMeta } from './list-meta.ts';
 import { typeMeta } from './type-meta.ts';
 
-/** Any object without its own fields: the form for clients that look at the metadata of any kind (spec section 4.3). */
+/** Metadata of an object of any kind, for metadata-only clients (spec section 4.3). */
 export const partialObjectMetadata = kindSchema('apimachinery.pkg.apis.meta.v1.PartialObjectMetadata', 'The metadata of an object of any kind.', {});
 
-/** Its list in the version before: the same, but for the numbers of its fields in protobuf. */
+/** The v1beta1 list; differs from v1 only in the protobuf field numbers. */
 export const partialObjectMetadataListV1beta1 = struct('apimachinery.pkg.apis.meta.v1beta1.PartialObjectMetadataList', 'A collection of the metadata of objects of any kind.', {
   ...typeMeta,
   metadata: always(2, listMeta, 'Version and position of the list.'),

@@ -7,8 +7,8 @@ const fieldManager = (number: number) => opt(number, string(), 'Names the writer
 const fieldValidation = (number: number) => opt(number, string(), 'What to do with unknown and duplicate fields: `Ignore`, `Warn` or `Strict`.');
 
 /*
- * The options of each verb, which requests give as parameters (spec section 4.1). A parameter has the name and type of
- * its field. Those of DELETE may stand in a body as well: `delete-options.ts`.
+ * Options of each verb, sent as query parameters (spec section 4.1) with the name and type of the field. Options of DELETE
+ * may also be sent as a body: `delete-options.ts`.
  */
 
 export const getOptions = struct(`${prefix}.GetOptions`, 'How to read an object.', {

@@ -17,7 +17,7 @@ const statusDetails = struct('apimachinery.pkg.apis.meta.v1.StatusDetails', 'Dat
   retryAfterSeconds: opt(5, int32(), 'Seconds after which the request may be sent again.'),
 });
 
-/** The answer to a request that failed, or that has no object to answer with (design section 7). */
+/** Response of a failed request, or of one that has no object to return (design section 7). */
 export const status = struct('apimachinery.pkg.apis.meta.v1.Status', 'How a request ended.', {
   ...typeMeta,
   metadata: always(1, listMeta, 'Metadata of the answer; empty.'),

@@ -36,8 +36,8 @@ export const writeSource = ({ served, info, manager }: WriteContext, nowMs: numb
  */
 export function trackOwners(context: WriteContext, object: ApiObject, old: ApiObject | undefined, nowMs: number): void {
   const { served } = context;
-  const written = served.shown(object);
-  updateManagedFields({ ...writeSource(context, nowMs), object: written, old: old && served.shown(old) });
+  const written = served.fromStored(object);
+  updateManagedFields({ ...writeSource(context, nowMs), object: written, old: old && served.fromStored(old) });
   if (written === object) return;
   const { managedFields } = written.metadata;
   if (managedFields) object.metadata.managedFields = managedFields;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { publishedFormats } from './published-formats.ts';
+import { crdFormats } from './crd-formats.ts';
 
 const rows: Readonly<Record<string, { readonly good: readonly string[]; readonly bad: readonly string[] }>> = {
   bsonobjectid: { good: ['507f1f77bcf86cd799439011'], bad: ['507f1f77bcf86cd79943901', 'x'] },
@@ -32,7 +32,7 @@ const rows: Readonly<Record<string, { readonly good: readonly string[]; readonly
 
 for (const [name, { good, bad }] of Object.entries(rows)) {
   test(name, () => {
-    const check = publishedFormats.get(name);
+    const check = crdFormats.get(name);
     assert.ok(check);
     for (const value of good) assert.ok(check(value), `${value} is one`);
     for (const value of bad) assert.ok(!check(value), `${value} is none`);
@@ -40,10 +40,10 @@ for (const [name, { good, bad }] of Object.entries(rows)) {
 }
 
 test('the table has all of them', () => {
-  assert.deepEqual([...publishedFormats.keys()].sort(), Object.keys(rows).sort());
+  assert.deepEqual([...crdFormats.keys()].sort(), Object.keys(rows).sort());
 });
 
 test('no format takes long to say no', () => {
   const long = `${'a1 '.repeat(40_000)}!`;
-  for (const check of publishedFormats.values()) assert.equal(typeof check(long), 'boolean');
+  for (const check of crdFormats.values()) assert.equal(typeof check(long), 'boolean');
 });

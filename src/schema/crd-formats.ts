@@ -3,8 +3,8 @@ import { canonicalQuantity } from './quantity.ts';
 import { canonicalTime } from './time.ts';
 
 /**
- * The formats of strings in schemas of custom resources, as published for 1.32, under their names without dashes. A format
- * that is not here is ignored.
+ * String formats that Kubernetes 1.32 supports in schemas of custom resources, by name without dashes. Other formats are
+ * ignored.
  */
 const always = (): boolean => true;
 const matches = (pattern: RegExp) => (value: string) => pattern.test(value);
@@ -12,7 +12,7 @@ const matches = (pattern: RegExp) => (value: string) => pattern.test(value);
 const uuid = (version: string, variant: string): RegExp =>
   new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, 'i');
 
-/** Letters, digits and symbols of any script, dashes within labels; 63 bytes a label, 255 in all. */
+/** Letters and symbols of any script, ASCII digits, dashes inside labels; at most 63 bytes per label, 255 in total. */
 function isHostname(value: string): boolean {
   if (Buffer.byteLength(value) > 255) return false;
   return value
@@ -39,7 +39,7 @@ function isRequestUri(value: string): boolean {
   return value.startsWith('/') || (/^[a-z][a-z0-9+.-]*:/i.test(value) && URL.canParse(value));
 }
 
-/** One mailbox, with or without a name: `a@example.com`, `A <a@example.com>`. Quoted local parts are taken as they are. */
+/** One mailbox, with or without a display name: `a@example.com`, `A <a@example.com>`. Quoted local parts are not parsed. */
 function isEmail(value: string): boolean {
   if (value.length > 998) return false;
   const bracketed = /^[^<>]*<([^<>]*)>$/.exec(value.trim());
@@ -56,7 +56,7 @@ const macBytes = [6, 8, 20];
 const isMac = (value: string): boolean =>
   value.length <= 64 && macForms.test(value) && macBytes.includes(value.replaceAll(/[^0-9a-f]/gi, '').length / 2);
 
-/** Spaces and dashes stand where they like. */
+/** Spaces and dashes are allowed anywhere. */
 const withoutSeparators = (value: string): string => value.replaceAll(/[\s-]+/g, '');
 
 function isIsbn10(value: string): boolean {
@@ -75,7 +75,7 @@ function isIsbn13(value: string): boolean {
 const cardForms =
   /^(?:4\d{12}(?:\d{3})?|5[1-5]\d{14}|6(?:011|5\d\d)\d{12}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|(?:2131|1800|35\d{3})\d{11})$/;
 
-/** Any separators, and a check digit after Luhn. */
+/** Any separators, with a Luhn check digit. */
 function isCreditCard(value: string): boolean {
   if (value.length > 64) return false;
   const digits = value.replaceAll(/\D+/g, '');
@@ -98,11 +98,11 @@ function isDate(value: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
 }
 
-/** `1h30m` as Go writes durations, or one number with a unit's name: `22 ns`, `3 days`. */
+/** A Go duration (`1h30m`), or one number with a unit: `22 ns`, `3 days`. */
 const durations =
   /^(?:[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|\u03bcs|ms|s|m|h))+)|\d+\s*(?:ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?))$/;
 
-export const publishedFormats: ReadonlyMap<string, (value: string) => boolean> = new Map([
+export const crdFormats: ReadonlyMap<string, (value: string) => boolean> = new Map([
   ['bsonobjectid', matches(/^[0-9a-f]{24}$/i)],
   ['uri', isRequestUri],
   ['email', isEmail],

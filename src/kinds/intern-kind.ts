@@ -6,11 +6,10 @@ const schemas = new SharedContent<StructSchema>();
 const kinds = new SharedContent<Kind>();
 
 /**
- * The kind that this process first saw with the same content. Decoders, validators, merges and documents are kept at a kind or
- * its schema: of a kind that several scopes have they are made once. Where only functions of the kinds differ, the schema is
- * the same.
+ * Returns the first kind in this process with the same content. Compiled decoders, validators, merges and documents are
+ * cached by kind or schema, so scopes with the same kind share them. Kinds that differ only in functions share the schema.
  */
-export function sharedKind(kind: Kind): Kind {
+export function internKind(kind: Kind): Kind {
   const schema = schemas.share(kind.schema);
   return kinds.share(schema === kind.schema ? kind : { ...kind, schema });
 }
