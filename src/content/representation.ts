@@ -92,7 +92,7 @@ export class Representation {
   watchEncoding(
     { kind, apiVersion, forms }: ServedResource,
     presentation: Presentation,
-    webSocket?: WatchEncoding['webSocket'],
+    { webSocket, elsewhere }: Pick<WatchEncoding, 'webSocket' | 'elsewhere'> = {},
   ): WatchEncoding {
     const { as, format: name, mediaType } = presentation.negotiated;
     const { table } = presentation;
@@ -105,24 +105,26 @@ export class Representation {
       name: `${forms ? `${apiVersion} ` : ''}${webSocket ? 'messages ' : ''}${name} ${as === 'object' ? as : `${as} ${table.metaVersion} ${table.includeObject}`}`,
       differsFirst: as === 'Table',
       framing: webSocket ? watch.messages : watch.stream,
-      object: ({ bytes }, first) => this.#eventObject(bytes, presentation, first ? 'shown' : 'omitted'),
+      object: ({ bytes }, first) => this.eventObject(bytes, presentation, first),
+      elsewhere: format.isStored && as !== 'Table' ? undefined : elsewhere,
       bookmark: (revision, initialEventsEnd) => {
         const annotations = initialEventsEnd && { annotations: { [this.#initialEventsEnd]: 'true' } };
         const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...annotations };
         const bookmark = Buffer.from(JSON.stringify({ kind: kind.kind, apiVersion, metadata }));
-        return this.#eventObject(bookmark, presentation, 'omitted');
+        return this.eventObject(bookmark, presentation, false);
       },
       status: (status) => eventBytes(format.encode(status, inOneLine(presentation)), format),
     };
   }
 
-  #eventObject(bytes: Buffer, presentation: Presentation, headers: 'shown' | 'omitted'): Buffer {
+  /** The object of an event. A table tells its columns in the first one. */
+  eventObject(bytes: Buffer, presentation: Presentation, first: boolean): Buffer {
     const { negotiated, table } = presentation;
     const { as } = negotiated;
     const format = formatNamed(negotiated.format);
     if (format.isStored && as === 'object') return bytes;
     if (format.isStored && as !== 'Table') return partialObjectMetadataBytes(bytes, table.metaVersion);
-    const shown = shownOf(bytes, as, { ...table, now: this.#clock.now() }, headers);
+    const shown = shownOf(bytes, as, { ...table, now: this.#clock.now() }, first ? 'shown' : 'omitted');
     return eventBytes(format.encode(shown, inOneLine(presentation)), format);
   }
 }

@@ -4,6 +4,14 @@ import type { Status } from '../meta/status-error.ts';
 import type { Revision } from '../store/store.ts';
 import type { EventFraming } from './formats/event-framing.ts';
 
+/** Makes large objects of events off the event loop. */
+interface ObjectsElsewhere {
+  /** Whether this is a large one. */
+  takes(entry: CacheEntry): boolean;
+  /** As `WatchEncoding.object`. Rejects when nobody waits for it any more. */
+  object(entry: CacheEntry, first: boolean, signal: AbortSignal): Promise<Uint8Array>;
+}
+
 /** How the objects of events are written. */
 export interface WatchEncoding {
   readonly contentType: string;
@@ -16,6 +24,8 @@ export interface WatchEncoding {
   readonly framing: EventFraming;
   /** The object of an event, as the framing takes it. */
   object(entry: CacheEntry, first: boolean): Uint8Array;
+  /** How objects are made that would hold the event loop too long; absent where none would. */
+  readonly elsewhere?: ObjectsElsewhere | undefined;
   /** The object of a bookmark; with `initialEventsEnd` it carries the annotation that says so. */
   bookmark(revision: Revision, initialEventsEnd: boolean): Uint8Array;
   /** The object of an ERROR event. */

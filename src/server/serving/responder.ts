@@ -260,8 +260,7 @@ export class Responder {
   #largeItems({ exchange, ticket }: RequestContext, presentation: Presentation) {
     const { heavy } = this.#parts;
     return (entry: CacheEntry): Promise<Uint8Array> | undefined => {
-      // Without a view of the bytes of an object that is small.
-      if (entry.end - entry.start <= limits.lightBytesMax) return undefined;
+      if (!isLarge(entry)) return undefined;
       const { bytes } = entry;
       if (!heavy.takesRepresentation(bytes, presentation)) return undefined;
       const { target, signal } = exchange;
@@ -275,7 +274,16 @@ export class Responder {
     presentation: Presentation,
   ): void {
     const webSocket = exchange.webSocket && { request: exchange.webSocket, protocol: webSocketProtocol };
-    const encoding = this.#representation.watchEncoding(reply.served, presentation, webSocket);
+    const { heavy } = this.#parts;
+    const { target } = exchange;
+    const encoding = this.#representation.watchEncoding(reply.served, presentation, {
+      webSocket,
+      elsewhere: {
+        takes: (entry) => isLarge(entry) && heavy.takesRepresentation(entry.bytes, presentation),
+        object: ({ bytes }, first, signal) =>
+          heavy.eventObject(bytes, presentation, { target, signal, owner: ticket?.tenant }, first),
+      },
+    });
     this.#watches.serve(exchange, reply, { encoding, counts: this.#watchMetrics.of(reply.served) });
     if (ticket) ticket.longRunning = true;
   }
@@ -294,6 +302,9 @@ export class Responder {
     return this.#parts.config.features.APIResponseCompression;
   }
 }
+
+/** May be heavy. Makes no view of the bytes of an object that is small. */
+const isLarge = ({ start, end }: CacheEntry): boolean => end - start > limits.lightBytesMax;
 
 const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [
   'Table',

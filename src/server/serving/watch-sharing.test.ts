@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { once, until } from '../../base/waits-fixture.ts';
-import type { CacheEntry, CacheEvent, WatchSink } from '../../cache/cache.ts';
+import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cache.ts';
 import type { Negotiated } from '../../content/negotiation.ts';
 import { Representation } from '../../content/representation.ts';
 import type { WatchEncoding } from '../../content/watch-encoding.ts';
@@ -30,7 +30,46 @@ const streams = new WatchStreams({ clock, logger: silentLogger });
 let negotiated: Negotiated | undefined;
 /** It begins with a state, and says where that ends. */
 let withState = false;
-let sinks: WatchSink[] = [];
+let watchers: PausedWatcher[] = [];
+/** Names of the objects that are made elsewhere. */
+let large: readonly string[] = [];
+
+/** The cache's side of a watch: keeps what is not taken yet. */
+class PausedWatcher implements Watcher {
+  revision = 0;
+  readonly sink: WatchSink;
+  readonly #queue: CacheEvent[] = [];
+  #paused = false;
+
+  constructor(sink: WatchSink) {
+    this.sink = sink;
+  }
+
+  /** All was taken, and more would be. */
+  get idle(): boolean {
+    return this.#queue.length === 0 && !this.#paused;
+  }
+
+  tell(event: CacheEvent): void {
+    this.#queue.push(event);
+    this.#deliver();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#deliver();
+  }
+
+  #deliver(): void {
+    while (!this.#paused) {
+      const event = this.#queue.shift();
+      if (!event) return;
+      this.#paused = !this.sink.event(event);
+    }
+  }
+
+  close(): void {}
+}
 
 before(async () => {
   fixture = await RegistryFixture.open({ clock });
@@ -53,8 +92,9 @@ before(async () => {
         timeoutMs: 3600_000,
         reached: () => 0,
         start: (sink) => {
-          sinks.push(sink);
-          return { revision: 0, resume() {}, close() {} };
+          const watcher = new PausedWatcher(sink);
+          watchers.push(watcher);
+          return watcher;
         },
       },
       {
@@ -71,12 +111,19 @@ after(async () => {
   await fixture[Symbol.asyncDispose]();
 });
 
-const encodingOf = (form: Negotiated, webSocket?: WatchEncoding['webSocket']): WatchEncoding =>
-  representation.watchEncoding(
-    served,
-    representation.presentation(form, served.kind, new URLSearchParams()),
+function encodingOf(form: Negotiated, webSocket?: WatchEncoding['webSocket']): WatchEncoding {
+  const presentation = representation.presentation(form, served.kind, new URLSearchParams());
+  return representation.watchEncoding(served, presentation, {
     webSocket,
-  );
+    elsewhere: {
+      takes: ({ name }) => large.includes(name),
+      async object({ bytes }, first) {
+        await turn();
+        return representation.eventObject(bytes, presentation, first);
+      },
+    },
+  });
+}
 
 const json: Negotiated = {
   format: 'json',
@@ -181,31 +228,35 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 for (const [what, form] of forms) {
   for (const [protocol, open, messages] of protocols) {
     for (const state of [false, true]) {
-      const from = state ? 'from a state' : 'from a version';
-      test(`${what} over ${protocol}, ${from}, is the same to watches that share it as to one alone`, async () => {
-        negotiated = form;
-        withState = state;
-        sinks = [];
-        const watches = [await open(), await open(), await open()];
-        await until(() => sinks.length === watches.length);
-        const [first, second, late] = sinks;
-        const events = eventsOf();
-        for (const event of events) {
-          assert.ok(first?.event(event));
-          assert.ok(second?.event(event));
-        }
-        // The third is told the same in other portions.
-        for (const [at, event] of events.entries()) {
-          assert.ok(late?.event(event));
-          if (at % 2 === 0) await turn();
-        }
-        for (const sink of sinks) sink.closed('closed');
-        const expected = unshared(form, messages);
-        assert.ok(expected.length > 0);
-        for (const received of await Promise.all(watches.map((received) => received()))) {
-          assert.ok(received.equals(expected), `${received.length} bytes instead of ${expected.length}`);
-        }
-      });
+      for (const elsewhere of ['none', 'a', 'b', 'bc', 'abc']) {
+        const from = state ? 'from a state' : 'from a version';
+        test(`${what} over ${protocol}, ${from}, ${elsewhere} made elsewhere: shared as if alone`, async () => {
+          negotiated = form;
+          withState = state;
+          watchers = [];
+          large = elsewhere === 'none' ? [] : [...elsewhere];
+          const watches = [await open(), await open(), await open()];
+          await until(() => watchers.length === watches.length);
+          const [first, second, late] = watchers;
+          const events = eventsOf();
+          for (const event of events) {
+            first?.tell(event);
+            second?.tell(event);
+          }
+          // The third is told the same in other portions.
+          for (const [at, event] of events.entries()) {
+            late?.tell(event);
+            if (at % 2 === 0) await turn();
+          }
+          await until(() => watchers.every(({ idle }) => idle));
+          for (const { sink } of watchers) sink.closed('closed');
+          const expected = unshared(form, messages);
+          assert.ok(expected.length > 0);
+          for (const received of await Promise.all(watches.map((received) => received()))) {
+            assert.ok(received.equals(expected), `${received.length} bytes instead of ${expected.length}`);
+          }
+        });
+      }
     }
   }
 }

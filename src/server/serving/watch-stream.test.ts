@@ -152,6 +152,47 @@ describe('a watch', () => {
     assert.equal(headers['cache-control'], 'no-cache, private');
   });
 
+  for (const end of ['the client leaves', 'its time is over', 'the watcher is closed'] as const) {
+    it(`gives up a large object when ${end}, and tells no bookmark before it`, async () => {
+      const signals: AbortSignal[] = [];
+      encoding = {
+        ...json,
+        elsewhere: {
+          takes: ({ name }) => name === 'large',
+          object: (_entry, _first, signal) => {
+            signals.push(signal);
+            return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+          },
+        },
+      };
+      source = { bookmarks: true, timeoutMs: limits.bookmarkMs + 60_000 };
+      const { stream, watcher } = await watch();
+      watcher.emit(event('ADDED', 'small'));
+      watcher.emit(event('ADDED', 'large'));
+      watcher.emit(event('ADDED', 'after'));
+      assert.deepEqual([signals.length, signals[0]?.aborted, watcher.queue.length], [1, false, 1]);
+      await clock.advance(limits.bookmarkMs + 1_000);
+      const body = readAll(stream);
+      if (end === 'the client leaves') stream.close();
+      else if (end === 'its time is over') await clock.advance(60_000);
+      else watcher.sink.closed('slow');
+      await until(() => streams.open === 0);
+      assert.equal(signals[0]?.aborted, true);
+      if (end !== 'the client leaves') assert.deepEqual(told(await body), ['ADDED small']);
+    });
+  }
+
+  it('ends with the error of a large object that cannot be shown', async () => {
+    encoding = {
+      ...json,
+      elsewhere: { takes: () => true, object: async () => Promise.reject(expired('none')) },
+    };
+    const { stream, watcher } = await watch();
+    watcher.emit(event('ADDED', 'large'));
+    assert.deepEqual(told(await readAll(stream)), ['ERROR Expired']);
+    assert.equal(watcher.closed, 1);
+  });
+
   it('encodes an event once for all who write it alike', async () => {
     let encoded = 0;
     encoding = {

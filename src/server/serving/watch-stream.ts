@@ -7,9 +7,11 @@ import { TimeSlice } from '../../base/time-slice.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cache.ts';
 import type { WatchEncoding } from '../../content/watch-encoding.ts';
 import type { BodyWriter, Exchange } from '../../http/exchange.ts';
+import type { Chunk } from '../../http/gather.ts';
 import { expired, internalError, StatusError } from '../../meta/status-error.ts';
 import type { Revision } from '../../store/store.ts';
 import type { EventRun } from './event-run.ts';
+import { LargeFrames, type MadeFrame } from './large-frames.ts';
 import type { WatchCounts } from './observe/watch-metrics.ts';
 import { type OutboxQueue, type Pending, WatchOutbox } from './watch-outbox.ts';
 
@@ -46,6 +48,7 @@ export class WatchStreams implements Closable {
   readonly logger: Logger;
   readonly bufferBytesMax: number;
   readonly outbox: WatchOutbox;
+  readonly largeFrames: LargeFrames;
   readonly #open = new Set<WatchStream>();
   #tick: Closable | undefined;
   #closed = false;
@@ -55,6 +58,7 @@ export class WatchStreams implements Closable {
     this.logger = options.logger;
     this.bufferBytesMax = options.bufferBytesMax ?? limits.watcherBufferBytesMax;
     this.outbox = new WatchOutbox(options.clock);
+    this.largeFrames = new LargeFrames(options.clock);
   }
 
   /** Watches open now. */
@@ -105,6 +109,13 @@ export class WatchStreams implements Closable {
   }
 }
 
+/** Objects of the state that a watch begins with. */
+interface Stretch {
+  /** The next; undefined at the end. */
+  entry: CacheEntry | undefined;
+  isLarge: boolean;
+}
+
 /** One watch on its way to one client. */
 class WatchStream implements WatchSink, Pending {
   readonly #all: WatchStreams;
@@ -128,6 +139,8 @@ class WatchStream implements WatchSink, Pending {
   #buffered = 0;
   /** The watcher was told to wait. */
   #full = false;
+  /** Set while the frame of a large object is waited for: nothing is told meanwhile. */
+  #large: Closable | undefined;
 
   constructor(all: WatchStreams, source: WatchSource, { encoding, counts }: WatchAnswer, now: number) {
     this.#all = all;
@@ -167,7 +180,9 @@ class WatchStream implements WatchSink, Pending {
     try {
       const slice = this.#all.slice();
       if (slice.over) await slice.next();
-      for (const chunk of this.#encoding.framing.added(this.#objects(first, rest), slice)) {
+      for (const made of this.#initialChunks(first, rest, slice)) {
+        const chunk = made instanceof Promise ? await made : made;
+        if (this.#ended) return;
         if (!writer.write(chunk.bytes, chunk.sent)) await writer.drained();
         if (slice.over) await slice.next();
         if (this.#ended) return;
@@ -179,16 +194,57 @@ class WatchStream implements WatchSink, Pending {
     }
   }
 
-  *#objects(first: CacheEntry, rest: Iterator<CacheEntry>): Generator<ByteSpan, void> {
+  /** Those of large objects are waited for. */
+  *#initialChunks(
+    first: CacheEntry,
+    rest: Iterator<CacheEntry>,
+    slice: TimeSlice,
+  ): Generator<Chunk | Promise<Chunk>, void> {
+    const next = (): CacheEntry | undefined => {
+      const { value, done } = rest.next();
+      return done ? undefined : value;
+    };
+    const { framing, elsewhere } = this.#encoding;
+    const isLarge = (entry: CacheEntry): boolean => elsewhere?.takes(entry) ?? false;
+    const stretch: Stretch = { entry: first, isLarge: isLarge(first) };
     try {
-      for (let next: IteratorResult<CacheEntry> = { value: first }; !next.done; next = rest.next()) {
-        const object = this.#object(next.value);
-        this.#counts.sent(object.length);
-        yield spanOf(object);
+      while (stretch.entry) {
+        if (!stretch.isLarge) {
+          yield* framing.added(this.#objects(stretch, next, isLarge), slice);
+          continue;
+        }
+        const { entry } = stretch;
+        yield this.#largeChunk(entry);
+        stretch.entry = next();
+        stretch.isLarge = stretch.entry !== undefined && isLarge(stretch.entry);
       }
     } finally {
       rest.return?.();
     }
+  }
+
+  /** Objects up to the next large one. */
+  *#objects(
+    stretch: Stretch,
+    next: () => CacheEntry | undefined,
+    isLarge: (entry: CacheEntry) => boolean,
+  ): Generator<ByteSpan, void> {
+    while (stretch.entry && !stretch.isLarge) {
+      const object = this.#object(stretch.entry);
+      this.#counts.sent(object.length);
+      yield spanOf(object);
+      stretch.entry = next();
+      stretch.isLarge = stretch.entry !== undefined && isLarge(stretch.entry);
+    }
+  }
+
+  async #largeChunk(entry: CacheEntry): Promise<Chunk> {
+    const { promise, resolve } = Promise.withResolvers<MadeFrame>();
+    this.#awaitFrame('ADDED', entry, { told: entry, take: resolve });
+    const made = await promise;
+    if ('error' in made) throw made.error;
+    this.#counts.sent(made.frame.length);
+    return { bytes: made.frame };
   }
 
   #object(entry: CacheEntry): Uint8Array {
@@ -203,7 +259,15 @@ class WatchStream implements WatchSink, Pending {
 
   event(event: CacheEvent): boolean {
     if (this.#ended) return true;
-    const unwritten = this.#send(this.#frame(event));
+    const frame = this.#frame(event);
+    if (frame) return this.#sendEvent(frame);
+    this.#awaitEvent(event);
+    return false;
+  }
+
+  /** False where that is enough for now. */
+  #sendEvent(frame: Uint8Array): boolean {
+    const unwritten = this.#send(frame);
     const { bufferBytesMax, outbox } = this.#all;
     if (unwritten * 2 >= bufferBytesMax) outbox.crowd();
     this.#full = this.#buffered + unwritten >= bufferBytesMax;
@@ -220,17 +284,61 @@ class WatchStream implements WatchSink, Pending {
     this.end();
   }
 
-  /** The frame of an event, made once for all watches that write it alike. */
-  #frame({ type, entry, encodings }: CacheEvent): Uint8Array {
-    const { framing, differsFirst, name } = this.#encoding;
-    if (this.#first && differsFirst) return framing.frame(type, this.#object(entry));
-    this.#first = false;
-    let frame = encodings.get(name);
+  /** The frame of an event, made once for all watches that write it alike; undefined where it is to be waited for. */
+  #frame({ type, entry, encodings }: CacheEvent): Uint8Array | undefined {
+    const { framing, name, elsewhere } = this.#encoding;
+    const differs = this.#differs;
+    let frame = differs ? undefined : encodings.get(name);
     if (!frame) {
-      frame = framing.frame(type, this.#encoding.object(entry, false));
-      encodings.set(name, frame);
+      if (this.#all.largeFrames.has(encodings, this.#form) || elsewhere?.takes(entry)) return undefined;
+      frame = framing.frame(type, this.#encoding.object(entry, differs));
+      if (!differs) encodings.set(name, frame);
     }
+    this.#first = false;
     return frame;
+  }
+
+  /** The next event is the first one, and written as only that is. */
+  get #differs(): boolean {
+    return this.#first && this.#encoding.differsFirst;
+  }
+
+  get #form(): string {
+    return this.#differs ? `first ${this.#encoding.name}` : this.#encoding.name;
+  }
+
+  #awaitEvent({ type, entry, encodings }: CacheEvent): void {
+    const { name } = this.#encoding;
+    const differs = this.#differs;
+    const take = (made: MadeFrame): void => {
+      try {
+        if ('error' in made) throw made.error;
+        if (!differs && !encodings.get(name)) encodings.set(name, made.frame);
+        if (this.#sendEvent(made.frame)) this.#watcher?.resume();
+      } catch (error) {
+        this.#fail(error);
+      }
+    };
+    this.#awaitFrame(type, entry, { told: encodings, take });
+  }
+
+  /** Has the frame of a large object made off the event loop. `take` is not called once the watch has ended. */
+  #awaitFrame(
+    type: CacheEvent['type'],
+    entry: CacheEntry,
+    { told, take }: { readonly told: object; take(made: MadeFrame): void },
+  ): void {
+    const { framing, elsewhere } = this.#encoding;
+    const differs = this.#differs;
+    const make = async (signal: AbortSignal): Promise<Buffer> => {
+      if (!elsewhere) throw new TypeError('nothing else makes objects of events');
+      return framing.frame(type, await elsewhere.object(entry, differs, signal));
+    };
+    this.#large = this.#all.largeFrames.wait({ told, form: this.#form, make }, (made) => {
+      this.#large = undefined;
+      take(made);
+    });
+    this.#first = false;
   }
 
   #bookmark(revision: Revision, initialEventsEnd: boolean): Uint8Array {
@@ -282,7 +390,7 @@ class WatchStream implements WatchSink, Pending {
   tick(now: number): void {
     if (this.#ended) return;
     const over = now >= this.#endsAt;
-    if (this.#source.bookmarks && this.#watcher && (over || now >= this.#bookmarkAt)) {
+    if (this.#source.bookmarks && this.#watcher && !this.#large && (over || now >= this.#bookmarkAt)) {
       this.#sendBookmark(this.#watcher.revision, now);
     }
     if (over) this.end();
@@ -315,6 +423,8 @@ class WatchStream implements WatchSink, Pending {
   /** Nobody listens any more. */
   stop(): void {
     this.#ended = true;
+    this.#large?.close();
+    this.#large = undefined;
     this.#watcher?.close();
     this.#watcher = undefined;
   }

@@ -373,6 +373,10 @@ describe('a kind that came at run time', () => {
         const options = { target, signal: new AbortController().signal, owner: jane };
         const made = await thread.heavy.represent(bytes, presentation, options);
         assert.equal(ageless(made), ageless(representation.object(bytes, presentation)));
+        for (const first of [true, false]) {
+          const told = await thread.heavy.eventObject(bytes, presentation, options, first);
+          assert.equal(ageless(told), ageless(representation.eventObject(bytes, presentation, first)));
+        }
       }
     }
   });

@@ -16,7 +16,15 @@ import type { Resource, ServedResource } from '../../../resources/resource.ts';
 import type { UpdateOptions } from '../../../store/store.ts';
 import type { AdmissionLookups } from '../../wiring/admission.ts';
 import type { JobThread } from './job-thread.ts';
-import type { RepresentInput, SharedKinds, WriteInput, WriteOutput, YamlInput, YamlOutput } from './jobs.ts';
+import type {
+  RepresentInput,
+  RepresentJob,
+  SharedKinds,
+  WriteInput,
+  WriteOutput,
+  YamlInput,
+  YamlOutput,
+} from './jobs.ts';
 import { ownBytes } from './messages.ts';
 import type { Freshness, KnownEntry } from './remote-registry.ts';
 import { countParts, isHeavy } from './weight.ts';
@@ -203,8 +211,13 @@ export class HeavyWork {
     return this.#made('listItem', bytes, presentation, client);
   }
 
+  /** The same as the object of an event. Each watch waits for one at most. */
+  eventObject(bytes: Buffer, presentation: Presentation, client: WaitingClient, first: boolean): Promise<Buffer> {
+    return this.#made(first ? 'firstEventObject' : 'eventObject', bytes, presentation, client);
+  }
+
   async #made(
-    name: 'represent' | 'listItem',
+    name: RepresentJob,
     bytes: Buffer,
     { negotiated, kind }: Presentation,
     { target, signal, owner }: WaitingClient,
@@ -217,7 +230,7 @@ export class HeavyWork {
       now: clock.now(),
     });
     const calls = kindCalls(added ? [added] : []);
-    const job = { name, owner, input, bytes: bytes.length, calls, signal, warn() {}, patient: name === 'listItem' };
+    const job = { name, owner, input, bytes: bytes.length, calls, signal, warn() {}, patient: name !== 'represent' };
     const output = await thread.run(job);
     return bufferOf(output as Uint8Array);
   }

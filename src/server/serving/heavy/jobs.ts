@@ -6,7 +6,7 @@ import { stringifyJson } from '../../../codec/json.ts';
 import { parseYaml } from '../../../codec/yaml.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
 import type { Negotiated } from '../../../content/negotiation.ts';
-import { Representation } from '../../../content/representation.ts';
+import { type Presentation, Representation } from '../../../content/representation.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { dialects } from '../../../dialect/dialects.ts';
 import type { Kind } from '../../../kinds/kind.ts';
@@ -122,10 +122,25 @@ function yaml({ bytes }: YamlInput): YamlOutput {
   return { json: new Uint8Array(Buffer.from(stringifyJson(value))), duplicates };
 }
 
-async function represent(input: RepresentInput, context: JobContext, kindsOf: KindsOf): Promise<Uint8Array> {
-  const { representation, presentation, bytes } = presented(input, await kindsOf(input, context));
-  return new Uint8Array(representation.object(bytes, presentation));
-}
+/** What an object can be shown as: an answer of its own, an item of a list, an event of a watch. */
+const represented = {
+  represent: (representation, bytes, presentation) => representation.object(bytes, presentation),
+  listItem: (representation, bytes, presentation) => representation.listItem(bytes, presentation),
+  eventObject: (representation, bytes, presentation) => representation.eventObject(bytes, presentation, false),
+  firstEventObject: (representation, bytes, presentation) => representation.eventObject(bytes, presentation, true),
+} as const satisfies Readonly<
+  Record<string, (representation: Representation, bytes: Buffer, presentation: Presentation) => Uint8Array>
+>;
+
+export type RepresentJob = keyof typeof represented;
+
+const representJob =
+  (name: RepresentJob, kindsOf: KindsOf): Job =>
+  async (input, context) => {
+    const asked = input as RepresentInput;
+    const { representation, presentation, bytes } = presented(asked, await kindsOf(asked, context));
+    return new Uint8Array(represented[name](representation, bytes, presentation));
+  };
 
 function presented({ dialect, bytes, negotiated, target, now }: RepresentInput, known: readonly Kind[]) {
   const info = parseRequestInfo('GET', target);
@@ -139,12 +154,6 @@ function presented({ dialect, bytes, negotiated, target, now }: RepresentInput, 
   const representation = new Representation(dialects[dialect], clockAt(now));
   const presentation = representation.presentation(negotiated, kind, info.query);
   return { representation, presentation, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };
-}
-
-/** The same as an item of a list. */
-async function listItem(input: RepresentInput, context: JobContext, kindsOf: KindsOf): Promise<Uint8Array> {
-  const { representation, presentation, bytes } = presented(input, await kindsOf(input, context));
-  return new Uint8Array(representation.listItem(bytes, presentation));
 }
 
 /** By name: what the thread can do with these kinds, made once for each dialect, and with those that come at run time. */
@@ -161,8 +170,10 @@ export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Re
   return {
     write: (input, context) => write(input as WriteInput, context, kindsOf),
     yaml: (input) => yaml(input as YamlInput),
-    represent: (input, context) => represent(input as RepresentInput, context, kindsOf),
-    listItem: (input, context) => listItem(input as RepresentInput, context, kindsOf),
+    represent: representJob('represent', kindsOf),
+    listItem: representJob('listItem', kindsOf),
+    eventObject: representJob('eventObject', kindsOf),
+    firstEventObject: representJob('firstEventObject', kindsOf),
   };
 }
 
