@@ -20,7 +20,7 @@ export const requestFlags = {
     min: 0,
     max: inFlightMax,
     default: limits.writesInFlightMax,
-    help: 'requests that write, worked on at once; 0: without a limit. As many reviews, which write nothing, have places of their own',
+    help: 'requests that write, worked on at once; 0: without a limit. As many reviews, which write nothing, have seats of their own',
   }),
   'max-requests-inflight': integer({
     min: 0,

@@ -11,12 +11,12 @@ import { groupMasters } from '../../src/request/user-info.ts';
 import { pipelineOf, pipelineParts } from '../../src/server/serving/pipeline-fixture.ts';
 
 /**
- * The order in which requests are served where places are short: over real connections, with answers that come when the test
+ * The order in which requests are served where seats are short: over real connections, with answers that come when the test
  * says so, so that nothing depends on how fast anything is.
  */
 
 const path = '/api/v1/namespaces/default/configmaps';
-const places = 8;
+const seats = 8;
 
 interface UnderWay {
   readonly user: string;
@@ -29,7 +29,7 @@ async function serving() {
   const parts = pipelineParts({
     clock: new ManualClock(),
     resources,
-    flow: { max: { reads: places, writes: places } },
+    flow: { max: { reads: seats, writes: seats } },
     authenticator: {
       authenticate: (credentials) => {
         const username = credentials.header('authorization') ?? '';
@@ -86,7 +86,7 @@ async function serving() {
 }
 
 describe('beside a flood over 50 connections', () => {
-  test('a second user has a place at once, again and again', async () => {
+  test('a second user has a seat at once, again and again', async () => {
     await using server = await serving();
     await server.flood('flood', 50, 10);
     await until(() => server.pool.waiting > 400);
@@ -100,19 +100,19 @@ describe('beside a flood over 50 connections', () => {
     assert.ok(server.pool.waiting > 400, 'the flood still waits');
   });
 
-  test('and with no place left, a second user waits for one answer and not for the flood', async () => {
+  test('and with no seat left, a second user waits for one answer and not for the flood', async () => {
     await using server = await serving();
     await server.flood('flood', 50, 10);
     await until(() => server.pool.waiting > 400);
     for (const other of ['a', 'b', 'c', 'd', 'e']) await server.flood(other, 1, 5);
-    await until(() => server.pool.inFlight === places && server.pool.waiting > 410);
+    await until(() => server.pool.inFlight === seats && server.pool.waiting > 410);
     const served = await server.serveUntil(server.send('second'));
     // Each of seven tenants at most twice: before the second comes, and in the round in which it is served.
-    assert.ok(served.length <= 2 * 7 + places, served.join(' '));
+    assert.ok(served.length <= 2 * 7 + seats, served.join(' '));
     assert.ok(server.pool.waiting > 350, 'the flood still waits');
   });
 
-  test('that comes through impersonation, a second user has a place at once', async () => {
+  test('that comes through impersonation, a second user has a seat at once', async () => {
     await using server = await serving();
     for (let n = 0; n < 90; n++) server.send('flood', { 'impersonate-user': `somebody-${n}` }).catch(() => {});
     await until(() => server.pool.waiting > 80);
@@ -125,12 +125,12 @@ describe('beside a flood over 50 connections', () => {
   test('masters are served as if nothing else went on', async () => {
     await using server = await serving();
     for (const user of ['a', 'b', 'c', 'd', 'e', 'f']) await server.flood(user, 1, 20);
-    await until(() => server.pool.inFlight === places);
+    await until(() => server.pool.inFlight === seats);
     const answers = Array.from({ length: 50 }, () => server.send('root'));
     await until(() => server.underWay.filter(({ user }) => user === 'root').length === 50);
     for (const { user, answer } of server.underWay) if (user === 'root') answer();
     for (const answer of answers) assert.equal((await answer).status, 200);
-    assert.equal(server.pool.inFlight, places);
+    assert.equal(server.pool.inFlight, seats);
   });
 
   test('what is too much is answered with 429 and Retry-After, in HTTP/1.1 and HTTP/2', async () => {
@@ -146,7 +146,7 @@ describe('beside a flood over 50 connections', () => {
   });
 });
 
-test('who goes away while waiting waits no more, and one whose work goes on keeps its place', async () => {
+test('who goes away while waiting waits no more, and one whose work goes on keeps its seat', async () => {
   await using server = await serving();
   const own = await server.started.http2();
   const gone = Array.from({ length: 50 }, () =>

@@ -15,7 +15,7 @@ import { operationOf, pipelineOf, pipelineParts } from '../../src/server/serving
  * product are too long to wait for. What the listener does alone is tested beside it (`src/http/listener.test.ts`).
  */
 
-/** All stages, two places for writes, and an answer that is the length of the body. */
+/** All stages, two seats for writes, and an answer that is the length of the body. */
 async function serving(clock: ManualClock) {
   const resources = new ClosableStack();
   const parts = pipelineParts({
@@ -101,7 +101,7 @@ for (const [protocol, post] of protocols) {
       });
     }
 
-    test('takes no place: others write meanwhile', async () => {
+    test('takes no seat: others write meanwhile', async () => {
       const clock = new ManualClock();
       await using server = await serving(clock);
       const slow = await Promise.all(Array.from({ length: 5 }, () => post(server.started, 100)));

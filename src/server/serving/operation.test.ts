@@ -4,14 +4,14 @@ import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import { withoutObjects } from '../../registry/registry-fixture.ts';
 import { parseRequestInfo } from '../../request/request-info.ts';
-import { placeOf } from './operation.ts';
+import { seatOf } from './operation.ts';
 
 const resources = withoutObjects(kinds(orch));
 const pods = '/api/v1/namespaces/n/pods';
 const reviews = '/apis/authorization.orch.io/v1';
 
-/** What requests need a place for. */
-const rows: readonly (readonly [method: string, target: string, place: string])[] = [
+/** What requests need a seat for. */
+const rows: readonly (readonly [method: string, target: string, seat: string])[] = [
   ['GET', `${pods}/a`, 'readOnly'],
   ['HEAD', `${pods}/a`, 'readOnly'],
   ['GET', pods, 'readOnly'],
@@ -40,17 +40,17 @@ const rows: readonly (readonly [method: string, target: string, place: string])[
   ['POST', `${reviews}/namespaces/n/localsubjectaccessreviews`, 'review'],
 ];
 
-for (const [method, target, place] of rows) {
-  test(`${method} ${target} needs a place of: ${place}`, () => {
+for (const [method, target, seat] of rows) {
+  test(`${method} ${target} needs a seat of: ${seat}`, () => {
     const info = parseRequestInfo(method, target);
     assert.ok(info.type === 'resource');
     const served = resources.find(info.group, info.version, info.resource);
     assert.ok(served);
-    assert.equal(placeOf(info, served, orch) ?? 'none', place);
+    assert.equal(seatOf(info, served, orch) ?? 'none', seat);
   });
 }
 
-test('of the kinds that are answered, none needs a place of those that write', () => {
+test('of the kinds that are answered, none needs a seat of those that write', () => {
   const answered = [...resources.all()].filter(({ kind }) => kind.answer !== undefined);
   assert.ok(answered.length >= 6);
   for (const served of answered) {
@@ -58,6 +58,6 @@ test('of the kinds that are answered, none needs a place of those that write', (
     const root = `/apis/${group}/${version}${scope === 'Namespaced' ? '/namespaces/n' : ''}`;
     const info = parseRequestInfo('POST', `${root}/${resource}`);
     assert.ok(info.type === 'resource');
-    assert.equal(placeOf(info, served, orch), 'review', resource);
+    assert.equal(seatOf(info, served, orch), 'review', resource);
   }
 });

@@ -5,12 +5,12 @@ import type { Exchange } from '../../http/exchange.ts';
 import { parseWatchOptions } from '../../registry/read/list-options.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
-import type { PlaceKind } from './flow-control/shared-capacity.ts';
+import type { SeatKind } from './flow-control/shared-capacity.ts';
 
 /** How a request is answered: all that can be found out without its body. */
 export type Operation = PathOperation | ResourceOperation;
 
-/** A path that has a handler of its own; needs no place and reads no body. */
+/** A path that has a handler of its own; needs no seat and reads no body. */
 interface PathOperation {
   readonly type: 'path';
   readonly path: string;
@@ -25,12 +25,12 @@ interface ResourceOperation {
   readonly presentation: Presentation;
   /** What its body is; undefined where it has none. */
   readonly form: BodyForm | undefined;
-  /** Undefined where it needs no place. */
-  readonly place: PlaceKind | undefined;
+  /** Undefined where it needs no seat. */
+  readonly seat: SeatKind | undefined;
 }
 
-/** Requests that may write need a place of those that write. Watches need one only for the list that they begin with. */
-export function placeOf(info: ResourceRequest, served: ServedResource, dialect: Dialect): PlaceKind | undefined {
+/** Requests that may write need a seat of those that write. Watches need one only for the list that they begin with. */
+export function seatOf(info: ResourceRequest, served: ServedResource, dialect: Dialect): SeatKind | undefined {
   switch (info.verb) {
     case 'watch':
       return beginsWithList(info, served, dialect) ? 'readOnly' : undefined;

@@ -58,13 +58,13 @@ export function pipelineParts({ flow, ...options }: FixtureOptions): PipelinePar
 
 export const pipelineOf = (parts: PipelineParts): ((exchange: Exchange) => void) => servePipeline(stages(parts), parts);
 
-/** As far as stages look: what needs a place, and what has a body. */
+/** As far as stages look: what needs a seat, and what has a body. */
 export function operationOf(info: RequestInfo): Operation {
   if (info.type === 'path') return { type: 'path', path: info.path, handle: () => {} };
   const reads = isReadVerb(info.verb);
-  const place = info.verb === 'watch' ? undefined : reads ? 'readOnly' : 'mutating';
+  const seat = info.verb === 'watch' ? undefined : reads ? 'readOnly' : 'mutating';
   const form = reads ? undefined : ({ type: 'whole', format: 'json' } as const);
-  return { type: 'resource', info, place, form } as Operation;
+  return { type: 'resource', info, seat, form } as Operation;
 }
 
 export const contextOf = <E extends Exchange>(exchange: E): RequestContext & { readonly exchange: E } => ({

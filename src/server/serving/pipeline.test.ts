@@ -53,7 +53,7 @@ describe('the pipeline', () => {
       stages(parts()).map(({ name }) => name),
       [
         ...['observe', 'requestInfo', 'deadline', 'authenticate', 'impersonate', 'flow', 'authorize'],
-        ...['prepare', 'body', 'place', 'answer'],
+        ...['prepare', 'body', 'seat', 'answer'],
       ],
     );
   });

@@ -12,9 +12,9 @@ import { flow } from './stages/flow.ts';
 import { impersonate } from './stages/impersonate.ts';
 import { observe } from './stages/observe.ts';
 import type { PipelineParts } from './stages/parts.ts';
-import { place } from './stages/place.ts';
 import { prepare } from './stages/prepare.ts';
 import { requestInfo } from './stages/request-info.ts';
+import { seat } from './stages/seat.ts';
 
 /** What every request goes through, in this order (design section 4). The last stage answers. */
 export const stages = (parts: PipelineParts): readonly Stage[] => [
@@ -28,7 +28,7 @@ export const stages = (parts: PipelineParts): readonly Stage[] => [
   authorize(parts),
   prepare(parts),
   body(parts),
-  place(parts),
+  seat(parts),
   answer(parts),
 ];
 

@@ -28,7 +28,7 @@ import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { DeprecatedApis } from './observe/deprecated-apis.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
-import { type Operation, placeOf } from './operation.ts';
+import { type Operation, seatOf } from './operation.ts';
 import { annotate, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 import { ReceivedRequest, ServedRequest } from './served-request.ts';
@@ -127,7 +127,7 @@ export class Responder {
       served,
       presentation: this.#representation.presentation(negotiated, served.kind, info.query),
       form: bodyForm(exchange, { info, served }, this.#negotiator),
-      place: placeOf(info, served, this.#parts.config.dialect),
+      seat: seatOf(info, served, this.#parts.config.dialect),
     };
   }
 

@@ -9,7 +9,7 @@ import { BodyIntake } from './body-intake.ts';
 import { flowMetrics } from './flow-metrics.ts';
 import { Commons } from './tenant.ts';
 
-/** A request whose body comes when the test says so. */
+/** A request whose body arrives when the test says so. */
 class Upload extends ExchangeFixture {
   readonly #body = Promise.withResolvers<Buffer>();
   readonly #parts: Buffer[] = [];

@@ -7,22 +7,23 @@ import type { FlowMetrics } from './flow-metrics.ts';
 import type { Tenant } from './tenant.ts';
 import { tooManyRequests } from './too-many-requests.ts';
 
-/** A body that has come in full. */
+/** A body that was received in full. */
 export interface ReceivedBody {
   readonly bytes: Buffer;
-  /** To be called once, when nobody needs the bytes any more. */
+  /** Releases the bytes. Call once, when the bytes are no longer needed. */
   giveBack(): void;
 }
 
-/** Who sends a body. */
+/** The sender of a body. */
 interface Sender {
   readonly exchange: Exchange;
   readonly tenant: Tenant;
 }
 
 /**
- * Receives bodies before their requests get a place, so that whoever holds a body back holds up nobody. How many come at
- * once, and their bytes, are shared fairly among tenants; one that comes too slowly is given up with 408.
+ * Receives bodies before their requests take a seat, so that a client that withholds its body blocks nobody else. The
+ * number of concurrent bodies and their bytes are shared fairly among tenants; a body that arrives too slowly is
+ * aborted with 408.
  */
 export class BodyIntake implements Closable {
   readonly #clock: Clock;
@@ -35,7 +36,7 @@ export class BodyIntake implements Closable {
     this.#metrics = metrics;
   }
 
-  /** Bodies that are being received. */
+  /** Bodies being received. */
   get arriving(): number {
     return this.#arriving.size;
   }
@@ -75,15 +76,15 @@ export class BodyIntake implements Closable {
 
 const sweepMs = 1_000;
 
-/** Time that each byte buys, at the slowest rate allowed. */
+/** Time credit per byte at the minimum allowed rate. */
 const msPerByte = 1000 / limits.bodyBytesPerSecondMin;
 
-/** One body on its way. */
+/** One body in transit. */
 class Arrival {
   readonly #sender: Sender;
   readonly #metrics: FlowMetrics;
   #bytes = 0;
-  /** Time that is left until the body is too slow: bytes add to it, up to the grace; time takes from it. */
+  /** Time left until the body counts as too slow. Bytes add to it, up to the grace period; elapsed time reduces it. */
   #patienceMs: number = limits.bodyGraceMs;
   #lookedMs: number;
 

@@ -4,7 +4,7 @@ import { FairShare, type Holding } from './fair-share.ts';
 
 const holders = (count: number): Holding[] => Array.from({ length: count }, () => ({ held: 0 }));
 
-/** Each takes one after the other until nobody gets more. */
+/** All take one unit per round until nobody gets more. */
 function takeAll(share: FairShare, all: readonly Holding[]): void {
   while (all.filter((each) => share.take(each, 1)).length > 0);
 }

@@ -1,12 +1,12 @@
-/** What one holder has of a share. */
+/** The amount that one holder has taken from a share. */
 export interface Holding {
   held: number;
 }
 
 /**
- * An amount that many share so that nobody gets all of it: a holder may take more only while it then holds no more than
- * what is free. One holder alone gets half, two get a third each, n get 1/(n+1) each, and as much stays free for whoever
- * comes next. Nothing is ever taken from a holder. (Known from switches as dynamic queue length thresholds.)
+ * A shared amount that no holder can exhaust: a holder may take more only if it then holds no more than what is free. A
+ * single holder gets half, two get a third each, n get 1/(n+1) each, and the same amount stays free for newcomers.
+ * Nothing is ever taken away from a holder. (Known from switches as dynamic queue length thresholds.)
  */
 export class FairShare {
   readonly #max: number;
@@ -20,7 +20,7 @@ export class FairShare {
     return this.#used;
   }
 
-  /** False, with nothing taken, where the holder would have more than what is free now. */
+  /** Returns false and takes nothing if the holder would then have more than what is free. */
   take(holding: Holding, amount: number): boolean {
     if (!this.hasRoomFor(holding, amount)) return false;
     holding.held += amount;

@@ -179,9 +179,9 @@ describe('requests under way', () => {
   });
 });
 
-test('place and body are given back when the answer was handed over, not when it is read', () => {
+test('seat and body are given back when the answer was handed over, not when it is read', () => {
   const { ticket } = admit(user('jane'));
-  ticket.place = control.pools.mutating.enter(ticket);
+  ticket.seat = control.pools.mutating.enter(ticket);
   let given = 0;
   ticket.body = { bytes: Buffer.alloc(0), giveBack: () => given++ };
   control.answered(ticket);
@@ -223,9 +223,9 @@ describe('answers that are not read', () => {
 
 test('writes are in trouble when none has ended for long while others wait', async () => {
   const { ticket } = admit(user('jane'));
-  const places = [];
-  for (let place = control.pools.mutating.enter(ticket); place; place = control.pools.mutating.enter(ticket)) {
-    places.push(place);
+  const seats = [];
+  for (let seat = control.pools.mutating.enter(ticket); seat; seat = control.pools.mutating.enter(ticket)) {
+    seats.push(seat);
   }
   const stop = new AbortController();
   const waiting = control.pools.mutating.wait(ticket, stop.signal).catch(() => {});
@@ -233,7 +233,7 @@ test('writes are in trouble when none has ended for long while others wait', asy
   assert.equal(capacity.writeTrouble(), undefined);
   clock.advance(1_000);
   assert.match(capacity.writeTrouble() ?? '', /^no write has ended for 11 s while others wait$/);
-  places[0]?.leave();
+  seats[0]?.leave();
   assert.equal(capacity.writeTrouble(), undefined);
   stop.abort();
   await waiting;

@@ -9,16 +9,16 @@ import { Ticket } from './ticket.ts';
 import { tooManyRequests } from './too-many-requests.ts';
 import { addUnread, cutOldestUnread, deleteUnread } from './unread-answers.ts';
 
-/** What is to be known of those who ask in one scope. */
+/** What flow control needs to know about the users of one scope. */
 export interface FlowScope {
   readonly name: string;
-  /** Requests of clients in this process, which are exempt. */
+  /** True for requests of in-process clients, which are exempt. */
   readonly isOwn: (exchange: Exchange) => boolean;
-  /** False for users of whom it is known that no role is given to them but those that everybody has. */
+  /** False for users known to have no role other than those that everybody has. */
   readonly hasRole: (user: UserInfo) => boolean;
 }
 
-/** Who asks, and for what. */
+/** The sender of a request, and the request. */
 interface Asker {
   readonly exchange: Exchange;
   readonly info: RequestInfo;
@@ -27,8 +27,8 @@ interface Asker {
 }
 
 /**
- * Sees to it that nobody takes all of what is short: places for requests, room for bodies and for answers that wait.
- * Everything is counted for the tenant that sends the request; users of several scopes are never one tenant.
+ * Shares scarce capacity fairly: seats, bodies in transit, and unread answers. Everything is accounted to the tenant
+ * that sends the request; users of different scopes are never the same tenant.
  */
 export class FlowControl {
   readonly pools: SharedCapacity['pools'];
@@ -48,9 +48,9 @@ export class FlowControl {
   }
 
   /**
-   * What the request will hold is counted on the ticket, and given back with the exchange. Of a tenant that has too many
-   * requests under way the one whose answer was left unread for longest makes room; where all are at work, it is refused
-   * with 429.
+   * Records on the ticket what the request holds, and releases it when the exchange ends. If the tenant has too many
+   * requests under way, its oldest unread answer is cut off to make room; if there is none, the request is refused with
+   * 429.
    */
   admit(asker: Asker): Ticket {
     const { exchange, info, user } = asker;
@@ -78,8 +78,8 @@ export class FlowControl {
   }
 
   /**
-   * The answer was handed over, or its first part: the request needs nothing any more, but for what the client leaves
-   * unread. Watches that are open count no longer: what each may keep has bounds of its own.
+   * Called when the answer, or its first part, was handed over: the request then holds only what the client leaves
+   * unread. An open watch is no longer counted, since the memory of each watch has its own bounds.
    */
   answered(ticket: Ticket): void {
     ticket.giveBack();
@@ -89,7 +89,7 @@ export class FlowControl {
 
   #tenantName(user: UserInfo): string {
     const name = tenantName(user, this.#capacity.dialect);
-    // No name of a user has NUL in it.
+    // User names never contain NUL.
     return this.#scope.name === '' ? name : `${this.#scope.name}\0${name}`;
   }
 

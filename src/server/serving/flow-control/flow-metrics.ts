@@ -1,9 +1,9 @@
 import type { Metrics } from '../../../base/metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
-import type { PlacePool } from './place-pool.ts';
+import type { SeatPool } from './seat-pool.ts';
 import type { RefusalReason } from './too-many-requests.ts';
 
-/** What is counted of requests that had to wait, or were refused. No label holds what clients send. */
+/** Metrics of requests that waited or were refused. No label holds values sent by clients. */
 export interface FlowMetrics {
   waited(schema: FlowSchema, granted: boolean, seconds: number): void;
   rejected(schema: FlowSchema, reason: RefusalReason): void;
@@ -11,19 +11,19 @@ export interface FlowMetrics {
   answerCutOff(): void;
 }
 
-/** Under the published names, where there are any. */
+/** Uses the metric names of kube-apiserver where they exist. */
 export function flowMetrics(metrics: Metrics): FlowMetrics {
   const schemaLabels = ['flow_schema', 'priority_level'] as const;
   const rejected = metrics.counter({
     name: 'apiserver_flowcontrol_rejected_requests_total',
     stability: 'BETA',
-    help: 'Requests that got no place, and were answered with 429 or gave up.',
+    help: 'Requests that got no seat, and were answered with 429 or gave up.',
     labels: [...schemaLabels, 'reason'],
   });
   const waited = metrics.histogram({
     name: 'apiserver_flowcontrol_request_wait_duration_seconds',
     stability: 'BETA',
-    help: 'Time that requests waited for a place, where there was none at once.',
+    help: 'Time that requests waited for a seat, where there was none at once.',
     labels: [...schemaLabels, 'execute'],
     buckets: [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
   });
@@ -46,8 +46,8 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
   };
 }
 
-/** Places taken and waited for, by the kind of request: the most of each since the last look. */
-export function observePools(metrics: Metrics, pools: Readonly<Record<string, PlacePool>>): void {
+/** Reports seats in use and requests waiting, by kind of request: the peak since the last collection. */
+export function observePools(metrics: Metrics, pools: Readonly<Record<string, SeatPool>>): void {
   const inFlight = metrics.gauge({
     name: 'apiserver_current_inflight_requests',
     stability: 'STABLE',
@@ -56,7 +56,7 @@ export function observePools(metrics: Metrics, pools: Readonly<Record<string, Pl
   });
   const waiting = metrics.gauge({
     name: 'apiserver_current_inqueue_requests',
-    help: 'The most requests that waited for a place at once since this was last looked at.',
+    help: 'The most requests that waited for a seat at once since this was last looked at.',
     labels: ['request_kind'],
   });
   metrics.onCollect(() => {

@@ -5,22 +5,22 @@ import type { RequestInfo } from '../../../request/request-info.ts';
 import { groupMasters, type UserInfo } from '../../../request/user-info.ts';
 import type { LevelName } from './priority-levels.ts';
 
-/** Which requests belong together, and how important they are. */
+/** A class of requests and its priority level. */
 export interface FlowSchema {
   readonly name: string;
   readonly level: LevelName | 'exempt';
-  /** What tells the flows of one tenant apart: the user, or the namespace that the request is for. */
+  /** Distinguishes the flows of one tenant: by user, or by the namespace of the request. */
   readonly distinguisher: 'user' | 'namespace';
   readonly matches: (user: UserInfo, info: RequestInfo) => boolean;
 }
 
 interface FlowSchemaOptions {
   readonly dialect: Dialect;
-  /** False for users of whom it is known that no role is given to them but those that everybody has. */
+  /** False for users known to have no role other than those that everybody has. */
   readonly hasRole: (user: UserInfo) => boolean;
 }
 
-/** What in-process clients and masters are. */
+/** The schema of in-process clients and `system:masters`. */
 export const exemptSchema: FlowSchema = {
   name: 'exempt',
   level: 'exempt',
@@ -29,8 +29,8 @@ export const exemptSchema: FlowSchema = {
 };
 
 /**
- * The flow schemas of published servers, in their order: the first that matches counts. Unlike there, users without any
- * role of their own are of the lowest level, whoever they are: what they may ask is what everybody may.
+ * The default flow schemas of kube-apiserver, in matching order: the first match wins. Unlike kube-apiserver, users
+ * without any role of their own always get the lowest level, since they may request only what everybody may.
  */
 export function flowSchemas({ dialect, hasRole }: FlowSchemaOptions): readonly FlowSchema[] {
   const manager = `system:${dialect.controllerManager}`;
@@ -93,8 +93,8 @@ const isFor =
     (verbs === undefined || verbs.includes(info.verb));
 
 /**
- * Whose share a request counts against, by name. All service accounts of a namespace are one, but for those of the system's,
- * which its administrators make.
+ * The name of the tenant that a user's requests count against. All service accounts of a namespace are one tenant,
+ * except those of the system namespace, which only administrators create.
  */
 export function tenantName({ username }: UserInfo, { namespaces }: Dialect): string {
   if (!username.startsWith(accountPrefix)) return username;

@@ -1,11 +1,11 @@
 /**
- * How important requests are to the whole, as published servers have it by default (API Priority and Fairness): the share
- * of the places that is a level's own, and the part of it that others may use meanwhile. `exempt` requests need no place.
+ * A priority level with the defaults of API Priority and Fairness: its share of the seats, and the part of it that
+ * other levels may borrow. `exempt` requests need no seat.
  */
 export interface PriorityLevel {
   readonly name: LevelName;
   readonly shares: number;
-  /** 0 to 1. */
+  /** The part of the level's seats that others may borrow, from 0 to 1. */
   readonly lendable: number;
 }
 
@@ -30,6 +30,6 @@ export const priorityLevels: readonly PriorityLevel[] = [
 
 const sharesInAll = priorityLevels.reduce((sum, { shares }) => sum + shares, 0);
 
-/** The places of `max` that no other level can take. */
-export const guaranteedPlaces = ({ shares, lendable }: PriorityLevel, max: number): number =>
+/** The seats out of `max` that no other level can take. */
+export const guaranteedSeats = ({ shares, lendable }: PriorityLevel, max: number): number =>
   Math.floor((max * shares * (1 - lendable)) / sharesInAll);

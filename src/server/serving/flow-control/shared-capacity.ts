@@ -5,25 +5,25 @@ import type { Metrics } from '../../../base/metrics.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { BodyIntake } from './body-intake.ts';
 import { type FlowMetrics, flowMetrics, observePools } from './flow-metrics.ts';
-import { PlacePool } from './place-pool.ts';
+import { SeatPool } from './seat-pool.ts';
 import { Commons } from './tenant.ts';
 
-/** What a request needs a place for. Reviews are answered and write nothing. */
-export type PlaceKind = 'readOnly' | 'mutating' | 'review';
+/** The kinds of seats. Reviews are create requests that write nothing. */
+export type SeatKind = 'readOnly' | 'mutating' | 'review';
 
 export interface CapacityOptions {
   readonly clock: Clock;
   readonly dialect: Dialect;
   readonly metrics: Metrics;
-  /** Places for requests that read, and for requests that write; 0 where there is no limit. */
+  /** Seats for reading and for mutating requests; 0 means no limit. */
   readonly max: { readonly reads: number; readonly writes: number };
-  /** What a request may take in all. Milliseconds. */
+  /** Maximum duration of a request. Milliseconds. */
   readonly requestMsMax: number;
 }
 
-/** What is short in a process, in all of its scopes together. */
+/** Capacity that all scopes of a process share. */
 export class SharedCapacity implements Closable {
-  readonly pools: Readonly<Record<PlaceKind, PlacePool>>;
+  readonly pools: Readonly<Record<SeatKind, SeatPool>>;
   readonly bodies: BodyIntake;
   readonly dialect: Dialect;
   readonly metrics: FlowMetrics;
@@ -37,14 +37,14 @@ export class SharedCapacity implements Closable {
     this.bodies = new BodyIntake({ clock, metrics: this.metrics });
     const pool = { clock, waitMsMax: requestMsMax * limits.waitingPart, metrics: this.metrics };
     this.pools = {
-      readOnly: new PlacePool({ ...pool, max: max.reads }),
-      mutating: new PlacePool({ ...pool, max: max.writes }),
-      review: new PlacePool({ ...pool, max: max.writes }),
+      readOnly: new SeatPool({ ...pool, max: max.reads }),
+      mutating: new SeatPool({ ...pool, max: max.writes }),
+      review: new SeatPool({ ...pool, max: max.writes }),
     };
     observePools(options.metrics, this.pools);
   }
 
-  /** Why writes do not go on; undefined where they do. */
+  /** The reason if writes are stalled; otherwise undefined. */
   writeTrouble(): string | undefined {
     const stalledMs = this.pools.mutating.stalledMs;
     if (stalledMs <= limits.writesStalledMsMax) return undefined;

@@ -1,11 +1,11 @@
 import { limits } from '../../../base/limits.ts';
 import { FairShare, type Holding } from './fair-share.ts';
-import type { Lane, Level } from './lane.ts';
+import type { Level, TenantQueue } from './tenant-queue.ts';
 import type { Ticket } from './ticket.ts';
 
 /**
- * Who has one share of everything that is short: a user, or all service accounts of a namespace together, since whoever
- * may make one of them may make a thousand. Who acts through impersonation stays the same tenant.
+ * The unit of fair sharing: a user, or all service accounts of a namespace together, since whoever may create one of
+ * those may create a thousand. Impersonation does not change the tenant.
  */
 export class Tenant {
   readonly commons: Commons;
@@ -14,34 +14,34 @@ export class Tenant {
   readonly bodies: Holding = { held: 0 };
   readonly bodyBytes: Holding = { held: 0 };
   readonly unreadBytes: Holding = { held: 0 };
-  /** Requests whose answer the client has not taken, in the order of their answers. */
+  /** Requests whose answers the client has not fully read, in the order of the answers. */
   readonly unread = new Set<Ticket>();
-  /** Its places, and its requests that wait for one, by level. */
-  readonly lanes = new Map<Level, Lane>();
+  /** Its seats and waiting requests, by level. */
+  readonly queues = new Map<Level, TenantQueue>();
 
   constructor(commons: Commons) {
     this.commons = commons;
   }
 
-  /** Nothing is held in its name. A request whose client is gone may hold a place for as long as its work goes on. */
+  /** True if the tenant holds nothing. A request whose client is gone may keep its seat until its work ends. */
   get isIdle(): boolean {
     if (this.requests.held + this.bodies.held + this.bodyBytes.held + this.unreadBytes.held > 0) return false;
-    for (const { inFlight, waiting } of this.lanes.values()) if (inFlight + waiting.size > 0) return false;
+    for (const { inFlight, waiting } of this.queues.values()) if (inFlight + waiting.size > 0) return false;
     return true;
   }
 }
 
-/** What tenants share. Exempt ones have commons of their own: nobody else can use those up. */
+/** Limits that tenants share. Exempt tenants have a separate instance, which others cannot exhaust. */
 export class Commons {
-  /** Requests under way, watches excepted: from when it is known who asks until the client has the answer. */
+  /** Requests under way, except watches: from authentication until the client has the answer. */
   readonly requests = new FairShare(limits.requestsUnderWayMax);
-  /** Requests whose authorizer must wait, as for a webhook. */
+  /** Requests waiting for an asynchronous authorizer, for example a webhook. */
   readonly authorizations = new FairShare(limits.authorizationsWaitingMax);
-  /** Bodies that are being received. */
+  /** Bodies being received. */
   readonly bodies = new FairShare(limits.bodiesReceivedAtOnceMax);
-  /** Bytes of bodies, from when they come until their request is answered. */
+  /** Bytes of bodies, from their arrival until the request is answered. */
   readonly bodyBytes = new FairShare(limits.bodyBytesHeldMax);
-  /** Bytes of answers that clients have not taken. */
+  /** Bytes of answers that clients have not read. */
   readonly unreadBytes = new FairShare(limits.unreadBytesMax);
   readonly #tenants = new Map<string, Tenant>();
   #sizeMax: number = limits.idleTenantsKept;
@@ -50,7 +50,7 @@ export class Commons {
     return this.#tenants.get(name) ?? this.#add(name);
   }
 
-  /** Tenants that are known now, idle ones too. */
+  /** Tenants in memory, including idle ones. */
   get size(): number {
     return this.#tenants.size;
   }
@@ -62,7 +62,9 @@ export class Commons {
     return tenant;
   }
 
-  /** Not more often than as many have come as were kept the last time, so that the cost of looking stays small. */
+  /**
+   * Runs only after as many tenants were added as were kept by the last run, so that the amortized cost stays small.
+   */
   #forgetIdle(): void {
     for (const [name, tenant] of this.#tenants) if (tenant.isIdle) this.#tenants.delete(name);
     this.#sizeMax = 2 * this.#tenants.size + limits.idleTenantsKept;

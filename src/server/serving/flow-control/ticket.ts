@@ -1,30 +1,30 @@
 import type { Exchange } from '../../../http/exchange.ts';
 import type { ReceivedBody } from './body-intake.ts';
 import type { FlowSchema } from './flow-schemas.ts';
-import type { Place } from './lane.ts';
 import type { Tenant } from './tenant.ts';
+import type { Seat } from './tenant-queue.ts';
 
-/** What a request belongs to. */
+/** The flow of a request. */
 export interface Flow {
   readonly schema: FlowSchema;
   readonly tenant: Tenant;
-  /** Tells the tenant's flows apart, which take turns. */
+  /** Distinguishes the flows of a tenant, which are served round-robin. */
   readonly key: string;
 }
 
-/** What one request holds of what is short. Every request has one from when it is known who asks. */
+/** What one request holds of the shared capacity. Each request has one from authentication on. */
 export class Ticket implements Flow {
   readonly exchange: Exchange;
   readonly schema: FlowSchema;
   readonly tenant: Tenant;
   readonly key: string;
-  /** Among the tenant's requests under way. */
+  /** True while the request counts among the tenant's requests under way. */
   counted = true;
-  /** Answered with a watch. */
+  /** True if the answer is a watch. */
   longRunning = false;
   body: ReceivedBody | undefined = undefined;
-  place: Place | undefined = undefined;
-  /** Bytes of the answer that were handed over and counted as not taken by the client. */
+  seat: Seat | undefined = undefined;
+  /** Bytes of the answer that were handed over and are accounted as unread by the client. */
   unreadBytes = 0;
 
   constructor(exchange: Exchange, { schema, tenant, key }: Flow) {
@@ -34,11 +34,11 @@ export class Ticket implements Flow {
     this.key = key;
   }
 
-  /** The work is done: place and body are given back. */
+  /** Releases seat and body when the work is done. */
   giveBack(): void {
     this.body?.giveBack();
     this.body = undefined;
-    this.place?.leave();
-    this.place = undefined;
+    this.seat?.leave();
+    this.seat = undefined;
   }
 }

@@ -2,14 +2,14 @@ import type { FlowMetrics } from './flow-metrics.ts';
 import type { Tenant } from './tenant.ts';
 import type { Ticket } from './ticket.ts';
 
-/*
- * The bytes of answers that wait for their clients. A request gives its place back as soon as it is answered, so that
- * clients who do not read hold up nobody; what they make the server keep is shared fairly among tenants.
+/**
+ * Accounting of answer bytes that clients have not read. A request releases its seat as soon as it is answered, so a
+ * client that does not read blocks nobody; the memory that its answers use is shared fairly among tenants.
  */
 
 /**
- * An answer, or the first part of one, was handed over to its connection. A tenant whose clients leave too much there loses
- * the answers that wait longest.
+ * Called when an answer, or its first part, was handed over to its connection. A tenant that leaves too much unread
+ * loses its oldest answers.
  */
 export function addUnread(ticket: Ticket, metrics: FlowMetrics): void {
   const bytes = ticket.exchange.unsent;
@@ -18,13 +18,13 @@ export function addUnread(ticket: Ticket, metrics: FlowMetrics): void {
   if (!take(ticket, bytes)) cutOff(ticket, metrics);
 }
 
-/** The client has taken all of it, or is gone. */
+/** Called when the client has read the whole answer or is gone. */
 export function deleteUnread(ticket: Ticket): void {
   const { tenant } = ticket;
   if (tenant.unread.delete(ticket)) recount(ticket, 0);
 }
 
-/** Cuts off the answer that a tenant's clients have left for longest; undefined where there is none. */
+/** Cuts off the oldest unread answer of a tenant; undefined if there is none. */
 export function cutOldestUnread({ unread }: Tenant, metrics: FlowMetrics): Ticket | undefined {
   const [oldest] = unread;
   if (!oldest) return undefined;
@@ -47,7 +47,9 @@ function recount(ticket: Ticket, bytes: number): void {
   ticket.unreadBytes = bytes;
 }
 
-/** Down to half of what was counted, so that it is long until all have to be looked at again. Most will have been taken. */
+/**
+ * Reduces the account to half, so that the next full pass is a long way off. Most answers will have been read by then.
+ */
 function cutOldest(tenant: Tenant, metrics: FlowMetrics): void {
   const { unread, unreadBytes } = tenant;
   const keep = unreadBytes.held / 2;

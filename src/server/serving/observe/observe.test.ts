@@ -243,7 +243,7 @@ describe('metrics of requests', () => {
     });
   }
 
-  it('the time for a place is no part of the indicator of service', async () => {
+  it('the time for a seat is no part of the indicator of service', async () => {
     const metrics = new Metrics();
     const waiting: RequestObserver = {
       answered: (context) => {

@@ -85,7 +85,7 @@ function families(metrics: Metrics): Families {
     }),
     sliDurations: metrics.histogram({
       name: 'apiserver_request_sli_duration_seconds',
-      help: 'The same without the time that the request waited for a place.',
+      help: 'The same without the time that the request waited for a seat.',
       labels: componentLabels,
       buckets: sliBuckets,
     }),
@@ -103,7 +103,7 @@ function families(metrics: Metrics): Families {
     }),
     terminations: metrics.counter({
       name: 'apiserver_request_terminations_total',
-      help: 'Requests that the server ended to protect itself: they found no place (429) or took too long (504).',
+      help: 'Requests that the server ended to protect itself: they found no seat (429) or took too long (504).',
       labels: [...componentLabels, 'code'],
     }),
     longRunning: metrics.gauge({

@@ -1,7 +1,7 @@
 import type { Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
-/** Tells observers who asks for what, before anything is decided. Where nobody listens there is no such stage. */
+/** Reports user and request to the observers, before authorization. Left out of the pipeline if no observer listens. */
 export function audit({ observers }: Pick<PipelineParts, 'observers'>): readonly Stage[] {
   const identified = observers.flatMap((each) => each.identified ?? []);
   if (identified.length === 0) return [];

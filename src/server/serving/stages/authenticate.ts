@@ -7,8 +7,8 @@ import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
 /**
- * Finds out who sends the request (spec section 5.1), and takes off what said so: nothing behind sees a credential, nor
- * the headers of a proxy, whoever sent them.
+ * Identifies the sender (spec section 5.1) and hides the credentials: later stages see neither credentials nor proxy
+ * headers, trusted or not.
  */
 export function authenticate({
   authenticator,

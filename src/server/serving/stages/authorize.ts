@@ -6,8 +6,8 @@ import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
 /**
- * Asks whether the user may do this (spec section 5.7). What is not allowed is refused. A tenant of whom too many questions
- * wait for an answer, as of a webhook, is refused with 429 before another is asked.
+ * Checks that the user is allowed to do this (spec section 5.7). A tenant with too many pending authorizations, for
+ * example at a webhook, is refused with 429 before the authorizer is called.
  */
 export function authorize({ authorizer, counts }: Pick<PipelineParts, 'authorizer' | 'counts'>): Stage {
   const { authorization } = counts;

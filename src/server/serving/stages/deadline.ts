@@ -5,9 +5,8 @@ import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
 /**
- * Ends requests that take longer than they may, or than the parameter `timeout` allows, with 504. What was not sent to the
- * store until then is not sent any more; a write that was on its way may still happen, and the client is told so.
- * Watches have a timeout of their own.
+ * Ends requests with 504 once they exceed the server's limit or their `timeout` parameter. Writes that were not sent to
+ * the store are dropped; one that was sent may still succeed, and the error says so. Watches have their own timeout.
  */
 export function deadline({
   clock,
@@ -47,8 +46,8 @@ export function deadline({
 }
 
 /**
- * The time that the client gives the request. As published, 0, a negative one, and one beyond the server's is the server's.
- * What is no time makes the request one that cannot be read.
+ * The timeout that the client requests. As in kube-apiserver, 0, a negative value, or one above the server's limit
+ * means the server's limit. An invalid value makes the request malformed.
  */
 function askedTimeoutMs(context: RequestContext): number {
   const text = context.info.query.get('timeout') ?? '';

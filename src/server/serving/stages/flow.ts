@@ -1,7 +1,10 @@
 import type { Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
-/** Says whose share the request counts against, and how important it is; refuses, with 429, who has too much under way. */
+/**
+ * Classifies the request: flow schema, priority level and tenant. Refuses with 429 if the tenant has too many requests
+ * under way.
+ */
 export const flow = ({ flowControl }: Pick<PipelineParts, 'flowControl'>): Stage => ({
   name: 'flow',
   run(context) {

@@ -71,7 +71,7 @@ describe('the stage authenticate', () => {
   });
 });
 
-/** Allows what the function says, and remembers what it was asked. */
+/** An authorizer that applies `allows` and records its calls. */
 function authorizerOf(allows: (attributes: ResourceAttributes) => boolean | Promise<boolean>) {
   const asked: { readonly what: string; readonly user: UserInfo }[] = [];
   const decide = (allowed: boolean): Decision => ({

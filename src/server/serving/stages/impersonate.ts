@@ -5,9 +5,9 @@ import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
 /**
- * Serves the request as somebody else where the sender asks for it and may do so (spec section 5.1): each part of the
- * identity is asked about, and the first that is not allowed is the answer. Everything behind sees the impersonated user
- * only; the sender is kept for the log and the audit.
+ * Impersonates another user if the request asks for it and the sender may (spec section 5.1). Each part of the identity
+ * is authorized separately; the first refusal ends the request. Later stages see only the impersonated user; the sender
+ * is kept for logs and audit.
  */
 export function impersonate({ authorizer, dialect }: Pick<PipelineParts, 'authorizer' | 'dialect'>): Stage {
   const become = async (context: RequestContext): Promise<void> => {

@@ -3,7 +3,7 @@ import type { RequestObserver } from '../observe/request-observer.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
-/** Gives the request its id and time, and tells observers when it comes and when it is over. */
+/** Assigns the audit ID and start time, and notifies observers of the request's start and end. */
 export function observe({ clock, random, observers }: Pick<PipelineParts, 'clock' | 'random' | 'observers'>): Stage {
   const received = observers.flatMap((each) => each.received ?? []);
   const ended = observers.flatMap((each) => each.ended ?? []);

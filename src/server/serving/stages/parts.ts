@@ -11,27 +11,27 @@ import type { RequestObserver } from '../observe/request-observer.ts';
 import type { Operation } from '../operation.ts';
 import type { RequestContext } from '../request-context.ts';
 
-/** What the stages work with. Each takes only what it needs. */
+/** Dependencies of the stages. Each stage takes only what it needs. */
 export interface PipelineParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Who is told of requests. */
+  /** Observers that are notified of requests. */
   readonly observers: readonly RequestObserver[];
-  /** What stages hold open is closed with the server. */
+  /** Closed with the server; stages register what they hold open. */
   readonly resources: ClosableStack;
   readonly dialect: Dialect;
   readonly authenticator: FinalAuthenticator;
-  /** The headers of an authenticating proxy, where one is trusted; they are hidden beside the usual ones. */
+  /** The headers of a trusted authenticating proxy, if any. They are hidden in addition to the default ones. */
   readonly requestHeaders?: RequestHeaderNames | undefined;
   readonly authorizer: Authorizer;
   readonly counts: AccessCounts;
   readonly flowControl: FlowControl;
-  /** What a request may take, watches excepted. Milliseconds. */
+  /** Maximum duration of a request, except watches. Milliseconds. */
   readonly requestMsMax: number;
   /** Answers with an error. */
   readonly refuse: (context: RequestContext, error: unknown) => void;
-  /** Finds out how a request that is allowed is answered. Throws where it cannot be. */
+  /** Finds the handler of an authorized request. Throws if there is none. */
   readonly prepare: (context: RequestContext) => Operation;
-  /** Resolves when the answer, or its first part, has been handed over. */
+  /** Resolves once the answer, or its first part, has been handed over. */
   readonly answer: (context: RequestContext, operation: Operation) => void | Promise<void>;
 }

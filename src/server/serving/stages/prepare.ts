@@ -1,7 +1,7 @@
 import type { Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
-/** Finds out how the request is answered. What is wrong with it is said without waiting for its body. */
+/** Finds the handler of the request. Errors that do not depend on the body are thrown before it is received. */
 export const prepare = ({ prepare: find }: Pick<PipelineParts, 'prepare'>): Stage => ({
   name: 'prepare',
   run(context) {

@@ -4,8 +4,8 @@ import type { Stage } from '../request-context.ts';
 const noQuery = new URLSearchParams();
 
 /**
- * Reads what the request is about from its method and path. One that cannot be read is answered last, as a request for its
- * path: who may not come in, or may not ask there, does not learn how the server reads paths.
+ * Parses method and path. A malformed request continues as a request for its raw path and is refused last, so that a
+ * client that is not authenticated or not allowed learns nothing about how the server parses paths.
  */
 export const requestInfo = (): Stage => ({
   name: 'requestInfo',

@@ -7,10 +7,10 @@ import { Metrics } from '../../../base/metrics.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import { flowMetrics } from './flow-metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
-import type { Place } from './lane.ts';
-import { PlacePool } from './place-pool.ts';
-import { guaranteedPlaces, type LevelName, priorityLevels } from './priority-levels.ts';
+import { guaranteedSeats, type LevelName, priorityLevels } from './priority-levels.ts';
+import { SeatPool } from './seat-pool.ts';
 import { Commons } from './tenant.ts';
+import type { Seat } from './tenant-queue.ts';
 import type { Flow } from './ticket.ts';
 
 const waitMsMax = 15_000;
@@ -23,7 +23,7 @@ beforeEach(() => {
   commons = new Commons();
 });
 
-const poolOf = (max: number): PlacePool => new PlacePool({ clock, max, waitMsMax, metrics: flowMetrics(metrics) });
+const poolOf = (max: number): SeatPool => new SeatPool({ clock, max, waitMsMax, metrics: flowMetrics(metrics) });
 
 const flow = (tenant: string, { level = 'global-default', key = tenant }: Partial<FlowAt> = {}): Flow => ({
   schema: { name: `${level}-schema`, level, distinguisher: 'user', matches: () => true },
@@ -35,15 +35,15 @@ interface FlowAt {
   readonly key: string;
 }
 
-/** Takes places until there is none at once. */
-function takeAll(pool: PlacePool, of: Flow): Place[] {
-  const places: Place[] = [];
-  for (let place = pool.enter(of); place; place = pool.enter(of)) places.push(place);
-  return places;
+/** Takes seats until none is free. */
+function takeAll(pool: SeatPool, of: Flow): Seat[] {
+  const seats: Seat[] = [];
+  for (let seat = pool.enter(of); seat; seat = pool.enter(of)) seats.push(seat);
+  return seats;
 }
 
-/** Waits, and notes in `served` when it has a place. */
-function waitIn(pool: PlacePool, of: Flow, served: string[], name = of.key): void {
+/** Waits, and adds its name to `served` when it gets a seat. */
+function waitIn(pool: SeatPool, of: Flow, served: string[], name = of.key): void {
   assert.ok(!pool.enter(of), `${name} need not wait`);
   pool.wait(of, never).then(() => served.push(name));
 }
@@ -53,21 +53,21 @@ const tooMany = (error: unknown): boolean =>
   error instanceof StatusError && error.code === 429 && error.details?.retryAfterSeconds === 1;
 const never = new AbortController().signal;
 const guaranteedInAll = (max: number): number =>
-  priorityLevels.reduce((sum, level) => sum + guaranteedPlaces(level, max), 0);
+  priorityLevels.reduce((sum, level) => sum + guaranteedSeats(level, max), 0);
 
-describe('places', () => {
+describe('seats', () => {
   test('are given at once while there are some', () => {
     const pool = poolOf(200);
-    const place = pool.enter(flow('a'));
-    assert.ok(place);
+    const seat = pool.enter(flow('a'));
+    assert.ok(seat);
     assert.equal(pool.inFlight, 1);
-    place.leave();
+    seat.leave();
     assert.equal(pool.inFlight, 0);
   });
 
   test('one tenant gets half of what its level could have, and the next finds some free', () => {
     const pool = poolOf(200);
-    const own = guaranteedPlaces({ name: 'global-default', shares: 20, lendable: 0.5 }, 200);
+    const own = guaranteedSeats({ name: 'global-default', shares: 20, lendable: 0.5 }, 200);
     const couldHave = 200 - guaranteedInAll(200) + own;
     assert.equal(takeAll(pool, flow('flood')).length, Math.ceil(couldHave / 2));
     assert.ok(pool.enter(flow('other')));
@@ -86,7 +86,7 @@ describe('places', () => {
     for (let tenant = 0; tenant < 1_000; tenant++) takeAll(pool, flow(`sybil ${tenant}`));
     for (const level of priorityLevels) {
       const all = Array.from({ length: 1_000 }, (_, n) => takeAll(pool, flow(`own ${n}`, { level: level.name })));
-      const free = level.name === 'global-default' ? 0 : guaranteedPlaces(level, 200);
+      const free = level.name === 'global-default' ? 0 : guaranteedSeats(level, 200);
       assert.equal(all.flat().length, free, level.name);
     }
     assert.equal(pool.inFlight, 200);
@@ -95,9 +95,9 @@ describe('places', () => {
   test('are never short for who is exempt, and these take none from the others', () => {
     const pool = poolOf(10);
     const exempt = Array.from({ length: 100 }, () => pool.enter(flow('root', { level: 'exempt' })));
-    assert.ok(exempt.every((place) => place !== undefined));
+    assert.ok(exempt.every((seat) => seat !== undefined));
     assert.ok(takeAll(pool, flow('a')).length > 0);
-    for (const place of exempt) place?.leave();
+    for (const seat of exempt) seat?.leave();
     assert.ok(pool.enter(flow('root', { level: 'exempt' })));
   });
 
@@ -109,9 +109,9 @@ describe('places', () => {
   test('are one where there is one', async () => {
     const pool = poolOf(1);
     const served: string[] = [];
-    const place = pool.enter(flow('a'));
+    const seat = pool.enter(flow('a'));
     waitIn(pool, flow('b'), served);
-    place?.leave();
+    seat?.leave();
     await settle();
     assert.deepEqual(served, ['b']);
     assert.equal(pool.inFlight, 1);
@@ -122,15 +122,15 @@ describe('who waits', () => {
   test('is served in turn: a second tenant long before the queue of the first', async () => {
     const pool = poolOf(8);
     const served: string[] = [];
-    const places = ['flood', 'more', 'still more', 'all'].flatMap((tenant) => takeAll(pool, flow(tenant)));
-    assert.equal(places.length, 8);
+    const seats = ['flood', 'more', 'still more', 'all'].flatMap((tenant) => takeAll(pool, flow(tenant)));
+    assert.equal(seats.length, 8);
     for (let n = 0; n < 100; n++) waitIn(pool, flow('flood'), served);
     for (let n = 0; n < 3; n++) waitIn(pool, flow('late'), served);
     const countOf = (name: string): number => served.filter((each) => each === name).length;
     while (countOf('late') < 3) {
-      const place = places.shift();
-      assert.ok(place, `all have left, and served were ${served.join(' ')}`);
-      place.leave();
+      const seat = seats.shift();
+      assert.ok(seat, `all have left, and served were ${served.join(' ')}`);
+      seat.leave();
       await settle();
     }
     assert.ok(countOf('flood') <= 4, served.join(' '));
@@ -140,7 +140,7 @@ describe('who waits', () => {
   test('is served flow by flow within a tenant, and in order within a flow', async () => {
     const pool = poolOf(2);
     const served: string[] = [];
-    const place = pool.enter(flow('t'));
+    const seat = pool.enter(flow('t'));
     for (const [key, name] of [
       ['x', 'x1'],
       ['x', 'x2'],
@@ -152,7 +152,7 @@ describe('who waits', () => {
       waitIn(pool, flow('t', { key }), served, name);
     }
     for (let n = 0; n < 6; n++) {
-      place?.leave();
+      seat?.leave();
       await settle();
     }
     assert.deepEqual(served, ['x1', 'y1', 'z1', 'x2', 'y2', 'x3']);
@@ -161,12 +161,12 @@ describe('who waits', () => {
   test('of several levels, the one that has least for its shares comes first', async () => {
     const pool = poolOf(3);
     const served: string[] = [];
-    const enter = (level: LevelName): Place | undefined => pool.enter(flow(`in ${level}`, { level }));
-    const [, , place] = [enter('catch-all'), enter('workload-low'), enter('system')];
+    const enter = (level: LevelName): Seat | undefined => pool.enter(flow(`in ${level}`, { level }));
+    const [, , seat] = [enter('catch-all'), enter('workload-low'), enter('system')];
     for (const level of ['catch-all', 'workload-low'] as const) waitIn(pool, flow(level, { level }), served);
-    place?.leave();
+    seat?.leave();
     await settle();
-    assert.deepEqual(served, ['workload-low'], 'one place of 100 shares is less than one of 5');
+    assert.deepEqual(served, ['workload-low'], 'one seat of 100 shares is less than one of 5');
   });
 
   test('is refused with 429 when it takes too long', async () => {
@@ -194,7 +194,7 @@ describe('who waits', () => {
   test('and goes away is forgotten', async () => {
     const pool = poolOf(1);
     const served: string[] = [];
-    const place = pool.enter(flow('a'));
+    const seat = pool.enter(flow('a'));
     const gone = new AbortController();
     const reason = new Error('gone');
     const waiting = assert.rejects(pool.wait(flow('b'), gone.signal), reason);
@@ -202,7 +202,7 @@ describe('who waits', () => {
     gone.abort(reason);
     await waiting;
     await assert.rejects(pool.wait(flow('b'), gone.signal), reason, 'gone before it came');
-    place?.leave();
+    seat?.leave();
     await settle();
     assert.deepEqual(served, ['c']);
     assert.match(metrics.render(), /rejected_requests_total\{.*reason="cancelled"\} 1/);
@@ -222,35 +222,35 @@ describe('who waits', () => {
 });
 
 describe('a pool is stalled', () => {
-  test('from when somebody waits until a place is left', () => {
+  test('from when somebody waits until a seat is left', () => {
     const pool = poolOf(1);
-    const place = pool.enter(flow('a'));
+    const seat = pool.enter(flow('a'));
     clock.advance(60_000);
     assert.equal(pool.stalledMs, 0, 'nobody waits');
     pool.wait(flow('b'), never).catch(() => {});
     clock.advance(20_000);
     assert.equal(pool.stalledMs, 20_000, 'although the one that waited was refused meanwhile');
-    place?.leave();
+    seat?.leave();
     assert.equal(pool.stalledMs, 0);
   });
 
   test('anew when the next one does not end', () => {
     const pool = poolOf(1);
-    const place = pool.enter(flow('a'));
+    const seat = pool.enter(flow('a'));
     for (const name of ['b', 'c']) pool.wait(flow(name), never).catch(() => {});
     clock.advance(5_000);
-    place?.leave();
+    seat?.leave();
     assert.equal(pool.stalledMs, 0);
     clock.advance(5_000);
     assert.equal(pool.stalledMs, 5_000);
   });
 });
 
-test('the most places and waits since the last look are what metrics show', () => {
+test('the most seats and waits since the last look are what metrics show', () => {
   const pool = poolOf(1);
-  const place = pool.enter(flow('a'));
+  const seat = pool.enter(flow('a'));
   pool.wait(flow('b'), never).catch(() => {});
-  place?.leave();
+  seat?.leave();
   assert.deepEqual(pool.takePeaks(), { inFlight: 1, waiting: 1 });
   assert.deepEqual(pool.takePeaks(), { inFlight: 1, waiting: 0 });
 });
@@ -266,37 +266,37 @@ test('whoever comes and goes: never more than there are, nobody waits in vain, a
       metrics = new Metrics();
       commons = new Commons();
       const pool = poolOf(max);
-      const places: Place[] = [];
+      const seats: Seat[] = [];
       const waiting = new Map<AbortController, Flow>();
       for (const each of steps) {
         if (each.type === 'come') {
           const of = flow(`t${each.tenant}`, { level: each.level, key: `f${each.key}` });
-          const place = pool.enter(of);
-          if (place) places.push(place);
+          const seat = pool.enter(of);
+          if (seat) seats.push(seat);
           else {
             const stop = new AbortController();
             waiting.set(stop, of);
             pool.wait(of, stop.signal).then(
               (late) => {
                 waiting.delete(stop);
-                places.push(late);
+                seats.push(late);
               },
               () => waiting.delete(stop),
             );
           }
         } else if (each.type === 'leave') {
-          const [place] = places.splice(each.which % Math.max(1, places.length), 1);
-          place?.leave();
+          const [seat] = seats.splice(each.which % Math.max(1, seats.length), 1);
+          seat?.leave();
         } else [...waiting.keys()][each.which % Math.max(1, waiting.size)]?.abort(new Error('gone'));
         await settle();
-        assert.equal(pool.inFlight, places.length);
+        assert.equal(pool.inFlight, seats.length);
         assert.equal(pool.waiting, waiting.size);
         assert.ok(pool.inFlight <= max);
-        for (const of of waiting.values()) assert.equal(pool.enter(of), undefined, 'who waits could have a place');
+        for (const of of waiting.values()) assert.equal(pool.enter(of), undefined, 'who waits could have a seat');
       }
-      while (places.length + waiting.size > 0) {
-        assert.ok(places.length > 0, 'somebody waits, and nobody has a place');
-        places.pop()?.leave();
+      while (seats.length + waiting.size > 0) {
+        assert.ok(seats.length > 0, 'somebody waits, and nobody has a seat');
+        seats.pop()?.leave();
         await settle();
       }
       assert.deepEqual([pool.inFlight, pool.waiting], [0, 0]);

@@ -4,68 +4,68 @@ import { FairQueue } from '../../../base/fair-queue.ts';
 import { limits } from '../../../base/limits.ts';
 import { DeadlineQueue } from '../deadline-queue.ts';
 import type { FlowMetrics } from './flow-metrics.ts';
+import { guaranteedSeats, type LevelName, priorityLevels } from './priority-levels.ts';
+import type { Tenant } from './tenant.ts';
 import {
-  type Lane,
   type Level,
-  laneInTurn,
-  type Place,
   passTurn,
+  queueInTurn,
+  type Seat,
   startWaiting,
   stopWaiting,
+  type TenantQueue,
   type Waiter,
-} from './lane.ts';
-import { guaranteedPlaces, type LevelName, priorityLevels } from './priority-levels.ts';
-import type { Tenant } from './tenant.ts';
+} from './tenant-queue.ts';
 import type { Flow } from './ticket.ts';
 import { type RefusalReason, tooManyRequests } from './too-many-requests.ts';
 
-interface PlacePoolOptions {
+interface SeatPoolOptions {
   readonly clock: Clock;
-  /** Places in all; 0 where there is no limit. */
+  /** Total seats; 0 means no limit. */
   readonly max: number;
-  /** What a request may wait. Milliseconds. */
+  /** Maximum wait of a request. Milliseconds. */
   readonly waitMsMax: number;
   readonly metrics: FlowMetrics;
 }
 
 /**
- * Places for requests of one kind, shared so that nobody gets all.
+ * Seats for requests of one kind, shared fairly.
  *
- * Between levels: each has places that only it can take; the others are for whoever comes, and go to the level that has
- * least for its shares when several want them. Within a level: a tenant gets a place while it holds fewer than the level
- * could still give, so that a newcomer finds one; who gets none waits, and tenants are served in turn, and so are the
- * flows of each. Nobody waits while there is a place for them.
+ * Between levels: each level has guaranteed seats that no other level can take. The rest are common, and go to the
+ * level with the lowest load relative to its shares if several levels compete. Within a level: a tenant gets a seat
+ * while it holds fewer than the level could still give, so that a newcomer finds a free one. Other requests wait;
+ * tenants are served round-robin, and so are the flows of each tenant. No request waits while there is a seat for it.
  */
-export class PlacePool implements Closable {
+export class SeatPool implements Closable {
   readonly #clock: Clock;
   readonly #metrics: FlowMetrics;
   readonly #levels: Readonly<Record<LevelName, Level>>;
   readonly #allLevels: readonly Level[];
   readonly #late: DeadlineQueue<Waiter>;
-  readonly #exempt: Place = {
+  readonly #exempt: Seat = {
     leave: () => {
       this.#inFlight -= 1;
     },
   };
-  /** Free places that are no level's own. */
+  /** Free seats that belong to no level. */
   #common: number;
   #waiting = 0;
-  /** Since when somebody has been made to wait and no place was left. Monotonic milliseconds. */
+  /** Since when requests have waited without any seat being released. Monotonic milliseconds. */
   #stalledSinceMs: number | undefined;
-  /** Places that are taken, and the most that were since `takePeaks`. */
+  /** Seats in use, and the peak since the last `takePeaks`. */
   #inFlight = 0;
   #inFlightPeak = 0;
   #waitingPeak = 0;
 
-  constructor({ clock, max, waitMsMax, metrics }: PlacePoolOptions) {
+  constructor({ clock, max, waitMsMax, metrics }: SeatPoolOptions) {
     this.#clock = clock;
     this.#metrics = metrics;
     this.#allLevels = priorityLevels.map((definition) => ({
       definition,
-      guaranteed: guaranteedPlaces(definition, max),
+      guaranteed: guaranteedSeats(definition, max),
       inFlight: 0,
       waiting: 0,
-      lanes: new Set(),
+      queues: new Set(),
     }));
     this.#levels = Object.fromEntries(this.#allLevels.map((level) => [level.definition.name, level])) as Record<
       LevelName,
@@ -88,7 +88,7 @@ export class PlacePool implements Closable {
     return this.#waiting;
   }
 
-  /** The most places taken, and the most requests waiting, since this was last asked. */
+  /** The peak numbers of seats in use and of waiting requests since the last call. */
   takePeaks(): { readonly inFlight: number; readonly waiting: number } {
     const peaks = { inFlight: this.#inFlightPeak, waiting: this.#waitingPeak };
     this.#inFlightPeak = this.#inFlight;
@@ -96,32 +96,32 @@ export class PlacePool implements Closable {
     return peaks;
   }
 
-  /** For how long somebody has wanted a place and nobody has left one. Milliseconds. */
+  /** How long requests have waited without any seat being released. Milliseconds. */
   get stalledMs(): number {
     return this.#stalledSinceMs === undefined ? 0 : this.#clock.monotonic() - this.#stalledSinceMs;
   }
 
-  /** A place; undefined where one must be waited for. Those that are exempt get theirs outside of the limit. */
-  enter({ schema, tenant }: Flow): Place | undefined {
+  /** Returns a seat, or undefined if the request must wait. Exempt requests are not limited. */
+  enter({ schema, tenant }: Flow): Seat | undefined {
     if (schema.level === 'exempt') {
       this.#count();
       return this.#exempt;
     }
-    const lane = this.#laneOf(schema.level, tenant);
-    return lane.waiting.size === 0 && lane.inFlight < this.#available(lane.level) ? this.#take(lane) : undefined;
+    const queue = this.#queueOf(schema.level, tenant);
+    return queue.waiting.size === 0 && queue.inFlight < this.#available(queue.level) ? this.#take(queue) : undefined;
   }
 
   /**
-   * A place as soon as there is one, for who got none at once. Rejects with 429 where too many wait already or it takes too
-   * long, and with the reason of the signal when that aborts.
+   * Waits for a seat after `enter` returned none. Rejects with 429 if too many requests are waiting or the wait takes
+   * too long, and with the signal's reason if it aborts.
    */
-  wait(flow: Flow, signal: AbortSignal): Promise<Place> {
+  wait(flow: Flow, signal: AbortSignal): Promise<Seat> {
     const { schema, tenant } = flow;
     if (schema.level === 'exempt') throw new TypeError('who is exempt never waits');
     this.#stalledSinceMs ??= this.#clock.monotonic();
-    const lane = this.#laneOf(schema.level, tenant);
+    const queue = this.#queueOf(schema.level, tenant);
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (lane.waiting.size < limits.waitingPerLevelMax - lane.level.waiting) return this.#wait(lane, flow, signal);
+    if (queue.waiting.size < limits.waitingPerLevelMax - queue.level.waiting) return this.#wait(queue, flow, signal);
     this.#metrics.rejected(schema, 'queue-full');
     return Promise.reject(tooManyRequests());
   }
@@ -130,27 +130,27 @@ export class PlacePool implements Closable {
     this.#late.close();
   }
 
-  #laneOf(name: LevelName, tenant: Tenant): Lane {
+  #queueOf(name: LevelName, tenant: Tenant): TenantQueue {
     const level = this.#levels[name];
-    const known = tenant.lanes.get(level);
+    const known = tenant.queues.get(level);
     if (known) return known;
-    const lane: Lane = { level, inFlight: 0, waiting: new FairQueue(), leave: () => this.#leave(lane) };
-    tenant.lanes.set(level, lane);
-    return lane;
+    const queue: TenantQueue = { level, inFlight: 0, waiting: new FairQueue(), leave: () => this.#leave(queue) };
+    tenant.queues.set(level, queue);
+    return queue;
   }
 
-  /** Places that a level could take now. */
+  /** Seats that a level could take now. */
   #available({ guaranteed, inFlight }: Level): number {
     return this.#common + Math.max(0, guaranteed - inFlight);
   }
 
-  #take(lane: Lane): Place {
-    const { level } = lane;
+  #take(queue: TenantQueue): Seat {
+    const { level } = queue;
     if (level.inFlight >= level.guaranteed) this.#common -= 1;
     level.inFlight += 1;
-    lane.inFlight += 1;
+    queue.inFlight += 1;
     this.#count();
-    return lane;
+    return queue;
   }
 
   #count(): void {
@@ -158,11 +158,11 @@ export class PlacePool implements Closable {
     if (this.#inFlight > this.#inFlightPeak) this.#inFlightPeak = this.#inFlight;
   }
 
-  #leave(lane: Lane): void {
-    const { level } = lane;
+  #leave(queue: TenantQueue): void {
+    const { level } = queue;
     if (level.inFlight > level.guaranteed) this.#common += 1;
     level.inFlight -= 1;
-    lane.inFlight -= 1;
+    queue.inFlight -= 1;
     this.#inFlight -= 1;
     this.#stalledSinceMs = undefined;
     if (this.#waiting === 0) return;
@@ -170,7 +170,7 @@ export class PlacePool implements Closable {
     if (this.#waiting > 0) this.#stalledSinceMs = this.#clock.monotonic();
   }
 
-  #wait(lane: Lane, flow: Flow, signal: AbortSignal): Promise<Place> {
+  #wait(queue: TenantQueue, flow: Flow, signal: AbortSignal): Promise<Seat> {
     return new Promise((resolve, reject) => {
       const cancel = (): void => waiter.refuse('cancelled', signal.reason);
       const end = (outcome: 'granted' | RefusalReason): void => {
@@ -178,12 +178,12 @@ export class PlacePool implements Closable {
         this.#end(waiter, outcome);
       };
       const waiter: Waiter = {
-        lane,
+        queue,
         flow,
         sinceMs: this.#clock.monotonic(),
-        grant(place) {
+        grant(seat) {
           end('granted');
-          resolve(place);
+          resolve(seat);
         },
         refuse(reason, error) {
           end(reason);
@@ -208,15 +208,18 @@ export class PlacePool implements Closable {
   }
 
   #serveWaiting(): void {
-    for (let lane = this.#nextLane(); lane; lane = this.#nextLane()) passTurn(lane)?.grant(this.#take(lane));
+    for (let queue = this.#nextQueue(); queue; queue = this.#nextQueue()) passTurn(queue)?.grant(this.#take(queue));
   }
 
-  /** Of the level that has least for its shares; undefined where nobody who waits may take a place. */
-  #nextLane(): Lane | undefined {
-    let next: Lane | undefined;
+  /**
+   * The next queue of the level with the lowest load relative to its shares; undefined if no waiting request may take a
+   * seat.
+   */
+  #nextQueue(): TenantQueue | undefined {
+    let next: TenantQueue | undefined;
     for (const level of this.#allLevels) {
       if (level.waiting === 0 || (next && load(level) >= load(next.level))) continue;
-      next = laneInTurn(level, this.#available(level)) ?? next;
+      next = queueInTurn(level, this.#available(level)) ?? next;
     }
     return next;
   }
