@@ -8,7 +8,7 @@ import {
 } from '../server/wiring/addresses.ts';
 import type { ExternalAddress } from '../server/wiring/config.ts';
 
-/** A host name or an IP address, and the port behind it where there is one; undefined where the text is neither. */
+/** Parses a host name or IP address with an optional port; undefined if invalid. */
 export function parseExternalAddress(text: string): ExternalAddress | undefined {
   if (isIPv6(text)) return text.includes('%') ? undefined : { host: text };
   const [, written = '', digits] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text) ?? [];
@@ -20,18 +20,21 @@ export function parseExternalAddress(text: string): ExternalAddress | undefined 
   return port > 0 && port <= 65_535 ? { host, port } : undefined;
 }
 
-/** RFC 1123 section 2.1; what ends in digits would be a broken address. */
+/** RFC 1123 section 2.1; a name that ends in digits would be a malformed address. */
 const isHostName = (text: string): boolean =>
   text.length <= 253 && hostPattern.test(text.toLowerCase()) && !/(^|\.)\d+$/.test(text);
 
-/** The flags that say where others reach a server. */
+/** The flags that determine a server's addresses. */
 export interface AddressValues {
   readonly 'bind-address': string;
   readonly 'advertise-address': string | undefined;
   readonly 'external-hostname': ExternalAddress | undefined;
 }
 
-/** Where others are told that the server is, as published: by its name, by the address that is advertised, by its own. */
+/**
+ * The address published to clients, in the order of kube-apiserver: external host name, advertised address, bind
+ * address.
+ */
 export const externalAddress = (values: AddressValues): ExternalAddress =>
   values['external-hostname'] ?? { host: advertisedAddress(values) };
 
@@ -42,7 +45,7 @@ function advertisedAddress({ 'bind-address': bind, 'advertise-address': advertis
   return own.find((address) => isIPv6(address) === isIPv6(advertised)) ?? own[0] ?? localAddress(advertised);
 }
 
-/** The names and addresses that clients may know a server by. */
+/** Names and addresses by which clients may reach a server. */
 export function servedHosts(values: AddressValues): readonly string[] {
   const { 'bind-address': bindAddress, 'external-hostname': external } = values;
   const told = [advertisedAddress(values), ...(external ? [external.host] : [])];

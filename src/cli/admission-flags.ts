@@ -3,14 +3,14 @@ import { type Flag, type FlagValues, list } from './flags.ts';
 import type { IgnoredFlag } from './published-flags.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Plugins of published servers of version 1.32 that are not here, for one reason. */
+/** Plugins of kube-apiserver 1.32 that are missing here for one reason. */
 export interface AbsentPlugins {
-  /** For the log and the documents, in lower case, without a full stop. */
+  /** For the log and the documentation: lower case, no full stop. */
   readonly because: string;
   readonly plugins: readonly string[];
 }
 
-/** Without them nothing is admitted that they would refuse: they may be enabled, with a warning each. */
+/** They may be enabled, with a warning each: without them, nothing is admitted that they would refuse. */
 export const ignoredPlugins: readonly AbsentPlugins[] = [
   {
     because: 'objects of the kinds that it reads or guards are not served yet',
@@ -42,7 +42,7 @@ export const ignoredPlugins: readonly AbsentPlugins[] = [
   { because: 'it never does anything', plugins: ['AlwaysAdmit'] },
 ];
 
-/** Whoever enables them relies on what they refuse or set. */
+/** They may not be enabled: clients would rely on what they refuse or set. */
 export const refusedPlugins: readonly AbsentPlugins[] = [
   {
     because: 'pods are not checked or changed by it yet: leave it out where you can do without',
@@ -55,7 +55,7 @@ export const refusedPlugins: readonly AbsentPlugins[] = [
       'PodTolerationRestriction',
     ],
   },
-  { because: 'events are bounded by places and --event-ttl alone: leave it out', plugins: ['EventRateLimit'] },
+  { because: 'events are bounded by seats and --event-ttl alone: leave it out', plugins: ['EventRateLimit'] },
   {
     because: 'namespaces are not made by those who write into them: leave it out',
     plugins: ['NamespaceAutoProvision'],
@@ -67,7 +67,7 @@ const isOurs = (name: string): name is PluginName => pluginNames.some((each) => 
 const reasonIn = (groups: readonly AbsentPlugins[], name: string): string | undefined =>
   groups.find(({ plugins }) => plugins.includes(name))?.because;
 
-/** A flag that lists plugins, its items checked; one given again adds to them. */
+/** A flag with a validated list of plugins; repeated flags accumulate. */
 function plugins(help: string, check: (name: string) => void): Flag<readonly string[]> {
   const texts = list({ default: [], help });
   return {
@@ -102,7 +102,7 @@ export const admissionFlags = {
 
 type AdmissionFlagValues = FlagValues<typeof admissionFlags>;
 
-/** Which of our plugins run. */
+/** The enabled ones of our plugins. */
 export function readAdmissionPlugins(values: AdmissionFlagValues): readonly PluginName[] {
   const [enable, disable] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
   const both = enable.filter((name) => disable.includes(name));
@@ -112,7 +112,7 @@ export function readAdmissionPlugins(values: AdmissionFlagValues): readonly Plug
   return enabledPlugins({ enable: enable.filter(isOurs), disable: disable.filter(isOurs) });
 }
 
-/** What was enabled and changes nothing, each once. What is not here is disabled as it was asked for. */
+/** Plugins that were enabled without effect, each once. Disabling a missing plugin needs no warning. */
 export const ignoredPluginFlags = (values: AdmissionFlagValues): readonly IgnoredFlag[] =>
   [...new Set(values['enable-admission-plugins'])].flatMap((name) => {
     const because = reasonIn(ignoredPlugins, name);

@@ -3,10 +3,10 @@ import { forms, off, on, type PublishedFlags } from './published-flags.ts';
 
 const { duration, integer, oneOf, settings, size, text, unsigned } = forms;
 
-/** The versions of `1.32,COMPONENT=1.32`. */
+/** The versions in a text such as `1.32,COMPONENT=1.32`. */
 const versionsIn = (text: string): readonly string[] => text.match(/\d+\.\d+(?=\s*(?:,|$))/g) ?? [];
 
-/** What both backends of the audit have. */
+/** Flags that exist for both audit backends. */
 const auditFlags = (backend: 'log' | 'webhook'): readonly string[] =>
   [
     'batch-buffer-size',
@@ -29,7 +29,7 @@ const auditWebhookFlags = ['batch-initial-backoff', 'config-file', 'initial-back
   (name) => `audit-webhook-${name}`,
 );
 
-/** Flags of published API servers of version 1.32 that `up` and `apiserver` do not have themselves. */
+/** Flags of kube-apiserver 1.32 that `up` and `apiserver` do not implement. */
 export const apiserverPublishedFlags: PublishedFlags = {
   ignored: [
     {
@@ -109,7 +109,7 @@ export const apiserverPublishedFlags: PublishedFlags = {
       },
     },
     {
-      because: 'places are always shared out by priority and user',
+      because: 'seats are always shared out by priority and user',
       flags: { 'enable-priority-and-fairness': forms.switch },
     },
     {

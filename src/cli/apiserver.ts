@@ -37,7 +37,7 @@ export const apiserver = defineCommand({
       ...readServerOptions(values),
       ...servingConfig(givenServing(values) ?? ownServing(values), context),
       tls,
-      // Those are a program of their own: `orch controller-manager`.
+      // Controllers run in a separate program: `orch controller-manager`.
       controllers: { run: [], rootAuthority: '' },
       logger,
     };
@@ -45,7 +45,7 @@ export const apiserver = defineCommand({
   },
 });
 
-/** A pair that signs itself, in --cert-dir; one that is there is used. */
+/** A self-signed pair in --cert-dir; an existing one is reused. */
 function ownServing(values: ServerFlagValues): ServingCertificate {
   const directory = certificateDirectory(values);
   makePrivateDirectory(directory);

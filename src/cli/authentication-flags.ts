@@ -1,6 +1,6 @@
 import { boolean, choice, duration, file, list, map, optionalText, orUndefined, repeated } from './flags.ts';
 
-/** The flags that say who may come in (spec section 5). Names that the spec does not give are those of published 1.32 servers. */
+/** Authentication flags (spec section 5). Names not given by the spec are those of kube-apiserver 1.32. */
 export const authenticationFlags = {
   'anonymous-auth': orUndefined(
     boolean({ default: true, help: 'serve requests without a credential as system:anonymous' }),

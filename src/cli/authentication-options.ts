@@ -11,7 +11,9 @@ import { named, readBundle, readBytes, usage } from './flag-files.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Who may come in, as the flags say; files that they name are read and checked, those of token keys last. */
+/**
+ * Reads the configuration of authentication from the flags. Files are read and validated, those with token keys last.
+ */
 export function readAuthentication(
   values: ServerFlagValues,
   readTokenKey: (path: string) => Buffer,
@@ -52,7 +54,7 @@ function readStaticTokens(values: ServerFlagValues): AuthenticationConfig['stati
   return path === undefined ? [] : named('token-auth-file', () => parseTokenFile(readBytes(path).toString(), path));
 }
 
-/** The flags of authenticating proxies, which mean nothing without authorities. */
+/** Flags of authenticating proxies, which have no effect without authorities. */
 const proxyFlags = [
   'requestheader-username-headers',
   'requestheader-uid-headers',

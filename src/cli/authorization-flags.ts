@@ -1,6 +1,6 @@
 import { choice, duration, file, list, orUndefined } from './flags.ts';
 
-/** The flags that say what users may do (spec section 5.7). */
+/** Authorization flags (spec section 5.7). */
 export const authorizationFlags = {
   'authorization-config': file({
     help: 'an AuthorizationConfiguration, instead of the other flags of authorization; read again when it changes',

@@ -5,7 +5,7 @@ import type { AuthorizationConfig } from '../server/wiring/config.ts';
 import { named, readBytes, usage } from './flag-files.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 
-/** Who is asked what a user may do, as the flags say; files that they name are read. */
+/** Reads the configuration of authorization from the flags and the files they name. */
 export function readAuthorization(values: ServerFlagValues): AuthorizationConfig {
   const chain = usage(() =>
     authorizationFromFlags(

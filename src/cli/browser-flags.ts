@@ -19,7 +19,7 @@ const directives: Flag<readonly string[]> = checked(
 );
 
 /**
- * As published, an expression must say where the host begins and where it ends: `example.com` alone would allow
+ * As in kube-apiserver, an expression must pin the start and end of the host: `example.com` alone would allow
  * `example.com.attacker.net` (CVE-2022-1996).
  */
 const origins: Flag<readonly string[]> = checked(
@@ -36,7 +36,7 @@ const origins: Flag<readonly string[]> = checked(
   },
 );
 
-/** The flags that concern browsers. */
+/** Flags for CORS and HSTS. */
 export const browserFlags = {
   'cors-allowed-origins': origins,
   'strict-transport-security-directives': directives,
@@ -58,7 +58,7 @@ interface BrowserValues {
   readonly 'strict-transport-security-directives': readonly string[];
 }
 
-/** What of the configuration concerns browsers. Rejects with a UsageError; the engine of expressions is loaded only where it is used. */
+/** Reads these flags. Rejects with a UsageError. The regular expression engine is loaded only if needed. */
 export async function readBrowserOptions(
   values: BrowserValues,
 ): Promise<{ readonly allowedOrigins: readonly string[]; readonly strictTransportSecurity?: string }> {

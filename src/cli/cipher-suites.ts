@@ -1,4 +1,4 @@
-/** Cipher suites by the names that published servers take, which are those of the IANA, with OpenSSL's. */
+/** Cipher suites by kube-apiserver's names, which are IANA's, with the OpenSSL names. */
 const byName = {
   // TLS 1.3
   TLS_AES_128_GCM_SHA256: 'TLS_AES_128_GCM_SHA256',
@@ -13,7 +13,7 @@ const byName = {
   TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: 'ECDHE-RSA-AES256-GCM-SHA384',
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305: 'ECDHE-RSA-CHACHA20-POLY1305',
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-RSA-CHACHA20-POLY1305',
-  // TLS 1.2, with weaknesses that are known
+  // TLS 1.2, with known weaknesses
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256: 'ECDHE-ECDSA-AES128-SHA256',
   TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA: 'ECDHE-ECDSA-AES256-SHA',
@@ -34,8 +34,8 @@ export const cipherSuites = Object.keys(byName) as CipherSuite[];
 const ofTls13 = cipherSuites.filter((name) => !name.includes('_WITH_'));
 
 /**
- * The list that OpenSSL takes. Suites of TLS 1.3 cannot be chosen, as in published servers: all of them are there, whatever
- * the list says.
+ * The cipher list for OpenSSL. TLS 1.3 suites are not configurable, as in kube-apiserver: all of them are always
+ * enabled.
  */
 export const openSslCiphers = (chosen: readonly CipherSuite[]): string =>
   [...new Set([...ofTls13, ...chosen].map((name) => byName[name]))].join(':');

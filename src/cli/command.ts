@@ -1,24 +1,24 @@
 import { type FlagTable, type FlagValues, parseFlags } from './flags.ts';
 import { type IgnoredFlag, ignoredFlags, type PublishedFlags, publishedFlagTable } from './published-flags.ts';
 
-/** Where a command writes for people. Lines carry their line breaks. */
+/** Output of a command. Texts include their line breaks. */
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Someone looks at `err` while the command runs: a line that grows makes sense there. */
+  /** True if `err` is a terminal, so that a progress line may be redrawn. */
   readonly interactive: boolean;
 }
 
-/** One command of the launcher. */
+/** One command of the command line. */
 export interface Command {
   /** One line for the list of commands. */
   readonly summary: string;
-  /** What it does, for its own help; lines as they are shown. */
+  /** Text for its own help, with the line breaks as shown. */
   readonly description: string;
   readonly flags: FlagTable;
-  /** What else may stand on its line. */
+  /** Flags of the published program that the command accepts in addition. */
   readonly published: PublishedFlags;
-  /** Runs to its end. Resolves to the exit code; UsageError and other errors are for the caller to show. */
+  /** Runs the command. Resolves to the exit code; the caller shows UsageErrors and other errors. */
   run(args: readonly string[], terminal: Terminal): Promise<number>;
 }
 
@@ -27,13 +27,13 @@ interface CommandDefinition<Table extends FlagTable> {
   readonly description: string;
   readonly flags: Table;
   readonly published?: PublishedFlags;
-  /** `ignored` are the flags that were given and change nothing: the command warns of them. */
+  /** `ignored` are the given flags without effect: the command warns about them. */
   readonly run: (values: FlagValues<Table>, terminal: Terminal, ignored: readonly IgnoredFlag[]) => Promise<number>;
 }
 
 const none: PublishedFlags = { ignored: [], refused: [] };
 
-/** A command whose arguments are read by its own table, and by that of published flags where it has none of the name. */
+/** Defines a command with its own flags and, in addition, those published flags that it does not implement. */
 export const defineCommand = <const Table extends FlagTable>(definition: CommandDefinition<Table>): Command => {
   const { summary, description, flags, published = none } = definition;
   return {

@@ -20,9 +20,9 @@ interface ControllerClientsOptions {
   readonly dialect: Dialect;
 }
 
-/** The clients of one server by which controllers work: as the program, and as service accounts. */
+/** The clients of one API server that controllers use: one for the program, and one per service account. */
 export class ControllerClients implements Closable {
-  /** Speaks as the connection says. */
+  /** Client with the identity of the connection file. */
   readonly own: ApiClient;
   readonly #options: ControllerClientsOptions;
   readonly #held = new ClosableStack();
@@ -32,7 +32,10 @@ export class ControllerClients implements Closable {
     this.own = this.#client();
   }
 
-  /** Speaks as that service account of the system namespace, by tokens that the program asks for; a new one each time. */
+  /**
+   * Returns a new client with the identity of a service account of the system namespace, by tokens that the program
+   * requests.
+   */
   ofAccount(name: string): ApiClient {
     const { clock, logger, dialect } = this.#options;
     const account = { namespace: dialect.namespaces.system, name };
@@ -49,7 +52,7 @@ export class ControllerClients implements Closable {
     return new ApiClient(transport, `${dialect.controllerManager}/${productVersion}`);
   }
 
-  /** Ends what is under way, too. */
+  /** Also aborts requests in progress. */
   close(): void {
     this.#held.close();
   }

@@ -3,11 +3,11 @@ import { forms, off, type PublishedFlags } from './published-flags.ts';
 
 const { duration, float, integer, oneOf, settings, size, text } = forms;
 
-/** Flags that are all read alike. */
+/** Entries for flags of the same form. */
 const all = (form: (typeof forms)['text'], ...flags: readonly string[]) =>
   Object.fromEntries(flags.map((name) => [name, form] as const));
 
-/** Flags of published controller managers of version 1.32 that `controller-manager` does not have itself. */
+/** Flags of kube-controller-manager 1.32 that `controller-manager` does not implement. */
 export const controllerManagerPublishedFlags: PublishedFlags = {
   ignored: [
     {

@@ -113,7 +113,7 @@ function openSigner(values: Values, context: SignerContext): OpenedSigner | unde
   return path === undefined ? undefined : openSecretTokenSigner(flag, path, context);
 }
 
-/** Credential plugins may ask the person who has started us. */
+/** Credential plugins may prompt the user. */
 const pluginHost = (terminal: Terminal): PluginHost => ({
   environment: process.env,
   interactive: isatty(0),
@@ -137,7 +137,7 @@ function readTiming(values: Values): ElectionTiming {
   return timing;
 }
 
-/** Until a signal; fails when the leadership is lost, so that whoever supervises the program starts it anew. */
+/** Runs the controllers until a signal; rejects if leadership is lost, so that a supervisor restarts the program. */
 async function manage(
   values: Values,
   timing: ElectionTiming,
@@ -160,8 +160,8 @@ async function manage(
 }
 
 /**
- * Without an authority there is nothing to publish; such a server is verified by what every system trusts. Without a key
- * nobody can sign.
+ * Without an authority, no root CA can be published; such a server is verified against the system's trust store.
+ * Without a key, no tokens can be signed.
  */
 function isPossible(name: ControllerName, { rootAuthority, signSecretToken, logger }: ControllersContext): boolean {
   if (name === 'root-ca-certificate-publisher-controller' && rootAuthority === '') {
@@ -175,10 +175,10 @@ function isPossible(name: ControllerName, { rootAuthority, signSecretToken, logg
   return true;
 }
 
-/** Between attempts to reach a server that is not there yet. Milliseconds. */
+/** Interval of attempts to reach the server. Milliseconds. */
 const reachMs = 1_000;
 
-/** Waits for the server. One that speaks another dialect would be asked for what it does not have, again and again. */
+/** Waits for the server and checks its dialect: controllers would otherwise request missing resources over and over. */
 async function requireDialect(
   { client, clock, logger, dialect }: ControllersContext,
   signal: AbortSignal,

@@ -8,7 +8,7 @@ const items = list({
     controllerNames.map((name) => `${name} (${describeController(name)})`).join(', '),
 });
 
-/** `--controllers`, in the published form: `*,-name`. A flag given again adds to the list; its items are checked. */
+/** `--controllers` as in kube-controller-manager: `*,-name`. Repeated flags accumulate; items are validated. */
 export const controllersFlag: Flag<readonly string[]> = {
   ...items,
   parse(value, before) {

@@ -1,7 +1,7 @@
 import type { CopyProgress } from '../store/drivers/sqlite/copy-data-file.ts';
 import type { Terminal } from './command.ts';
 
-/** Shows how far a copy is, on one line that it writes over; shows nothing where nobody looks. */
+/** Shows the progress of a copy on one line that is redrawn; shows nothing without a terminal. */
 export function showProgress(terminal: Terminal): CopyProgress {
   if (!terminal.interactive) return () => {};
   let shown = '';
@@ -16,7 +16,7 @@ export function showProgress(terminal: Terminal): CopyProgress {
 
 const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** `512 bytes`, `1.5 MiB`. */
+/** Formats a size as `512 bytes` or `1.5 MiB`. */
 export function describeBytes(bytes: number): string {
   let [value, unit] = [bytes, 0];
   while (value >= 1024 && unit < units.length - 1) [value, unit] = [value / 1024, unit + 1];

@@ -1,18 +1,18 @@
 import { StoreError, type StoreErrorCode } from '../store/store.ts';
 import { UsageError } from './usage-error.ts';
 
-/** What helps where the store itself cannot know it. */
+/** Advice for store errors that the store cannot give itself. */
 const remedies: Partial<Readonly<Record<StoreErrorCode, string>>> = {
   corrupt: 'put the data aside and make new data of a backup: orch restore',
   full: 'make room and start again; nothing that was acknowledged is lost',
 };
 
-/** Errors that only a mistake of ours makes: whoever reports them needs the stack. */
+/** Errors that indicate a bug, to be shown with the stack. */
 const bugs: readonly (new (...args: never[]) => Error)[] = [TypeError, RangeError, ReferenceError, SyntaxError];
 
 /**
- * What a person reads when a command cannot go on: one line, with the causes that it does not name itself. The stack
- * follows only for what is a defect of the product.
+ * Formats an error for the user: one line, including causes that the message does not contain. Bugs are followed by the
+ * stack.
  */
 export function describeFailure(command: string, error: unknown): string {
   if (!(error instanceof Error)) return `${command}: ${oneLine(String(error))}\n`;
@@ -22,7 +22,7 @@ export function describeFailure(command: string, error: unknown): string {
   return isBug ? `${line}${error.stack}\n` : line;
 }
 
-/** The messages of an error and of its causes, without those that the one before has in it already. */
+/** The messages of an error and its causes, without those contained in an earlier one. */
 function messages(error: Error): string[] {
   const result = [error.message];
   let cause: unknown = error.cause;

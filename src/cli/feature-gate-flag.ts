@@ -3,17 +3,17 @@ import { defaultFeatures, type Features, featureGates } from '../server/wiring/f
 import type { Flag } from './flags.ts';
 import type { IgnoredFlag } from './published-flags.ts';
 
-/** What `--feature-gates` says. */
+/** The value of `--feature-gates`. */
 interface FeatureGateSettings {
-  /** By name, ours and published ones that mean nothing here. */
+  /** Given gates by name: ours, and published ones without effect here. */
   readonly given: ReadonlyMap<string, boolean>;
   readonly features: Features;
 }
 
-/** `AllAlpha` and `AllBeta` switch every gate of a stage that is not named itself. */
+/** `AllAlpha` and `AllBeta` set every gate of a stage that is not named itself. */
 const stages = { AllAlpha: 'alpha', AllBeta: 'beta' } as const;
 
-/** `Name=true,Other=false`; a flag given again adds to it. */
+/** `Name=true,Other=false`; repeated flags accumulate. */
 export const featureGateFlag: Flag<FeatureGateSettings> = {
   isSwitch: false,
   placeholder: 'NAME=BOOL,...',
@@ -43,7 +43,7 @@ function featuresOf(given: ReadonlyMap<string, boolean>): Features {
   return Object.fromEntries(settings) as Features;
 }
 
-/** Gates that were given and change nothing, each once. */
+/** Given gates without effect, each once. */
 export const ignoredGates = ({ given }: FeatureGateSettings): readonly IgnoredFlag[] =>
   [...given.keys()]
     .filter((name) => publishedFeatureGates.has(name))

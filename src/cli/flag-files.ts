@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readCertificates } from '../pki/key-pair-files.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The content of a file; the error that it throws names the file. */
+/** The contents of a file; errors name the file. */
 export function readBytes(file: string): Buffer {
   try {
     return readFileSync(file);
@@ -11,7 +11,7 @@ export function readBytes(file: string): Buffer {
   }
 }
 
-/** The certificates in the file of a flag, each of them checked, as PEM. */
+/** The certificates in the file of a flag, validated, as PEM. */
 export function readBundle(flag: string, file: string): string {
   return named(flag, () =>
     readCertificates(file)
@@ -20,7 +20,7 @@ export function readBundle(flag: string, file: string): string {
   );
 }
 
-/** Runs what a flag asks for; what goes wrong is that flag's fault. */
+/** Runs code for a flag; errors become UsageErrors that name the flag. */
 export function named<T>(flag: string, read: () => T): T {
   try {
     return read();
@@ -29,7 +29,7 @@ export function named<T>(flag: string, read: () => T): T {
   }
 }
 
-/** Runs a check of flags whose errors name them. */
+/** Runs a check of flags; its errors, which name the flags, become UsageErrors. */
 export function usage<T>(check: () => T): T {
   try {
     return check();

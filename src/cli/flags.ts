@@ -2,17 +2,20 @@ import { isIP } from 'node:net';
 import { parseDuration } from '../base/duration.ts';
 import { UsageError } from './usage-error.ts';
 
-/** One flag of a command: how its text becomes a value, and what help says of it. */
+/** One flag of a command: its parser and help text. */
 export interface Flag<T> {
-  /** For help: `FILE`, `HOST:PORT`. Empty where the flag is a switch. */
+  /** Value placeholder in help: `FILE`, `HOST:PORT`. Empty for switches. */
   readonly placeholder: string;
   readonly help: string;
   readonly default: T;
-  /** The default as help shows it; '' shows none. */
+  /** The default as shown in help; '' shows none. */
   readonly defaultText: string;
-  /** A switch: `--flag` alone is `--flag=true`, and the next argument is never its value. */
+  /** True for a switch: `--flag` alone means `--flag=true`, and the next argument is never its value. */
   readonly isSwitch: boolean;
-  /** The value after this occurrence; `before` is that of the occurrences before it. Throws an Error saying what is wrong. */
+  /**
+   * Returns the value after this occurrence; `before` is the value of earlier occurrences. Throws an Error with the
+   * problem.
+   */
   parse(text: string, before: T | undefined): T;
 }
 
@@ -45,14 +48,14 @@ function describeDefault(value: unknown): string {
   return Array.isArray(value) ? value.join(',') : String(value);
 }
 
-/** Text as it is; not empty. */
+/** Any text but an empty one. */
 export const text = (described: Described<string>): Flag<string> => flag(described, 'TEXT', notEmpty);
 
 /** Text without a default. */
 export const optionalText = (described: Omit<Described<never>, 'default'>): Flag<string | undefined> =>
   flag<string | undefined>({ ...described, default: undefined }, 'TEXT', notEmpty);
 
-/** Path of a file, without a default. Nothing is read here. */
+/** The path of a file, without a default. The file is not read here. */
 export const file = (described: Omit<Described<never>, 'default'>): Flag<string | undefined> =>
   flag<string | undefined>({ ...described, default: undefined }, 'FILE', notEmpty);
 
@@ -61,7 +64,7 @@ function notEmpty(value: string): string {
   return value;
 }
 
-/** One of a closed list. */
+/** One of a fixed set of values. */
 export const choice = <const T extends string>(described: Described<T> & { readonly of: readonly T[] }): Flag<T> =>
   flag(described, described.of.join('|'), (value) => {
     const chosen = described.of.find((each) => each === value);
@@ -70,7 +73,7 @@ export const choice = <const T extends string>(described: Described<T> & { reado
     return chosen;
   });
 
-/** A whole number between `min` and `max`, both included. */
+/** An integer between `min` and `max`, inclusive. */
 export const integer = (described: Described<number> & { readonly min: number; readonly max: number }): Flag<number> =>
   flag(described, 'NUMBER', (value) => {
     const parsed = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
@@ -80,7 +83,7 @@ export const integer = (described: Described<number> & { readonly min: number; r
     return parsed;
   });
 
-/** A switch. Its values are those that Go's `strconv.ParseBool` takes, which scripts written for other servers use. */
+/** A switch with the values of Go's `strconv.ParseBool`, which scripts written for kube-apiserver use. */
 export const boolean = (described: Described<boolean>): Flag<boolean> => ({
   ...flag(described, '', (value) => {
     if (/^(1|t|T|true|True|TRUE)$/.test(value)) return true;
@@ -90,7 +93,10 @@ export const boolean = (described: Described<boolean>): Flag<boolean> => ({
   isSwitch: true,
 });
 
-/** A time as `base/duration.ts` reads it, in milliseconds. Not negative, and no longer than timers can wait unless `max` says so. */
+/**
+ * A duration as parsed by `base/duration.ts`, in milliseconds. Not negative, and not above the limit of timers unless
+ * `max` allows it.
+ */
 export const duration = (
   described: Described<number> & { readonly defaultText: string; readonly max?: number },
 ): Flag<number> =>
@@ -115,7 +121,7 @@ function parseIpAddress(value: string): string {
   return value;
 }
 
-/** Items between commas; a flag given again adds to them. */
+/** Comma-separated items; repeated flags accumulate. */
 export const list = (described: Described<readonly string[]>): Flag<readonly string[]> =>
   flag(described, 'LIST', (value, before) => {
     const items = value.split(',').map((item) => item.trim());
@@ -123,17 +129,17 @@ export const list = (described: Described<readonly string[]>): Flag<readonly str
     return [...(before ?? []), ...items];
   });
 
-/** One item, whatever is in it; a flag given again adds to them. */
+/** One item with arbitrary text; repeated flags accumulate. */
 export const repeated = (described: Omit<Described<never>, 'default'>): Flag<readonly string[]> =>
   flag<readonly string[]>({ ...described, default: [] }, 'TEXT', (value, before) => [
     ...(before ?? []),
     notEmpty(value),
   ]);
 
-/** The same flag, which tells whether it was given: its value is undefined where it was not. Help shows the default. */
+/** The same flag with value undefined if it was not given. Help shows the default. */
 export const orUndefined = <T>(described: Flag<T>): Flag<T | undefined> => ({ ...described, default: undefined });
 
-/** One `key=value`, whatever the value; a flag given again adds to it. */
+/** One `key=value` with an arbitrary value; repeated flags accumulate. */
 export const map = (described: Omit<Described<never>, 'default'>): Flag<ReadonlyMap<string, string>> =>
   flag<ReadonlyMap<string, string>>(
     { ...described, default: new Map(), defaultText: '' },
@@ -145,7 +151,7 @@ export const map = (described: Omit<Described<never>, 'default'>): Flag<Readonly
     },
   );
 
-/** Items of a closed list between commas; a flag given again adds to them. */
+/** Comma-separated items of a fixed set; repeated flags accumulate. */
 export const choices = <const T extends string>(
   described: Described<readonly T[]> & { readonly of: readonly T[] },
 ): Flag<readonly T[]> => {
@@ -159,12 +165,12 @@ export const choices = <const T extends string>(
   );
 };
 
-/** Timers of the runtime count milliseconds in 31 bits: 24 days. */
+/** Timers of the runtime hold 31 bits of milliseconds: 24 days. */
 const durationMsMax = 2 ** 31 - 1;
 
 /**
- * Reads `--name=value`, `--name value` and, of switches, `--name`; one-letter names with one dash too. The last
- * occurrence counts, but for lists. Throws a UsageError that names the flag.
+ * Parses `--name=value`, `--name value`, `--name` for switches, and one-letter names with one dash. The last occurrence
+ * wins, except for lists. Throws a UsageError that names the flag.
  */
 export function parseFlags<Table extends FlagTable>(table: Table, args: readonly string[]): FlagValues<Table> {
   const values: Record<string, unknown> = {};
@@ -186,13 +192,13 @@ export function parseFlags<Table extends FlagTable>(table: Table, args: readonly
   return { ...Object.fromEntries(defaults), ...values } as FlagValues<Table>;
 }
 
-/** The argument that follows, unless it is a flag itself: whose value begins with dashes must be written with `=`. */
+/** The next argument, unless it starts with dashes: such a value must be written with `=`. */
 const nextValue = (rest: string[]): string | undefined => (rest[0]?.startsWith('--') ? undefined : rest.shift());
 
 interface Argument {
   readonly dashes: string;
   readonly name: string;
-  /** What stands behind `=`. */
+  /** The text after `=`. */
   readonly inline: string | undefined;
 }
 
@@ -206,12 +212,12 @@ function splitArgument(arg: string, table: FlagTable): Argument {
     const meant = Object.hasOwn(table, name) ? `; did you mean --${name}?` : '';
     throw new UsageError(`unknown flag -${name}${meant}`);
   }
-  // Published servers take either sign between the words of a name.
+  // As in kube-apiserver, `_` is accepted for `-` in names.
   const dashed = name.replaceAll('_', '-');
   return { dashes, name: Object.hasOwn(table, dashed) ? dashed : name, inline };
 }
 
-/** `; did you mean --x?` for the nearest name, when it is near enough to be a slip of the fingers. */
+/** Returns `; did you mean --x?` for the nearest name if it is close enough to be a typing error. */
 export function suggestion(name: string, known: readonly string[], dashes = '--'): string {
   const ranked = known
     .map((each) => ({ each, distance: editDistance(name.toLowerCase(), each) }))

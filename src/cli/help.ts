@@ -1,7 +1,7 @@
 import { type Command, defineCommand } from './command.ts';
 import type { FlagTable } from './flags.ts';
 
-/** Commands by name, each loaded only when it is wanted. */
+/** Commands by name, each loaded on demand. */
 export type CommandLoaders = Readonly<Record<string, () => Promise<Command>>>;
 
 /** The command that lists all commands. */
@@ -23,7 +23,7 @@ async function overview(commands: CommandLoaders): Promise<string> {
   return `A cluster control plane without a cluster.\n\nUsage: orch COMMAND [FLAGS]\n\n${rows.join('')}`;
 }
 
-/** For scripts that were written for other servers. */
+/** For scripts written for kube-apiserver and kube-controller-manager. */
 const aboutPublished =
   'Flags of published servers that change nothing here are taken with a warning; those that must not be ignored end the\n' +
   'command with a line that says why. docs/OPERATIONS.md lists both.\n';

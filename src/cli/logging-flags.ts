@@ -3,7 +3,7 @@ import { createLogger, type Logger } from '../base/logger.ts';
 import type { Terminal } from './command.ts';
 import { choice, integer, orUndefined } from './flags.ts';
 
-/** The flags of the log, for every command that has one. */
+/** The log flags, for every command with a log. */
 export const loggingFlags = {
   'logging-format': orUndefined(
     choice({
@@ -21,12 +21,12 @@ export const loggingFlags = {
   }),
 } as const;
 
-/** From here on a server's log has a line for each request. */
+/** From this verbosity on, a server logs each request. */
 const requestVerbosity = 2;
 
 export const logsRequests = ({ v }: Pick<LogValues, 'v'>): boolean => v >= requestVerbosity;
 
-/** From here on the log tells every step. */
+/** From this verbosity on, debug messages are logged. */
 const debugVerbosity = 4;
 
 interface LogValues {
@@ -34,7 +34,7 @@ interface LogValues {
   readonly v: number;
 }
 
-/** The log of a command: on standard error, so that what is for people or pipes stays apart. */
+/** The logger of a command, which writes to standard error so that standard output stays free for results. */
 export const commandLogger = (
   values: LogValues,
   format: 'json' | 'text',

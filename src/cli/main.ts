@@ -1,6 +1,6 @@
 import { runCommandLine } from './run-command-line.ts';
 
-// Who reads our output may stop before its end, as `head` does: that is no error.
+// A reader such as `head` may close our output early: that is no error.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 const code = await runCommandLine(process.argv.slice(2), {

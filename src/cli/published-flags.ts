@@ -4,46 +4,46 @@ import { parseQuantity } from '../schema/quantity.ts';
 import { boolean, choice, duration, type Flag, type FlagTable, integer, ipAddress } from './flags.ts';
 
 /**
- * Flags of published programs that a command does not have itself, so that scripts written for those can be kept. A
- * flag that changes nothing here is taken with a warning; one whose silence would mislead is refused.
+ * Flags of the published program that a command does not implement, so that existing scripts keep working. A flag
+ * without effect is accepted with a warning; one whose silent loss would mislead is refused.
  */
 export interface PublishedFlags {
   readonly ignored: readonly IgnoredFlags[];
   readonly refused: readonly RefusedFlags[];
 }
 
-/** Flags that change nothing, for one reason. Their values are checked for form all the same. */
+/** Flags without effect, for one reason. Their values are still validated. */
 interface IgnoredFlags {
-  /** For the log and the documents, in lower case, without a full stop. */
+  /** For the log and the documentation: lower case, no full stop. */
   readonly because: string;
   readonly flags: Readonly<Record<string, Form>>;
 }
 
-/** What must not be ignored, for one reason. */
+/** Flags or values that are refused, for one reason. */
 interface RefusedFlags {
-  /** Why, and what to do instead. */
+  /** The reason, and what to do instead. */
   readonly because: string;
   readonly flags?: readonly string[];
-  /** Values of flags that are ignored otherwise. */
+  /** Refused values of flags that are otherwise ignored. */
   readonly values?: Readonly<Record<string, RefusedValue>>;
 }
 
 interface RefusedValue {
-  /** For the documents. */
+  /** For the documentation. */
   readonly shown: string;
   readonly test: (value: unknown) => boolean;
 }
 
-/** How a value is read. */
+/** The parser of a value. */
 type Form = Pick<Flag<unknown>, 'isSwitch' | 'placeholder' | 'parse'>;
 
-/** A flag that was given and changes nothing. */
+/** A given flag without effect. */
 export interface IgnoredFlag {
   readonly name: string;
   readonly because: string;
 }
 
-/** What a command reads of its line beside its own flags. The value of a flag that was not given is undefined. */
+/** The flag table of the published flags. The value of a flag that was not given is undefined. */
 export function publishedFlagTable({ ignored, refused }: PublishedFlags): FlagTable {
   const taken = ignored.flatMap(({ flags }) =>
     Object.entries(flags).map(([name, form]) => [name, published(form, refusalOf(refused, name))] as const),
@@ -66,7 +66,7 @@ const published = (form: Form, check: (value: unknown) => void): Flag<unknown> =
   },
 });
 
-/** Throws where a value is one that must not be ignored. */
+/** Returns a check that throws for refused values of this flag. */
 function refusalOf(refused: readonly RefusedFlags[], name: string): (value: unknown) => void {
   const found = refused.flatMap(({ because, values = {} }) =>
     Object.hasOwn(values, name) ? [{ because, value: values[name] }] : [],
@@ -76,7 +76,7 @@ function refusalOf(refused: readonly RefusedFlags[], name: string): (value: unkn
   };
 }
 
-/** Whatever the value, and without one: `isSwitch` leaves the next argument alone. */
+/** Refuses the flag with or without a value: as a switch it leaves the next argument alone. */
 const refusing = (because: string): Form => ({
   isSwitch: true,
   placeholder: '',
@@ -85,7 +85,7 @@ const refusing = (because: string): Form => ({
   },
 });
 
-/** Those of the table that a command line has, each once. */
+/** The ignored flags that were given, each once. */
 export const ignoredFlags = (
   { ignored }: PublishedFlags,
   values: Readonly<Record<string, unknown>>,
@@ -96,7 +96,7 @@ export const ignoredFlags = (
       .map((name) => ({ name, because })),
   );
 
-/** One warning for each. */
+/** Logs one warning per flag. */
 export function warnOfIgnored(logger: Logger, flags: readonly IgnoredFlag[]): void {
   for (const { name, because } of flags) logger.warn('a flag changes nothing here', { flag: `--${name}`, because });
 }
@@ -113,7 +113,7 @@ const form = (placeholder: string, isValid: (text: string) => boolean): Form => 
   },
 });
 
-/** Items between commas; none is a list, too. */
+/** Comma-separated items, possibly none. */
 const listOf =
   (isItem: (item: string) => boolean, itemsMax = Number.POSITIVE_INFINITY) =>
   (text: string): boolean => {
@@ -121,7 +121,7 @@ const listOf =
     return items.length <= itemsMax && items.every(isItem);
   };
 
-/** The forms of values, as published programs read them. */
+/** Value parsers equivalent to those of the published programs. */
 export const forms = {
   switch: boolean({ default: false, help }),
   integer: integer(count),
@@ -133,7 +133,7 @@ export const forms = {
   size: form('QUANTITY', (text) => parseQuantity(text) !== undefined),
   /** `major.minor`. */
   version: form('MAJOR.MINOR', (text) => /^\d+\.\d+$/.test(text)),
-  /** Of each component, or of all. */
+  /** Per component, or for all. */
   versions: form(
     '[COMPONENT=]MAJOR.MINOR,...',
     listOf((item) => /^([^=]+=)?\d+\.\d+$/.test(item)),
@@ -146,12 +146,12 @@ export const forms = {
     'NAME=BOOL,...',
     listOf((item) => /^[^=]+=(1|t|T|true|True|TRUE|0|f|F|false|False|FALSE)$/.test(item)),
   ),
-  /** Which APIs are served; one without a value is. */
+  /** APIs to serve; one without a value is enabled. */
   apis: form(
     'API=BOOL,...',
     listOf((item) => /^[^=]+(=(1|t|T|true|True|TRUE|0|f|F|false|False|FALSE)?)?$/.test(item)),
   ),
-  /** Levels of the log for some files. */
+  /** Log levels by file pattern. */
   levels: form(
     'PATTERN=NUMBER,...',
     listOf((item) => /^[^=]+=\d+$/.test(item)),
@@ -170,7 +170,7 @@ function isNetwork(text: string): boolean {
   return Number(length) <= (isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1);
 }
 
-/** `30000-32767`, a first port and how many more (`30000+100`), or one port. */
+/** `30000-32767`, a first port and a count (`30000+100`), or one port. */
 function isPortRange(text: string): boolean {
   const [, from = '', sign, rest = '0'] = /^\s*(\d{1,5})(?:([-+])(\d{1,5}))?\s*$/.exec(text) ?? [];
   const first = from === '' ? Number.NaN : Number(from);
@@ -178,7 +178,7 @@ function isPortRange(text: string): boolean {
   return text.trim() === '' || (first <= last && last <= 65_535);
 }
 
-/** A switch that is off. */
+/** A switch set to false. */
 export const off: RefusedValue = { shown: 'false', test: (value) => value === false };
-/** A switch that is on. */
+/** A switch set to true. */
 export const on: RefusedValue = { shown: 'true', test: (value) => value === true };

@@ -2,7 +2,7 @@ import { limits } from '../base/limits.ts';
 import type { RequestsConfig } from '../server/wiring/config.ts';
 import { duration, type Flag, type FlagValues, integer } from './flags.ts';
 
-/** More would be a limit in name only: connections and streams end first. */
+/** A higher limit would never be reached: connections and streams run out first. */
 const inFlightMax = 1_000_000;
 
 const positive = (flag: Flag<number>): Flag<number> => ({
@@ -14,7 +14,7 @@ const positive = (flag: Flag<number>): Flag<number> => ({
   },
 });
 
-/** The flags that say how many requests there may be, and how long they may take. */
+/** Flags for concurrency and timeouts of requests. */
 export const requestFlags = {
   'max-mutating-requests-inflight': integer({
     min: 0,

@@ -4,7 +4,7 @@ import { describeFailure } from './failure.ts';
 import { suggestion } from './flags.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Runs one command line to its end and gives the exit code. What goes wrong is shown, never thrown. */
+/** Runs one command line and returns the exit code. Errors are shown, never thrown. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const [first, ...rest] = args;
   const name =

@@ -2,7 +2,7 @@ import type { RunningServer, ServerConfig } from '../server/wiring/config.ts';
 import { untilStopped } from './until-stopped.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Starts a server and keeps it until a signal ends it, in order. Resolves to the exit code. */
+/** Runs a server until a signal stops it in order. Resolves to the exit code. */
 export async function runServer(config: ServerConfig, started: (server: RunningServer) => void): Promise<number> {
   const { startServer } = await import('../server/wiring/start-server.ts');
   return untilStopped(config.logger, async (stopped) => {
@@ -16,7 +16,7 @@ export async function runServer(config: ServerConfig, started: (server: RunningS
   });
 }
 
-/** The operating system's refusals to listen, in the words of the flags that caused them. */
+/** Explains the operating system's listen errors in terms of the flags. */
 function explainListenError(error: unknown, { listen }: Pick<ServerConfig, 'listen'>): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const at = `${listen.address} port ${listen.port}`;

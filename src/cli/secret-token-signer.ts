@@ -21,8 +21,8 @@ export interface OpenedSigner extends Closable {
 }
 
 /**
- * Signs the tokens that are kept in Secrets with the private key of a file, which is looked at again until it is closed.
- * Throws a UsageError that begins with the flag where the file holds no such key.
+ * Signs tokens stored in Secrets with the private key of a file, which is watched for changes until closed. Throws a
+ * UsageError that begins with the flag if the file holds no such key.
  */
 export function openSecretTokenSigner(
   flag: string,

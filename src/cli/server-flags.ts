@@ -37,7 +37,7 @@ const externalHostname: Flag<ExternalAddress | undefined> = {
   },
 };
 
-/** The flags of every command that starts a server. Names that the spec does not give are those of published 1.32 servers. */
+/** The flags of every command that starts a server. Names not given by the spec are those of kube-apiserver 1.32. */
 export const serverFlags = {
   ...admissionFlags,
   ...authenticationFlags,

@@ -28,7 +28,7 @@ before(() => {
 });
 after(() => rmSync(directory, { recursive: true }));
 
-/** `@name` stands for a file of the test. */
+/** Expands `@name` to a file of the test. */
 const flags = (args: readonly string[]) =>
   parseFlags(serverFlags, [`--data-dir=${at('data')}`, ...args.map((arg) => arg.replace('@', `${directory}/`))]);
 const read = (...args: readonly string[]) => readServerOptions(flags(args));

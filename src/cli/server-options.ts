@@ -14,8 +14,8 @@ import type { ServerFlagValues } from './server-flags.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
- * All of the configuration that follows from flags alone; files that they name are read and checked, those of token keys by
- * `readTokenKey`. Directories are made last: what is wrong with the flags leaves nothing behind.
+ * Reads the configuration that depends on flags alone. Files are read and validated, those with token keys by
+ * `readTokenKey`. Directories are created last, so that invalid flags leave nothing behind.
  */
 export function readServerOptions(
   values: ServerFlagValues,
@@ -40,11 +40,11 @@ export function readServerOptions(
   };
 }
 
-/** Where the server keeps keys and certificates of its own. */
+/** The directory for the server's own keys and certificates. */
 export const certificateDirectory = (values: ServerFlagValues): string =>
   values['cert-dir'] ?? join(values['data-dir'], 'pki');
 
-/** The pair that the flags name, or undefined where they name none. */
+/** The serving pair named by the flags; undefined if none is. */
 export function readServingPair(values: ServerFlagValues): KeyPairPem | undefined {
   return readPair(values, 'tls-cert-file', 'tls-private-key-file');
 }
@@ -69,7 +69,7 @@ function sqliteStorage(values: ServerFlagValues): StorageConfig {
   return { backend: 'sqlite', file };
 }
 
-/** The database that the flags mean. */
+/** The database named by the flags. */
 export const databaseFile = (values: Pick<ServerFlagValues, 'sqlite-file' | 'data-dir'>): string =>
   values['sqlite-file'] ?? join(values['data-dir'], 'orch.db');
 
@@ -89,7 +89,7 @@ function etcdStorage(values: ServerFlagValues): StorageConfig {
 }
 
 function checkEndpoint(endpoint: string): void {
-  // Not shown: what stands before the sign may be a password.
+  // Not echoed: the part before the @ may contain a password.
   if (endpoint.includes('@')) throw new Error('an address with a user name is not taken: see --etcd-certfile');
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || !/^\/?$/.test(url.pathname)) {
@@ -97,7 +97,7 @@ function checkEndpoint(endpoint: string): void {
   }
 }
 
-/** A certificate and its key from the files of two flags, of which either both or none are given. */
+/** A certificate and key from the files of two flags, which must be given together. */
 function readPair(
   values: ServerFlagValues,
   certificateFlag: 'tls-cert-file' | 'etcd-certfile',

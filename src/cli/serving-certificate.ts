@@ -6,14 +6,14 @@ import type { KeyPairPem, ServerConfig } from '../server/wiring/config.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 import { readServingPair } from './server-options.ts';
 
-/** A certificate that a server shows: where it is, and how it is read and renewed. */
+/** A serving certificate: its files, and how it is read and renewed. */
 export interface ServingCertificate {
   readonly files: KeyPairFiles;
-  /** Throws where what is in the files cannot be used. */
+  /** Throws if the files have invalid content. */
   readonly read: () => KeyPair;
 }
 
-/** The one that the flags name, which whoever gave it renews; undefined where they name none. Throws a UsageError. */
+/** The certificate named by the flags, renewed by its owner; undefined if none is named. Throws a UsageError. */
 export function givenServing(values: ServerFlagValues): ServingCertificate | undefined {
   if (!readServingPair(values)) return undefined;
   const files = { certificate: values['tls-cert-file'] ?? '', key: values['tls-private-key-file'] ?? '' };
@@ -25,7 +25,7 @@ const pemOf = ({ certificatePem, keyPem }: KeyPair): KeyPairPem => ({
   key: keyPem,
 });
 
-/** What a server is told of its certificate: as it is now, and how it learns of the ones that take its place. */
+/** The current pair, and the subscription to its replacements, for the server's configuration. */
 export function servingConfig(
   { files, read }: ServingCertificate,
   context: { readonly clock: Clock; readonly logger: Logger },

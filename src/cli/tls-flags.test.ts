@@ -35,7 +35,7 @@ before(() => {
 });
 after(() => rmSync(directory, { recursive: true }));
 
-/** `@name` stands for a file of the test. */
+/** Expands `@name` to a file of the test. */
 const expand = (args: readonly string[]): string[] => args.map((arg) => arg.replaceAll('@', `${directory}/`));
 const context = { clock: systemClock, logger: silentLogger };
 const read = (...args: readonly string[]) => readTls(parseFlags(tlsFlags, expand(args)), context);

@@ -10,7 +10,7 @@ import { choice, choices, type Flag, type FlagValues, file, integer, repeated } 
 
 const versions = { VersionTLS12: 'TLSv1.2', VersionTLS13: 'TLSv1.3' } as const;
 
-/** As published: at most one in fifty, so that a client is not kept busy with handshakes. */
+/** The maximum of kube-apiserver: 1 in 50, so that a client is not kept busy with handshakes. */
 const goawayChanceMax = 0.02;
 
 const goawayChance: Flag<number> = {
@@ -30,7 +30,7 @@ const goawayChance: Flag<number> = {
   },
 };
 
-/** The flags that say how connections are made. */
+/** Flags for TLS and HTTP/2 connections. */
 export const tlsFlags = {
   'goaway-chance': goawayChance,
   'http2-max-streams-per-connection': integer({

@@ -2,9 +2,8 @@ import { keepAlive } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
- * Runs something until it ends by itself, or until a signal asks it to. SIGTERM and SIGINT resolve `stopped`, and abort
- * `signal`; a second one ends the process where it stands, which costs nothing that was acknowledged. Resolves to the exit
- * code.
+ * Runs a program until it ends or a signal stops it. SIGTERM and SIGINT resolve `stopped` and abort `signal`; a second
+ * signal exits the process at once, which loses nothing that was acknowledged. Resolves to the exit code.
  */
 export async function untilStopped(
   logger: Logger,
@@ -24,7 +23,7 @@ export async function untilStopped(
     logger.error('the process ends: an error that nobody handled', { error });
     process.exit(1);
   };
-  // What runs may wait for nothing but time: for a server that is not there yet.
+  // The program may wait for nothing but a timer, for example for a server that is not up yet.
   const alive = keepAlive();
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('uncaughtException', onUncaught);
   try {

@@ -24,16 +24,16 @@ interface CertificateContext {
   readonly logger: Logger;
 }
 
-/** Between two warnings of one thing. */
+/** Interval of repeated warnings. */
 const warningMs = 24 * 3600_000;
 
 /**
- * What `up` needs of keys and certificates: made on the first start, kept and renewed later, also while it runs. The
- * connection file of the administrator follows them.
+ * Keys and certificates of `up`: created at the first start, reused and renewed later, also while it runs. The
+ * administrator's kubeconfig follows them.
  */
 export class UpCertificates implements Closable {
   readonly authority: KeyPair;
-  /** For the configuration of the server. */
+  /** For the server's configuration. */
   readonly server: Required<Pick<ServerConfig, 'serving' | 'followServing' | 'beforeReady'>>;
   readonly #values: ServerFlagValues;
   readonly #context: CertificateContext;
@@ -43,7 +43,7 @@ export class UpCertificates implements Closable {
   #listening: ListenAddress | undefined;
   #warning: Closable | undefined;
 
-  /** Throws where a file that is there cannot be used; its message names the file. */
+  /** Throws if an existing file is invalid; the message names the file. */
   constructor(values: ServerFlagValues, context: CertificateContext) {
     this.#values = values;
     this.#context = context;
@@ -65,12 +65,15 @@ export class UpCertificates implements Closable {
     };
   }
 
-  /** The file that the administrator connects with. */
+  /** The administrator's kubeconfig. */
   get kubeconfig(): string {
     return join(this.#values['data-dir'], 'admin.kubeconfig');
   }
 
-  /** PEM of what clients verify the server against. What came with a certificate that was given is all that is known of its authority. */
+  /**
+   * PEM of the authorities with which clients verify the server. Of a given certificate, only the chain in its file is
+   * known.
+   */
   get authorities(): string {
     const isGiven = this.#values['tls-cert-file'] !== undefined;
     return [this.authority.certificatePem, ...(isGiven ? certificatesIn(this.#serving) : [])].join('');
@@ -98,7 +101,7 @@ export class UpCertificates implements Closable {
     return { files, read };
   }
 
-  /** From when the server has its port. */
+  /** Starts upkeep of these files once the server has its port. */
   #keep(listening: ListenAddress): void {
     this.#listening = listening;
     this.#writeKubeconfig();
@@ -139,7 +142,7 @@ export class UpCertificates implements Closable {
   }
 }
 
-/** Makes what `up` keeps its files in. */
+/** Creates the directories of `up`. */
 export function makeDirectories(values: ServerFlagValues): void {
   makePrivateDirectory(values['data-dir']);
   makePrivateDirectory(certificateDirectory(values));
@@ -148,7 +151,7 @@ export function makeDirectories(values: ServerFlagValues): void {
 const certificatesIn = ({ certificate }: KeyPairPem): readonly string[] =>
   certificatesFromPem(certificate).map((each) => each.toString());
 
-/** The first DNS name of a serving certificate that does not have `address` among its names. */
+/** The first DNS name of a serving certificate that does not cover `address`. */
 function certificateName({ certificate }: KeyPairPem, address: string): string | undefined {
   const leaf = new X509Certificate(certificate);
   if (isIP(address) !== 0 && leaf.checkIP(address) !== undefined) return undefined;

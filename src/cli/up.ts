@@ -63,7 +63,7 @@ export const up = defineCommand({
   },
 });
 
-/** What `up` sets up by itself, where the flags do not say otherwise. */
+/** Settings of `up` that the flags did not give. */
 function ownSettings(values: ServerFlagValues): Partial<ServerFlagValues> {
   const issuers = values['service-account-issuer'];
   return {
@@ -74,7 +74,7 @@ function ownSettings(values: ServerFlagValues): Partial<ServerFlagValues> {
 
 const tokenKeyFile = (values: ServerFlagValues): string => join(certificateDirectory(values), 'service-account.key');
 
-/** Makes the key of its own before it is first read. */
+/** Creates the default key before it is first read. */
 function readTokenKey(values: ServerFlagValues, path: string): Buffer {
   if (path === tokenKeyFile(values)) {
     makeDirectories(values);
@@ -108,6 +108,6 @@ function welcome({ dialect, url, kubeconfig, client }: Welcome): string {
   ].join('\n');
 }
 
-/** A word that a shell reads as it is. */
+/** Quotes a word for the shell if needed. */
 const shellWord = (word: string): string =>
   /^[-\w./:@%+=,]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -2,7 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { orch } from '../dialect/orch.ts';
 import { defineCommand } from './command.ts';
 
-/** Of the product, as it is released. */
+/** Version of the product. */
 export const productVersion: string = packageJson.version;
 
 export const version = defineCommand({

@@ -8,12 +8,12 @@ import type { ServerConfig } from '../server/wiring/config.ts';
 import type { KeyPairPem } from '../server/wiring/storage-config.ts';
 import type { ListenOptions } from './options.ts';
 
-/** The authority of a server, and what it signs. Nothing of it is in a file. */
+/** The certificate authority of a server and the certificates that it issues, all in memory. */
 export class Certificates {
   readonly authority: KeyPair;
   readonly #context: PkiContext;
 
-  /** Throws where the pair that was given is none, or that of no authority. */
+  /** Throws if the given pair is invalid or its certificate is not a CA. */
   constructor(given: KeyPairPem | undefined, context: PkiContext) {
     this.#context = context;
     this.authority = given
@@ -22,13 +22,13 @@ export class Certificates {
     if (!this.authority.certificate.ca) throw new Error('authority.certificate is not that of an authority');
   }
 
-  /** A client certificate by which a request is this user's: a name, and groups. */
+  /** A client certificate for a user: name and groups. */
   client({ username, groups }: Pick<UserInfo, 'username' | 'groups'>): KeyPair {
     const subject = { commonName: username, organizations: groups };
     return makeIssued(this.authority, { subject, use: 'clientAuth' }, this.#context);
   }
 
-  /** What a listener shows: the pair that was given, or one that is issued, and issued anew before it ends. */
+  /** The serving certificate: the given pair, or one issued by the authority and renewed before it expires. */
   serving({ address = '127.0.0.1', hosts = [], serving }: ListenOptions): Serving {
     if (serving) {
       parseKeyPair(serving, { certificate: 'serving.certificate', key: 'serving.key' });

@@ -11,7 +11,7 @@ import type { ApiServerConfig, AuthenticationConfig, AuthorizationConfig } from 
 import { defaultFeatures } from '../server/wiring/features.ts';
 import type { BuiltInAuthorizer, ServerOptions, User } from './options.ts';
 
-/** What options that are documents are called in messages, and where the server looks at them: no file has such a name. */
+/** Names of document options, used in messages and as virtual file paths. No real file has such a name. */
 const documents = {
   tokenKey: 'options:tokenKey',
   authentication: 'options:authenticationConfiguration',
@@ -24,13 +24,13 @@ export const userInfoOf = ({ username, groups = [], uid = '', extra = {} }: User
 
 interface LibraryConfig {
   readonly config: ApiServerConfig;
-  /** What stands under those names in place of files. */
+  /** Contents of the virtual files, by path. */
   readonly documents: ReadonlyMap<string, Buffer>;
 }
 
 const defaultAuthorizers: readonly BuiltInAuthorizer[] = ['Node', 'RBAC'];
 
-/** The whole configuration of a server. Throws where a document or a key cannot be used. */
+/** The complete configuration of a server. Throws if a document or key is invalid. */
 export function configOf(options: ServerOptions, authorityPem: string): LibraryConfig {
   const { dialect: name = 'orch', controllers = ['*'], requestTimeoutMs = limits.requestMsMax } = options;
   const { readsInFlightMax: reads, writesInFlightMax: writes } = limits;

@@ -14,11 +14,11 @@ const namesAt = async (server: Server): Promise<readonly (string | undefined)[]>
   return items.map(({ metadata }) => metadata.name).filter((name) => name?.startsWith('my-'));
 };
 
-/** What a pair of a connection file says, by its field. */
+/** The decoded value of a field of a kubeconfig. */
 const decoded = (kubeconfig: string, field: string): string =>
   Buffer.from(new RegExp(`${field}: (\\S+)`).exec(kubeconfig)?.[1] ?? '', 'base64').toString();
 
-/** The status of a request over the network, with what a connection file says. */
+/** The status of a request over the network with the credentials of a kubeconfig. */
 function statusOf(url: string, kubeconfig: string): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
   const [ca, cert, key] = ['certificate-authority-data', 'client-certificate-data', 'client-key-data'].map((field) =>

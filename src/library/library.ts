@@ -1,6 +1,6 @@
 /**
- * What `import 'orch'` gives: a server in the process of another program. Loading it has no effect but that; a thread is started by
- * a server, and ended with it. All else in the package may change at any time.
+ * The public API of the package: a server in the process of another program. Importing it has no other effects; a
+ * server starts a thread, which ends with it. Everything else in the package may change at any time.
  */
 export { type Clock, ManualClock, systemClock } from '../base/clock.ts';
 export type { Closable } from '../base/disposable.ts';

@@ -4,46 +4,46 @@ import type { Dialect } from '../dialect/dialect.ts';
 import type { FeatureName } from '../server/wiring/features.ts';
 import type { KeyPairPem, StorageConfig } from '../server/wiring/storage-config.ts';
 
-/** How a server is set up. Every option has a default: `{}` is a server in memory with an administrator. */
+/** Options of a server, all with defaults: `{}` is an in-memory server with an administrator. */
 export interface ServerOptions {
-  /** The names that the API carries. Absent: `orch`. */
+  /** The dialect of the API. Default: `orch`. */
   readonly dialect?: Dialect['name'];
-  /** Where objects are kept. Absent: in memory, for as long as the server is open. */
+  /** The store. Default: in memory, until the server closes. */
   readonly storage?: StorageConfig;
   /**
-   * The authority that client certificates are verified by, and that signs those which the server makes: its own, and those
-   * of connection files. Absent: one is made, that ends with the server.
+   * The certificate authority that verifies client certificates and issues the server's: for serving and for
+   * kubeconfigs. Default: a new one that lasts as long as the server.
    */
   readonly authority?: KeyPairPem;
-  /** Authorities (PEM) of other client certificates. */
+  /** Further authorities (PEM) of client certificates. */
   readonly clientAuthorities?: readonly string[];
-  /** Private key (PEM) that signs tokens of service accounts. Absent: one is made, that ends with the server. */
+  /** Private key (PEM) that signs service account tokens. Default: a new one that lasts as long as the server. */
   readonly tokenKey?: string;
-  /** Users by the bearer tokens that they show. */
+  /** Users by bearer token. */
   readonly staticTokens?: readonly { readonly token: string; readonly user: User }[];
-  /** Whether requests without a credential are served, as `system:anonymous`. Absent: true. */
+  /** Whether requests without credentials are served as `system:anonymous`. Default: true. */
   readonly anonymous?: boolean;
-  /** Who is asked what a user may do, in this order. Absent: `Node`, `RBAC`. */
+  /** Authorizers in order. Default: `Node`, `RBAC`. */
   readonly authorizers?: readonly BuiltInAuthorizer[];
-  /** An AuthorizationConfiguration, JSON or YAML, in place of `authorizers`: for webhooks. */
+  /** An AuthorizationConfiguration, JSON or YAML, instead of `authorizers`: for webhooks. */
   readonly authorizationConfiguration?: string;
   /** An AuthenticationConfiguration, JSON or YAML: for OpenID Connect. */
   readonly authenticationConfiguration?: string;
-  /** Admission plugins that run. Absent: the default ones. */
+  /** Enabled admission plugins. Default: those enabled by default. */
   readonly admissionPlugins?: readonly PluginName[];
-  /** Controllers that run, in the form of the flag: `name`, `-name`, `*` for all that are not named. Absent: all. */
+  /** Controllers to run, as in `--controllers`: `name`, `-name`, `*` for all others. Default: all. */
   readonly controllers?: readonly string[];
-  /** Feature gates that are not as by default. */
+  /** Feature gates that differ from their defaults. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>;
-  /** How long events stay after they were last written. Milliseconds; 0: for ever. Absent: an hour. */
+  /** Time to live of events after the last write. Milliseconds; 0: for ever. Default: one hour. */
   readonly eventTtlMs?: number;
-  /** What a request other than a watch may take. Milliseconds. Absent: a minute. */
+  /** Timeout of requests other than watches. Milliseconds. Default: one minute. */
   readonly requestTimeoutMs?: number;
-  /** Absent: nothing is logged. */
+  /** Default: nothing is logged. */
   readonly logger?: Logger;
 }
 
-/** Who requests are from. */
+/** The identity that requests are made with. */
 export interface User {
   readonly username: string;
   /** Members of `system:masters` may do everything. */
@@ -54,14 +54,14 @@ export interface User {
 
 export type BuiltInAuthorizer = 'AlwaysAllow' | 'AlwaysDeny' | 'RBAC' | 'Node';
 
-/** Where a server listens. */
+/** The address of a listener and its certificate. */
 export interface ListenOptions {
-  /** An IP address of this machine, `0.0.0.0` or `::` for all. Absent: 127.0.0.1. */
+  /** An IP address of this machine; `0.0.0.0` or `::` for all. Default: 127.0.0.1. */
   readonly address?: string;
-  /** Absent or 0: a free one. */
+  /** Default, or 0: a free port. */
   readonly port?: number;
-  /** Names and addresses, beside those of the machine, that the certificate shall have. */
+  /** Additional names and addresses for the certificate. */
   readonly hosts?: readonly string[];
-  /** A certificate of your own, and its key, instead of one that the authority signs. */
+  /** A serving certificate with its key, instead of one issued by the authority. */
   readonly serving?: KeyPairPem;
 }

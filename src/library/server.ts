@@ -15,31 +15,31 @@ import { configOf, userInfoOf } from './config.ts';
 import type { ListenOptions, ServerOptions, User } from './options.ts';
 import { overlaidFiles } from './overlaid-files.ts';
 
-/** A server in this process. It keeps the process alive until it is closed. */
+/** A server in this process. Keeps the process alive until closed. */
 export interface Server extends AsyncDisposable {
-  /** PEM of the authority that certificates of the server are verified by. */
+  /** PEM of the authority that issues the server's certificates. */
   readonly authority: string;
   /**
-   * A client in this process: its requests go through the whole server, without a connection. Without a user it is the
+   * An in-process client: its requests run through the whole server, without a connection. Default user: the
    * administrator, who may do everything.
    */
   client(user?: User): ApiClient;
-  /** The same, for requests of any form. */
+  /** The same as a transport, for arbitrary requests. */
   transport(user?: User): Transport;
-  /** Serves HTTPS as well. Once; rejects where nobody can listen there. */
+  /** Also serves HTTPS. Call once; rejects if the address cannot be bound. */
   listen(options?: ListenOptions): Promise<Listening>;
   /**
-   * A connection file (YAML) for clients elsewhere, with a client certificate for this user, good for a year. It is a
-   * credential: keep it to yourself. Without a user it is the administrator's. Throws while nobody listens.
+   * A kubeconfig (YAML) for clients in other processes, with a client certificate valid for one year. It is a
+   * credential: keep it secret. Default user: the administrator. Throws unless the server listens.
    */
   kubeconfig(user?: Pick<User, 'username' | 'groups'>): string;
-  /** Ends watches and controllers, lets requests finish, closes the store. Calling it again gives the same promise. */
+  /** Ends watches and controllers, drains requests, closes the store. Further calls return the same promise. */
   close(): Promise<void>;
-  /** Resolves once closed; rejects when the server ends by itself because it cannot go on. */
+  /** Resolves once closed; rejects if the server stops because it cannot go on. */
   readonly closed: Promise<void>;
 }
 
-/** What a server listens on, as the system reports it. */
+/** The bound address, as reported by the operating system. */
 export interface Listening {
   readonly address: string;
   readonly port: number;
@@ -50,8 +50,8 @@ export interface Listening {
 const administrator: User = { username: 'orch-admin', groups: [groupMasters] };
 
 /**
- * Makes a server and starts it: once this resolves it is ready. It reads no flags, writes nothing but its store, and leaves
- * signals and the end of the process to the program. What the environment does not say is the machine's.
+ * Creates and starts a server, which is ready when this resolves. It reads no flags, writes nothing but its store, and
+ * leaves signals and process exit to the program. Missing parts of the environment default to the machine's.
  */
 export async function createServer(
   options: ServerOptions = {},
@@ -95,7 +95,7 @@ class LibraryServer implements Server {
     this.#parts = parts;
     this.authority = certificates.authority.certificatePem;
     this.closed = api.done.finally(() => alive.close());
-    // Whoever does not look at it does not want to know.
+    // Avoids an unhandled rejection if the program ignores `closed`.
     this.closed.catch(() => {});
   }
 
@@ -123,7 +123,7 @@ class LibraryServer implements Server {
       const listener = await listenFor(api, { ...config, ...serving, listen: { address, port }, tls }, environment);
       const url = httpsUrl(localAddress(listener.address), listener.port);
       const listening = { address: listener.address, port: listener.port, url };
-      // Of a certificate that was given nobody but itself is known to vouch for it.
+      // The issuer of a given certificate is unknown, so clients trust the certificate itself.
       this.#listening = { ...listening, authorities: this.authority + (options.serving?.certificate ?? '') };
       return listening;
     } catch (error) {

@@ -1,12 +1,12 @@
 import type { Metrics } from '../../base/metrics.ts';
 
-/** How requests fared at the door. Plain numbers: every request adds to them. */
+/** Counts of authentication and authorization results. Plain numbers, since every request increments them. */
 export interface AccessCounts {
   readonly authentication: Record<'success' | 'failure' | 'error', number>;
   readonly authorization: Record<'allowed' | 'denied' | 'no-opinion' | 'error', number>;
 }
 
-/** Counts that are brought up to date in the metrics when somebody looks, under the names of published servers. */
+/** Counts that are copied into the metrics on collection, under the names of kube-apiserver. */
 export function accessCounts(metrics: Metrics): AccessCounts {
   return {
     authentication: counted(metrics, {

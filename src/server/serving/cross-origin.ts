@@ -4,8 +4,8 @@ import type { Exchange } from '../../http/exchange.ts';
 import { assignAuditId } from './observe/audit-id.ts';
 
 /**
- * Cross-origin requests of browsers (Fetch standard, section 3.2): pages of some origins may read answers, with the
- * credentials of whoever looks at them. The headers and their values are the published ones.
+ * CORS (Fetch standard, section 3.2): pages of allowed origins may read answers to requests with the user's
+ * credentials. Headers and values are those of kube-apiserver.
  */
 const allowed = {
   'access-control-allow-methods': 'POST, GET, OPTIONS, PUT, DELETE, PATCH',
@@ -15,7 +15,7 @@ const allowed = {
   'access-control-allow-credentials': 'true',
 } as const;
 
-/** Patterns of RE2: what a client sends is matched in linear time. Throws an Error for what is none. */
+/** RE2 patterns, so that origins sent by clients are matched in linear time. Throws an Error for an invalid pattern. */
 export const compileOrigins = (patterns: readonly string[]): readonly RE2JS[] =>
   patterns.map((pattern) => {
     try {
@@ -25,16 +25,16 @@ export const compileOrigins = (patterns: readonly string[]): readonly RE2JS[] =>
     }
   });
 
-/** Tells of an origin whether a pattern is found in it. */
+/** Returns a test whether any pattern matches a part of the origin. */
 export function originTest(patterns: readonly string[]): (origin: string) => boolean {
   const compiled = compileOrigins(patterns);
   return (origin) => isSerialized(origin) && compiled.some((each) => each.matcher(origin).find());
 }
 
 /**
- * Answers preflight requests of the origins that are allowed, before anybody is asked who they are: they have no
- * credentials. Other requests of these origins get the headers too, whatever the answer; those of others are served as
- * ever, and the browser keeps the answer from the page.
+ * Answers preflight requests of allowed origins before authentication, since they carry no credentials. Other requests
+ * of these origins get the headers on every answer. Requests of other origins are served without the headers, and the
+ * browser keeps the answer from the page.
  */
 export function allowOrigins(
   allows: (origin: string) => boolean,
@@ -51,5 +51,5 @@ export function allowOrigins(
   };
 }
 
-/** What can be sent back as it is: characters that an origin, or several, can have (RFC 6454 section 7.1). */
+/** True if the value is safe to echo: characters that can occur in one origin or several (RFC 6454 section 7.1). */
 const isSerialized = (origin: string): boolean => /^[\x20-\x7e]+$/.test(origin);

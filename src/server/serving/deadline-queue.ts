@@ -2,8 +2,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 
 /**
- * Deadlines that are all equally far away: the oldest is always due first, so that one timer and one ordered set serve
- * any number of requests. Precise to `precisionMs`.
+ * Deadlines with one common delay: the oldest is always due first, so one timer and one ordered set serve any number of
+ * requests. Precise to `precisionMs`.
  */
 export class DeadlineQueue<T> implements Closable {
   readonly #clock: Clock;

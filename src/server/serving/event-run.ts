@@ -1,18 +1,18 @@
 import { SharedChunk } from '../../http/shared-chunk.ts';
 
 /**
- * Frames that a watch has yet to write, one after the other. Watches that were told alike hold the same run: it is joined
- * once for all of them. Runs are immutable, and know how they were continued:
+ * The frames that a watch has yet to write, in order. Watches with the same pending frames share one run, which is joined
+ * once for all of them. Runs are immutable and linked to their continuations:
  *
  *     first(a) ── followedBy(b) ── followedBy(c)
  *                            └──── followedBy(d)       (another selector saw d as an event of another type)
  */
 export class EventRun {
-  /** Of all its frames. */
+  /** Bytes of all frames. */
   readonly bytes: number;
   readonly #frame: Uint8Array;
   readonly #before: EventRun | undefined;
-  /** Most runs go on in one way. */
+  /** The usual single continuation; others are rare. */
   #next: EventRun | undefined;
   #others: Map<Uint8Array, EventRun> | undefined;
   #chunk: SharedChunk | undefined;
@@ -23,7 +23,7 @@ export class EventRun {
     this.bytes = (before?.bytes ?? 0) + frame.length;
   }
 
-  /** The run with another frame at its end; the same for the same frame. */
+  /** The run extended by a frame; the same run for the same frame. */
   followedBy(frame: Uint8Array): EventRun {
     this.#next ??= new EventRun(frame, this);
     if (this.#next.#frame === frame) return this.#next;

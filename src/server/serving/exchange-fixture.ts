@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import type { BodyWriter, Ending, Exchange, Headers, Peer } from '../../http/exchange.ts';
 import { Warnings } from '../../http/warning.ts';
 
-/** For tests: a request without a connection, and what was answered to it. */
+/** Test exchange without a connection; records the response. */
 export class ExchangeFixture implements Exchange {
   readonly protocol = 'HTTP/2.0';
   peer: Peer = { address: '192.0.2.1', port: 40_000, certificate: undefined, certificateError: undefined };
@@ -19,16 +19,16 @@ export class ExchangeFixture implements Exchange {
   bodyBytes = 0;
   ending: Ending | undefined = undefined;
   headers: Headers = {};
-  /** The body that was sent, decompressed. */
+  /** The response body, decompressed. */
   text = '';
-  /** How large a body was asked for. */
+  /** The limit that was passed to `body`. */
   bodyBytesMax: number | undefined;
 
   constructor(
     method: string,
     target: string,
     options: {
-      /** Several values are several lines. */
+      /** An array stands for several header lines. */
       readonly headers?: Readonly<Record<string, string | readonly string[]>>;
       readonly body?: Uint8Array | string;
     } = {},
@@ -99,7 +99,7 @@ export class ExchangeFixture implements Exchange {
     throw new Error('nothing is streamed here');
   }
 
-  /** How much of the answer the client has not taken. */
+  /** Bytes of the response that the client has not read. */
   unsent = 0;
   destroyed = false;
 
@@ -112,7 +112,7 @@ export class ExchangeFixture implements Exchange {
     this.#ends.push(callback);
   }
 
-  /** The response was sent, or the client is gone. */
+  /** Ends the exchange: the response was sent, or the client is gone. */
   end(ending: Ending = 'complete'): void {
     this.ending ??= ending;
     for (const callback of this.#ends.splice(0)) callback();

@@ -10,7 +10,7 @@ const resources = withoutObjects(kinds(orch));
 const pods = '/api/v1/namespaces/n/pods';
 const reviews = '/apis/authorization.orch.io/v1';
 
-/** What requests need a seat for. */
+/** The kind of seat that requests need. */
 const rows: readonly (readonly [method: string, target: string, seat: string])[] = [
   ['GET', `${pods}/a`, 'readOnly'],
   ['HEAD', `${pods}/a`, 'readOnly'],

@@ -7,10 +7,10 @@ import type { ResourceRequest } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { SeatKind } from './flow-control/shared-capacity.ts';
 
-/** How a request is answered: all that can be found out without its body. */
+/** How a request is handled, as far as this is known without its body. */
 export type Operation = PathOperation | ResourceOperation;
 
-/** A path that has a handler of its own; needs no seat and reads no body. */
+/** A path with its own handler; needs no seat and reads no body. */
 interface PathOperation {
   readonly type: 'path';
   readonly path: string;
@@ -23,13 +23,13 @@ interface ResourceOperation {
   readonly info: ResourceRequest;
   readonly served: ServedResource;
   readonly presentation: Presentation;
-  /** What its body is; undefined where it has none. */
+  /** Form of the body; undefined if there is none. */
   readonly form: BodyForm | undefined;
-  /** Undefined where it needs no seat. */
+  /** The kind of seat; undefined if none is needed. */
   readonly seat: SeatKind | undefined;
 }
 
-/** Requests that may write need a seat of those that write. Watches need one only for the list that they begin with. */
+/** Requests that may write use mutating seats. A watch needs a seat only for its initial list. */
 export function seatOf(info: ResourceRequest, served: ServedResource, dialect: Dialect): SeatKind | undefined {
   switch (info.verb) {
     case 'watch':

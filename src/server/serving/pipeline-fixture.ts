@@ -15,7 +15,7 @@ import { servePipeline, stages } from './pipeline.ts';
 import { newContext, type RequestContext } from './request-context.ts';
 import type { PipelineParts } from './stages/parts.ts';
 
-/** For tests: the stages without what stands before and behind them. */
+/** Test fixture: the pipeline without HTTP in front and registry behind. */
 
 export const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {} };
 
@@ -24,7 +24,7 @@ interface FixtureOptions extends Partial<PipelineParts> {
   readonly flow?: Partial<CapacityOptions & FlowScope>;
 }
 
-/** Everybody is jane and may do everything, and every answer is 200, where `options` say nothing else. */
+/** Defaults: every user is jane, everything is allowed, every answer is 200. */
 export function pipelineParts({ flow, ...options }: FixtureOptions): PipelineParts {
   const resources = options.resources ?? new ClosableStack();
   const metrics = new Metrics();
@@ -45,7 +45,7 @@ export function pipelineParts({ flow, ...options }: FixtureOptions): PipelinePar
     authenticator: { authenticate: () => jane },
     authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
     counts: accessCounts(metrics),
-    flowControl: new FlowControl(capacity, { name: '', isOwn: () => false, hasRole: () => true, ...flow }),
+    flowControl: new FlowControl(capacity, { name: '', isLoopback: () => false, hasRole: () => true, ...flow }),
     requestMsMax: limits.requestMsMax,
     refuse: ({ exchange }, error) => {
       throw new Error(`${exchange.method} ${exchange.target} was refused`, { cause: error });
@@ -58,7 +58,7 @@ export function pipelineParts({ flow, ...options }: FixtureOptions): PipelinePar
 
 export const pipelineOf = (parts: PipelineParts): ((exchange: Exchange) => void) => servePipeline(stages(parts), parts);
 
-/** As far as stages look: what needs a seat, and what has a body. */
+/** A minimal operation for the stages: seat and body form. */
 export function operationOf(info: RequestInfo): Operation {
   if (info.type === 'path') return { type: 'path', path: info.path, handle: () => {} };
   const reads = isReadVerb(info.verb);

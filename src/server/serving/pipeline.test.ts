@@ -31,7 +31,7 @@ const parts = (more: Partial<PipelineParts> = {}): PipelineParts =>
 
 const context = (method: string, target: string) => contextOf(new ExchangeFixture(method, target));
 
-/** Through all stages, with what differs. */
+/** Runs the request through all stages, with overrides. */
 const serve = (exchange: ExchangeFixture, more: Partial<PipelineParts> = {}): void => {
   const made = parts(more);
   servePipeline(stages(made), made)(exchange);

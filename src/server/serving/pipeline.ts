@@ -16,7 +16,7 @@ import { prepare } from './stages/prepare.ts';
 import { requestInfo } from './stages/request-info.ts';
 import { seat } from './stages/seat.ts';
 
-/** What every request goes through, in this order (design section 4). The last stage answers. */
+/** The stages of a request in running order (design section 4). The last one answers. */
 export const stages = (parts: PipelineParts): readonly Stage[] => [
   observe(parts),
   requestInfo(),
@@ -40,9 +40,9 @@ interface PipelineEnds {
 }
 
 /**
- * Takes exchanges through the stages. What a stage throws becomes the answer. Runs without a promise for as long as no
- * stage waits. After the last stage, or a refusal, the answer is handed over, and what the request held is given back:
- * not before, even where the client is gone, since the work for it goes on.
+ * Runs exchanges through the stages. An error thrown by a stage becomes the answer. Runs synchronously until a stage
+ * returns a promise. After the last stage or a refusal, the answer is handed over and the request's resources are
+ * released; not earlier, even if the client is gone, since its work goes on.
  */
 export function servePipeline(
   list: readonly Stage[],

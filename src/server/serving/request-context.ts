@@ -6,41 +6,41 @@ import { anonymousUser, type UserInfo } from '../../request/user-info.ts';
 import type { Ticket } from './flow-control/ticket.ts';
 import type { Operation } from './operation.ts';
 
-/** One request on its way through the stages. Each stage adds what those after it need. */
+/** The state of one request in the pipeline. Each stage adds what later stages need. */
 export interface RequestContext {
   readonly exchange: Exchange;
-  /** Set by the first stage. */
+  /** Set by the stage `requestInfo`. */
   info: RequestInfo;
-  /** Why the request cannot be read, where it can't. */
+  /** The parse error of a malformed request. */
   malformed?: unknown;
   /** Set by the stage `authenticate`. */
   user: UserInfo;
-  /** Who really sent the request, where `user` is impersonated. Set by the stage `impersonate`. */
+  /** The authenticated user if `user` is impersonated. Set by the stage `impersonate`. */
   impersonatedBy?: UserInfo;
-  /** Something was sent to the store: until the request is answered its outcome is unknown. */
+  /** A write was sent to the store: until the request is answered, its outcome is unknown. */
   writeSent?: boolean;
-  /** What the request holds of what is short. Set by the stage `flow`. */
+  /** The request's share of the capacity. Set by the stage `flow`. */
   ticket: Ticket | undefined;
-  /** The sub-protocol of a WebSocket that the request may become. Set by the stage `authenticate`. */
+  /** The WebSocket sub-protocol, if the request is upgraded. Set by the stage `authenticate`. */
   webSocketProtocol?: string;
-  /** How it is answered. Set by the stage `prepare`. */
+  /** The handler of the request. Set by the stage `prepare`. */
   operation: Operation | undefined;
   /** See `assignAuditId`. Set by the stage `observe`. */
   auditId: string;
-  /** When it came, on the monotonic clock. Set by the stage `observe`. */
+  /** Time of arrival on the monotonic clock. Set by the stage `observe`. */
   receivedMs: number;
-  /** The server ended it to protect itself: it found no place, or took too long. */
+  /** The server ended the request to protect itself: no seat, or too slow. */
   terminated?: true;
-  /** How long it waited for a place. */
+  /** Time spent waiting for a seat. Milliseconds. */
   waitedMs: number;
-  /** What the audit is to be told beside the request itself, by published keys; see `annotate`. */
+  /** Audit annotations, keyed as in kube-apiserver; see `annotate`. */
   annotations: AuditAnnotations | undefined;
 }
 
-/** Until the first stage has read the request. */
+/** Placeholder until the stage `requestInfo` has run. */
 const unread = { type: 'path', path: '', query: new URLSearchParams(), verb: '' } as const;
 
-/** The context of a request of which nothing is known yet. */
+/** The initial context of a request. */
 export const newContext = <E extends Exchange>(exchange: E): RequestContext & { readonly exchange: E } => ({
   exchange,
   info: unread,
@@ -67,8 +67,8 @@ export function annotate(context: RequestContext, key: string, value: string): s
 }
 
 /**
- * One step that every request takes. Throws to refuse the request; returns a promise only where it must wait, so that a
- * request that waits for nothing runs through in one go.
+ * One step of the pipeline. Throws to refuse the request; returns a promise only if it must wait, so that a request
+ * that never waits runs synchronously.
  */
 export interface Stage {
   readonly name: string;

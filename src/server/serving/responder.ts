@@ -43,13 +43,13 @@ interface ResponderParts {
   readonly metrics: Metrics;
   readonly heavy: HeavyWork;
   readonly forms: DocumentForms;
-  /** `host:port` for clients that ask where this server is. */
+  /** `host:port` of this server for discovery documents. */
   readonly serverAddress: () => string;
-  /** How others verify tokens of this server. */
+  /** OIDC discovery of the service account issuer; undefined if there is none. */
   readonly issuerDiscovery: IssuerDiscovery | undefined;
 }
 
-/** Answers requests that have passed all other stages: asks the registry, and writes what it says as the client wants it. */
+/** The last stage: calls the registry and sends the reply in the client's format. */
 export class Responder {
   readonly #parts: ResponderParts;
   readonly #negotiator: Negotiator;
@@ -80,7 +80,7 @@ export class Responder {
     });
   }
 
-  /** Answers with an error, in the client's format; in JSON to a client that takes no format of ours. */
+  /** Sends an error in the client's format; in JSON if the client accepts no supported format. */
   refuse(context: RequestContext, error: unknown): void {
     const { exchange, info } = context;
     if (error instanceof OverloadError) context.terminated = true;
@@ -107,7 +107,7 @@ export class Responder {
     }
   }
 
-  /** All that can be said of a request without its body; throws what is wrong with it. */
+  /** Determines everything about a request that does not need its body. Throws if the request is invalid. */
   prepare(context: RequestContext): Operation {
     const { info, exchange } = context;
     if (info.type === 'path') return this.#preparePath(exchange.method, info.path);
@@ -144,7 +144,7 @@ export class Responder {
     return { type: 'path', path, handle: this.#routes.find(method, path) };
   }
 
-  /** Without a promise where nothing is waited for, as with most reads. */
+  /** Returns a promise only if it must wait; most reads do not. */
   answer(context: RequestContext, operation: Operation): void | Promise<void> {
     const { exchange } = context;
     if (operation.type === 'path') return operation.handle(exchange, operation.path);
@@ -156,17 +156,17 @@ export class Responder {
         : this.#parts.registry.serve(new ServedRequest(context, info, served));
     if (!(reply instanceof Promise)) return this.#send(context, reply, presentation);
     return reply.then((made) => {
-      if (exchange.responded) return; // the deadline passed meanwhile
+      if (exchange.responded) return; // the deadline expired meanwhile
       return this.#send(context, made, presentation);
     });
   }
 
-  /** Without waiting for anything where the request is a small one. */
+  /** Synchronous for small requests. */
   #serveReceived(request: ReceivedRequest): Reply | Promise<Reply> {
     if (request.bytes.length <= limits.lightBytesMax) return this.#serveNow(request);
     const slice = new TimeSlice(this.#parts.clock, { owner: request.owner });
     if (!slice.over) return this.#serveNow(request);
-    // Bodies that came together are not all worked on in one turn.
+    // Spreads bodies that arrived together over several turns.
     return slice.next().then(() => this.#serveNow(request));
   }
 
@@ -225,7 +225,7 @@ export class Responder {
     return sendBytes(exchange, { status, contentType: negotiated.mediaType, body, compress: this.#compresses });
   }
 
-  /** In a turn of its own where others have used up this one: answers that waited for one read are woken together. */
+  /** Starts in a new turn if this one is used up: replies that waited for the same read resume together. */
   #sendList(context: RequestContext, reply: ListReply, presentation: Presentation): void | Promise<void> {
     const slice = new TimeSlice(this.#parts.clock, { owner: context.ticket?.tenant });
     if (!slice.over) return this.#sendListIn(slice, context, reply, presentation);
@@ -234,7 +234,7 @@ export class Responder {
     });
   }
 
-  /** The rest of a list that is sent in parts goes out as the client reads it: nobody waits for that. */
+  /** Does not wait for the rest of a list that is sent in parts, which follows as the client reads it. */
   #sendListIn(
     slice: TimeSlice,
     context: RequestContext,
@@ -256,7 +256,7 @@ export class Responder {
     return list.then((made) => (exchange.responded ? undefined : send(made)));
   }
 
-  /** Items whose form in the list would hold the event loop too long are made on the thread for heavy work. */
+  /** Encodes items on the second thread if they would hold the event loop too long. */
   #largeItems({ exchange, ticket }: RequestContext, presentation: Presentation) {
     const { heavy } = this.#parts;
     return (entry: CacheEntry): Promise<Uint8Array> | undefined => {
@@ -288,12 +288,12 @@ export class Responder {
     if (ticket) ticket.longRunning = true;
   }
 
-  /** Resolves when watches can be told more, where they should not be for now. */
+  /** Resolves when watches can take more events; undefined if they can now. */
   get watchesBusy(): Promise<void> | undefined {
     return this.#watches.busy;
   }
 
-  /** Ends every watch cleanly; further ones are refused. */
+  /** Ends every watch cleanly and refuses new ones. */
   endWatches(): void {
     this.#watches.close();
   }

@@ -26,13 +26,13 @@ interface RouteParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly negotiator: Negotiator;
-  /** Of documents; shared by scopes. */
+  /** Encoded documents, shared by scopes. */
   readonly forms: DocumentForms;
-  /** How others verify tokens of this server; absent where it makes none that they could. */
+  /** OIDC discovery of the service account issuer; undefined if there are no tokens that others could verify. */
   readonly issuerDiscovery: IssuerDiscovery | undefined;
 }
 
-/** Paths that are no resources: health, discovery, OpenAPI, version, metrics. */
+/** Non-resource paths: health, discovery, OpenAPI, version, metrics. */
 export function routes(parts: RouteParts): PathRouter {
   const { documents, metrics } = parts;
   const router = new PathRouter();
@@ -78,13 +78,16 @@ export function routes(parts: RouteParts): PathRouter {
     );
 }
 
-/** What `/` lists: every path that is not made of names of objects, and what there is below it, as published. */
+/** The paths listed at `/`: every path without object names and the known paths below it, as in kube-apiserver. */
 function listedPaths({ documents, health }: RouteParts, router: PathRouter): readonly string[] {
   const own = router.paths.filter((path) => path !== '/');
   return [...new Set([...own, '/apis/', '/openapi/v3/', ...documents.paths(), ...health.paths])].sort();
 }
 
-/** Discovery of the issuer of service account tokens (spec section 5.3). Published servers answer in these types, whatever is asked for. */
+/**
+ * Discovery documents of the service account issuer (spec section 5.3). As in kube-apiserver, the content types are
+ * fixed and Accept is ignored.
+ */
 function routeDiscovery(router: PathRouter, { issuerDiscovery }: RouteParts): void {
   if (!issuerDiscovery) return;
   const send = (exchange: Exchange, { body, headers }: DiscoveryDocument): void => {
@@ -96,10 +99,10 @@ function routeDiscovery(router: PathRouter, { issuerDiscovery }: RouteParts): vo
     .exact(jwksPath, ['GET'], (exchange) => send(exchange, issuerDiscovery.keySet()));
 }
 
-/** A slash at the end names the same document. */
+/** Removes a trailing slash, which does not change the document. */
 const trimmed = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path);
 
-/** `GET /version`: what clients compare their own release with. */
+/** `GET /version`: clients compare their own release with it. */
 const versionInfo = ({ gitVersion }: Dialect) => {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   return {
@@ -128,7 +131,7 @@ function queryOf({ target }: Exchange): URLSearchParams {
   return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
 }
 
-/** In slices: there may be thousands of series. */
+/** Renders in time slices, since there may be thousands of series. */
 async function renderMetrics({ metrics, clock }: RouteParts): Promise<string> {
   const slice = new TimeSlice(clock);
   const pieces: string[] = [];
@@ -143,7 +146,7 @@ function sendText(exchange: Exchange, contentType: string, body: string, status 
   sendBytes(exchange, { status, contentType, body: Buffer.from(body) });
 }
 
-/** What the server says of itself: no document that clients keep. */
+/** Sends data about the server itself; it has no ETag, since clients do not cache it. */
 function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer): void | Promise<void> {
   const negotiated = negotiator.negotiate(exchange);
   const body = writeDocument({ json }, formOf(negotiated));
@@ -177,7 +180,7 @@ function sendForm(
   else return sendBytes(exchange, { status: 200, contentType, body: forms.bytes(document, form), compress: true });
 }
 
-/** The weak comparison of RFC 9110 section 8.8.3.2. */
+/** Weak comparison of RFC 9110 section 8.8.3.2. */
 const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
   ifNoneMatch?.split(',').some((each) => ['*', etag].includes(each.trim().replace(/^W\//, ''))) ?? false;
 
@@ -193,7 +196,7 @@ function sendDiscovery(parts: RouteParts, exchange: Exchange, root: 'api' | 'api
   return sendForm(parts, exchange, { document: documents.aggregated(root, version), form: 'json', contentType });
 }
 
-/** The version of the aggregated form, where the first type that this server has is one of it. */
+/** The aggregated version if the first supported type in the Accept header is the aggregated form. */
 function aggregatedVersion(accept: string, group: string): AggregatedVersion | undefined {
   for (const { type, subtype, parameters, quality } of parseAccept(accept)) {
     if (quality === 0 || type === '*' || (type === 'application' && parameters.size === 0 && subtype !== '*')) {
@@ -207,12 +210,12 @@ function aggregatedVersion(accept: string, group: string): AggregatedVersion | u
   return undefined;
 }
 
-/** A year: as long as anything is kept (RFC 9111 section 5.3). */
+/** One year, the longest useful freshness lifetime (RFC 9111 section 5.3). */
 const keptMs = 365 * 24 * 3600_000;
 
 /**
- * The OpenAPI document of a version. One whose hash is in its address never changes there and may be kept for good, as
- * published; an address with another hash leads to the one of now.
+ * The OpenAPI document of a group version. A URL with the current hash is immutable and cacheable for good, as in
+ * kube-apiserver; a URL with another hash redirects to the current one.
  */
 function sendOpenapi(parts: RouteParts, exchange: Exchange, path: string): void | Promise<void> {
   const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');

@@ -7,8 +7,8 @@ import type { Tenant } from './flow-control/tenant.ts';
 import { annotate, noteWrite, type RequestContext } from './request-context.ts';
 
 /**
- * A request for objects as the registry sees it. Made for every request, so what few ask for, such as the signal, is made
- * when they do. A class, since accessors in an object literal cost microseconds each time it is made.
+ * A resource request as the registry sees it. Created for every request, so rarely used parts such as the signal are
+ * created on demand. A class, since accessors in an object literal cost microseconds per object.
  */
 export class ServedRequest implements VerbRequest {
   readonly info: ResourceRequest;
@@ -59,10 +59,10 @@ export class ServedRequest implements VerbRequest {
   }
 }
 
-/** One whose body has come. */
+/** A request whose body was received. */
 export class ReceivedRequest extends ServedRequest {
   readonly form: BodyForm;
-  /** Empty where none was sent. */
+  /** Empty if no body was sent. */
   readonly bytes: Buffer;
 
   constructor(

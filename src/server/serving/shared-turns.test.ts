@@ -26,7 +26,7 @@ const itemsEach = 8;
 const bytesOf = (index: number): Buffer =>
   Buffer.from(JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: `n${index}`, uid: 'u' } }));
 
-/** Not one that is done whatever else there is to do in the turn. */
+/** Above the size that is always served in the same turn. */
 const largeBody = Buffer.alloc(limits.lightBytesMax + 1, ' ');
 
 const done: Reply = {
@@ -35,7 +35,7 @@ const done: Reply = {
   body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' },
 };
 
-/** Answers lists whose items take a millisecond each, as `clock` has it, and says how many are made in each turn. */
+/** Serves lists whose items cost a millisecond each on `clock`, and counts the items per turn. */
 class Lists {
   readonly #store = openMemoryStore();
   readonly #cache = createWatchCache({
@@ -100,7 +100,7 @@ class Lists {
         this.#work();
         return bytes;
       };
-      // Plain JSON goes out from where it stands, other forms are made of the bytes.
+      // Plain JSON is sent from slab memory, other forms are encoded from the bytes.
       yield {
         get bytes() {
           return looked();

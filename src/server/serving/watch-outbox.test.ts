@@ -41,7 +41,7 @@ describe('a run of events', () => {
   });
 });
 
-/** A connection on which each watch's write takes as long as it says. */
+/** A connection on which each watch's write takes a given time. */
 class Connection implements Outlet {
   readonly log: string[];
   readonly name: string;
@@ -96,7 +96,7 @@ describe('what watches have to write', () => {
     let longest = 0;
     for (let index = 0; index < count; index++) {
       const flush = () => {
-        // As long as a write of TLS.
+        // The time of a TLS write.
         clock.advance(0.03);
         perTurn++;
       };

@@ -3,34 +3,34 @@ import { TimeSlice } from '../../base/time-slice.ts';
 import type { BodyWriter, Outlet } from '../../http/exchange.ts';
 import { EventRun } from './event-run.ts';
 
-/** Queues that were emptied before their places are given back. */
+/** Number of drained queues after which the array is compacted. */
 const takenMax = 1_024;
 
-/** A watch that has something to write. */
+/** A watch with data to write. */
 export interface Pending {
-  /** Writes it. Throws nothing. */
+  /** Writes the pending data. Never throws. */
   flush(): void;
 }
 
-/** The watches of one connection that have something to write. */
+/** The watches of one connection that have data to write. */
 export interface OutboxQueue {
   readonly outlet: Outlet | undefined;
   waiting: Pending[];
 }
 
 /**
- * What watches have to write, until it was handed to their connections: one write for each connection, whatever the number of its
- * watches, and in slices of time, whatever the number of connections. What comes for a watch meanwhile joins what it has.
+ * Batches watch output: one write per connection, however many watches it carries, in time slices, however many
+ * connections there are. Events that arrive meanwhile join the pending output of their watch.
  */
 export class WatchOutbox {
   readonly #clock: Clock;
-  /** By the connection's outlet. */
+  /** By the outlet of the connection. */
   readonly #queues = new WeakMap<Outlet, OutboxQueue>();
-  /** Queues in which watches wait, from `#first` on. */
+  /** Queues with waiting watches, from index `#first` on. */
   #filled: OutboxQueue[] = [];
   #first = 0;
   #running = false;
-  /** Runs of one frame, by that frame: those that watches began lately. */
+  /** Recently begun runs by their first frame. */
   readonly #begun = new Map<Uint8Array, EventRun>();
   #lastBegun: { readonly frame: Uint8Array; readonly run: EventRun } | undefined;
   #crowded = false;
@@ -40,7 +40,7 @@ export class WatchOutbox {
     this.#clock = clock;
   }
 
-  /** Where watches wait that write so. */
+  /** The queue of the writer's connection. */
   queueFor({ outlet }: BodyWriter): OutboxQueue {
     if (!outlet) return { outlet, waiting: [] };
     let queue = this.#queues.get(outlet);
@@ -51,7 +51,7 @@ export class WatchOutbox {
     return queue;
   }
 
-  /** The run that begins with a frame: the same for all who begin one now. */
+  /** The run that begins with a frame; watches that begin one now share it. */
   begin(frame: Uint8Array): EventRun {
     if (this.#lastBegun?.frame === frame) return this.#lastBegun.run;
     let run = this.#begun.get(frame);
@@ -63,7 +63,7 @@ export class WatchOutbox {
     return run;
   }
 
-  /** Has a watch's `flush` called, once, when whoever tells of events now has told them all. */
+  /** Schedules one `flush` of a watch for when the current delivery of events is complete. */
   add(queue: OutboxQueue, pending: Pending): void {
     if (queue.waiting.push(pending) > 1) return;
     this.#filled.push(queue);
@@ -72,12 +72,12 @@ export class WatchOutbox {
     queueMicrotask(() => void this.#run());
   }
 
-  /** A watch has so much to write that it should come to it before it is told more. */
+  /** Signals that a watch has so much pending output that it should be written before more events are delivered. */
   crowd(): void {
     this.#crowded = true;
   }
 
-  /** Resolves when everything was handed over, where something waits and is enough for now. */
+  /** Resolves when all output was handed over; undefined unless output is pending and `crowd` was called. */
   get busy(): Promise<void> | undefined {
     if (!this.#running || !this.#crowded) return undefined;
     this.#emptied ??= Promise.withResolvers();
@@ -109,7 +109,7 @@ export class WatchOutbox {
     return queue;
   }
 
-  /** Watches hold the runs that they have yet to write. */
+  /** Releases the shared runs; watches keep those that they have yet to write. */
   #forgetBegun(): void {
     this.#begun.clear();
     this.#lastBegun = undefined;

@@ -26,9 +26,9 @@ let started: Started;
 let served: ServedResource;
 let entries: readonly CacheEntry[] = [];
 const streams = new WatchStreams({ clock, logger: silentLogger });
-/** The next watch is written so. */
+/** Form of the next watch. */
 let negotiated: Negotiated | undefined;
-/** It begins with a state, and says where that ends. */
+/** True if it begins with a state and marks its end. */
 let withState = false;
 let watchers: PausedWatcher[] = [];
 /** Names of the objects that are made elsewhere. */
@@ -79,7 +79,7 @@ before(async () => {
   served = fixture.served(path);
   entries = [...served.collection.snapshot().entries(served.collectionKey('n'))];
   const handle: Parameters<typeof start>[0] = async (exchange) => {
-    // As after a look at the store: what is written now is written before Node's own callbacks run.
+    // Like a callback after a store read: writes made now go out before Node's own callbacks run.
     await undefined;
     const { webSocket } = exchange;
     streams.serve(
@@ -142,7 +142,7 @@ const forms: readonly (readonly [what: string, form: Negotiated])[] = [
   ['metadata in protobuf', { ...protobuf, as: 'PartialObjectMetadata' }],
 ];
 
-/** What a client received, when the watch has ended. */
+/** What a client received by the end of the watch. */
 type Received = () => Promise<Buffer>;
 
 /** Opens a watch over each protocol. */
@@ -184,10 +184,10 @@ const protocols: readonly (readonly [what: string, open: () => Promise<Received>
   ],
 ];
 
-/** The server's last frame. */
+/** The server's close frame. */
 const closing = Buffer.from([0x88, 0x02, 0x03, 0xe8]);
 
-/** Sends a request as it is; what comes behind the head of the answer, until the connection ends. */
+/** Sends a raw request; resolves to everything after the response head until the connection ends. */
 async function openRaw(request: string): Promise<Received> {
   const socket = await started.tls();
   let all = Buffer.alloc(0);
@@ -213,7 +213,7 @@ function eventsOf(): readonly CacheEvent[] {
   );
 }
 
-/** What one watch alone is to receive: each event framed by itself. */
+/** The expected bytes of one watch alone, each event framed separately. */
 function unshared(form: Negotiated, messages: boolean): Buffer {
   const socket = messages ? { request: undefined as never, protocol: undefined } : undefined;
   const { framing, object, bookmark } = encodingOf(form, socket);

@@ -31,7 +31,7 @@ function event(type: CacheEvent['type'], name: string, revision = 1): CacheEvent
   return { type, entry: entry(name), revision, encodings: new Map() };
 }
 
-/** The cache's side of a watch: queues what is not taken, as the cache does. */
+/** The cache's side of a watch: queues events while the watch is full, as the cache does. */
 class FakeWatcher implements Watcher {
   revision = 0;
   closed = 0;

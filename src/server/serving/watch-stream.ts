@@ -15,34 +15,34 @@ import { LargeFrames, type MadeFrame } from './large-frames.ts';
 import type { WatchCounts } from './observe/watch-metrics.ts';
 import { type OutboxQueue, type Pending, WatchOutbox } from './watch-outbox.ts';
 
-/** What a watch shows (spec sections 4.4 and 6). */
+/** The contents of a watch (spec sections 4.4 and 6). */
 export interface WatchSource {
-  /** Objects that are told as ADDED before anything else. */
+  /** Objects sent as ADDED before all other events. */
   readonly initial: Iterable<CacheEntry>;
-  /** What `initial` shows; events follow after it. */
+  /** Revision of `initial`; events follow after it. */
   readonly revision: Revision;
   /** Send BOOKMARK events. */
   readonly bookmarks: boolean;
-  /** Mark the end of `initial` with a bookmark of its own. */
+  /** Mark the end of `initial` with a bookmark (`sendInitialEvents`). */
   readonly initialEventsEnd: boolean;
-  /** The watch ends cleanly after this. */
+  /** The watch ends cleanly after this time. */
   readonly timeoutMs: number;
-  /** What the server has reached: a watch may stand at a version that is yet to come, and no bookmark says so. */
+  /** The current revision of the server. A watch may start at a future revision, which no bookmark must report. */
   reached(): Revision;
   /** Opens the watch. May throw a StatusError. */
   start(sink: WatchSink): Watcher;
 }
 
-/** How a watch is answered. */
+/** Encoding and counters of a watch response. */
 interface WatchAnswer {
   readonly encoding: WatchEncoding;
   readonly counts: WatchCounts;
 }
 
-/** Precision of timeouts and bookmarks: one timer for all watches, however many there are. */
+/** Precision of timeouts and bookmarks: all watches share one timer. */
 const tickMs = 250;
 
-/** All watches that are being served. */
+/** All open watch responses. */
 export class WatchStreams implements Closable {
   readonly #clock: Clock;
   readonly logger: Logger;
@@ -61,19 +61,19 @@ export class WatchStreams implements Closable {
     this.largeFrames = new LargeFrames(options.clock);
   }
 
-  /** Watches open now. */
+  /** Number of open watches. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** Resolves when watches have room for more events, where they should not be told of more for now. */
+  /** Resolves when watches can take more events; undefined if they can now. */
   get busy(): Promise<void> | undefined {
     return this.outbox.busy;
   }
 
   /**
-   * Answers an exchange with a watch. Throws, with nothing sent, where the watch cannot be opened; what fails later is an
-   * ERROR event with a Status, after which the stream ends.
+   * Answers an exchange with a watch. Throws, with nothing sent, if the watch cannot be opened; a later failure is sent
+   * as an ERROR event with a Status, after which the stream ends.
    */
   serve(exchange: Exchange, source: WatchSource, { encoding, counts }: WatchAnswer): void {
     if (this.#closed) {
@@ -89,7 +89,7 @@ export class WatchStreams implements Closable {
     this.#tick ??= this.#clock.after(tickMs, () => this.#sweep());
   }
 
-  /** For work that must not hold up others. */
+  /** A time slice for work that must yield to other requests. */
   slice(): TimeSlice {
     return new TimeSlice(this.#clock);
   }
@@ -125,19 +125,19 @@ class WatchStream implements WatchSink, Pending {
   readonly #endsAt: number;
   #bookmarkAt: number;
   #writer: BodyWriter | undefined;
-  /** Where it waits to write. */
+  /** The queue of its connection in the outbox. */
   #queue: OutboxQueue | undefined;
-  /** Set while events flow: after the initial ones, until the end. */
+  /** Set while live events flow: after the initial ones, until the end. */
   #watcher: Watcher | undefined;
   #ended = false;
-  /** Once all is written the response ends. */
+  /** End the response once all output is written. */
   #ending = false;
   #first = true;
-  /** To be written together. */
+  /** Frames to be written together. */
   #pending: EventRun | undefined;
-  /** What the connection held when the first of that came; it can only have become less. */
+  /** Bytes buffered by the connection when `#pending` began; it can only have shrunk since. */
   #buffered = 0;
-  /** The watcher was told to wait. */
+  /** The watcher was told to pause. */
   #full = false;
   /** Set while the frame of a large object is waited for: nothing is told meanwhile. */
   #large: Closable | undefined;
@@ -154,12 +154,12 @@ class WatchStream implements WatchSink, Pending {
   open(exchange: Exchange): void {
     const initial = this.#source.initial[Symbol.iterator]();
     const first = initial.next();
-    // Without a state to send, the watch opens before the response starts, so that its failure has a status of its own.
+    // Without initial events, opens the watch before the response starts, so that a failure has its own HTTP status.
     if (first.done) this.#watcher = this.#source.start(this);
     const writer = this.#start(exchange);
     this.#writer = writer;
     this.#queue = this.#all.outbox.queueFor(writer);
-    // What came before there was a connection.
+    // Events that arrived before the response started.
     if (this.#pending) this.#all.outbox.add(this.#queue, this);
     if (first.done) this.#endInitial();
     else void this.#sendInitial(writer, first.value, initial);
@@ -349,7 +349,7 @@ class WatchStream implements WatchSink, Pending {
     this.#send(this.#encoding.framing.frame('ERROR', this.#encoding.status(error.toStatus())));
   }
 
-  /** Returns how many bytes are to be written now. */
+  /** Returns the number of bytes that are now pending. */
   #send(frame: Uint8Array): number {
     this.#counts.sent(frame.length);
     if (this.#pending) this.#pending = this.#pending.followedBy(frame);
@@ -362,7 +362,7 @@ class WatchStream implements WatchSink, Pending {
     return this.#pending.bytes;
   }
 
-  /** Writes what has come since the last time, as one chunk. */
+  /** Writes the pending frames as one chunk. */
   flush(): void {
     const [run, writer] = [this.#pending, this.#writer];
     if (!writer) return;
@@ -398,7 +398,7 @@ class WatchStream implements WatchSink, Pending {
 
   #sendBookmark(revision: Revision, now: number): void {
     this.#bookmarkAt = now + limits.bookmarkMs;
-    // To a client that does not read, a bookmark would only be more that waits.
+    // A client that does not read gets no bookmarks, which would only fill its buffer.
     if (!this.#pending && this.#writer?.buffered === 0 && revision <= this.#source.reached()) {
       this.#send(this.#bookmark(revision, false));
     }
@@ -412,7 +412,7 @@ class WatchStream implements WatchSink, Pending {
     this.end();
   }
 
-  /** Ends the response after what was sent so far. */
+  /** Ends the response after the pending output. */
   end(): void {
     if (this.#ended) return;
     this.stop();
@@ -420,7 +420,7 @@ class WatchStream implements WatchSink, Pending {
     if (!this.#pending && this.#queue) this.#all.outbox.add(this.#queue, this);
   }
 
-  /** Nobody listens any more. */
+  /** Stops without writing more. */
   stop(): void {
     this.#ended = true;
     this.#large?.close();

@@ -5,7 +5,7 @@ import type { Registry } from '../../registry/registry.ts';
 import { groupAuthenticated, groupMasters, type UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 
-/** As whom the server itself writes. */
+/** Identity the server uses for its own writes. */
 export const serverUser: UserInfo = {
   username: 'system:apiserver',
   uid: '',
@@ -13,7 +13,7 @@ export const serverUser: UserInfo = {
   extra: {},
 };
 
-/** As whom the controllers of this process read, and those without an account of their own write. */
+/** Identity of the in-process controllers for reads, and for writes of controllers without a service account. */
 export const managerUser = ({ controllerManager }: Dialect): UserInfo => ({
   username: `system:${controllerManager}`,
   uid: '',
@@ -21,7 +21,7 @@ export const managerUser = ({ controllerManager }: Dialect): UserInfo => ({
   extra: {},
 });
 
-/** A service account of the system namespace, by which a controller is known (spec section 5.3). */
+/** A service account of the system namespace, the identity of a controller (spec section 5.3). */
 export const systemAccount = ({ namespaces: { system } }: Dialect, name: string): UserInfo => ({
   username: accountUsername({ namespace: system, name }),
   uid: '',
@@ -37,7 +37,7 @@ export const initialNamespaces = ({ namespaces }: Dialect): readonly string[] =>
   namespaces.nodeLease,
 ];
 
-/** Creates those of the initial namespaces that are missing. */
+/** Creates missing initial namespaces. */
 export async function createNamespaces(registry: Registry, served: ServedResource, dialect: Dialect): Promise<void> {
   for (const name of initialNamespaces(dialect)) {
     if (!served.collection.get(served.objectKey('', name))) await createNamespace(registry, served, name);
@@ -71,7 +71,7 @@ async function createNamespace(registry: Registry, served: ServedResource, name:
       beforeWrite() {},
     });
   } catch (error) {
-    // Another server on the same store was first.
+    // Another server on the same store created it first.
     if (!(error instanceof StatusError && error.reason === 'AlreadyExists')) throw error;
   }
 }

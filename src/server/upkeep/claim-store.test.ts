@@ -27,7 +27,7 @@ test('one who speaks another is told whose the data is, and what to do', async (
   assert.equal(await store.head(), revision);
 });
 
-/** A store in which another server wrote between our reading and our writing. */
+/** A store in which another server writes between our read and our write. */
 const raced = (dialect: string): Store => ({
   ...store,
   get: (key, at) => store.get(key, at),

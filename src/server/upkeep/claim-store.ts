@@ -1,11 +1,11 @@
 import { isStoreError, type Store } from '../../store/store.ts';
 
-/** Where a store says whose names its objects carry. No resource's key begins so. */
+/** The key that records the store's dialect. It is outside of all resource prefixes. */
 const claimKey = '/.dialect';
 
 /**
- * Objects are stored under the names of a dialect, and mean nothing under the other's. The first server of a store
- * writes down which one it speaks; one that speaks the other is told so instead of serving an empty store.
+ * Records the dialect of the first server in the store. Objects carry the names of a dialect and are invisible under
+ * the other, so a server with another dialect fails instead of serving an apparently empty store.
  */
 export async function claimStore(store: Store, dialect: string): Promise<void> {
   const claimed = (await store.get(claimKey)) ?? (await claim(store, dialect));
@@ -26,7 +26,7 @@ async function claim(store: Store, dialect: string): Promise<{ readonly value: U
     await store.create(claimKey, value);
     return { value };
   } catch (error) {
-    // Another server was first; or the answer was lost, and it is there all the same.
+    // Another server was first, or the reply to our own write was lost.
     const other = mayBeThere(error) ? await store.get(claimKey) : undefined;
     if (other) return other;
     throw error;

@@ -36,13 +36,13 @@ beforeEach(() => {
 });
 afterEach(() => compactor.close());
 
-/** One step of time, and all that follows from it. */
+/** Advances one step and waits for everything that follows. */
 async function tick(): Promise<void> {
   clock.advance(step);
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Steps of time; the head grows by 10 before each. */
+/** Advances several steps; the head grows by 10 before each. */
 async function work(steps: number): Promise<void> {
   for (let done = 0; done < steps; done++) {
     head = Number(head) + 10;

@@ -6,23 +6,26 @@ import type { Revision, Store } from '../../store/store.ts';
 import { type HistoryMark, HistoryMarks } from './history-marks.ts';
 
 /**
- * Forgets history, by two bounds:
+ * Compacts the store's history by age and size:
  *
- * - *Time* (spec section 8: 5 minutes). It remembers what the head was every so often, and compacts up to the newest of
- *   these that has left the window. After a start nothing is forgotten for its age until the window has passed again, so a
- *   restart never shortens it.
- * - *Bytes*. Whoever rewrites a large object in a loop makes history faster than it ages: of more than `bytesMax` the
- *   oldest quarter is forgotten at once. Watches and reads from before then fail as they do after the window.
+ * - *Age* (spec section 8: 5 minutes). Records the head periodically, and compacts up to the newest recorded revision
+ *   older than the window. After a start nothing is compacted by age until the window has passed, so a restart never
+ *   shortens it.
+ * - *Size*. A client that rewrites a large object in a loop produces history faster than it ages: beyond `bytesMax` the
+ *   oldest quarter is compacted at once. Watches and reads from before then fail as they do after the window.
  *
- * What stood in the store at the start counts once `measure` has found it; where the store cannot tell, not at all.
+ * History present at the start counts once `measure` has found it; never, if the store cannot tell.
  */
 export class Compactor implements Closable {
   readonly #options: CompactorOptions;
   readonly #marks: HistoryMarks;
-  /** Bytes that became history since the start, and how many of these are forgotten; negative: others are there still. */
+  /**
+   * History bytes added since the start, and the part of them already compacted. The difference includes history from
+   * before the start, for which `#forgotten` is lowered.
+   */
   #grown = 0;
   #forgotten = 0;
-  /** What had become history at the last mark that was made for its bytes. */
+  /** Value of `#grown` at the last mark made by size. */
   #marked = 0;
   #shrinking = false;
   #timer: Closable | undefined;
@@ -34,12 +37,12 @@ export class Compactor implements Closable {
     this.#schedule();
   }
 
-  /** Bytes of history, as far as is known: what was replaced by changes, and what comes with it. */
+  /** Known history bytes: replaced values and their overhead. */
   get historyBytes(): number {
     return Math.max(0, this.#grown - this.#forgotten);
   }
 
-  /** Changes up to `revision` have added so much to history. */
+  /** Reports that changes up to `revision` added `bytes` to the history. */
   historyGrew(bytes: number, revision: Revision): void {
     this.#grown += bytes;
     if (this.#grown - this.#marked >= this.#options.bytesMax / marksMin) {
@@ -55,8 +58,8 @@ export class Compactor implements Closable {
   }
 
   /**
-   * Counts the history that stood in the store at the start, when `head` was its last change. This reads the whole log: to be
-   * called once others are served.
+   * Measures the history present at the start, when `head` was its last change. Reads the whole log: call it once
+   * clients are served.
    */
   async measure(head: Revision): Promise<void> {
     const { store, logger, bytesMax } = this.#options;
@@ -71,7 +74,7 @@ export class Compactor implements Closable {
     }
   }
 
-  /** Until it is within its bytes, or nothing more can be done before it grows further. */
+  /** Compacts until the history is within its limit, or no mark is left to compact to. */
   async #shrink(): Promise<void> {
     if (this.#shrinking) return;
     this.#shrinking = true;
@@ -107,27 +110,27 @@ export class Compactor implements Closable {
       const due = this.#marks.takeOlderThan(windowMs);
       if (due && !this.#closed) await this.#forget(due);
     } catch (error) {
-      // Tried again next time: history that stays too long costs room, nothing else.
+      // Retried at the next tick: history kept too long only costs space.
       if (!this.#closed) logger.warn('history could not be compacted', { error });
     }
     this.#schedule();
   }
 }
 
-/** History of all its bytes has at least so many marks to be cut at. */
+/** Minimum number of marks per `bytesMax` of history. */
 const marksMin = 16;
 
-/** How much of the bytes is left when history was cut, so that it is not cut for every write. */
+/** The part of the limit that is kept, so that not every write triggers a compaction. */
 const keptPart = 3 / 4;
 
 export interface CompactorOptions {
   readonly store: Pick<Store, 'head' | 'compact' | 'historySize'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** History younger than this stays, in milliseconds, as long as it is within its bytes. */
+  /** Minimum age of compacted history within `bytesMax`. Milliseconds. */
   readonly windowMs: number;
-  /** What history may take in the store. */
+  /** Maximum bytes of history in the store. */
   readonly bytesMax: number;
-  /** How often history had to go before its time. */
+  /** Counts compactions by size. */
   readonly earlyCompactions?: Count;
 }

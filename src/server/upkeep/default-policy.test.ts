@@ -12,7 +12,7 @@ import { ensureDefaultPolicy } from './default-policy.ts';
 const prefix = '/rbac.authorization.orch.io';
 const roles = '/apis/rbac.authorization.orch.io/v1/clusterroles';
 
-/** Makes the policy of what the fixture holds; gives what was logged. */
+/** Reconciles the policy with the fixture's objects; returns the log entries. */
 async function ensure(fixture: RegistryFixture, write = fixture.call.bind(fixture)): Promise<readonly unknown[]> {
   const logged: unknown[] = [];
   const logger: Logger = { ...silentLogger, error: (_message, fields) => logged.push(fields?.['name']) };

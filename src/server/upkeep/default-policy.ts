@@ -13,24 +13,24 @@ interface PolicyParts {
   readonly dialect: Dialect;
   readonly logger: Logger;
   readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
-  /** Resolves when the cache shows what is stored. */
+  /** Resolves when the cache is up to date with the store. */
   readonly fresh: () => Promise<unknown>;
-  /** Where the objects of a kind are. */
+  /** Finds the served resource of a kind. */
   readonly servedAs: (kind: string) => ServedResource;
 }
 
 /**
- * Makes of the default roles and bindings what they should be (spec section 5.8): at every start, unless their owner said
- * otherwise. All at once, so that the store commits them together.
+ * Reconciles the default roles and bindings (spec section 5.8) at every start, except those whose owner opted out. All
+ * at once, so that the store commits them together.
  *
- * One that stands in its own way, since what is stored cannot be read or does not go, is logged and left: only a server that
- * runs lets anybody mend it (published servers end). What keeps the store from being written rejects.
+ * An object that cannot be reconciled, because the stored one is corrupt or cannot be deleted, is logged and skipped:
+ * only a running server lets an administrator repair it (kube-apiserver exits). Store failures reject.
  */
 export async function ensureDefaultPolicy(parts: PolicyParts): Promise<void> {
   await Promise.all(defaultPolicy(parts.dialect).map((expected) => ensure(parts, expected)));
 }
 
-/** How often a lost race is run again. */
+/** Attempts per object after lost races. */
 const attemptsMax = 5;
 
 async function ensure(parts: PolicyParts, expected: ApiObject): Promise<void> {
@@ -38,8 +38,8 @@ async function ensure(parts: PolicyParts, expected: ApiObject): Promise<void> {
     try {
       return await write(parts, expected);
     } catch (error) {
-      // Another server on the same store starts too, or somebody has changed it meanwhile; or nobody knows what became of
-      // the write. What is there is read before the next attempt.
+      // Another server on the same store is starting too, somebody changed the object meanwhile, or the write's outcome
+      // is unknown. The stored object is read before the next attempt.
       const unknown = hasReason(error, 'Timeout');
       const lost = (['Conflict', 'AlreadyExists', 'NotFound'] as const).some((reason) => hasReason(error, reason));
       if (!lost && (!unknown || attempt === attemptsMax)) throw error;

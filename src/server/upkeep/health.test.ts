@@ -28,7 +28,7 @@ const answer = (path: string, query = '') => health.answer(path, new URLSearchPa
 const statuses = async (): Promise<readonly number[]> =>
   Promise.all(['/healthz', '/livez', '/readyz'].map(async (path) => (await answer(path))?.status ?? 0));
 
-/** What is so, and the status of `/healthz`, `/livez`, `/readyz` then. */
+/** A state, and the statuses of `/healthz`, `/livez` and `/readyz` in it. */
 const rows: readonly (readonly [what: string, arrange: () => void, statuses: readonly [number, number, number]])[] = [
   ['it has just begun to start', () => {}, [500, 200, 500]],
   ['the start takes its grace period', () => clock.advance(10_000), [500, 200, 500]],

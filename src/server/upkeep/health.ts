@@ -5,7 +5,7 @@ import { noSuchPath } from '../../meta/status-error.ts';
 /** One check of a health endpoint. */
 interface HealthCheck {
   readonly name: string;
-  /** What is wrong, or undefined where all is well. The text goes to the log, not to the client. */
+  /** The problem, or undefined if healthy. The text is logged, not sent to the client. */
   readonly run: () => string | undefined | Promise<string | undefined>;
 }
 
@@ -17,21 +17,21 @@ interface HealthAnswer {
 interface HealthOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** `/livez` stays healthy for this long although the start has not finished. Milliseconds. */
+  /** Grace period in which `/livez` stays healthy although the start has not finished. Milliseconds. */
   readonly livezGraceMs: number;
-  /** True from when a stop was asked for. */
+  /** True once a stop was requested. */
   readonly stopping: () => boolean;
-  /** True when the cache follows the store. */
+  /** True while the cache follows the store. */
   readonly cacheInStep: () => boolean;
-  /** What keeps the store from being used, undefined where nothing does. */
+  /** Why the store cannot be used; undefined if it can. */
   readonly storeTrouble: () => string | undefined | Promise<string | undefined>;
-  /** Why requests that write have been refused for long, undefined where they are not. */
+  /** Why writes are stalled; undefined if they are not. */
   readonly writeTrouble: () => string | undefined;
 }
 
 type Endpoint = 'healthz' | 'livez' | 'readyz';
 
-/** The health endpoints (spec section 4.2): plain text; machines look at the status only. */
+/** The health endpoints (spec section 4.2): plain text; probes look only at the status. */
 export class Health {
   readonly #options: HealthOptions;
   readonly #startedAtMs: number;
@@ -65,7 +65,7 @@ export class Health {
     };
   }
 
-  /** From now on the server may be ready. */
+  /** Marks the start as finished. */
   started(): void {
     this.#started = true;
   }
@@ -75,7 +75,7 @@ export class Health {
     return !this.#started && clock.monotonic() - this.#startedAtMs > livezGraceMs;
   }
 
-  /** Every path that is answered: each endpoint, and each of its checks. */
+  /** Every health path: the endpoints and their checks. */
   get paths(): readonly string[] {
     return Object.entries(this.#checks).flatMap(([endpoint, checks]) => [
       `/${endpoint}`,
@@ -83,7 +83,7 @@ export class Health {
     ]);
   }
 
-  /** Answers `/livez` and the like, or `/livez/<check>`; undefined for paths that are neither. */
+  /** Answers an endpoint such as `/livez`, or one check as `/livez/<check>`; undefined for other paths. */
   async answer(path: string, query: URLSearchParams): Promise<HealthAnswer | undefined> {
     const match = /^\/(healthz|livez|readyz)(?:\/(.+?))?\/?$/.exec(path);
     if (!match) return undefined;
@@ -97,8 +97,8 @@ export class Health {
   }
 
   /**
-   * `verbose` shows every check, `exclude` (repeatable) leaves checks out; a failure always shows every check. The last
-   * line names `healthz` on every endpoint, as the spec has it.
+   * `verbose` lists every check, `exclude` (repeatable) skips checks; a failure always lists all. The last line says
+   * `healthz` on every endpoint, as specified.
    */
   async #all(endpoint: Endpoint, checks: readonly HealthCheck[], query: URLSearchParams): Promise<HealthAnswer> {
     const excluded = new Set(query.getAll('exclude'));
@@ -122,7 +122,7 @@ export class Health {
     return { status: 500, body: 'failed: reason withheld\n' };
   }
 
-  /** Why a check fails goes to the log, not to the client, who may be anybody. */
+  /** Logs the reason of a failure and withholds it from the client, who may be anonymous. */
   async #passes(endpoint: Endpoint, check: HealthCheck): Promise<boolean> {
     const why = await check.run();
     if (why !== undefined) this.#options.logger.info('a health check fails', { endpoint, check: check.name, why });

@@ -14,13 +14,13 @@ import { openStore, type StoreOptions } from '../../store/open.ts';
 import type { Revision, Store } from '../../store/store.ts';
 import { Compactor } from '../upkeep/compactor.ts';
 
-/** Whoever rewrites a large object in a loop fills no disk: history has a budget in bytes, on every store. */
+/** A client that rewrites a large object in a loop cannot fill the disk: every store limits the bytes of history. */
 
 const mebibyte = 1024 * 1024;
 const bytesMax = 8 * mebibyte;
 const key = '/core/configmaps/n/a';
 
-/** As the server wires it: the cache takes changes in, the compactor hears of their bytes. */
+/** Wired as in the server: the cache applies changes and reports their bytes to the compactor. */
 async function openWired(context: TestContext, options: StoreOptions) {
   const store = await openStore(options);
   const clock = new ManualClock();
@@ -60,8 +60,8 @@ async function rewrite(store: Store, times: number, from?: Revision): Promise<re
 }
 
 /**
- * Less than what is written, 150 MiB. SQLite's write-ahead log takes 16 MiB of it. etcd gives space back to itself, in its
- * own time: under this load it stops growing when it has 150 MB.
+ * Less than the 150 MiB that are written. SQLite's write-ahead log takes 16 MiB of it. etcd reuses freed space in its
+ * own time: under this load it stops growing at 150 MB.
  */
 const sizeMax: Readonly<Record<string, number>> = { memory: 16 * mebibyte, sqlite: 48 * mebibyte, etcd: 2 ** 30 };
 
@@ -110,7 +110,7 @@ describe('a large object that is rewritten in a loop', () => {
   });
 });
 
-/** Waits until a read fails with the code: compaction goes on beside writes. */
+/** Waits until a read fails with the code, since compaction runs concurrently with writes. */
 async function refused(read: () => Promise<unknown>, code: string): Promise<void> {
   await until(async () => {
     const failure = await read().then(

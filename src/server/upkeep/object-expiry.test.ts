@@ -17,7 +17,7 @@ import { expireObjects } from './object-expiry.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
-/** Of a time to live of an hour. */
+/** For a time to live of one hour. */
 const step = 30_000;
 
 const events = '/api/v1/namespaces/default/events';
@@ -28,7 +28,7 @@ const eventBody = (name: string, more: object = {}) => ({
   involvedObject: { namespace: 'default' },
 });
 
-/** Another kind that expires, of which the cache parses nothing. */
+/** Another kind with a time to live, of which the cache parses nothing. */
 const trace: Kind = {
   ...configMap(orch),
   kind: 'Trace',
@@ -45,7 +45,7 @@ interface ServerOptions {
   readonly timeToLiveMs?: number;
 }
 
-/** What of a server has to do with expiry, on a clock that stands still. */
+/** The parts of a server that expiry involves, on a manual clock. */
 class Server implements AsyncDisposable {
   readonly warned: string[] = [];
   readonly clock: ManualClock;
@@ -66,7 +66,7 @@ class Server implements AsyncDisposable {
     return server;
   }
 
-  /** Forgets all that is not stored. */
+  /** Drops all state that is not stored. */
   restart(): void {
     const { store, cache, resources } = this.registry;
     this.#expiry?.close();
@@ -80,12 +80,12 @@ class Server implements AsyncDisposable {
     });
   }
 
-  /** Time goes on, a step of expiry after the other, and everything that follows from each. */
+  /** Advances the clock step by step, waiting for each step of expiry to finish. */
   async pass(ms: number, stepMs = step): Promise<void> {
     for (let left = ms; left > 0; left -= stepMs) {
       const { pending } = this.clock;
       this.clock.advance(Math.min(left, stepMs));
-      // A step that is done has set the timer for the next.
+      // A finished step has set the timer of the next.
       for (let turns = 0; this.clock.pending < pending; turns++) {
         assert.ok(turns < 10_000, 'the step does not end');
         await turn();
@@ -410,7 +410,7 @@ test('nothing goes too early, too late, or that should stay', async () => {
           const ageMs = clock.now() - atMs;
           const stays = target.startsWith(configMaps) || ageMs < timeToLiveMs;
           if (stays) assert.ok(present.has(target), `${target} went after ${ageMs} ms`);
-          // A second: as exact as an object's own times are.
+          // One second, the resolution of an object's timestamps.
           else if (ageMs > timeToLiveMs + 2 * stepMs + 1_000)
             assert.ok(!present.has(target), `${target} is there after ${ageMs} ms`);
           if (!present.has(target)) written.delete(target);
@@ -455,7 +455,7 @@ function watch(prefix: string): { readonly version: number; readonly seen: reado
   return { version, seen };
 }
 
-/** The same store, whose removals go through `remove`. */
+/** The same store with `delete` intercepted. */
 const intercepted = (store: Store, remove: (key: string, revision: number) => Promise<void>): Store =>
   new Proxy(store, {
     get(target, name) {

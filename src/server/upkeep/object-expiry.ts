@@ -21,11 +21,11 @@ interface ExpiryParts {
 
 interface ExpireObjectsOptions extends ExpiryParts {
   readonly resources: Pick<ResourceRegistry, 'stored'>;
-  /** What `Kind.timeToLive` stands for, in milliseconds; 0: for ever. */
+  /** Durations for `Kind.timeToLive`, in milliseconds; 0: for ever. */
   readonly timesToLiveMs: Readonly<Record<TimeToLive, number>>;
 }
 
-/** Removes objects of kinds with a `timeToLive` when their time is over, until it is closed. The cache is loaded. */
+/** Deletes expired objects of kinds with a `timeToLive`, until closed. The cache must be loaded. */
 export function expireObjects({ resources, timesToLiveMs, ...parts }: ExpireObjectsOptions): Closable {
   const running = new ClosableStack();
   for (const [name, timeToLiveMs] of Object.entries(timesToLiveMs)) {
@@ -38,30 +38,33 @@ export function expireObjects({ resources, timesToLiveMs, ...parts }: ExpireObje
 }
 
 interface ObjectExpiryOptions extends ExpiryParts {
-  /** More than 0. */
+  /** Greater than 0. */
   readonly timeToLiveMs: number;
-  /** Whose objects expire. Asked at every step. */
+  /** The collections with this time to live; called at every step. */
   readonly collections: () => Iterable<Collection>;
 }
 
 /**
- * Removes objects that were not written for their time to live. As with the leases that published servers give such
- * objects in etcd, the key just goes: no admission, no finalizers; watches see a deletion. An object lives for its whole
- * time, and up to two steps longer.
+ * Deletes objects that were not written within their time to live. As with the etcd leases that kube-apiserver uses for
+ * events, the key simply goes: no admission, no finalizers; watches see a deletion. An object lives for its full time,
+ * and up to two steps longer.
  *
- * When an object was written follows from its revision, which was there at a step or was not: nothing is kept of single
- * objects. What is older than the start is judged by its own times; it counts from the start where these are missing, or
- * where a client gave it false ones that are later. Of several servers on one store each does this; a removal names the
- * revision that was looked at, so that an object that was written meanwhile stays.
+ * The time of a write follows from the revision, by the steps at which it was first seen, so nothing is stored per
+ * object. Objects older than the start are judged by their own timestamps; they count from the start if these are
+ * missing, or were set to a later time by a client. Every server on a shared store does this; a deletion names the
+ * observed revision, so that an object written meanwhile stays.
  */
 class ObjectExpiry implements Closable {
   readonly #options: ObjectExpiryOptions;
   readonly #ages: HistoryMarks;
-  /** What the cache began with. */
+  /** Revision of the cache at the start. */
   readonly #startRevision: Revision;
-  /** When objects from before the start were written, by their own times, on the monotonic clock: each is parsed once. */
+  /**
+   * Last writes of objects from before the start, by their own timestamps, in monotonic milliseconds: each is parsed
+   * once.
+   */
   readonly #writtenMs = new WeakMap<CacheEntry, number>();
-  /** What was written up to this revision has expired. */
+  /** Everything written up to this revision has expired. */
   #expired: Revision = 0;
   #timer: Closable | undefined;
   #closed = false;
@@ -87,13 +90,13 @@ class ObjectExpiry implements Closable {
     try {
       for (const collection of collections()) await this.#removeExpired(collection);
     } catch (error) {
-      // Tried again at the next step: what stays too long costs room, nothing else.
+      // Retried at the next step: objects kept too long only cost space.
       if (!this.#closed) logger.warn('expired objects could not be removed', { error });
     }
     this.#schedule();
   }
 
-  /** A batch at a time, so that clients' writes have their turn. What cannot be read stays, for whoever is to mend it. */
+  /** Deletes in batches, so that client writes are interleaved. Unreadable objects stay, to be repaired. */
   async #removeExpired(collection: Collection): Promise<void> {
     let batch: CacheEntry[] = [];
     for await (const entry of this.#expiredOf(collection.snapshot().entries(collection.prefix))) {
@@ -105,7 +108,7 @@ class ObjectExpiry implements Closable {
     await this.#remove(batch);
   }
 
-  /** Lets others run after each slice of time. */
+  /** Yields after each time slice. */
   async *#expiredOf(entries: Iterable<CacheEntry>): AsyncGenerator<CacheEntry> {
     const slice = new TimeSlice(this.#options.clock);
     for (const entry of entries) {
@@ -138,7 +141,7 @@ class ObjectExpiry implements Closable {
         try {
           await this.#options.store.delete(key, revision);
         } catch (error) {
-          // Somebody removed it, or wrote it, which began its time anew.
+          // The object was deleted, or written, which restarted its time.
           if (!isStoreError(error, 'notFound') && !isStoreError(error, 'conflict')) throw error;
         }
       }),
@@ -151,13 +154,13 @@ class ObjectExpiry implements Closable {
   }
 }
 
-/** Twice this is what an object may live too long: at the default of an hour a minute, as with published servers. */
+/** An object may live too long by two steps: one minute at the default of an hour, as in kube-apiserver. */
 const stepMs = (timeToLiveMs: number): number =>
   Math.min(Math.max(timeToLiveMs / 120, limits.expiryStepMsMin), limits.expiryStepMsMax);
 
 /**
- * When an object was written last, by its own metadata: wall-clock milliseconds, the end of the second that it names.
- * Infinity where that is unknown: an object whose owners were forgotten may have been changed at any time after its creation.
+ * Time of an object's last write by its own metadata: wall-clock milliseconds, rounded up to the end of the second.
+ * Infinity if unknown: an object without managed fields may have changed at any time after its creation.
  */
 function lastTimeOf({ bytes }: CacheEntry): number {
   try {
@@ -171,7 +174,7 @@ function lastTimeOf({ bytes }: CacheEntry): number {
     const times = texts.map(parseTime).filter((time) => time !== undefined);
     return times.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...times) + 1_000;
   } catch {
-    // Stored by other hands than the server's: the cache looks at no more of an object than selectors need.
+    // Corrupt, written by another program: the cache validates only what selectors need.
     return Number.POSITIVE_INFINITY;
   }
 }

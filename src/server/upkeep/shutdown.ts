@@ -5,7 +5,7 @@ import type { Listener } from '../../http/listener.ts';
 interface ShutdownOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long requests are still served after a stop was asked for. Milliseconds. */
+  /** How long requests are served after a stop request. Milliseconds. */
   readonly delayMs: number;
   /** How long requests in flight may take after that. Milliseconds. */
   readonly drainMs: number;
@@ -17,22 +17,22 @@ interface Part {
 }
 
 /**
- * The end of a server, in order (design section 2): not ready at once; the delay; no new connections; watches end
- * cleanly; requests in flight finish; then the parts close, the last one opened first.
+ * Stops a server in order (design section 2): not ready at once; the delay; no new connections; watches end cleanly;
+ * requests in flight finish; then the parts close, last opened first.
  */
 export class Shutdown {
   readonly #options: ShutdownOptions;
   readonly #parts: Part[] = [];
   readonly #done = Promise.withResolvers<void>();
   #stopping: Promise<void> | undefined;
-  /** Set once there is one. */
+  /** Set once the server listens. */
   listener: Listener | undefined;
-  /** Ends what would never end by itself. */
+  /** Ends watches, which would not end on their own. */
   endWatches: () => void = () => {};
 
   constructor(options: ShutdownOptions) {
     this.#options = options;
-    // Whoever does not look at `done` does not want to know.
+    // Avoids an unhandled rejection if the caller ignores `done`.
     this.#done.promise.catch(() => {});
   }
 
@@ -40,18 +40,18 @@ export class Shutdown {
     return this.#stopping !== undefined;
   }
 
-  /** Resolves when all is closed; rejects when a part could not be. */
+  /** Resolves when all is closed; rejects if a part could not be. */
   get done(): Promise<void> {
     return this.#done.promise;
   }
 
-  /** Adds a part that is open now. */
+  /** Adds an open part. */
   add(name: string, close: Part['close']): void {
     this.#parts.push({ name, close });
   }
 
   stop(): Promise<void> {
-    // Begun when this is set: a part that stops the server while it closes must find that somebody does already.
+    // Deferred until `#stopping` is set, for parts that call `stop` while they close.
     this.#stopping ??= Promise.resolve()
       .then(() => this.#run())
       .then(this.#done.resolve, this.#done.reject);
@@ -76,7 +76,7 @@ export class Shutdown {
   async #stopServing(): Promise<void> {
     const { clock, delayMs, drainMs } = this.#options;
     const { listener } = this;
-    // Clients in process know that the server stops.
+    // In-process clients know that the server stops, so they need no delay.
     if (listener && delayMs > 0) await pause(clock, delayMs);
     listener?.stopAccepting();
     this.endWatches();

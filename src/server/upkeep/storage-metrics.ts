@@ -12,25 +12,25 @@ interface StorageMetricsParts {
   readonly clock: Clock;
   readonly store: Pick<Store, 'size'>;
   readonly compactor: Pick<Compactor, 'historyBytes'>;
-  /** Of all scopes, whose objects are counted together. */
+  /** The tables of all scopes, whose objects are counted together. */
   readonly tables: { all(): Iterable<Pick<ResourceRegistry, 'stored'>> };
-  /** As published servers number the clusters that they keep objects in: `etcd-0`. */
+  /** The storage cluster label of kube-apiserver: `etcd-0`. */
   readonly clusterId: string;
 }
 
-/** Counts what shortens the window of history. */
+/** Counts compactions by size, which shorten the history window. */
 export function earlyCompactions(metrics: Metrics): Count {
   const count = metrics.counter({
     name: 'orch_storage_early_compactions_total',
     help: 'How often history was forgotten before its time, because it took too many bytes.',
     labels: [],
   });
-  // Shown from the start: whoever is to be told of its growth needs the zero.
+  // Exported as 0 from the start, so that alerts on its increase work.
   count.add({}, 0);
   return { inc: () => count.add({}) };
 }
 
-/** What the store holds, by the published names where there are any. */
+/** Metrics of the store's contents, with the names of kube-apiserver where they exist. */
 export function storageMetrics(parts: StorageMetricsParts): void {
   const { metrics, compactor, tables, clusterId } = parts;
   const size = metrics.gauge({
@@ -75,7 +75,7 @@ function countObjects(tables: Iterable<Pick<ResourceRegistry, 'stored'>>): Reado
   return counts;
 }
 
-/** Undefined where the store does not say in time: what it said last stands. */
+/** Undefined if the store does not answer in time: the metric keeps its last value. */
 async function askSize({ store, clock }: StorageMetricsParts): Promise<number | undefined> {
   const late = new AbortController();
   const answered = store.size().catch(() => undefined);

@@ -5,7 +5,7 @@ import { limits } from '../../base/limits.ts';
 import { StoreError } from '../../store/store.ts';
 import { storeHealth } from './store-health.ts';
 
-/** A store that is asked where it stands and answers when, and what, the test says. */
+/** A store whose `head` calls the test answers. */
 function asked() {
   const calls: PromiseWithResolvers<number>[] = [];
   const head = (): Promise<number> => {

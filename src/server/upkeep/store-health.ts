@@ -3,8 +3,8 @@ import { limits } from '../../base/limits.ts';
 import { type Store, StoreError } from '../../store/store.ts';
 
 /**
- * Asks a store, for the health endpoints, whether it can be used. Calls within a second share an answer, so that a crowd of
- * probes costs one look; a store that does not answer in time is in trouble.
+ * Store check of the health endpoints. Calls within a second share a result, so that many probes cost one query; a
+ * store that does not answer in time is unhealthy.
  */
 export function storeHealth(store: Pick<Store, 'head'>, clock: Clock): () => Promise<string | undefined> {
   let askedAtMs = Number.NEGATIVE_INFINITY;

@@ -4,18 +4,18 @@ import type { ApiServerConfig } from './config.ts';
 import { identityObjects } from './identity-objects.ts';
 import type { ScopeParts } from './scope-parts.ts';
 
-/** Who may come in, and what they may do. */
+/** Authentication and authorization of one scope. */
 export interface Access {
   readonly authentication: Authentication;
   readonly authorization: Authorization;
 }
 
 export async function openAccess(config: ApiServerConfig, parts: ScopeParts): Promise<Access> {
-  const { cache, resources, clients, identities, browsers } = parts;
+  const { cache, resources, clients, identities, cors } = parts;
   const authorization = await openAuthorization({ ...parts, config: config.authorization });
   const authentication = openAuthentication({
     ...parts,
-    allowsOrigin: browsers.allowsOrigin,
+    allowsOrigin: cors.allowsOrigin,
     config: config.authentication,
     sources: identities,
     scope: resources.scope,

@@ -4,10 +4,10 @@ import { hostname, networkInterfaces } from 'node:os';
 /** RFC 1123 section 2.1, in lower case. */
 export const hostPattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
 
-/** All addresses of the machine. */
+/** True for addresses that stand for all addresses of the machine. */
 export const isWildcard = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
-/** An address that clients on this machine reach a listener at. */
+/** The address at which clients on this machine reach a listener. */
 export const localAddress = (bindAddress: string): string =>
   bindAddress === '0.0.0.0' ? '127.0.0.1' : bindAddress === '::' ? '::1' : bindAddress;
 
@@ -15,7 +15,7 @@ export const localAddress = (bindAddress: string): string =>
 export const httpsUrl = (address: string, port: number): string =>
   `https://${isIPv6(address) ? `[${address}]` : address}:${port}`;
 
-/** The names and addresses that clients may know a listener by, apart from those that it was told of. */
+/** Default names and addresses by which clients may reach a listener. */
 export function listenerHosts(bindAddress: string): readonly string[] {
   const own = hostname().toLowerCase();
   return [
@@ -25,7 +25,7 @@ export function listenerHosts(bindAddress: string): readonly string[] {
   ];
 }
 
-/** Of this machine, without those that mean something only with the name of an interface. */
+/** Addresses of this machine, except link-local ones, which need an interface name. */
 export const interfaceAddresses = ({ internal }: { readonly internal: boolean }): readonly string[] =>
   Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

@@ -27,16 +27,16 @@ import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { escalationPrevention } from './rbac.ts';
 
 /**
- * What plugins ask of the server's other parts. Plain data in and out, so that a plugin that runs on another thread can ask
- * as well.
+ * Lookups that admission plugins need from the server. Arguments and results are plain data, so that plugins on the
+ * second thread can use them by message.
  */
 export interface AdmissionLookups {
   namespacePhase(name: string): NamespacePhase | Promise<NamespacePhase>;
   /** An object of the core group, not older than any write acknowledged before the call. */
   object(resource: LookedUp, namespace: string, name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
-  /** What the chain of authorizers says. The signal of the request stays on its thread. */
+  /** Decision of the authorizer chain. The signal of the request stays on its thread. */
   authorize(attributes: ResourceAttributes, user: UserInfo, request: Caller): Decision | Promise<Decision>;
-  /** The resources of a kind in a version; empty where none is served. */
+  /** The served resources of a kind in a version; empty if none. */
   resourcesOf(apiVersion: string, kind: string): readonly OwnerResource[] | Promise<readonly OwnerResource[]>;
   readonly heldRules: EscalationPowers['heldRules'];
   readonly roleRules: EscalationPowers['roleRules'];
@@ -51,7 +51,7 @@ interface LookupParts {
   readonly rbac: RbacIndex;
 }
 
-/** Looks at the cache, and waits for it where it may be behind. */
+/** Reads from the cache, and waits for it if it may be behind. */
 export function admissionLookups({ cache, resources, authorizer, rbac }: LookupParts): AdmissionLookups {
   const core = (resource: string) => resources.finder('', 'v1', resource);
   const namespaces = core('namespaces');
@@ -80,7 +80,9 @@ interface AdmissionParts {
   readonly lookups: AdmissionLookups;
 }
 
-/** The chain of the plugins that run, in the order of their names, and what no flag switches off. */
+/**
+ * The chain of enabled plugins in the order of their names, followed by escalation prevention, which no flag disables.
+ */
 export const composeAdmission = (names: readonly PluginName[], parts: AdmissionParts): Admission =>
   admissionChain([
     ...names.map((name) => makers[name](parts)),

@@ -24,27 +24,27 @@ interface AuthenticationParts {
   readonly dialect: Dialect;
   readonly scope: Scope;
   readonly objects: TokenObjects;
-  /** Knows the requests that come from within the process. */
+  /** Authenticates requests of in-process clients. */
   readonly own: Authenticator;
-  /** Writes what is noted about tokens. */
+  /** Client that marks used legacy tokens. */
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether pages of this origin may use what browsers show by themselves. */
+  /** True if pages of this origin may use credentials that browsers send on their own. */
   readonly allowsOrigin: (origin: string) => boolean;
-  /** Whoever comes in may do everything. */
+  /** True if the authorizer allows everything to every user. */
   readonly allowsEverything: boolean;
 }
 
 export interface Authentication {
   readonly authenticator: FinalAuthenticator;
-  /** All that tell whose a bearer token is. */
+  /** All bearer token authenticators. */
   readonly tokens: TokenAuthenticator;
-  /** Absent where no key verifies tokens of service accounts. */
+  /** Undefined if no key verifies service account tokens. */
   readonly serviceAccounts: TokensOfScope | undefined;
 }
 
-/** Who may come in to a scope (spec section 5): every authenticator that is configured, as one. */
+/** Authentication of a scope (spec section 5): all configured authenticators as one. */
 export function openAuthentication(parts: AuthenticationParts): Authentication {
   const { config, sources, dialect, own, logger } = parts;
   const { clients, proxies, oidc, webhooks } = sources;
@@ -77,7 +77,7 @@ export function openAuthentication(parts: AuthenticationParts): Authentication {
   return { authenticator: withFailureLog(all, logger), tokens, serviceAccounts };
 }
 
-/** As published: who may do everything is known at least. */
+/** As in kube-apiserver, anonymous requests are disabled with AlwaysAllow. */
 function narrowed({ allowsEverything, logger }: AuthenticationParts, policy: AnonymousPolicy): AnonymousPolicy {
   if (!allowsEverything || policy === 'refuse') return policy;
   logger.warn('anonymous requests are refused, since AlwaysAllow would let them do everything: use another authorizer');
@@ -98,6 +98,6 @@ const bootstrapTokens = ({ dialect, clock, objects }: AuthenticationParts): Toke
   bootstrapTokenAuthenticator({
     dialect,
     clock,
-    // Never the cache first: how long it takes would tell whether there is a token of that id.
+    // Never cache first: the response time would reveal whether a token with that ID exists.
     secret: (name) => objects.secret(dialect.namespaces.system, name, 'store'),
   });

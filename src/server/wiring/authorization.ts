@@ -39,7 +39,7 @@ interface AuthorizationParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** What is opened is closed with the server. */
+  /** Everything opened is added to `held`, which closes with the server. */
   readonly files: Files;
   readonly held: ClosableStack;
 }
@@ -47,25 +47,25 @@ interface AuthorizationParts {
 export interface Authorization {
   readonly authorizer: Authorizer;
   readonly rules: RuleResolver;
-  /** Also where the mode RBAC is off: nobody gives away by roles what they do not hold. */
+  /** Also built if RBAC mode is off: escalation is checked on every write of a role. */
   readonly index: RbacIndex;
-  /** Resolves when roles and bindings count as they are at this revision, which the cache has. */
+  /** Resolves when roles and bindings are effective as of this revision, which the cache has. */
   readonly reached: (revision: Revision) => Promise<void>;
-  /** Of the chain with which the server starts. */
+  /** The authorizer types of the initial chain. */
   readonly types: ReadonlySet<AuthorizerType>;
-  /** False for users of whom it is known that no role is given to them but those that everybody has. */
+  /** False for users known to have no role other than those that everybody has. */
   readonly hasRole: (user: UserInfo) => boolean;
 }
 
 /**
- * Who is asked what a user may do (spec section 5.7). Rejects where a webhook cannot be reached as its connection file says
- * it should, or the file of the chain is wrong; the message names the flag and the file.
+ * Authorization (spec section 5.7). Rejects if a webhook's connection file cannot be used or the chain's file is
+ * invalid; the message names flag and file.
  */
 export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
   const { config, held } = parts;
   const rbac = held.add(openRbac(parts));
   const { index } = rbac;
-  /** Of the first chain: what they need is fed from the cache, and later chains cannot add to it. */
+  /** The types of the first chain: their data is fed from the cache, and later chains cannot add types. */
   const types = new Set<AuthorizerType>();
   let chainParts: ChainParts | undefined;
   const build = (specs: readonly AuthorizerSpec[]): Promise<AuthorizerChain> => {
@@ -88,7 +88,10 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
   };
 }
 
-/** Nobody but nodes may do anything that no role allows. A file may name other authorizers at any time. */
+/**
+ * True if everything that is allowed comes from a role, except for nodes. A file may name other authorizers at any
+ * time.
+ */
 const rolesAreAll = ({ chain }: AuthorizationConfig): boolean =>
   chain.type === 'specs' && chain.specs.every(({ type }) => type === 'RBAC' || type === 'Node');
 
@@ -108,18 +111,21 @@ async function named<T>(what: string, opening: Promise<T>): Promise<T> {
   }
 }
 
-/** Pods are many and agents of nodes come after the start: they wait for the graph, and nobody else does. */
+/**
+ * Requests of nodes wait until the graph is built: there are many pods, and kubelets connect after the start. Other
+ * requests do not wait.
+ */
 function openNodeAuthorizer({ dialect, resources, clock, logger, held }: AuthorizationParts): NodeAuthorizer {
   const graph = new NodeGraph(dialect);
-  const told: Promise<void>[] = [];
+  const synced: Promise<void>[] = [];
   for (const { group, resource } of graphSources(dialect)) {
     const find = () => [...resources.table.ofGroup(group)].find(({ name }) => name.resource === resource);
     const put = (object: ApiObject): void => graph.put(resource, object);
     const remove = (namespace: string, name: string): void => graph.remove(resource, namespace, name);
     const informer = held.add(startSlicedInformer({ resources, find }, { put, remove }, { clock, logger }));
-    told.push(informer.told);
+    synced.push(informer.synced);
   }
-  return new NodeAuthorizer(graph, dialect, Promise.all(told));
+  return new NodeAuthorizer(graph, dialect, Promise.all(synced));
 }
 
 function chainPartsOf(parts: AuthorizationParts, index: RbacIndex, types: ReadonlySet<AuthorizerType>): ChainParts {
@@ -142,7 +148,7 @@ function chainPartsOf(parts: AuthorizationParts, index: RbacIndex, types: Readon
   };
 }
 
-/** The chain of a file, which is looked at again from time to time. */
+/** The chain of a configuration file, which is reloaded when it changes. */
 async function openFile(
   { dialect, clock, files, logger, metrics, held, environment }: AuthorizationParts,
   { path, content }: FileContent,

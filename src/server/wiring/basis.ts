@@ -10,7 +10,7 @@ import { Shutdown } from '../upkeep/shutdown.ts';
 import type { ApiServerConfig } from './config.ts';
 import type { Environment } from './environment.ts';
 
-/** What every part of a server works with. */
+/** What every part of a server needs. */
 export interface Basis {
   readonly environment: Environment;
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface Basis {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly shutdown: Shutdown;
-  /** Timers and the like; closed before the cache. */
+  /** Timers and similar resources; closed before the cache. */
   readonly held: ClosableStack;
 }
 

@@ -19,80 +19,83 @@ import type { KeyPairPem, StorageConfig } from './storage-config.ts';
 export type { KeyPairPem, StorageConfig } from './storage-config.ts';
 
 /**
- * All that a server needs that does not listen, as plain data: flags and files have been read, checked and put into it by
- * the command line. PEM texts are whole, never paths.
+ * Configuration of a server without its listener, as plain data: the command line has read and validated flags and
+ * files. PEM fields hold contents, never paths.
  */
 export interface ApiServerConfig {
   readonly dialect: Dialect;
   readonly storage: StorageConfig;
-  /** Origins whose pages may use this server: regular expressions of RE2, each checked. None: answers say nothing of them. */
+  /**
+   * Origins whose pages may use this server: validated RE2 regular expressions. Default: none, and no CORS headers are
+   * sent.
+   */
   readonly allowedOrigins?: readonly string[];
-  /** Where others are told that this server is: in discovery documents. Absent: where it listens. */
+  /** The address published in discovery documents. Default: the listener's. */
   readonly external?: ExternalAddress;
   readonly requests: RequestsConfig;
   readonly authentication: AuthenticationConfig;
   readonly authorization: AuthorizationConfig;
-  /** `/livez` stays healthy for this long although start hooks have not finished. Milliseconds. */
+  /** Grace period in which `/livez` stays healthy although start hooks have not finished. Milliseconds. */
   readonly livezGraceMs: number;
-  /** How long requests are still served while `/readyz` already fails, after a stop was asked for. Milliseconds. */
+  /** After a stop request, how long requests are served while `/readyz` already fails. Milliseconds. */
   readonly shutdownDelayMs: number;
-  /** How long objects of kinds with a time to live stay after they were last written. Milliseconds; 0: for ever. */
+  /** Time to live after the last write for objects of kinds that have one. Milliseconds; 0: for ever. */
   readonly timesToLiveMs: Readonly<Record<TimeToLive, number>>;
   readonly features: Features;
-  /** Admission plugins that run, in their order. */
+  /** Enabled admission plugins, in order. */
   readonly admissionPlugins: readonly PluginName[];
   readonly controllers: ControllerConfig;
   readonly logger: Logger;
-  /** Write a line for each request. */
+  /** Write a log line for each request. */
   readonly accessLog: boolean;
 }
 
-/** A server that listens. */
+/** Configuration of a server that listens. */
 export interface ServerConfig extends ApiServerConfig {
   readonly listen: {
-    /** An IP address of this machine, `0.0.0.0` or `::` for all. */
+    /** An IP address of this machine; `0.0.0.0` or `::` for all. */
     readonly address: string;
-    /** 0 picks a free one. */
+    /** 0 picks a free port. */
     readonly port: number;
   };
-  /** The value of that header in every answer; absent: there is none. */
+  /** Value of the `Strict-Transport-Security` header of every answer. Default: not sent. */
   readonly strictTransportSecurity?: string;
   readonly tls: TlsConfig;
-  /** What the listener shows: the certificate with its intermediates behind it, and its key. */
+  /** The serving certificate followed by its intermediates, and its key. */
   readonly serving: KeyPairPem;
-  /** Calls back with each pair that takes its place, until it is closed. What the callback throws leaves the one before. */
+  /** Calls back with each replacement of the pair until closed. If the callback throws, the current pair stays. */
   readonly followServing?: (changed: (pair: KeyPairPem) => void) => Closable;
   /**
-   * Called once, when the store is open and the listener has its port, and waited for before `/readyz` first answers
-   * 200: who sees a ready server finds what this leaves behind. When it fails, so does the start.
+   * Called once, when the store is open and the listener has its port. `/readyz` first answers 200 after it resolves,
+   * so that clients of a ready server find what it has written. If it fails, so does the start.
    */
   readonly beforeReady?: (listening: ListenAddress) => void | Promise<void>;
 }
 
-/** What requests may take. */
+/** Limits of requests. */
 export interface RequestsConfig {
-  /** Requests that are worked on at once; 0: without a limit. */
+  /** Maximum of concurrent requests; 0: no limit. */
   readonly inFlightMax: { readonly reads: number; readonly writes: number };
-  /** Of every request but watches. Milliseconds. */
+  /** Timeout of every request except watches. Milliseconds. */
   readonly timeoutMs: number;
-  /** Watches whose client names no time end at random between this and twice this. Milliseconds. */
+  /** Watches without `timeoutSeconds` end at a random time between this and twice this. Milliseconds. */
   readonly watchMsMin: number;
 }
 
-/** How connections are made, beside the certificate that is shown to everybody. */
+/** TLS and HTTP/2 settings other than the default certificate. */
 export interface TlsConfig {
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-  /** In OpenSSL's names; absent: those of the runtime. */
+  /** OpenSSL names. Default: those of the runtime. */
   readonly ciphers?: string;
-  /** Certificates for clients that ask for one of their names. */
+  /** SNI certificates. */
   readonly named: readonly NamedServing[];
-  /** HTTP/2 requests of one connection at once. */
+  /** Maximum of concurrent HTTP/2 requests on one connection. */
   readonly streamsPerConnectionMax: number;
-  /** The share of HTTP/2 requests after which the client is asked to connect again. */
+  /** Fraction of HTTP/2 requests after which the client is told to reconnect (GOAWAY). */
   readonly goawayChance: number;
 }
 
-/** A certificate for some names, and how the server learns of the ones that take its place. */
+/** An SNI certificate and the subscription to its replacements. */
 export interface NamedServing {
   readonly current: NamedPairPem;
   readonly follow: (changed: (pair: NamedPairPem) => void) => Closable;
@@ -101,89 +104,89 @@ export interface NamedServing {
 export interface NamedPairPem extends KeyPairPem {
   /** In lower case; the first label may be `*`. */
   readonly names: readonly string[];
-  /** The names were given: they count before those that certificates bring. */
+  /** The names were configured: they take precedence over names taken from certificates. */
   readonly given: boolean;
 }
 
-/** Controllers that run in the process of the server; none where another program runs them. */
+/** Controllers to run in the server's process; none if another program runs them. */
 interface ControllerConfig {
   readonly run: readonly ControllerName[];
-  /** PEM of the authorities that clients in the cluster verify this server against. */
+  /** PEM bundle with which clients in the cluster verify this server. */
   readonly rootAuthority: string;
 }
 
-/** A host name or IP address, and the port where it is not that of the listener. */
+/** A host name or IP address, and the port if it differs from the listener's. */
 export interface ExternalAddress {
   readonly host: string;
   readonly port?: number;
 }
 
-/** What a listener listens on, as the system reports it. */
+/** The bound address, as reported by the operating system. */
 export interface ListenAddress {
   readonly address: string;
   readonly port: number;
 }
 
-/** Who may come in (spec section 5). */
+/** Configuration of authentication (spec section 5). */
 export interface AuthenticationConfig {
-  /** Whom client certificates are verified against; absent: none are asked for. */
+  /** Authorities of client certificates. Default: none are requested. */
   readonly clientAuthorities?: AuthoritiesConfig;
-  /** Proxies that say in headers whom they speak for. */
+  /** Authenticating proxies, which name their users in headers. */
   readonly requestHeader?: {
     readonly authorities: AuthoritiesConfig;
-    /** Common names that a proxy may have; empty: any. */
+    /** Allowed common names of proxies; empty: any. */
     readonly allowedNames: readonly string[];
     readonly names: RequestHeaderNames;
   };
   readonly staticTokens: readonly StaticToken[];
   readonly serviceAccounts?: ServiceAccountTokenOptions;
-  /** The audiences by which this server identifies itself. */
+  /** Audiences of this server. */
   readonly apiAudiences: readonly string[];
   readonly bootstrapTokens: boolean;
   /** OpenID Connect. */
   readonly providers?:
     | { readonly type: 'flags'; readonly authenticators: readonly JwtAuthenticator[] }
-    /** An AuthenticationConfiguration as it was read, which is looked at again at its path. */
+    /** An AuthenticationConfiguration as first read, and its path, which is watched for changes. */
     | ({ readonly type: 'file' } & FileContent);
-  /** A service that reviews bearer tokens, by its connection file. */
+  /** A token review webhook, by its kubeconfig file. */
   readonly tokenWebhook?: {
     readonly file: string;
     readonly version: TokenReviewVersion;
-    /** How long its answers are kept. Milliseconds. */
+    /** How long answers are cached. Milliseconds. */
     readonly cacheMs: number;
   };
-  /** Whether requests without a credential are served as `system:anonymous` (spec section 5.1). */
+  /** Whether requests without credentials are served as `system:anonymous` (spec section 5.1). */
   readonly anonymous: boolean;
-  /** A flag says so, and a file may not say otherwise. */
+  /** True if the flag was given: the configuration file must not override it. */
   readonly anonymousGiven: boolean;
 }
 
-/** Authorities of clients. */
+/** Certificate authorities of clients. */
 export interface AuthoritiesConfig {
-  /** PEM bundles that stay as they are. */
+  /** PEM bundles that never change. */
   readonly fixed: readonly string[];
-  /** A PEM bundle as it was read, which is looked at again at its path. */
+  /** A PEM bundle as first read, and its path, which is watched for changes. */
   readonly file?: FileContent;
 }
 
-/** Who is asked what a user may do (spec section 5.7). */
+/** Configuration of authorization (spec section 5.7). */
 export interface AuthorizationConfig {
   readonly chain:
     | { readonly type: 'specs'; readonly specs: readonly AuthorizerSpec[] }
-    /** An AuthorizationConfiguration as it was read, which is looked at again at its path. */
+    /** An AuthorizationConfiguration as first read, and its path, which is watched for changes. */
     | ({ readonly type: 'file' } & FileContent);
-  /** The policies of ABAC; absent where there is no file of them. */
+  /** ABAC policies; absent without a policy file. */
   readonly policies?: readonly Policy[];
 }
 
 export interface RunningServer extends ListenAddress {
-  /** What is served: for whatever makes resources come and go while the server runs. */
+  /** The served resources, for code that adds or removes some at run time. */
   readonly resources: ResourceRegistry;
   /**
-   * Stops as design section 2 says: not ready, delay, no new connections, requests finish, watches end, store closes.
-   * Resolves when all of it is done. Calling it again gives the same promise.
+   * Stops in the order of design section 2: not ready, delay, no new connections, requests finish, watches end, store
+   * closes. Resolves when done. Further calls return the same promise.
    */
   stop(): Promise<void>;
-  /** Resolves once stopped; rejects when the server ends by itself because it cannot go on. */
+  /** Resolves once stopped; rejects if the server stops because it cannot go on. */
   readonly done: Promise<void>;
 }

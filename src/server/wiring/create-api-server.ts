@@ -9,38 +9,38 @@ import { OpenScopes, type ServedScope } from './open-scopes.ts';
 import { openSharedParts } from './shared-parts.ts';
 import { openStorage } from './storage.ts';
 
-/** What a server listens with, closed with it. Without one it is served in process only. */
+/** A listener attached to a server, closed with it. Without one the server is reached in process only. */
 interface Attached extends Closable {
   readonly listener: Listener;
-  /** Other authorities of clients are trusted from now on. */
+  /** Called when the authorities of clients have changed. */
   readonly authoritiesChanged: () => void;
 }
 
-/** A whole server, apart from listening. Its own requests are those of the default scope. */
+/** A complete server without a listener. Its own methods serve the default scope. */
 export interface ApiServer extends Omit<ServedScope, 'close'> {
   /**
-   * One more control plane over the same store: its own resources, objects, accounts, roles and controllers. Its name is a
-   * DNS label; rejects where that one is open. Reached in process only.
+   * Opens another control plane over the same store: separate resources, objects, accounts, roles and controllers,
+   * reached in process only. The name is a DNS label; rejects if that scope is already open.
    */
   openScope(name: string): Promise<ServedScope>;
-  /** PEM of the authorities of clients' certificates; empty where none are asked for. */
+  /** PEM of the client certificate authorities; empty if no certificates are requested. */
   authorities(): readonly string[];
-  /** From now on the server is reached, and stopped, by this listener. */
+  /** Sets the listener by which the server is reached, and which stops with it. */
   attach(attached: Attached): void;
   /**
-   * Makes what every server has: namespaces, default roles. Then it is ready, and its controllers start. `beforeReady` is
-   * waited for before it is.
+   * Creates the initial objects (namespaces, default roles), waits for `beforeReady`, becomes ready, and starts the
+   * controllers.
    */
   start(beforeReady?: () => void | Promise<void>): Promise<void>;
-  /** Stops in order (design section 2). Resolves when all is closed; calling it again gives the same promise. */
+  /** Stops in the order of design section 2. Resolves when all is closed; further calls return the same promise. */
   stop(): Promise<void>;
-  /** Resolves once stopped; rejects when a part could not be closed. */
+  /** Resolves once stopped; rejects if a part could not be closed. */
   readonly done: Promise<void>;
 }
 
 /**
- * Makes a server of its parts, in the order in which they need each other. What it has opened is closed when it fails, and
- * by `stop`. Fails with an error that says what to do about it.
+ * Builds a server from its parts, in dependency order. Closes what was opened on failure and in `stop`. Errors say what
+ * to do about them.
  */
 export async function createApiServer(
   config: ApiServerConfig,

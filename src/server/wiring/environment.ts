@@ -13,29 +13,29 @@ import type { EventLoopDelays } from '../serving/observe/event-loop-delay.ts';
 import type { StorageConfig } from './storage-config.ts';
 
 /**
- * What a server takes from the world around it. With a manual clock, a seeded random and a store of its own a whole server
- * runs in a test, and does the same each time.
+ * The server's access to the outside world. With a manual clock, seeded random numbers and an in-memory store, a whole
+ * server runs in a test, deterministically.
  */
 export interface Environment {
   readonly clock: Clock;
   readonly random: Random;
-  /** Files that the configuration names: connection files, and what is looked at again while the server runs. */
+  /** Files named by the configuration: connection files, and files watched for changes. */
   readonly files: Files;
-  /** HTTPS to others: webhooks, providers of tokens. */
+  /** Outgoing HTTPS: webhooks, OIDC providers. */
   readonly network: Network;
-  /** How this machine is called: in metrics, and by who competes for a lease. */
+  /** Name of this machine: used in metrics and as the identity of lease holders. */
   readonly hostname: string;
-  /** Environment variables: where a pod's API server is, and what credential plugins are given. */
+  /** Environment variables: in-cluster API server address, and the environment of credential plugins. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Rejects with a StoreError where the store cannot be opened. The server closes it. */
+  /** Rejects with a StoreError if the store cannot be opened. The server closes it. */
   readonly openStore: (storage: StorageConfig, parts: StoreParts) => Promise<Store>;
-  /** Starts the thread for heavy work, which is ended with the server. */
+  /** Starts the worker for heavy work, which stops with the server. */
   readonly startHeavyWorker: () => Worker;
-  /** Begins to measure the event loop; absent: it is not measured. `resolutionMs` is the time between two looks. */
+  /** Starts the event loop monitor; if absent, nothing is measured. `resolutionMs` is the sampling interval. */
   readonly measureEventLoop?: (resolutionMs: number) => EventLoopDelays;
 }
 
-/** What of it others are reached by. */
+/** The part of the environment that outgoing connections use. */
 export type OutsideWorld = Pick<Environment, 'files' | 'network' | 'hostname' | 'variables'>;
 
 interface StoreParts {

@@ -1,11 +1,11 @@
-/** A switch of `--feature-gates`: what it does when nobody sets it, and how sure one can be of it (spec section 9). */
+/** A gate of `--feature-gates`: default and maturity (spec section 9). */
 interface FeatureGate {
   readonly default: boolean;
   readonly stage: 'alpha' | 'beta' | 'stable';
   readonly help: string;
 }
 
-/** Every gate that this server has. Only what the server heeds is here: a switch without a wire would be a lie. */
+/** Every gate of this server. Only gates with an effect are listed. */
 export const featureGates = {
   AllowUnsafeMalformedObjectDeletion: {
     default: false,
@@ -32,11 +32,11 @@ export const featureGates = {
 export type FeatureName = keyof typeof featureGates;
 export type Features = Readonly<Record<FeatureName, boolean>>;
 
-/** Of the features that are on. */
+/** Names of the enabled features. */
 export const namesOfEnabled = (features: Features): ReadonlySet<string> =>
   new Set(Object.entries(features).flatMap(([name, on]) => (on ? [name] : [])));
 
-/** How the gates stand when none is set. */
+/** Default state of all gates. */
 export const defaultFeatures: Features = Object.fromEntries(
   Object.entries(featureGates).map(([name, gate]) => [name, gate.default]),
 ) as Features;

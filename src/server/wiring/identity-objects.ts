@@ -6,8 +6,8 @@ import { freshObject } from '../../registry/read/fresh-object.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 
 /**
- * Looks up accounts and what tokens are bound to. From the cache at once, since that is done for every request: what an
- * entry holds is read once, for as long as the entry is the object's.
+ * Looks up service accounts and the objects that tokens are bound to. Synchronous from the cache, since every request
+ * needs it; a cache entry is parsed once and memoised.
  */
 export function identityObjects(cache: WatchCache, resources: ResourceRegistry): TokenObjects {
   const parsed = new WeakMap<CacheEntry, ApiObject>();

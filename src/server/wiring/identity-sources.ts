@@ -35,35 +35,35 @@ interface SourceParts {
   readonly environment: OutsideWorld;
   readonly config: AuthenticationConfig;
   readonly dialect: Dialect;
-  /** `host:port` at which others reach this server. Asked for when the first of them wants to know. */
+  /** `host:port` at which clients reach this server. Called on first use. */
   readonly externalAddress: () => string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Called when the authorities of the pools have become others. */
+  /** Called when the authorities of a pool have changed. */
   readonly authoritiesChanged: () => void;
-  /** What is opened is closed with the server. */
+  /** Everything opened is added to `held`, which closes with the server. */
   readonly files: Files;
   readonly held: ClosableStack;
 }
 
 /**
- * What tells who somebody is without looking at objects: files, keys, providers, webhooks. Opened once, for all scopes of a
- * process.
+ * Sources of identity that do not depend on objects: files, keys, OIDC providers, webhooks. Opened once for all scopes
+ * of a process.
  */
 export interface IdentitySources {
-  /** Who signs certificates of clients, and of proxies. */
+  /** Issuers of client certificates and of proxy certificates. */
   readonly clients: TrustPool | undefined;
   readonly proxies: TrustPool | undefined;
-  /** Absent where no key verifies tokens of service accounts. */
+  /** Undefined if no key verifies service account tokens. */
   readonly serviceAccounts: ServiceAccountTokens | undefined;
   readonly oidc: OidcAuthenticators | undefined;
   readonly webhooks: readonly TokenAuthenticator[];
   readonly anonymous: AnonymousPolicy;
 }
 
-/** Rejects where a file that was read cannot be used; the message names it. */
+/** Rejects if a file has invalid content; the message names it. */
 export async function openIdentitySources(parts: SourceParts): Promise<IdentitySources> {
   const { config, held } = parts;
   const serviceAccounts = config.serviceAccounts && createServiceAccountTokens(config.serviceAccounts, parts);
@@ -76,7 +76,7 @@ export async function openIdentitySources(parts: SourceParts): Promise<IdentityS
   return { clients, proxies, serviceAccounts, oidc, webhooks, anonymous };
 }
 
-/** A pool of authorities, and what of it comes from a file that is looked at again. */
+/** A pool of authorities, reloaded when its file changes. */
 function openPool(
   authorities: AuthoritiesConfig | undefined,
   { clock, files, logger, held, authoritiesChanged }: SourceParts,
@@ -88,7 +88,7 @@ function openPool(
   if (file) {
     const { path, content } = file;
     const apply = (now: Buffer): void => {
-      // Checked alone: beside fixed ones, an empty file would look like a good one.
+      // Validated alone: joined with fixed authorities, an empty file would pass.
       new TrustPool(now.toString(), clock);
       pool.replace(pemWith(now.toString()));
       logger.info('authorities of clients were read anew', { file: path });
@@ -113,7 +113,7 @@ function webhookTokens(parts: SourceParts, counts: TokenCacheCounts): readonly T
     ownAudiences: config.apiAudiences,
     metrics: webhookTokenMetrics(metrics),
   });
-  // Shorter than published servers remember it: who is made known at the webhook has not long to wait.
+  // Shorter than in kube-apiserver, so that a user newly added at the webhook is accepted soon.
   const failureMs = Math.min(cacheMs, limits.unknownTokenKeptMs);
   return [cachedTokens(asking, { clock, random, successMs: cacheMs, failureMs, counts })];
 }
@@ -123,7 +123,7 @@ interface Providers {
   readonly anonymous: AnonymousPolicy;
 }
 
-/** The providers of flags or of a file, and who may come in without a credential, which the file may say too. */
+/** OIDC providers from flags or a file, and the anonymous policy, which the file may set too. */
 async function openProviders(parts: SourceParts, tokenCacheCounts: TokenCacheCounts): Promise<Providers> {
   const { config, metrics, clock, held, environment } = parts;
   const { network } = environment;
@@ -135,7 +135,7 @@ async function openProviders(parts: SourceParts, tokenCacheCounts: TokenCacheCou
   return { authenticators: providers && open(providers.authenticators), anonymous: byFlag(config) };
 }
 
-/** The providers of an AuthenticationConfiguration, which is looked at again from time to time. */
+/** The providers of an AuthenticationConfiguration, which is reloaded when it changes. */
 async function openProviderFile(
   parts: SourceParts,
   { path, content }: FileContent,
@@ -148,13 +148,13 @@ async function openProviderFile(
   const authenticators = open(first.authenticators);
   const replace = async (changed: Buffer): Promise<void> => {
     const settings = await readProviderFile(parts, changed);
-    // As published: who may come in without a credential is not changed while the server runs.
+    // As in kube-apiserver, the anonymous policy cannot change while the server runs.
     if (!isDeepStrictEqual(settings.anonymous, first.anonymous)) {
       throw new Error('anonymous: changed from initial configuration file: restart the server');
     }
     authenticators.replace(settings.authenticators);
   };
-  // One after the other: the last content counts.
+  // Serialized, so that the last content wins.
   let work = Promise.resolve();
   const apply = (changed: Buffer): void => {
     work = work.then(() => replace(changed)).catch((error) => authenticators.reloadFailed(inFile(path, error)));

@@ -8,7 +8,7 @@ import { type KindServiceParts, kindServices } from './kind-services.ts';
 
 const jane: UserInfo = { username: 'jane', uid: '', groups: ['dev'], extra: {} };
 
-/** Services over a registry in which everything is asked and nothing known. */
+/** Services over a registry; authorizer and authenticators know nothing. */
 const servicesOver = ({ cache, resources }: RegistryFixture, parts: Partial<KindServiceParts> = {}) =>
   kindServices({
     authorizer: { authorize: () => ({ verdict: 'noOpinion', reason: '' }) },

@@ -9,20 +9,23 @@ import { internalError, noSuchPath } from '../../meta/status-error.ts';
 import { freshObject } from '../../registry/read/fresh-object.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 
-/** What the kinds are answered with. */
+/** Dependencies of `kindServices`. */
 export interface KindServiceParts {
   readonly authorizer: Authorizer;
   readonly rules: RuleResolver;
-  /** All that tell whose a bearer token is. */
+  /** All bearer token authenticators. */
   readonly tokens: TokenAuthenticator;
   readonly apiAudiences: readonly string[];
   readonly cache: Pick<WatchCache, 'isFresh' | 'fresh'>;
   readonly resources: ResourceRegistry;
-  /** Absent where the server has no key to sign tokens with. */
+  /** Absent if the server has no key to sign tokens. */
   readonly issuing?: Pick<KindServices, 'tokenLifetime' | 'issueToken'>;
 }
 
-/** What answered kinds ask of the server's other parts, on behalf of a request: what waits for others ends with it. */
+/**
+ * Services for kinds that are answered instead of stored, for one request: whatever waits for others is aborted with
+ * it.
+ */
 export function kindServices(parts: KindServiceParts): (request: Caller) => KindServices {
   const { authorizer, rules, tokens, apiAudiences, cache, resources, issuing = withoutKey } = parts;
   return (request) => ({
@@ -43,7 +46,7 @@ export function kindServices(parts: KindServiceParts): (request: Caller) => Kind
   });
 }
 
-/** As published servers that have no key: there is no such place. */
+/** As in kube-apiserver without a signing key: the path does not exist. */
 const refuse = (): never => {
   throw noSuchPath();
 };

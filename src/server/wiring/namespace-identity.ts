@@ -5,9 +5,9 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision, Store } from '../../store/store.ts';
 
 /**
- * Says whether a namespace at a past revision is the one that has its name now: who has rights in the one has none in the
- * other. True also where no namespace has the name now, since then nobody has rights by one. A promise only where the
- * namespace was written after the revision and the cache has forgotten what it was then.
+ * Tells whether a namespace at a past revision is the current namespace of that name, so that rights in one give none
+ * in the other. True if no namespace has the name now, since then no rights by namespace exist. Returns a promise only
+ * if the namespace was written after the revision and the cache no longer has its past state.
  */
 export const namespaceIdentity =
   (namespaces: () => ServedResource | undefined, store: Pick<Store, 'get'>) =>

@@ -11,7 +11,7 @@ import { openRbac } from './rbac.ts';
 const prefix = '/rbac.authorization.orch.io';
 const bytes = (value: unknown): Buffer => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
-/** A store with a binding of jane to the role `own` in the namespace `team`, and what an index makes of it. */
+/** A store with a binding of jane to the role `own` in namespace `team`, and an index over it. */
 class Fed implements AsyncDisposable {
   readonly fixture: RegistryFixture;
   readonly logged: unknown[] = [];
@@ -33,7 +33,7 @@ class Fed implements AsyncDisposable {
     this.#rbac = openRbac({ resources: this.fixture.resources, dialect: orch, logger });
   }
 
-  /** Past the registry, as another program on the same store would. */
+  /** Bypasses the registry, like another program on the same store. */
   async create(key: string, value: unknown): Promise<void> {
     await this.fixture.store.create(`${prefix}/${key}`, bytes(value));
     await this.#told();
@@ -55,7 +55,7 @@ class Fed implements AsyncDisposable {
     await turn();
   }
 
-  /** Whether jane may do it. */
+  /** True if jane may do it. */
   may(question: string): boolean {
     return this.#rbac?.index.authorize(readQuestion(question), makeUser('jane')).verdict === 'allow';
   }

@@ -9,34 +9,34 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Revision } from '../../store/store.ts';
 
-/** A resource that may come and go while it is followed. Where it is not served it has no objects. */
+/** A followed resource, which may be added or removed at run time. While not served it has no objects. */
 interface FollowedResource {
   readonly resources: Pick<ResourceRegistry, 'onChange'>;
-  /** As the table is now. */
+  /** Looks it up in the current table. */
   readonly find: () => ServedResource | undefined;
 }
 
-/** What an informer tells of the objects of one resource. */
+/** Receives the changes of one resource's objects. */
 interface ObjectHandler {
   /**
-   * A new object, or the new state of one, for the handler to keep. It is as stored: the handler throws where it is not what
-   * its kind says, and is then told to remove it.
+   * Called with the new state of an object, for the handler to keep. The object is as stored: the handler throws if it
+   * is invalid for its kind, and `remove` is called then.
    */
   put(object: ApiObject, served: ServedResource): void;
-  /** `namespace` is '' for cluster-scoped objects. An object that is not known may be told too. */
+  /** `namespace` is '' for cluster-scoped objects. May be called for unknown objects. */
   remove(namespace: string, name: string): void;
 }
 
-/** An informer in this process, on the cache. Ends when it is closed. */
+/** An in-process informer on the cache. Stops when closed. */
 interface ObjectInformer extends Closable {
-  /** The handler knows all changes up to this revision. */
+  /** The handler has seen all changes up to this revision. */
   readonly revision: Revision;
 }
 
 /**
- * Tells a handler of all objects of a resource: of those that exist before it returns, then of every change when the cache
- * tells its watchers. A corrupt object is removed, and so is one that the handler refuses: it grants nothing, and must not
- * keep the handler from what comes after it.
+ * Informs a handler of all objects of a resource: existing objects before it returns, later changes as the cache
+ * notifies its watchers. Corrupt objects and those that the handler refuses are removed: they must grant nothing, and
+ * must not block later changes.
  */
 export function startInformer(followed: FollowedResource, handler: ObjectHandler, logger: Logger): ObjectInformer {
   const informer = new CacheInformer(followed, handler, logger);
@@ -45,16 +45,16 @@ export function startInformer(followed: FollowedResource, handler: ObjectHandler
 }
 
 /**
- * The same for resources with very many objects: those that are there are told in slices of time, after this returns. `told`
- * resolves when all were; it never rejects.
+ * The same for resources with very many objects: existing objects are delivered in time slices after it returns.
+ * `synced` resolves when all were delivered; it never rejects.
  */
 export function startSlicedInformer(
   followed: FollowedResource,
   handler: ObjectHandler,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
-): ObjectInformer & { readonly told: Promise<void> } {
+): ObjectInformer & { readonly synced: Promise<void> } {
   const informer = new CacheInformer(followed, handler, logger, clock);
-  return Object.assign(informer, { told: informer.startInSlices(clock) });
+  return Object.assign(informer, { synced: informer.startInSlices(clock) });
 }
 
 class CacheInformer implements ObjectInformer, WatchSink {
@@ -62,14 +62,14 @@ class CacheInformer implements ObjectInformer, WatchSink {
   readonly #table: Closable;
   readonly #handler: ObjectHandler;
   readonly #logger: Logger;
-  /** Present where the handler is told in slices. */
+  /** Set if the handler is called in time slices. */
   readonly #clock: Clock | undefined;
-  /** What the handler was told of, by key. */
+  /** The entries that the handler has seen, by key. */
   readonly #known = new Map<string, CacheEntry>();
-  /** Where that is. */
+  /** The resource that `#known` belongs to. */
   #served: ServedResource | undefined;
   #watcher: Watcher | undefined;
-  /** Counts how often it was brought in step anew. */
+  /** Number of resyncs so far; invalidates older ones. */
   #round = 0;
   #closed = false;
 
@@ -82,12 +82,12 @@ class CacheInformer implements ObjectInformer, WatchSink {
   }
 
   start(): void {
-    for (const _ of this.#bringInStep());
+    for (const _ of this.#resync());
   }
 
   async startInSlices(clock: Clock): Promise<void> {
     const slice = new TimeSlice(clock);
-    const steps = this.#bringInStep();
+    const steps = this.#resync();
     const round = this.#round;
     for (const _ of steps) {
       if (slice.over) await slice.next();
@@ -96,10 +96,10 @@ class CacheInformer implements ObjectInformer, WatchSink {
   }
 
   /**
-   * From the collection as it is now: what has gone meanwhile is removed, what has changed is put, and then what changes is
-   * followed. One step for each object.
+   * Resyncs with the current collection: removes objects that have gone, puts those that changed, then watches. One
+   * step per object.
    */
-  #bringInStep(): Generator<void, void> {
+  #resync(): Generator<void, void> {
     this.#round++;
     this.#watcher?.close();
     this.#watcher = undefined;
@@ -107,7 +107,7 @@ class CacheInformer implements ObjectInformer, WatchSink {
     return this.#steps(this.#served?.collection);
   }
 
-  /** It may be left at any step, and begun anew. */
+  /** May be abandoned at any step and restarted. */
   *#steps(collection: Collection | undefined): Generator<void, void> {
     const snapshot = collection?.snapshot();
     const there = new Set<string>();
@@ -127,10 +127,10 @@ class CacheInformer implements ObjectInformer, WatchSink {
   }
 
   #tableChanged(): void {
-    if (this.#find()?.collection !== this.#served?.collection) this.#beginAnew();
+    if (this.#find()?.collection !== this.#served?.collection) this.#restart();
   }
 
-  #beginAnew(): void {
+  #restart(): void {
     if (this.#clock) void this.startInSlices(this.#clock);
     else this.start();
   }
@@ -163,14 +163,14 @@ class CacheInformer implements ObjectInformer, WatchSink {
 
   closed(reason: Parameters<WatchSink['closed']>[0]): void {
     if (reason === 'closed') return;
-    // Not in the middle of what ended the watch.
+    // Deferred, so as not to restart inside the call that ended the watch.
     queueMicrotask(() => {
-      if (!this.#closed) this.#beginAnew();
+      if (!this.#closed) this.#restart();
     });
   }
 
   get revision(): Revision {
-    // Of what is not served everything is known.
+    // A resource that is not served has no changes to miss.
     return this.#served ? (this.#watcher?.revision ?? 0) : Number.POSITIVE_INFINITY;
   }
 

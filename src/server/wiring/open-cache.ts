@@ -24,7 +24,7 @@ interface OpenCacheParts extends CacheParts {
   readonly historyGrew: NonNullable<WatchCacheOptions['historyGrew']>;
 }
 
-/** The cache of these kinds, loaded, and where the objects of each are in it: now those of the default scope. */
+/** The loaded cache of these kinds, and the tables of resources; initially of the default scope only. */
 export async function openCache(
   kinds: readonly Kind[],
   { store, clock, random, logger, metrics, historyGrew }: OpenCacheParts,
@@ -43,7 +43,7 @@ export async function openCache(
   return { cache, tables: new ScopeTables(kinds, cache) };
 }
 
-/** Compares the cache with the store from time to time, until it is closed. */
+/** Compares the cache with the store periodically until closed. */
 export function startConsistencyChecker(cache: WatchCache, { store, clock, logger, metrics }: CacheParts): Closable {
   const mismatches = counterOf(metrics)(
     'orch_cache_mismatches_total',

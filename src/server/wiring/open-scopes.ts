@@ -8,7 +8,7 @@ import type { SharedParts } from './shared-parts.ts';
 /** One of several control planes of a server. Closing it leaves its objects in the store. */
 export interface ServedScope extends Pick<ScopeServer, 'handle' | 'resources' | 'transportAs' | 'clientAs'>, Closable {}
 
-/** The scopes that a server serves now. */
+/** The scopes that a server serves. */
 export class OpenScopes implements Closable {
   readonly #config: ApiServerConfig;
   readonly #shared: SharedParts;
@@ -25,7 +25,7 @@ export class OpenScopes implements Closable {
     return scope;
   }
 
-  /** One that is ready to be used. */
+  /** Opens a scope and makes it ready. */
   async openNew(name: string): Promise<ServedScope> {
     const scope = await this.open(await this.#shared.tables.open(scopeNamed(name)));
     try {
@@ -39,7 +39,7 @@ export class OpenScopes implements Closable {
     return { ...{ handle, resources, transportAs, clientAs }, close: () => this.#close(scope) };
   }
 
-  /** Ends every watch of every scope cleanly; further ones are refused. */
+  /** Ends every watch of every scope cleanly and refuses new ones. */
   endWatches(): void {
     for (const scope of this.#open) scope.endWatches();
   }

@@ -7,11 +7,11 @@ import { managerUser, systemAccount } from '../upkeep/bootstrap.ts';
 import type { Access } from './access.ts';
 import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
-import type { OwnClients } from './own-clients.ts';
+import type { LoopbackClients } from './loopback-clients.ts';
 
 interface OwnControllersOptions extends ControllersContext {
   readonly run: readonly ControllerName[];
-  /** Others may run controllers on the same store: those that hold the lease work. */
+  /** Other servers may run controllers on the same store: only the lease holder works. */
   readonly shared: boolean;
   readonly hostname: string;
 }
@@ -19,11 +19,11 @@ interface OwnControllersOptions extends ControllersContext {
 interface OwnControllersParts
   extends Pick<Basis, 'clock' | 'random' | 'logger' | 'dialect' | 'environment'>,
     Pick<Access, 'authentication'> {
-  readonly clients: OwnClients;
+  readonly clients: LoopbackClients;
   readonly resources: ResourceRegistry;
 }
 
-/** Starts those of the configuration, each as a client of this server. */
+/** Starts the configured controllers, each as a loopback client of this server. */
 export function startOwnControllers(
   { controllers, storage }: Pick<ApiServerConfig, 'controllers' | 'storage'>,
   { clock, random, logger, dialect, clients, authentication, resources, environment }: OwnControllersParts,
@@ -45,7 +45,7 @@ export function startOwnControllers(
   });
 }
 
-/** The controllers of this process, until they are closed. */
+/** Runs the controllers of this process until closed. */
 function runOwnControllers({ run, shared, hostname, ...context }: OwnControllersOptions): Closable {
   if (run.length === 0) return { close() {} };
   if (!shared) return startControllers(run, context);
@@ -54,7 +54,7 @@ function runOwnControllers({ run, shared, hostname, ...context }: OwnControllers
   return { close: () => stop.abort(new Error('the server stops')) };
 }
 
-/** By the lease of the controller manager, which may be a program of its own as well. */
+/** Uses the lease of the controller manager, which may also run as a separate program. */
 async function leadAgain(
   run: readonly ControllerName[],
   context: ControllersContext,

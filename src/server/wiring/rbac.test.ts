@@ -9,7 +9,7 @@ import { escalationPrevention } from './rbac.ts';
 
 const group = rbacGroup;
 
-/** A write of the role `own` by somebody who holds nothing. */
+/** A write of the role `own` by a user without rights. */
 const writeOf = (fields: Partial<AdmissionAttributes>, requestName: string): AdmissionAttributes => ({
   ...attributesOf(),
   info: { group, version: 'v1', resource: 'roles', subresource: '', namespace: 'team', name: requestName },

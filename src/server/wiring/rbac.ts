@@ -13,7 +13,7 @@ import { decode } from '../../schema/decode.ts';
 import type { Revision } from '../../store/store.ts';
 import { startInformer } from './object-informer.ts';
 
-/** The kinds that the index is made of, and how a write of one is guarded. Roles stand before what binds them. */
+/** The kinds in the index, and the escalation check for writes of each. Roles come before bindings. */
 const guards = {
   Role: checkRoleEscalation,
   ClusterRole: checkRoleEscalation,
@@ -25,13 +25,13 @@ const rbacKinds = Object.keys(guards) as readonly RbacKind[];
 
 const rbacGroup = (dialect: Dialect): string => dialect.group('rbac.authorization');
 
-/** Where the objects of a kind of the group are now. */
+/** The served resource of a kind of the RBAC group, if any. */
 function findRbac({ table }: ResourceRegistry, dialect: Dialect, kind: string): ServedResource | undefined {
   for (const served of table.ofGroup(rbacGroup(dialect))) if (served.kind.kind === kind) return served;
   return undefined;
 }
 
-/** The same for who cannot do without. */
+/** The same, but throws if the kind is not served. */
 export function servedRbac(resources: ResourceRegistry, dialect: Dialect, kind: string): ServedResource {
   const served = findRbac(resources, dialect, kind);
   if (!served) throw new Error(`${kind} is not served`);
@@ -44,17 +44,17 @@ interface RbacParts {
   readonly logger: Logger;
 }
 
-/** The index of roles and bindings, in step with what is stored until it is closed. */
+/** The index of roles and bindings, kept up to date until closed. */
 interface FollowingRbac extends Closable {
   readonly index: RbacIndex;
-  /** Resolves when the index knows everything up to this revision, which the cache has. */
+  /** Resolves when the index includes everything up to this revision, which the cache has. */
   reached(revision: Revision): Promise<void>;
 }
 
 export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRbac {
   const index = new RbacIndex(rbacGroup(dialect));
   const closing = new ClosableStack();
-  const feeds = rbacKinds.map((kind) => {
+  const informers = rbacKinds.map((kind) => {
     const find = () => findRbac(resources, dialect, kind);
     const put = (object: ApiObject, served: ServedResource): void => index.put(kind, decoded(object, served));
     const remove = (namespace: string, name: string): void => index.remove(kind, namespace, name);
@@ -63,14 +63,14 @@ export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRb
   return {
     index,
     async reached(revision) {
-      // The cache tells its watchers in turns of the event loop.
-      while (!closing.isClosed && feeds.some((feed) => feed.revision < revision)) await turn();
+      // The cache notifies its watchers between turns of the event loop.
+      while (!closing.isClosed && informers.some((informer) => informer.revision < revision)) await turn();
     },
     close: () => closing.close(),
   };
 }
 
-/** Others may write to a store that several servers share: what is not of its type is no permission. */
+/** Other programs may write to a shared store: an object that does not match its schema grants nothing. */
 function decoded(object: ApiObject, { kind: { schema } }: ServedResource): ApiObject {
   const { value, errors } = decode(schema, object);
   const [error] = errors;
@@ -79,8 +79,8 @@ function decoded(object: ApiObject, { kind: { schema } }: ServedResource): ApiOb
 }
 
 /**
- * Refuses writes of roles and bindings that would give away what the writer does not hold (spec section 5.8). Not one of
- * the plugins that flags switch: without it the roles mean nothing.
+ * Refuses writes of roles and bindings that would grant rights that the user does not hold (spec section 5.8). Always
+ * enabled, unlike other plugins: RBAC would be meaningless without it.
  */
 export function escalationPrevention(dialect: Dialect, powers: EscalationPowers): AdmissionPlugin {
   const group = rbacGroup(dialect);

@@ -12,7 +12,7 @@ import { kindServices } from './kind-services.ts';
 import { namespaceIdentity } from './namespace-identity.ts';
 import type { ScopeParts } from './scope-parts.ts';
 
-/** What the verbs of the registry work with. */
+/** The dependencies of the registry's verbs. */
 export function registryParts(
   config: ApiServerConfig,
   { dialect, clock, random, logger, store, cache, resources, identities, ...access }: ScopeParts & Access,

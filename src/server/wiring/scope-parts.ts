@@ -1,9 +1,12 @@
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
-import type { OwnClients } from './own-clients.ts';
+import type { LoopbackClients } from './loopback-clients.ts';
 import type { SharedParts } from './shared-parts.ts';
 
-/** What the parts of one scope are made of. `held` is closed with the scope, and `metrics` are those of all, for this part. */
+/**
+ * The dependencies of the parts of one scope. `held` closes with the scope; `metrics` is the scope's part of all
+ * metrics.
+ */
 export interface ScopeParts extends SharedParts {
   readonly resources: ResourceRegistry;
-  readonly clients: OwnClients;
+  readonly clients: LoopbackClients;
 }

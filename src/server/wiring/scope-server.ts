@@ -9,7 +9,7 @@ import { ensureDefaultPolicy } from '../upkeep/default-policy.ts';
 import { expireObjects } from '../upkeep/object-expiry.ts';
 import { type Access, openAccess } from './access.ts';
 import type { ApiServerConfig } from './config.ts';
-import { OwnClients } from './own-clients.ts';
+import { LoopbackClients } from './loopback-clients.ts';
 import { startOwnControllers } from './own-controllers.ts';
 import { servedRbac } from './rbac.ts';
 import type { ScopeParts } from './scope-parts.ts';
@@ -17,23 +17,23 @@ import { servedNamespaces } from './served-namespaces.ts';
 import { openServing, type Serving } from './serving.ts';
 import type { SharedParts } from './shared-parts.ts';
 
-/** One control plane: what answers the requests of a scope. */
+/** One control plane: serves the requests of a scope. */
 export interface ScopeServer extends Closable {
-  /** Serves a request as one of this scope, wherever it comes from. */
+  /** Serves a request in this scope, whatever its origin. */
   readonly handle: (exchange: Exchange) => void;
-  /** What is served now; may be changed while the server runs. */
+  /** The served resources; may change at run time. */
   readonly resources: ResourceRegistry;
-  /** Requests in process, as this user: through the whole pipeline, without a connection. */
+  /** An in-process transport with this identity: through the whole pipeline, without a connection. */
   transportAs(user: UserInfo): Transport;
-  /** The same as a typed client; `name` is what it calls itself. */
+  /** The same as a typed client; `name` is its user agent. */
   clientAs(user: UserInfo, name: string): ApiClient;
-  /** Makes what every scope has: namespaces, default roles. Resolves when they count. */
+  /** Creates the initial objects (namespaces, default roles). Resolves when they are effective. */
   prepare(): Promise<void>;
   startControllers(): void;
   endWatches(): void;
 }
 
-/** Opens a scope over its table, which is closed with it. What it has opened is closed where that fails. */
+/** Opens a scope over its table of resources, which closes with it. Closes what was opened on failure. */
 export async function openScopeServer(
   config: ApiServerConfig,
   shared: SharedParts,
@@ -46,7 +46,7 @@ export async function openScopeServer(
   };
   try {
     const metrics = held.add(shared.metrics.part());
-    const clients = new OwnClients((exchange) => serving.handle(exchange));
+    const clients = new LoopbackClients((exchange) => serving.handle(exchange));
     const parts: ScopeParts = { ...shared, held, metrics, resources, clients };
     held.add(expireObjects({ ...parts, timesToLiveMs: config.timesToLiveMs }));
     const access = await openAccess(config, parts);
@@ -81,7 +81,7 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
   };
 }
 
-/** What is there after every start: namespaces and the default policy. */
+/** Ensures the objects that exist after every start: namespaces and the default policy. */
 async function makeInitialObjects({
   dialect,
   logger,

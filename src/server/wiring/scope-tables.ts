@@ -3,14 +3,14 @@ import type { Kind } from '../../kinds/kind.ts';
 import { defaultScope, type Scope } from '../../meta/scope.ts';
 import { ResourceRegistry } from '../../resources/resource-registry.ts';
 
-/** The tables of resources of all scopes that are open. Each begins with the same kinds. */
+/** The tables of resources of all open scopes. Each starts with the same kinds. */
 export class ScopeTables {
   readonly #kinds: readonly Kind[];
   readonly #cache: WatchCache;
   readonly #tables = new Map<string, ResourceRegistry>();
   readonly #opening = new Set<string>();
 
-  /** That of the default scope, whose objects the cache holds, is open. */
+  /** Opens the default scope, whose objects the cache already holds. */
   constructor(kinds: readonly Kind[], cache: WatchCache) {
     this.#kinds = kinds;
     this.#cache = cache;
@@ -27,7 +27,7 @@ export class ScopeTables {
     return this.#tables.values();
   }
 
-  /** Resolves when the cache has loaded what the scope holds. Rejects where it is open already. */
+  /** Resolves when the cache has loaded the scope's objects. Rejects if the scope is already open. */
   async open(scope: Scope): Promise<ResourceRegistry> {
     const { name } = scope;
     if (this.#tables.has(name) || this.#opening.has(name)) throw new Error(`scope ${JSON.stringify(name)} is open`);
@@ -41,7 +41,7 @@ export class ScopeTables {
     }
   }
 
-  /** What the store has of it stays. */
+  /** Leaves the scope's objects in the store. */
   close(table: ResourceRegistry): void {
     if (this.#tables.get(table.scope.name) !== table) return;
     this.#tables.delete(table.scope.name);

@@ -2,10 +2,10 @@ import { type Closable, ClosableStack } from '../../base/disposable.ts';
 import type { Listener, TlsMaterial } from '../../http/listener.ts';
 import type { KeyPairPem, NamedPairPem, ServerConfig } from './config.ts';
 
-/** What the listener shows and trusts now; certificates take each other's place while the server runs. */
+/** The listener's current certificates and authorities; certificates may be replaced at run time. */
 export class ServedCertificates {
   readonly #config: Pick<ServerConfig, 'tls' | 'followServing'>;
-  /** PEM of the authorities of clients; empty where none is asked for. */
+  /** PEM of the client certificate authorities; empty if no certificates are requested. */
   readonly #authorities: () => readonly string[];
   #serving: KeyPairPem;
   #named: readonly NamedPairPem[];
@@ -34,7 +34,10 @@ export class ServedCertificates {
     };
   }
 
-  /** From now on the listener shows each certificate that takes another's place. One that it does not take changes nothing. */
+  /**
+   * Installs replacement certificates in the listener from now on. A certificate that the listener refuses changes
+   * nothing.
+   */
   follow(listener: Listener): Closable {
     const { tls, followServing } = this.#config;
     const followed = new ClosableStack();

@@ -17,7 +17,7 @@ import type { ApiServerConfig } from './config.ts';
 import { registryParts } from './registry-parts.ts';
 import type { ScopeParts } from './scope-parts.ts';
 
-/** What answers requests of a scope. */
+/** The request path of a scope. */
 export interface Serving {
   readonly registry: Registry;
   readonly responder: Responder;
@@ -30,9 +30,9 @@ type ServingParts = ScopeParts & Access;
 export function openServing(config: ApiServerConfig, parts: ServingParts): Serving {
   const { clock, random, dialect, metrics, held, authentication, authorization, resources, serverAddress } = parts;
   const { clients, health, identities, forms } = parts;
-  const { isOwn } = clients;
+  const { isLoopback } = clients;
   const { hasRole } = authorization;
-  const flowControl = new FlowControl(parts.capacity, { name: resources.scope.name, isOwn, hasRole });
+  const flowControl = new FlowControl(parts.capacity, { name: resources.scope.name, isLoopback, hasRole });
   const { registry, heavy } = openRegistry(config, parts);
   const issuerDiscovery = identities.serviceAccounts?.discovery;
   const responder = new Responder({
@@ -55,10 +55,10 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
     }),
     { refuse, flowControl, observers },
   );
-  return { registry, responder, handle: parts.browsers.answering(handle) };
+  return { registry, responder, handle: parts.cors.wrap(handle) };
 }
 
-/** The verbs, and those that are much work. */
+/** The registry, and heavy work on the second thread. */
 function openRegistry(config: ApiServerConfig, parts: ServingParts) {
   const { thread } = parts;
   const { admissionPlugins } = config;

@@ -5,20 +5,20 @@ import { observeEventLoopDelay } from '../serving/observe/event-loop-delay.ts';
 import { Health } from '../upkeep/health.ts';
 import { storeHealth } from '../upkeep/store-health.ts';
 import type { Basis } from './basis.ts';
-import { type Browsers, forBrowsers } from './browsers.ts';
 import type { ApiServerConfig } from './config.ts';
+import { type Cors, openCors } from './cors.ts';
 import { type IdentitySources, openIdentitySources } from './identity-sources.ts';
 import type { Storage } from './storage.ts';
 
-/** What all scopes of a process have in common. */
+/** What all scopes of a process share. */
 export interface SharedParts extends Basis, Storage {
   readonly identities: IdentitySources;
-  readonly browsers: Browsers;
+  readonly cors: Cors;
   readonly capacity: SharedCapacity;
-  /** For heavy work. */
+  /** The thread for heavy work. */
   readonly thread: JobThread;
   readonly health: Health;
-  /** Of discovery and OpenAPI, under one budget. */
+  /** Encoded discovery and OpenAPI documents, under one memory budget. */
   readonly forms: DocumentForms;
   /** `host:port` of this server. */
   readonly serverAddress: () => string;
@@ -26,11 +26,11 @@ export interface SharedParts extends Basis, Storage {
 
 interface SharedPartsOptions extends Basis, Storage {
   readonly serverAddress: () => string;
-  /** Other authorities of clients are trusted from now on. */
+  /** Called when the authorities of clients have changed. */
   readonly authoritiesChanged: () => void;
 }
 
-/** Opens them. They are closed with the server. */
+/** Opens the shared parts, which close with the server. */
 export async function openSharedParts(config: ApiServerConfig, parts: SharedPartsOptions): Promise<SharedParts> {
   const { clock, random, logger, dialect, metrics, held, shutdown, environment, serverAddress } = parts;
   const { inFlightMax: max, timeoutMs: requestMsMax } = config.requests;
@@ -41,7 +41,7 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
   if (measureEventLoop) held.add(observeEventLoopDelay(metrics, measureEventLoop));
   return {
     ...{ ...parts, capacity, thread },
-    browsers: await forBrowsers(config, random),
+    cors: await openCors(config, random),
     identities: await openIdentitySources({
       ...parts,
       config: config.authentication,

@@ -1,13 +1,13 @@
 import { sendStatus } from '../../content/status.ts';
 import { type Listener, listen } from '../../http/listener.ts';
 import { assignAuditId } from '../serving/observe/audit-id.ts';
-import { isWatch } from './browsers.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
+import { isWatch } from './cors.ts';
 import { type ApiServer, createApiServer } from './create-api-server.ts';
 import { type Environment, systemEnvironment } from './environment.ts';
 import { ServedCertificates } from './served-certificates.ts';
 
-/** Starts a server that listens. Fails with an error that says what to do about it. */
+/** Starts a server that listens. Errors say what to do about them. */
 export async function startServer(
   config: ServerConfig,
   environment: Environment = systemEnvironment,
@@ -25,13 +25,13 @@ export async function startServer(
   }
 }
 
-/** What a listener is made of. */
+/** The configuration of a listener. */
 export type ListenerConfig = Pick<
   ServerConfig,
   'listen' | 'allowedOrigins' | 'strictTransportSecurity' | 'tls' | 'serving' | 'followServing' | 'requests' | 'logger'
 >;
 
-/** Has a server listen; the listener is closed with it. */
+/** Opens a listener for a server, which closes with it. */
 export async function listenFor(
   server: ApiServer,
   config: ListenerConfig,
@@ -57,7 +57,7 @@ function openListener(
     goaway: { chance: tls.goawayChance, random },
     headers: {
       ...(strictTransportSecurity !== undefined && { 'strict-transport-security': strictTransportSecurity }),
-      // What one origin was answered must not be taken from a cache for another (Fetch standard, section 3.2.5).
+      // An answer for one origin must not be served from a cache to another (Fetch standard, section 3.2.5).
       ...(allowedOrigins && allowedOrigins.length > 0 && { vary: 'origin' }),
     },
     upgrades: isWatch,

@@ -1,24 +1,24 @@
-/** A certificate, with its chain, and the private key that belongs to it. */
+/** A certificate with its chain, and its private key. */
 export interface KeyPairPem {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** Which store, by the names of `--storage-backend`. */
+/** The store, by the values of `--storage-backend`. */
 export type StorageConfig =
   | { readonly backend: 'memory' }
   | {
       readonly backend: 'sqlite';
-      /** Path of the database; its directory exists. */
+      /** Path of the database; its directory must exist. */
       readonly file: string;
     }
   | {
       readonly backend: 'etcd3';
-      /** `https://host:port`; each is tried. */
+      /** `https://host:port`; tried in turn. */
       readonly endpoints: readonly string[];
-      /** Before every key, begins with `/` and has none at its end: `/registry`. */
+      /** Prefix of every key; begins with `/`, without one at the end: `/registry`. */
       readonly prefix: string;
-      /** PEM texts; absent with `http` endpoints. */
+      /** PEM contents; absent with `http` endpoints. */
       readonly tls?: {
         readonly authorities?: string;
         readonly client?: KeyPairPem;

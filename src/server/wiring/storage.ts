@@ -12,16 +12,16 @@ import { namesOfEnabled } from './features.ts';
 import { openCache } from './open-cache.ts';
 import type { ScopeTables } from './scope-tables.ts';
 
-/** Where objects of all scopes are kept. */
+/** Storage for the objects of all scopes. */
 export interface Storage {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly tables: ScopeTables;
-  /** To be called once the server is ready: reads much. */
+  /** Call once the server is ready, since it reads much. */
   readonly measureHistory: () => Promise<void>;
 }
 
-/** What published metrics call the program that objects are kept in. */
+/** The label values of kube-apiserver's storage metrics. */
 const storageNames = { sqlite: 'sqlite', etcd3: 'etcd', memory: 'memory' } as const;
 
 export async function openStorage(

@@ -15,18 +15,18 @@ interface WebhookParts {
 }
 
 /** How a webhook is reached. */
-type WebhookPlace =
+type WebhookTarget =
   | { readonly type: 'file'; readonly file: string }
-  /** `path` of the API server of the cluster that this program runs in. */
+  /** `path` at the API server of the cluster that this program runs in. */
   | { readonly type: 'inCluster'; readonly path: string };
 
-/** Opens the way to a webhook. Throws where its connection file cannot be used; nothing is sent yet. */
+/** Opens a webhook client. Throws if the connection file cannot be used; sends nothing yet. */
 export function openWebhook(
-  place: WebhookPlace,
+  target: WebhookTarget,
   timeoutMs: number,
   { dialect, clock, logger, environment }: WebhookParts,
 ): WebhookSender {
-  return webhookSender(connectionOf(place, dialect, environment), {
+  return webhookSender(connectionOf(target, dialect, environment), {
     clock,
     network: environment.network,
     files: environment.files,
@@ -40,8 +40,8 @@ export function openWebhook(
   });
 }
 
-function connectionOf(place: WebhookPlace, dialect: Dialect, environment: OutsideWorld): Connection {
-  if (place.type === 'file') return readKubeconfig(place.file, dialect, environment.files);
+function connectionOf(target: WebhookTarget, dialect: Dialect, environment: OutsideWorld): Connection {
+  if (target.type === 'file') return readKubeconfig(target.file, dialect, environment.files);
   const connection = inClusterConnection(dialect, environment);
-  return { ...connection, server: new URL(place.path, connection.server) };
+  return { ...connection, server: new URL(target.path, connection.server) };
 }

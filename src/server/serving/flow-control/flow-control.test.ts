@@ -36,7 +36,7 @@ function controlOf(dialect: keyof typeof dialects): FlowControl {
 const inScope = (name: string): FlowControl =>
   new FlowControl(capacity, {
     name,
-    isOwn: (exchange) => own.has(exchange),
+    isLoopback: (exchange) => own.has(exchange),
     hasRole: ({ username }) => username !== 'nobody',
   });
 

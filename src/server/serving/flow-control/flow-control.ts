@@ -13,7 +13,7 @@ import { addUnread, cutOldestUnread, deleteUnread } from './unread-answers.ts';
 export interface FlowScope {
   readonly name: string;
   /** True for requests of in-process clients, which are exempt. */
-  readonly isOwn: (exchange: Exchange) => boolean;
+  readonly isLoopback: (exchange: Exchange) => boolean;
   /** False for users known to have no role other than those that everybody has. */
   readonly hasRole: (user: UserInfo) => boolean;
 }
@@ -94,7 +94,7 @@ export class FlowControl {
   }
 
   #schemaOf({ exchange, user, info }: Asker): FlowSchema {
-    if (this.#scope.isOwn(exchange)) return exemptSchema;
+    if (this.#scope.isLoopback(exchange)) return exemptSchema;
     for (const schema of this.#schemas) if (schema.matches(user, info)) return schema;
     throw new Error('the last flow schema matches all requests');
   }

@@ -1,7 +1,7 @@
 import { internalError, type StatusDetails, StatusError, type StatusReason } from '../../../meta/status-error.ts';
 import { StoreError, type StoreErrorCode } from '../../../store/store.ts';
 
-/** An error on its way between threads: classes don't survive it. */
+/** An error in transit between threads; structured clones lose the class. */
 export type Failure = StatusFailure | StoreFailure | OtherFailure;
 
 interface StatusFailure {
@@ -23,7 +23,7 @@ interface StoreFailure {
   readonly revision: number | undefined;
 }
 
-/** The server's own fault. */
+/** An internal error. */
 interface OtherFailure {
   readonly type: 'other';
   readonly message: string;

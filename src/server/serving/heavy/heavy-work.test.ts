@@ -44,7 +44,7 @@ const plugins = [
 const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {} };
 const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
 
-/** What plugins are told: one namespace, its default account, and a user who holds little. */
+/** Lookups for plugins: one namespace, its default account, and a user with few rights. */
 const lookups: AdmissionLookups = {
   namespacePhase: (name) => (name === 'n' ? 'Active' : 'absent'),
   object: (resource, namespace, name) =>
@@ -70,7 +70,7 @@ interface Sent {
   readonly user?: UserInfo;
 }
 
-/** A registry with a store of its own, to which writes go here or over the thread. */
+/** A registry with its own store, with writes on the event loop or on the thread. */
 class Side implements AsyncDisposable {
   readonly #way: 'here' | 'thread';
   readonly store = openMemoryStore();
@@ -135,7 +135,7 @@ class Side implements AsyncDisposable {
     return { info, served, ...sent, signal, annotate: () => undefined, warn, beforeWrite() {} };
   }
 
-  /** What a client sees: the answer or the refusal, with its warnings. */
+  /** Everything that the client sees: reply or error, and warnings. */
   async send(sent: Sent): Promise<unknown> {
     const warnings: string[] = [];
     const request = this.received(sent, (text) => warnings.push(text));
@@ -159,7 +159,7 @@ class Side implements AsyncDisposable {
   }
 }
 
-/** An answer without what differs from run to run. */
+/** A reply without parts that differ between runs. */
 function comparable(reply: Reply): object {
   assert.ok(reply.type === 'object' || reply.type === 'status', reply.type);
   if (reply.type === 'status') return { ...reply, body: mask(JSON.stringify(reply.body)) };
@@ -188,7 +188,7 @@ const gadgets = `/apis/${gadget.group}/v1/namespaces/n/gadgets`;
 const gated = (colour: string) => ({ metadata: { name: 'g' }, spec: { size: 1, colour } });
 const pod = (name: string) => ({ metadata: { name }, spec: { containers: [{ name: 'a', image: 'b' }] } });
 
-/** In order: later ones meet what earlier ones left. */
+/** Run in order: later requests depend on earlier ones. */
 const script: readonly (readonly [what: string, sent: Sent])[] = [
   ['a create', { method: 'POST', target: maps, body: map('a', { k: 'v' }) }],
   ['one that exists', { method: 'POST', target: maps, body: map('a') }],
@@ -315,7 +315,7 @@ const owned = (kind: string) => ({
   ownerReferences: [{ apiVersion: `${group}/v1`, kind, name: 'a', uid: 'u', blockOwnerDeletion: true }],
 });
 
-/** Without times, which may pass in between. */
+/** Without ages, which may change between two calls. */
 const ageless = (bytes: Buffer): string => bytes.toString('latin1').replace(/"\d+s"/, '');
 
 describe('a kind that came at run time', () => {

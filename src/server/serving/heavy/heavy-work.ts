@@ -49,21 +49,20 @@ interface HeavyWorkParts
   readonly lookups: AdmissionLookups;
 }
 
-/** A request whose body has been received. */
+/** A request whose body was received. */
 export interface ReceivedRequest extends Omit<VerbRequest, 'body'> {
   readonly method: string;
   readonly target: string;
   readonly form: BodyForm;
-  /** Of the body; empty where none was sent. */
+  /** The body; empty if none was sent. */
   readonly bytes: Buffer;
-  /** For whom heavy work is done: they take turns. */
+  /** The tenant that the work counts for; tenants are served round-robin. */
   readonly owner: unknown;
 }
 
 /**
- * Decides which requests are too heavy for the event loop, and has them done by the thread that is kept for them. Such a
- * write is done there from the body's bytes to the object's bytes, by the same registry; this side keeps what is not to be
- * had twice: store, cache and authorization.
+ * Moves requests that are too heavy for the event loop to the second thread. Such a write runs there from the body's
+ * bytes to the object's bytes, by the same registry code. Store, cache and authorization stay on this thread.
  */
 export class HeavyWork {
   readonly #parts: HeavyWorkParts;
@@ -72,13 +71,13 @@ export class HeavyWork {
     this.#parts = parts;
   }
 
-  /** Whether this is a write of a stored object that is heavy by its body, or by the object as it is stored. */
+  /** True for a write of a stored object that is heavy by its body or by the stored object. */
   takesWrite({ info, served, form, bytes }: Pick<ReceivedRequest, 'info' | 'served' | 'form' | 'bytes'>): boolean {
     if (!isStoredWrite(info, served) || !sharedKinds(served.resource)) return false;
     if (isHeavyBody(form, bytes)) return true;
     if (info.name === '') return false;
     const entry = served.collection.get(served.objectKey(info.namespace, info.name));
-    // Without a view of the bytes of an object that is small.
+    // Checked first, without creating a view of a small object's bytes.
     return entry !== undefined && entry.end - entry.start > limits.lightBytesMax && isHeavy(entry.bytes, 'text');
   }
 
@@ -163,8 +162,8 @@ export class HeavyWork {
   }
 
   /**
-   * The body of a request that is not done on the thread as a whole: of small writes, and of what is answered and not
-   * stored, whose bodies may be no larger than the event loop can take.
+   * The body of a request that does not run on the thread as a whole: small writes, and kinds that are answered instead
+   * of stored, whose bodies are limited to what the event loop can take.
    */
   body(request: ReceivedRequest): RequestBody | undefined | Promise<RequestBody | undefined> {
     const { form, bytes } = request;
@@ -189,7 +188,7 @@ export class HeavyWork {
     return read && { ...read, duplicates };
   }
 
-  /** Whether to make this form of an object would hold the event loop too long. */
+  /** True if encoding an object this way would hold the event loop too long. */
   takesRepresentation(bytes: Buffer, { negotiated: { as, format, pretty }, kind }: Presentation): boolean {
     if (bytes.length <= limits.lightBytesMax || (as === 'object' && format === 'json' && !pretty)) return false;
     const needsKind = kind !== undefined && (as !== 'object' || format === 'protobuf');
@@ -206,7 +205,10 @@ export class HeavyWork {
     return this.#made('represent', bytes, presentation, client);
   }
 
-  /** The same as an item of a list. There is one of these for each list at most, so lists are not refused for their number. */
+  /**
+   * The same for a list item. A list has at most one such job at a time, so lists are exempt from the limit of waiting
+   * jobs.
+   */
   listItem(bytes: Buffer, presentation: Presentation, client: WaitingClient): Promise<Buffer> {
     return this.#made('listItem', bytes, presentation, client);
   }
@@ -236,12 +238,12 @@ export class HeavyWork {
   }
 }
 
-/** Who waits for a form of an object. */
+/** The client that waits for an encoded object. */
 type WaitingClient = Pick<ReceivedRequest, 'target' | 'signal' | 'owner'>;
 
 /**
- * How the thread is told the kinds of a resource: those that are built in it has; others it asks for once, by numbers. Absent
- * where it cannot have them, as not all of them is data.
+ * The reference by which the thread finds the kinds of a resource: built-in kinds exist there; others are fetched once,
+ * by ID. Undefined if the kinds contain functions and cannot be sent.
  */
 function sharedKinds({ builtIn, kinds }: Resource): SharedKinds | undefined {
   if (builtIn) return 'builtIn';
@@ -280,7 +282,7 @@ function knownEntry(served: ServedResource, key: string): KnownEntry | undefined
   return entry && { key, revision: entry.revision, bytes: entry.bytes, stale: entry.stale };
 }
 
-/** Writes of objects that are stored: no answered kinds, no actions, no collections. */
+/** True for writes of stored objects: no answered kinds, actions or collections. */
 function isStoredWrite({ verb, subresource }: ResourceRequest, { kind }: ServedResource): boolean {
   if (!storesObjects(kind) || (verb !== 'create' && verb !== 'update' && verb !== 'patch' && verb !== 'delete'))
     return false;
@@ -291,7 +293,10 @@ function isYaml(form: BodyForm, body: Buffer): boolean {
   return form.type === 'whole' ? form.format === 'yaml' : form.patch === 'apply' && body[0] !== openBrace;
 }
 
-/** YAML always: to load what reads it takes longer than any small write, and anchors make of a small document a large one. */
+/**
+ * YAML is always heavy: loading the parser takes longer than any small write, and anchors expand small documents to
+ * large ones.
+ */
 function isHeavyBody(form: BodyForm, body: Buffer): boolean {
   if (isYaml(form, body)) return body.length > 0;
   return isHeavy(body, form.type === 'whole' && form.format === 'protobuf' ? 'protobuf' : 'text');

@@ -1,4 +1,4 @@
-/** The thread for heavy work. */
+/** Entry point of the thread for heavy work. */
 import { parentPort } from 'node:worker_threads';
 import { kinds } from '../../../kinds/kinds.ts';
 import { jobsOf } from './jobs.ts';

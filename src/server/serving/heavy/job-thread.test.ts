@@ -20,7 +20,7 @@ const request = (name: string, more: Partial<JobRequest> = {}): JobRequest => ({
   ...more,
 });
 
-/** The thread with workers that a test answers for. */
+/** A job thread with workers that the test controls. */
 function silentThread() {
   const clock = new ManualClock();
   const workers: SilentWorker[] = [];

@@ -14,21 +14,21 @@ interface JobThreadOptions {
   readonly startWorker: () => Worker;
 }
 
-/** A job, and what it may call on this side. */
+/** A job, and the calls it may make on this side. */
 export interface JobRequest {
   readonly name: string;
-  /** For whom it is: they take turns. */
+  /** The tenant of the job; tenants are served round-robin. */
   readonly owner: unknown;
-  /** Made when the job's turn comes. Bytes in it are moved to the thread. */
+  /** Built when the job starts. Its bytes are transferred to the thread. */
   readonly input: () => unknown;
-  /** What the job works on, for the bound on what runs at once. */
+  /** Size of the job's input, counted against the limit of concurrent bytes. */
   readonly bytes: number;
   readonly calls: Readonly<Record<string, (input: never) => unknown>>;
-  /** Names of calls after which the outcome of a job that is lost is not known. */
+  /** Calls that write: if the job is lost after one of them, its outcome is unknown. */
   readonly commits?: ReadonlySet<string>;
-  /** Not refused for the number of jobs that wait: whoever asks bounds it, and nothing is held meanwhile. */
+  /** Exempt from the limit of waiting jobs: the caller limits them itself, and nothing is held meanwhile. */
   readonly patient?: boolean;
-  /** A job that nobody waits for any more is not begun, and one that runs is told. */
+  /** Aborted jobs are not started; running ones are notified. */
   readonly signal?: AbortSignal;
   annotate?(key: string, value: string): void;
   warn(text: string): void;
@@ -39,29 +39,30 @@ interface RunningJob {
   readonly id: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** The thread was lost while it ran among others: it runs again by itself, so that who is the cause is known then. */
+  /** Set if the thread was lost while the job ran with others: it is retried alone to find the culprit. */
   alone: boolean;
-  /** Calls that this side works on; 0: it is the thread's turn. */
+  /** Calls in progress on this side; 0 while the thread is working. */
   callsHere: number;
   committing: boolean;
-  /** Takes the job's listener from its signal. */
+  /** Removes the job's listener from its signal. */
   unlisten: () => void;
 }
 
 /**
- * The thread for heavy work, from this side. Started with the first job, ended when it was idle for a while. Jobs wait in
- * order, their owners in turn; how many, and how many bytes, are under way at once is bounded, as is the thread's memory. One that is silent for
- * too long although it has work, or out of memory, is ended: the jobs on it run again, each alone, and the one that ends
- * the thread again is refused. A job that may have written is not run again: its outcome is unknown.
+ * The main thread's side of the heavy-work thread, which starts with the first job and ends after a period of idleness.
+ * Jobs queue round-robin by owner; the number of concurrent jobs, their bytes and the thread's memory are bounded. A
+ * thread that runs out of memory, or is silent for too long while it has work, is terminated: its jobs are retried one
+ * at a time, and a job that then kills the thread again is refused. A job that may have written is not retried: its
+ * outcome is unknown.
  */
 export class JobThread implements Closable {
   readonly #options: JobThreadOptions;
   readonly #running = new Map<number, RunningJob>();
   readonly #waiting = new FairQueue<unknown, RunningJob>();
-  /** Jobs of a thread that was lost; they come before those that wait. */
+  /** Jobs of a lost thread, to be retried before waiting ones. */
   #again: RunningJob[] = [];
   #worker: Worker | undefined;
-  /** Of those that wait, the patient ones. */
+  /** Number of patient jobs among the waiting ones. */
   #patient = 0;
   #bytes = 0;
   #lastJob = 0;
@@ -73,15 +74,15 @@ export class JobThread implements Closable {
     this.#options = options;
   }
 
-  /** Jobs that wait or run. */
+  /** Jobs waiting or running. */
   get size(): number {
     return this.#again.length + this.#waiting.size + this.#running.size;
   }
 
-  /** Rejects with the job's error; with TooManyRequests where too many wait. */
+  /** Rejects with the job's error, or with TooManyRequests if too many jobs wait. */
   run(request: JobRequest): Promise<unknown> {
     if (this.#closed) return Promise.reject(unavailable('the server is stopping'));
-    // As much room as an owner takes is left for others.
+    // Fair share: an owner may have no more jobs waiting than there is room left for others.
     const room = limits.heavyJobsWaitingMax - (this.#waiting.size - this.#patient);
     if (!request.patient && this.#waiting.sizeOf(request.owner) >= room) return Promise.reject(tooMany());
     if (request.patient) this.#patient += 1;
@@ -148,7 +149,7 @@ export class JobThread implements Closable {
 
   #open(): Worker {
     const worker = this.#options.startWorker();
-    // The listener keeps the process alive; this need not.
+    // The listener keeps the process alive; the worker need not.
     worker.unref();
     worker.on('message', (message: FromThread) => {
       if (worker === this.#worker) this.#receive(message);
@@ -158,7 +159,7 @@ export class JobThread implements Closable {
     return worker;
   }
 
-  /** The silence of a thread that had nothing to do does not count. To be called before it gets work. */
+  /** Restarts the silence timer of an idle thread. Call before giving it work. */
   #noteTurn(): void {
     if (!this.#hasWork()) this.#heard();
   }
@@ -219,7 +220,7 @@ export class JobThread implements Closable {
     this.#bytes -= job.request.bytes;
   }
 
-  /** One timer, for a thread that is silent as well as for one that is idle. */
+  /** One timer for both silence and idleness. */
   #watch(): void {
     if (this.#timer || this.#closed || !this.#worker) return;
     const delayMs = this.#running.size > 0 ? limits.heavySilenceMsMax / 4 : limits.heavyIdleMs;
@@ -265,7 +266,7 @@ export class JobThread implements Closable {
     this.#next();
   }
 
-  /** Refuses what waits or runs. */
+  /** Rejects all waiting and running jobs. */
   close(): void {
     this.#closed = true;
     for (const job of this.#running.values()) job.unlisten();
@@ -280,12 +281,12 @@ export class JobThread implements Closable {
   }
 }
 
-/** The worker's entry stands beside this module in the source, and beside the bundle that this module becomes part of. */
+/** The worker's entry point is beside this module in the source tree, and beside the bundle in the package. */
 export function startHeavyWorker(): Worker {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return new Worker(new URL(`./heavy-worker.${extension}`, import.meta.url), {
     name: 'heavy',
-    // Flags of the process that only fit its own entry, such as --input-type, would keep the worker from starting.
+    // Process flags that only fit the main entry point, such as --input-type, would prevent the worker from starting.
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: limits.heavyHeapMiB, maxYoungGenerationSizeMb: 64 },
   });

@@ -18,14 +18,14 @@ import type { UserInfo } from '../../../request/user-info.ts';
 import { type KnownEntry, remoteRegistry } from './remote-registry.ts';
 import type { Job, JobContext } from './serve-jobs.ts';
 
-/** A whole request that writes: bytes in, bytes out. */
+/** A complete write request: bytes in, bytes out. */
 export interface WriteInput {
   readonly dialect: Dialect['name'];
-  /** Name of the scope that the request is in. */
+  /** Name of the request's scope. */
   readonly scope: string;
   readonly kinds: SharedKinds | undefined;
   readonly admissionPlugins: readonly PluginName[];
-  /** Names of those that are on. */
+  /** Enabled feature gates. */
   readonly features: ReadonlySet<string>;
   readonly unsafeDeletion: boolean;
   readonly method: string;
@@ -35,9 +35,9 @@ export interface WriteInput {
   readonly form: BodyForm;
   readonly body: Uint8Array;
   readonly entry: KnownEntry | undefined;
-  /** When it is, by the server's clock. Milliseconds. */
+  /** Current time by the server's clock. Milliseconds. */
   readonly now: number;
-  /** Of all that is random about it. */
+  /** Seed of all random values of the request. */
   readonly seed: Uint8Array;
 }
 
@@ -45,7 +45,7 @@ export type WriteOutput =
   | { readonly type: 'object'; readonly status: 200 | 201 | 202; readonly bytes: Uint8Array }
   | { readonly type: 'status'; readonly status: 200 | 201 | 202; readonly body: Status };
 
-/** YAML that is to go on as JSON. */
+/** YAML to be converted to JSON. */
 export interface YamlInput {
   readonly bytes: Uint8Array;
 }
@@ -55,23 +55,25 @@ export interface YamlOutput {
   readonly duplicates: readonly string[];
 }
 
-/** An object that is to be shown in another form than the one it is stored in. */
+/** An object to be encoded in another form than the stored one. */
 export interface RepresentInput {
   readonly dialect: Dialect['name'];
   readonly bytes: Uint8Array;
   readonly negotiated: Negotiated;
-  /** Of the request. */
+  /** Target of the request. */
   readonly target: string;
-  /** That of the object. */
+  /** Kinds of the object's resource. */
   readonly kinds: SharedKinds;
-  /** When it is, by the server's clock. Milliseconds. */
+  /** Current time by the server's clock. Milliseconds. */
   readonly now: number;
 }
 
-/** Kinds that this thread has, or numbers of the main thread's, by which it asks for them: the stored one first. */
+/** Built-in kinds, or IDs by which this thread fetches kinds from the main thread, the stored version first. */
 export type SharedKinds = 'builtIn' | readonly number[];
 
-/** Gives those kinds, without what only the main thread can do, which no stored kind needs. */
+/**
+ * Resolves such references, without the functions that only exist on the main thread and that stored kinds do not need.
+ */
 type KindsOf = (
   wanted: { readonly kinds: SharedKinds | undefined; readonly dialect: Dialect['name'] },
   context: JobContext,
@@ -104,7 +106,7 @@ async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): 
     signal: context.signal,
     annotate: (key, value) => context.annotate(key, value),
     warn: (text) => context.warn(text),
-    // Said where the write is sent: on the main thread.
+    // The main thread notes the write when it sends it to the store.
     beforeWrite() {},
   });
   switch (reply.type) {
@@ -177,12 +179,12 @@ export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Re
   };
 }
 
-/** Kinds that came at run time: each is asked for once. */
+/** Cache of kinds that were added at run time, each fetched once. */
 class AddedKinds {
-  /** By number; the oldest goes first. */
+  /** By ID, oldest first; the oldest is evicted first. */
   readonly #known = new Map<number, KindData>();
 
-  /** Those of a resource, the stored one first. */
+  /** The kinds of a resource, the stored version first. */
   async get(ids: readonly number[], context: JobContext): Promise<readonly Kind[]> {
     return kindsOfData(await Promise.all(ids.map((id) => this.#known.get(id) ?? this.#ask(id, context))));
   }

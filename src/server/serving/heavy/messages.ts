@@ -1,8 +1,8 @@
 import type { Failure } from './failure.ts';
 
 /**
- * What the main thread and the thread for heavy work tell each other. The main thread gives jobs; while a job runs, it may
- * call back for what only the main thread has. Bytes travel as Uint8Arrays that own all of their buffer (`ownBytes`).
+ * Messages between the main thread and the heavy-work thread. The main thread sends jobs; a running job may call back
+ * for what only the main thread has. Bytes are Uint8Arrays that own their whole buffer (`ownBytes`).
  */
 export type ToThread =
   | { readonly type: 'job'; readonly job: number; readonly name: string; readonly input: unknown }
@@ -22,7 +22,7 @@ export type FromThread =
       readonly type: 'done';
       readonly job: number;
       readonly outcome: Outcome;
-      /** Texts of `Warning` headers, of a job that failed too. */
+      /** Texts of `Warning` headers, also of failed jobs. */
       readonly warnings: readonly string[];
       readonly annotations: readonly (readonly [key: string, value: string])[];
     };
@@ -30,12 +30,12 @@ export type FromThread =
 export type Outcome = { readonly value: unknown } | { readonly failure: Failure };
 
 /**
- * Bytes that can be moved to another thread: a copy. What is sent as a view takes all of its buffer along, which may be
- * megabytes of other objects.
+ * A copy of bytes that can be transferred to another thread. Sending a view would clone its whole buffer, which may
+ * hold megabytes of other objects.
  */
 export const ownBytes = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
-/** The buffers of bytes that stand in an object itself, to be moved instead of copied. */
+/** The buffers of an object's own byte properties, to be transferred instead of cloned. */
 export function movable(value: unknown): ArrayBuffer[] {
   if (typeof value !== 'object' || value === null) return [];
   const parts = value instanceof Uint8Array ? [value] : Object.values(value);

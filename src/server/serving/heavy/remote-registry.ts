@@ -21,7 +21,7 @@ import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/admission.ts';
 import type { JobContext } from './serve-jobs.ts';
 
-/** An object as the cache of the main thread has it. */
+/** An object as cached on the main thread. */
 export interface KnownEntry {
   readonly key: string;
   readonly revision: number;
@@ -32,22 +32,22 @@ export interface KnownEntry {
 interface RemoteRegistryOptions {
   readonly dialect: Dialect;
   readonly kinds: readonly Kind[];
-  /** That of the request. */
+  /** Scope of the request. */
   readonly scope: Scope;
   readonly admissionPlugins: readonly PluginName[];
   readonly features: ReadonlySet<string>;
   readonly unsafeDeletion: boolean;
-  /** The object that the request names, where the cache has it. */
+  /** The object named by the request, if cached. */
   readonly entry: KnownEntry | undefined;
   readonly context: JobContext;
-  /** Of the moment in which the request is served. */
+  /** Fixed at the time of the request. */
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /**
- * The registry of one request on the thread for heavy work: the same code as on the main thread, admission included. What it
- * asks of store, cache and authorization, and what admission plugins look up, is asked of the main thread, which has them.
+ * The registry of one request on the heavy-work thread: the same code as on the main thread, admission included. Calls
+ * to store, cache and authorization, and lookups of admission plugins, go to the main thread.
  */
 export function remoteRegistry(options: RemoteRegistryOptions): {
   readonly registry: Registry;
@@ -69,7 +69,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     servicesFor: () => noServices,
     requireCreate: async () => void (await ask(context, 'requireCreate', undefined)),
     requireUnsafeDelete: async () => void (await ask(context, 'requireUnsafeDelete', undefined)),
-    // Only reads ask for these.
+    // Only used by reads.
     isSameNamespace: notHere,
     watchMsMin: 0,
     features,
@@ -77,7 +77,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     dialect,
     clock,
     random,
-    // What it would log is told by its errors.
+    // Errors reach the main thread, which logs them.
     logger: silentLogger,
   });
   return { registry, resources };
@@ -87,7 +87,7 @@ const notHere = (): never => {
   throw new Error('this is not asked for on the thread for heavy work');
 };
 
-/** Only what is answered and not stored asks for these. */
+/** Only used by kinds that are answered instead of stored. */
 const noServices: KindServices = {
   apiAudiences: [],
   authenticateToken: notHere,
@@ -98,7 +98,7 @@ const noServices: KindServices = {
   object: notHere,
 };
 
-/** Asks for what is waited for only until the request ends. Writes are not asked so: they are on their way. */
+/** A call that is abandoned when the request ends. Not for writes, whose outcome must be awaited. */
 const ask = (context: JobContext, name: string, input: unknown): Promise<unknown> =>
   untilAborted(context.call(name, input), context.signal);
 
@@ -122,10 +122,10 @@ const remoteStore = (context: JobContext): Store => ({
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** A copy: the caller goes on to use its bytes. */
+/** A copy, since the caller keeps using its bytes. */
 const movableBytes = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);
 
-/** The cache as far as writes look at it: at the object that the request names. */
+/** The cache as writes use it: only the object named by the request. */
 class RemoteCache implements WatchCache {
   readonly #context: JobContext;
   #entry: KnownEntry | undefined;
@@ -181,7 +181,7 @@ class RemoteCache implements WatchCache {
   readonly close = notHere;
 }
 
-/** The answer to `fresh`: what the cache has now of the object that the request names. */
+/** The result of `fresh`: the current cached state of the object named by the request. */
 export interface Freshness {
   readonly revision: number;
   readonly state: 'same' | 'changed';
@@ -194,7 +194,7 @@ function entryOf({ key, revision, bytes, stale }: KnownEntry): CacheEntry {
   return { key, namespace: '', name: '', revision, stale, bytes: memory, ...span, label: notHere, field: notHere };
 }
 
-/** By the names that the main thread has for them. */
+/** Lookups by the names of the main thread's calls. */
 const remoteLookups = (context: JobContext): AdmissionLookups => ({
   namespacePhase: async (name) => (await ask(context, 'namespacePhase', [name])) as NamespacePhase,
   object: async (...place) => (await ask(context, 'object', place)) as ApiObject | undefined,

@@ -4,11 +4,11 @@ import { type Annotator, AuditAnnotations } from '../../../request/audit-annotat
 import { fromFailure, toFailure } from './failure.ts';
 import { type FromThread, movable, type Outcome, type ToThread } from './messages.ts';
 
-/** What a job may ask of the main thread. */
+/** The interface of a job to the main thread. */
 export interface JobContext extends Annotator {
   /** Aborts when nobody waits for the job any more. */
   readonly signal: AbortSignal;
-  /** Rejects with the error of the main thread. */
+  /** Rejects with the main thread's error. */
   call(name: string, input: unknown): Promise<unknown>;
   /** Adds a `Warning` header to the answer. */
   warn(text: string): void;
@@ -18,11 +18,11 @@ export type Job = (input: unknown, context: JobContext) => Promise<unknown> | un
 
 interface RunningJob {
   readonly abort: AbortController;
-  /** By call: what takes the main thread's answer. */
+  /** Handlers of the main thread's answers, by call. */
   readonly waiting: Map<number, (outcome: Outcome) => void>;
 }
 
-/** The thread's side: runs what it is given. Jobs that wait for the main thread let others run. */
+/** The worker's side: runs jobs concurrently; a job that waits for the main thread does not block others. */
 export function serveJobs(port: MessagePort, jobs: Readonly<Record<string, Job>>): void {
   const running = new Map<number, RunningJob>();
   let calls = 0;

@@ -3,7 +3,7 @@ import { MessageChannel, type Worker } from 'node:worker_threads';
 import type { FromThread, ToThread } from './messages.ts';
 import { type Job, serveJobs } from './serve-jobs.ts';
 
-/** For tests: a worker that does nothing by itself. What it is sent is kept, and what it answers is said by the test. */
+/** Test worker without a thread: records messages; the test sends the answers. */
 export class SilentWorker extends EventEmitter {
   readonly sent: ToThread[] = [];
   terminated = false;
@@ -23,7 +23,7 @@ export class SilentWorker extends EventEmitter {
     return 0;
   }
 
-  /** Jobs that it was given, by name. */
+  /** Names of the received jobs. */
   get jobs(): readonly string[] {
     return this.sent.flatMap((message) => (message.type === 'job' ? [message.name] : []));
   }
@@ -33,7 +33,7 @@ export class SilentWorker extends EventEmitter {
   }
 }
 
-/** For tests: jobs that run on the same thread, behind the messages that a thread of its own would get. */
+/** Test helper: runs jobs on the same thread behind the messages of a worker. */
 export function sameThread(jobs: Readonly<Record<string, Job>>): () => Worker {
   return () => {
     const { port1, port2 } = new MessageChannel();

@@ -2,9 +2,9 @@ import { limits } from '../../../base/limits.ts';
 import { colon, comma } from '../../../codec/json-characters.ts';
 
 /**
- * Whether work on a document would hold the event loop too long. What counts is the number of its parts; JSON and YAML text
- * cannot have many without as many commas, colons or line breaks, a message not without as many bytes. Looks at small
- * documents not at all, at large ones no further than to the bound.
+ * True if work on a document would hold the event loop too long. Cost depends on the number of parts: JSON and YAML
+ * text needs a comma, colon or line break per part, protobuf at least a byte. Small documents are not scanned, large
+ * ones only up to the limit.
  */
 export function isHeavy(bytes: Uint8Array, format: 'text' | 'protobuf'): boolean {
   if (bytes.length <= limits.lightBytesMax) return false;
@@ -13,7 +13,7 @@ export function isHeavy(bytes: Uint8Array, format: 'text' | 'protobuf'): boolean
   return countParts(bytes, limits.inlinePartsMax) > limits.inlinePartsMax;
 }
 
-/** Commas, colons and line breaks; counted no further than about `max`. */
+/** Counts commas, colons and line breaks, up to about `max`. */
 export function countParts(bytes: Uint8Array, max: number): number {
   let parts = 0;
   for (let start = 0; start < bytes.length && parts <= max; start += blockBytes) {
@@ -25,6 +25,6 @@ export function countParts(bytes: Uint8Array, max: number): number {
 
 const blockBytes = 1_024;
 
-/** By byte: 1 for those that are counted. A look-up takes half as long as three comparisons. */
+/** 1 for the bytes that are counted. A table lookup takes half as long as three comparisons. */
 const isPart = new Uint8Array(256);
 for (const byte of [comma, colon, 0x0a]) isPart[byte] = 1;

@@ -4,7 +4,7 @@ import type { RequestContext } from '../request-context.ts';
 import type { Outcome, RequestObserver } from './request-observer.ts';
 import { methodLabel, resourceVerbLabel } from './verb-label.ts';
 
-/** Query parameters of the API, whose values are no secrets. Of all others neither name nor value is written. */
+/** Query parameters of the API, whose values are never secret. Names and values of all others are masked. */
 const known: ReadonlySet<string> = new Set([
   ...['allowWatchBookmarks', 'continue', 'dryRun', 'fieldManager', 'fieldSelector', 'fieldValidation', 'force'],
   ...['gracePeriodSeconds', 'hash', 'ignoreStoreReadErrorWithClusterBreakingPotential', 'labelSelector', 'limit'],
@@ -12,7 +12,10 @@ const known: ReadonlySet<string> = new Set([
   ...['sendInitialEvents', 'timeout', 'timeoutSeconds', 'verbose', 'watch', 'includeObject'],
 ]);
 
-/** One line for each request when it is over, watches too, with the published fields. Nothing else of it is written. */
+/**
+ * Writes one line for each request when it ends, watches included, with the field names of kube-apiserver and nothing
+ * else.
+ */
 export const accessLog = (logger: Logger): RequestObserver => ({
   ended: (context, outcome) => logger.info('HTTP', accessFields(context, outcome)),
 });
@@ -32,19 +35,19 @@ function accessFields({ exchange, info, operation, auditId }: RequestContext, ou
   };
 }
 
-/** First segments of what may be served. A path that begins otherwise may be anything, a token too. */
+/** First segments of known paths. A path with another first segment may contain anything, even a token. */
 const roots: ReadonlySet<string> = new Set([
   ...['', 'api', 'apis', 'healthz', 'livez', 'readyz', 'metrics', 'openapi', 'openid', 'version', '.well-known'],
 ]);
 
-/** The target without what may be a secret: a token that somebody put into the query, or took for a path. */
+/** The target with everything masked that may be secret, for example a token sent in the query or as the path. */
 export function loggedTarget(target: string): string {
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
   const [, root] = path.split('/', 2);
   const logged = root !== undefined && roots.has(root) && path.startsWith('/') ? path : '***';
   if (mark < 0) return logged;
-  // No more is read than could be written.
+  // Reads no more than could be logged.
   const query = target.slice(mark + 1, mark + 1 + limits.accessLogUriCharactersMax);
   return `${logged}?${query.split('&').map(loggedParameter).join('&')}`;
 }
@@ -54,6 +57,6 @@ function loggedParameter(text: string): string {
   return known.has(name) ? text : '***';
 }
 
-/** As published, three dots stand for the rest. */
+/** Three dots mark the omission, as in kube-apiserver. */
 const short = (text: string, charactersMax: number): string =>
   text.length <= charactersMax ? text : `${text.slice(0, charactersMax)}...`;

@@ -2,16 +2,16 @@ import { limits } from '../../../base/limits.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 
-/** As published; HTTP/2 has header names in lower case. */
+/** The header of kube-apiserver, in lower case as HTTP/2 requires. */
 const header = 'audit-id';
 
-/** Visible ASCII: nothing that ends a header line, or steers a terminal. */
+/** Visible ASCII: nothing that ends a header line or controls a terminal. */
 const accepted = /^[\x21-\x7e]+$/;
 
 /**
- * The id of a request, by which its answer, the log and the audit are found together: that of the client, or of a proxy
- * before us, where it sent one that can be one, else a new UUID. Every answer has it as a header. Clients choose theirs
- * freely, so it proves nothing and is no key.
+ * The ID that correlates a request's answer, log lines and audit events: the value sent by the client or a proxy if
+ * valid, otherwise a new UUID. Every answer carries it as a header. Clients choose it freely, so it proves nothing and
+ * must not be used as a key.
  */
 export function assignAuditId(exchange: Exchange, random: Random): string {
   const sent = exchange.header(header);

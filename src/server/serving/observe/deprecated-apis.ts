@@ -3,7 +3,7 @@ import type { ServedResource } from '../../../resources/resource.ts';
 
 const labels = ['group', 'version', 'resource', 'subresource', 'removed_release'] as const;
 
-/** Which deprecated versions were asked for since the start, under the published name. */
+/** Deprecated versions that were requested since the start, under the metric name of kube-apiserver. */
 export class DeprecatedApis {
   readonly #gauge: Gauge<(typeof labels)[number]>;
 
@@ -16,7 +16,7 @@ export class DeprecatedApis {
     });
   }
 
-  /** `subresource` is one that there is. */
+  /** `subresource` must exist. */
   requested({ kind: { group, version, resource, deprecated } }: ServedResource, subresource: string): void {
     this.#gauge.set({ group, version, resource, subresource, removed_release: deprecated?.removedRelease ?? '' }, 1);
   }

@@ -1,7 +1,7 @@
 import type { Closable } from '../../../base/disposable.ts';
 import type { Metrics } from '../../../base/metrics.ts';
 
-/** Times between two looks of the runtime at its event loop, in nanoseconds, since the last `reset`. */
+/** Samples of the runtime's event loop monitor since the last `reset`, in nanoseconds. */
 export interface EventLoopDelays {
   readonly count: number;
   readonly max: number;
@@ -10,12 +10,12 @@ export interface EventLoopDelays {
   disable(): unknown;
 }
 
-/** How often the runtime looks. What it reports is the time between two looks, so this is taken off. */
+/** Sampling interval. A sample is the time between two looks, so the interval is subtracted from it. */
 const resolutionMs = 20;
 
 const quantiles = [0.5, 0.99, 1] as const;
 
-/** How late the event loop came to its work since the metrics were last read. Measured by the runtime, off JavaScript. */
+/** Event loop delay since the last collection. Measured by the runtime outside JavaScript. */
 export function observeEventLoopDelay(metrics: Metrics, measure: (resolutionMs: number) => EventLoopDelays): Closable {
   const delays = measure(resolutionMs);
   const gauge = metrics.gauge({

@@ -20,7 +20,7 @@ import { WatchMetrics } from './watch-metrics.ts';
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Serves one request by the pipeline, with these observers, and ends it. */
+/** Runs one request through the pipeline with these observers, and ends it. */
 async function serve(
   observers: readonly RequestObserver[],
   {
@@ -116,7 +116,7 @@ describe('metrics of requests', () => {
     readonly method?: string;
     readonly target: string;
     readonly operation?: Partial<Operation>;
-    /** Refused before it was found out how to answer it. */
+    /** Refused before the stage `prepare`. */
     readonly refused?: boolean;
     readonly labels: string;
   }

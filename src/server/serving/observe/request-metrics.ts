@@ -6,25 +6,25 @@ import type { RequestContext } from '../request-context.ts';
 import type { Outcome, RequestObserver } from './request-observer.ts';
 import { methodLabel, resourceVerbLabel, resourceVerbLabels } from './verb-label.ts';
 
-/** Of published servers. */
+/** The buckets of kube-apiserver. */
 const durationBuckets = [
   ...[0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60],
 ];
 const sliBuckets = durationBuckets.slice(2);
 const sizeBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-const placeLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
-const componentLabels = [...placeLabels, 'component'] as const;
+const endpointLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
+const componentLabels = [...endpointLabels, 'component'] as const;
 const requestLabels = [...componentLabels, 'dry_run'] as const;
 
-type PlaceLabels = Readonly<Record<(typeof placeLabels)[number], string>>;
+type EndpointLabels = Readonly<Record<(typeof endpointLabels)[number], string>>;
 type RequestLabels = Readonly<Record<(typeof requestLabels)[number], string>>;
 
 const verbIndex = new Map(resourceVerbLabels.map((verb, at) => [verb, at]));
 const scopes = ['resource', 'namespace', 'cluster'] as const;
 const dryRuns = ['', 'All', 'invalid'] as const;
 
-/** Series of one kind of request. Each is made when there is something to count. */
+/** The series of one kind of request, each created when first used. */
 class Endpoint {
   readonly #families: Families;
   readonly #labels: RequestLabels;
@@ -63,7 +63,7 @@ interface Families {
   readonly durations: Histogram<(typeof requestLabels)[number]>;
   readonly sliDurations: Histogram<(typeof componentLabels)[number]>;
   readonly sizes: Histogram<(typeof componentLabels)[number]>;
-  readonly aborts: Counter<(typeof placeLabels)[number]>;
+  readonly aborts: Counter<(typeof endpointLabels)[number]>;
   readonly terminations: Counter<(typeof componentLabels)[number] | 'code'>;
   readonly longRunning: Gauge<(typeof componentLabels)[number]>;
 }
@@ -99,7 +99,7 @@ function families(metrics: Metrics): Families {
     aborts: metrics.counter({
       name: 'apiserver_request_aborts_total',
       help: 'Answers that the server cut off.',
-      labels: placeLabels,
+      labels: endpointLabels,
     }),
     terminations: metrics.counter({
       name: 'apiserver_request_terminations_total',
@@ -116,19 +116,19 @@ function families(metrics: Metrics): Families {
 }
 
 /**
- * Counts requests under the published names. Every request is counted, with what it was answered; a label holds nothing
- * that a client can make up (CVE-2020-8552): resources, subresources and paths that are not served are all one. Series are
- * found by the served resource and small numbers, and no text is made.
+ * Request metrics with the names of kube-apiserver. Every request is counted with its status. Labels hold nothing that
+ * a client can invent (CVE-2020-8552): all unserved resources, subresources and paths share one series. Series are
+ * looked up by served resource and small integers, without building strings.
  */
 export class RequestMetrics implements RequestObserver {
   readonly #families: Families;
   readonly #find: (info: ResourceRequest) => ServedResource | undefined;
-  /** Of each served resource, by subresource and then by `placeOf`. */
+  /** By served resource, subresource, and an index of verb, scope and dry run. */
   readonly #resources = new WeakMap<ServedResource, Map<string, Endpoint[]>>();
-  /** Of paths that have a handler, by the first segment, and of all that is not served; by verb. */
+  /** By first path segment and verb: paths with a handler, and '' for everything that is not served. */
   readonly #paths = new Map<string, Map<string, Endpoint>>();
 
-  /** `find` answers what is served, of requests that were refused before they were looked at. */
+  /** `find` looks up the served resource of requests that were refused before the pipeline did. */
   constructor(metrics: Metrics, find: (info: ResourceRequest) => ServedResource | undefined) {
     this.#families = families(metrics);
     this.#find = find;
@@ -174,13 +174,13 @@ export class RequestMetrics implements RequestObserver {
     return endpoint;
   }
 
-  /** As published, the path stands where subresources do. */
+  /** The path goes into the label `subresource`, as in kube-apiserver. */
   #pathEndpoint(path: string, method: string): Endpoint {
     const verb = methodLabel(method);
     const byVerb = kept(this.#paths, path, () => new Map<string, Endpoint>());
     return kept(byVerb, verb, () => {
-      const place: PlaceLabels = { verb, group: '', version: '', resource: '', subresource: path, scope: '' };
-      return new Endpoint(this.#families, { ...place, component: '', dry_run: '' });
+      const labels: EndpointLabels = { verb, group: '', version: '', resource: '', subresource: path, scope: '' };
+      return new Endpoint(this.#families, { ...labels, component: '', dry_run: '' });
     });
   }
 }
@@ -198,7 +198,7 @@ function kept<Key, Value>(map: Kept<Key, Value>, key: Key, make: () => Value): V
   return made;
 }
 
-/** Of a path that has a handler: all that begin alike count together. */
+/** The first segment of a handled path: paths below it are counted together. */
 function firstSegment(path: string): string {
   const end = path.indexOf('/', 1);
   return end < 0 ? path : path.slice(0, end);
@@ -207,13 +207,13 @@ function firstSegment(path: string): string {
 const hasSubresource = ({ kind }: ServedResource, subresource: string): boolean =>
   subresource === '' || kind.subresources.some(({ name }) => name === subresource);
 
-/** An index of `scopes`: what the request is about, as published servers tell it. */
+/** The index of the request's scope in `scopes`, as kube-apiserver determines it. */
 function scopeOf({ name, verb, namespace }: ResourceRequest): number {
   if (name !== '' || verb === 'create') return 0;
   return namespace === '' ? 2 : 1;
 }
 
-/** An index of `dryRuns`. */
+/** The index of the request's dry-run value in `dryRuns`. */
 function dryRunOf({ query }: ResourceRequest): number {
   if (query.size === 0) return 0;
   const values = query.getAll('dryRun');

@@ -1,28 +1,28 @@
 import type { Ending } from '../../../http/exchange.ts';
 import type { RequestContext } from '../request-context.ts';
 
-/** What became of a request. */
+/** The outcome of a request. */
 export interface Outcome {
-  /** 0 where nothing was answered: the client went away first. */
+  /** 0 if the client went away before an answer. */
   readonly status: number;
-  /** Of the answer's body, as they were sent. */
+  /** Bytes of the response body as sent. */
   readonly bytes: number;
-  /** From when the request's headers were there until the client had the answer, or was gone. */
+  /** From the receipt of the request headers until the client had the answer or was gone. */
   readonly durationMs: number;
   readonly ending: Ending;
 }
 
 /**
- * Is told what happens to requests; changes nothing about them, and does not throw. Each member is called at most once for
- * a request, in this order; those that are absent cost nothing.
+ * Is notified of the progress of requests. It must not change them or throw. Each member is called at most once per
+ * request, in this order; absent members cost nothing.
  */
 export interface RequestObserver {
-  /** A request came. Nothing is known of it but method, target and headers, its credential among them. */
+  /** A request arrived. Only method, target and headers are known, including its credentials. */
   readonly received?: (context: RequestContext) => void;
-  /** It is known who asks for what; nothing is decided. Not called where that stays unknown. */
+  /** User and request are known, authorization is not done yet. Not called for requests that fail before. */
   readonly identified?: (context: RequestContext) => void;
-  /** The answer was handed over; of lists and watches, its first part. */
+  /** The answer was handed over; for lists and watches, its first part. */
   readonly answered?: (context: RequestContext) => void;
-  /** It is over. Work for it may still be under way, where the client is gone. */
+  /** The request is over. Its work may still be running if the client is gone. */
   readonly ended?: (context: RequestContext, outcome: Outcome) => void;
 }

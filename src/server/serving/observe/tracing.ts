@@ -4,7 +4,10 @@ import type { UserInfo } from '../../../request/user-info.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Outcome, RequestObserver } from './request-observer.ts';
 
-/** Channels of `node:diagnostics_channel` on which requests are told, in this order. Part of the public interface. */
+/**
+ * Names of the `node:diagnostics_channel` channels that report requests, in order of publication. Part of the public
+ * interface.
+ */
 export const requestChannels = {
   received: 'orch:request:received',
   identified: 'orch:request:identified',
@@ -12,25 +15,25 @@ export const requestChannels = {
   ended: 'orch:request:ended',
 } as const;
 
-/** What subscribers get: no header, credential or body. */
+/** The message for subscribers. Contains no headers, credentials or bodies. */
 export interface RequestMessage {
-  /** The same object in all messages of one request. Ids are not: clients choose them. */
+  /** The same object in all messages of one request. IDs are not unique, since clients choose them. */
   readonly request: object;
   readonly auditId: string;
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** From `identified` on. */
+  /** Present from `identified` on. */
   readonly info?: RequestInfo;
   readonly user?: UserInfo;
-  /** Who really asks, where `user` is impersonated. */
+  /** The authenticated user if `user` is impersonated. */
   readonly impersonatedBy?: UserInfo | undefined;
-  /** With `ended` only. */
+  /** Present in `ended` only. */
   readonly outcome?: Outcome;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Publishes requests for tracing. Without a subscriber it costs the look whether there is one. */
+/** Publishes requests for tracing. Without subscribers the cost is one check. */
 export function tracing(): RequestObserver {
   const received = channel(requestChannels.received);
   const [identified, answered, ended] = [

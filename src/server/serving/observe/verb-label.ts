@@ -1,7 +1,7 @@
 import type { BodyForm } from '../../../content/body.ts';
 import type { ResourceVerb } from '../../../request/request-info.ts';
 
-/** What reads and writes are called in published metrics and logs. */
+/** The verb labels of kube-apiserver's metrics and logs. */
 const verbLabels: Readonly<Record<ResourceVerb, string>> = {
   get: 'GET',
   list: 'LIST',
@@ -19,7 +19,7 @@ export const resourceVerbLabels: readonly string[] = [...Object.values(verbLabel
 export const resourceVerbLabel = (verb: ResourceVerb, form: BodyForm | undefined): string =>
   form?.type === 'patch' && form.patch === 'apply' ? apply : verbLabels[verb];
 
-/** Methods that have a label of their own, on paths that are no resources; a client can send any other. */
+/** Labels of methods on non-resource paths. Clients can send any other method. */
 const methodLabels: ReadonlyMap<string, string> = new Map([
   ['GET', 'GET'],
   ['HEAD', 'GET'],

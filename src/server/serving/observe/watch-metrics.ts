@@ -1,12 +1,15 @@
 import type { Metrics } from '../../../base/metrics.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 
-/** Is told of each event that a watch sends. */
+/** Counts the events that a watch sends. */
 export interface WatchCounts {
   sent(bytes: number): void;
 }
 
-/** Events of watches under the published names. Counts are kept at the served resource: they cost an event an addition. */
+/**
+ * Metrics of watch events with the names of kube-apiserver. The counts are cached per served resource, so that an event
+ * costs an addition.
+ */
 export class WatchMetrics {
   readonly #counts = new WeakMap<ServedResource, WatchCounts>();
   readonly #make: (served: ServedResource) => WatchCounts;

@@ -7,24 +7,24 @@ import type { UserInfo } from '../../request/user-info.ts';
 import { serverUser } from '../upkeep/bootstrap.ts';
 
 /**
- * Clients that speak with this server from within, as whoever they are made for: through the whole pipeline, and known by
- * the exchange itself, so that nothing that comes from outside can pass for them.
+ * Loopback clients, each with a user identity. Requests run through the whole pipeline; they are recognised by the
+ * exchange object itself, so that no outside request can pass for one.
  */
-export class OwnClients {
+export class LoopbackClients {
   readonly #users = new WeakMap<object, UserInfo>();
   readonly #handle: (exchange: Exchange) => void;
 
-  /** `handle` is the pipeline; it is asked for with the first request. */
+  /** `handle` is the pipeline. */
   constructor(handle: (exchange: Exchange) => void) {
     this.#handle = handle;
   }
 
   readonly authenticator: Authenticator = { authenticate: (credentials) => this.#users.get(credentials) };
 
-  /** Whether a request comes from one of these clients. */
-  readonly isOwn = (exchange: Exchange): boolean => this.#users.has(exchange);
+  /** True if the request comes from one of these clients. */
+  readonly isLoopback = (exchange: Exchange): boolean => this.#users.has(exchange);
 
-  /** That of the server itself. */
+  /** The client for the server's own writes. */
   get server(): ApiClient {
     return this.clientAs(serverUser, 'orch');
   }
@@ -33,7 +33,7 @@ export class OwnClients {
     return inProcessTransport(this.#handle, (exchange) => this.#users.set(exchange, user));
   }
 
-  /** `name` is what the client calls itself. */
+  /** `name` is the user agent of the client. */
   clientAs(user: UserInfo, name: string): ApiClient {
     return new ApiClient(this.transportAs(user), name);
   }

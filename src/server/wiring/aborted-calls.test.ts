@@ -22,7 +22,7 @@ import { kindServices } from './kind-services.ts';
 const complain = (message: string): never => assert.fail(`logged: ${message}`);
 const logger: Logger = { error: complain, warn: complain, info() {}, debug() {} };
 
-/** Services behind which nobody ever answers, with the signals of what was asked. */
+/** Services that never answer, recording the signals of the calls. */
 class SilentWorld {
   readonly clock = new ManualClock();
   readonly random = seededRandom(1);
@@ -39,7 +39,7 @@ class SilentWorld {
     const ask = (_body: string, signal: AbortSignal) => this.silence(signal);
     const webhook = { ask, version: 'v1', dialect: orch, ownAudiences: ['api'], clock, random, logger } as const;
     const cached = cachedTokens(webhookTokenAuthenticator(webhook), { clock, random, successMs: 1, failureMs: 1 });
-    // Somebody else who would be asked next, were the question still wanted.
+    // The next authenticator, which would be called if the request still waited.
     return tokenUnion([cached, { authenticateToken: () => assert.fail('asked for nobody') }], ['api']);
   }
 
@@ -123,7 +123,7 @@ describe('what a review asks of others ends with the request', () => {
 });
 
 describe('who is answered at once', () => {
-  /** A request that has made no signal so far, which costs more than many answers do. */
+  /** A request whose signal is not created yet, which costs more than many answers. */
   const request: Caller = {
     get signal(): AbortSignal {
       return assert.fail('a signal is made');

@@ -3,31 +3,31 @@ import type { ListenOptions } from '../../http/listener.ts';
 import { parseRequestInfo } from '../../request/request-info.ts';
 import type { ApiServerConfig } from './config.ts';
 
-export interface Browsers {
+export interface Cors {
   readonly allowsOrigin: (origin: string) => boolean;
-  /** Answers what browsers ask before they ask, and has the rest handled. */
-  readonly answering: (handle: ListenOptions['handle']) => ListenOptions['handle'];
+  /** Wraps a handler so that CORS preflight requests are answered. */
+  readonly wrap: (handle: ListenOptions['handle']) => ListenOptions['handle'];
 }
 
-/** Pages of other origins. */
-export async function forBrowsers(
+/** CORS: requests of pages from other origins. */
+export async function openCors(
   { allowedOrigins }: Pick<ApiServerConfig, 'allowedOrigins'>,
   random: Random,
-): Promise<Browsers> {
+): Promise<Cors> {
   if (!allowedOrigins || allowedOrigins.length === 0) {
-    return { allowsOrigin: () => false, answering: (handle) => handle };
+    return { allowsOrigin: () => false, wrap: (handle) => handle };
   }
-  // Loaded where it is used: the engine of expressions is part of every start otherwise.
+  // Loaded on demand: otherwise each start would load the regular expression engine.
   const { allowOrigins, originTest } = await import('../serving/cross-origin.ts');
   const allowsOrigin = originTest(allowedOrigins);
-  return { allowsOrigin, answering: (handle) => allowOrigins(allowsOrigin, { handle, random }) };
+  return { allowsOrigin, wrap: (handle) => allowOrigins(allowsOrigin, { handle, random }) };
 }
 
-/** Watches alone may be WebSockets. */
+/** Only watches may be upgraded to WebSockets. */
 export function isWatch(target: string): boolean {
   try {
     return parseRequestInfo('GET', target).verb === 'watch';
   } catch {
-    return false; // It cannot be read: the pipeline says why.
+    return false; // Malformed: the pipeline answers with the reason.
   }
 }
