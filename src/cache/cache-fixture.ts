@@ -16,7 +16,7 @@ export const configMaps: CachedResource = {
 
 export const nodes: CachedResource = { prefix: '/core/nodes/', namespaced: false, selectableFields: [] };
 
-/** The stored form of a ConfigMap (codec/encoded.ts). */
+/** A ConfigMap in its stored form (codec/encoded.ts). */
 export function configMap(
   name: string,
   more: {
@@ -32,8 +32,8 @@ export function configMap(
 
 export const keyOf = (name: string, namespace = 'default'): string => `${configMaps.prefix}${namespace}/${name}`;
 
-/** A logger that keeps what is said. */
-class KeptLog implements Logger {
+/** Logger that records its entries. */
+class RecordingLogger implements Logger {
   readonly lines: { readonly level: string; readonly message: string; readonly fields: unknown }[] = [];
 
   error = this.#keep('error');
@@ -47,7 +47,7 @@ class KeptLog implements Logger {
   }
 }
 
-export class KeptCount {
+export class RecordingCounter {
   count = 0;
 
   inc(): void {
@@ -59,14 +59,14 @@ interface OpenedCache {
   readonly cache: WatchCache;
   readonly store: Store;
   readonly clock: ManualClock;
-  readonly log: KeptLog;
+  readonly log: RecordingLogger;
   readonly configMaps: Collection;
 }
 
-/** A loaded cache, closed when the test ends. */
+/** Opens and loads a cache. It is closed when the test ends. */
 export async function openCache(context: TestContext, options: Partial<WatchCacheOptions> = {}): Promise<OpenedCache> {
   const clock = new ManualClock();
-  const log = new KeptLog();
+  const log = new RecordingLogger();
   const store = options.store ?? openMemoryStore();
   const cache = createWatchCache({
     store,
@@ -89,12 +89,12 @@ export async function openCache(context: TestContext, options: Partial<WatchCach
   };
 }
 
-/** A watch whose events are kept. */
-export class KeptWatch implements WatchSink {
+/** Watch that records its events. */
+export class RecordingWatch implements WatchSink {
   readonly events: CacheEvent[] = [];
   readonly watcher: Watcher;
   closedFor: string | undefined;
-  /** Takes this many events at once, then pauses until `resume`. */
+  /** Number of events to accept before each pause. */
   readonly #takesMax: number;
   #taken = 0;
 
@@ -120,8 +120,8 @@ export class KeptWatch implements WatchSink {
     this.watcher.resume();
   }
 
-  /** `ADDED a@5`. */
-  get told(): readonly string[] {
+  /** Events as `ADDED a@5`. */
+  get received(): readonly string[] {
     return this.events.map(({ type, entry, revision }) => `${type} ${entry.name}@${revision}`);
   }
 }
@@ -129,12 +129,12 @@ export class KeptWatch implements WatchSink {
 export const parsed = (bytes: Uint8Array): { metadata: { name: string; resourceVersion: string }; data: unknown } =>
   JSON.parse(Buffer.from(bytes).toString());
 
-/** A store whose calls can be made to fail or to wait. */
+/** Store whose calls can be made to fail or to block. */
 export class FaultyStore implements Store {
   readonly inner: Store;
-  /** Called before each call; may throw or wait. */
+  /** Called before each call; may throw or block. */
   before: (call: keyof Store) => Promise<void> | void = () => {};
-  /** Ends the feeds that are open with this error. */
+  /** Ends the open change streams with this error. */
   #break = new AbortController();
   #breakWith: Error | undefined;
 

@@ -5,184 +5,194 @@ import type { Revision, StoreRecord } from '../store/store.ts';
 import type { Encodings } from './encoding-memo.ts';
 
 /**
- * One object as the cache holds it: the JSON bytes that a client receives, with its resourceVersion in place, and what
- * selectors look at. Immutable and shared.
+ * A cached object: the JSON bytes sent to clients, including resourceVersion, and the values that selectors read. Immutable and
+ * shared.
  */
 export interface CacheEntry extends ByteSpan {
-  /** Store key, without the store's prefix: `/configmaps/<namespace>/<name>`. */
+  /** Store key without the store's prefix: `/configmaps/<namespace>/<name>`. */
   readonly key: string;
-  /** '' for cluster-scoped objects. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
   readonly revision: Revision;
-  /** See StoreRecord. */
+  /** See StoreRecord.stale. */
   readonly stale: boolean;
-  /** A view of the object's bytes. Made when it is asked for: `end - start` is their number. */
+  /** View of the object's bytes, created on first use. For the length use `end - start`. */
   readonly bytes: Buffer;
   label(key: string): string | undefined;
-  /** A field by its path in selectors; undefined where the kind has no such field. */
+  /** Value of a field by its selector path; undefined if the kind has no such field. */
   field(path: string): string | undefined;
 }
 
-/** True for the entries that a request selects. Called for every event and every listed entry: cheap, no side effects. */
+/**
+ * Reports whether a request selects the entry. Called for every event and listed entry: must be cheap and free of side effects.
+ */
 export type EntryMatcher = (entry: CacheEntry) => boolean;
 
-/** A value that a field must have for an object to be selected. */
+/** Field value that a selector requires. */
 export interface RequiredField {
-  /** The field's label. */
+  /** The field's label, as selectors name it. */
   readonly label: string;
   readonly value: string;
 }
 
 export interface RangeOptions {
-  /** Start after this key. */
+  /** Start after this key (exclusive). */
   readonly after?: string;
-  /** End before this key. */
+  /** End before this key (exclusive). */
   readonly before?: string;
 }
 
-/** Where a page of a range ends: its last entry, the one that follows, and how many follow. */
+/** End of a page: its last entry, the entry after it, and the number of entries after the page. */
 export interface RangeCut {
   readonly last: CacheEntry;
   readonly next: CacheEntry;
   readonly remaining: number;
 }
 
-/** A collection at one revision. Costs nothing to hold for a short time; never changes. */
+/** A collection at one revision. Immutable; cheap to hold for a short time. */
 export interface Snapshot {
   readonly revision: Revision;
   /**
-   * Keys that the store has and whose values are no objects of the resource, with the revisions of those values. They
-   * are not among the entries and not counted: reads that would show one fail.
+   * Store keys whose values do not decode as objects of the resource, with the revisions of those values. Excluded from entries
+   * and counts; reads that would return one fail.
    */
   readonly corrupt: ReadonlyMap<string, Revision>;
   get(key: string): CacheEntry | undefined;
-  /** Entries whose key starts with `prefix`, within the range, in order of key. */
+  /** Entries in the range whose key starts with `prefix`, in key order. */
   entries(prefix: string, options?: RangeOptions): IterableIterator<CacheEntry>;
   /**
-   * Entries whose key starts with `prefix` and whose field has that value, in order of key. Costs what it finds;
-   * undefined where this snapshot has no index of the field.
+   * Entries with this key prefix and field value, in key order. Cost is proportional to the result. Undefined if this snapshot
+   * has no index on the field.
    */
   entriesWith(field: RequiredField, prefix: string, options?: RangeOptions): IterableIterator<CacheEntry> | undefined;
   /**
-   * The bytes of the same entries as JSON arrays have them: each span holds one entry, or several with a comma between.
-   * Costs what the collection has changed since somebody asked, and a little for each fifty entries.
+   * Bytes of the same entries in JSON array form: each span holds one entry, or several separated by commas. Cost is
+   * proportional to the changes since the last call, plus a little for every fifty entries.
    */
   runs(prefix: string, options?: RangeOptions): IterableIterator<ByteSpan>;
-  /** Where the first `limit` of the same entries end; undefined where there are no more than that. O(log n). */
+  /**
+   * End of the page that holds the first `limit` of the same entries; undefined if there are no more than `limit`. O(log n).
+   */
   cut(prefix: string, options: RangeOptions, limit: number): RangeCut | undefined;
-  /** How many the same entries are. O(log n). */
+  /** Number of the same entries. O(log n). */
   count(prefix: string, options?: RangeOptions): number;
 }
 
-/** What a watcher is told. One object for all watchers of a change, so that encodings of it can be kept on it. */
+/** A watch event. All watchers of a change share one object, so that encodings can be cached on it. */
 export interface CacheEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** With DELETED: the last state, with the resourceVersion of the deletion in its bytes. */
+  /** For DELETED: the last state, with the deletion's resourceVersion in its bytes. */
   readonly entry: CacheEntry;
   readonly revision: Revision;
-  /** Encoded forms by format, filled by whoever encodes first. */
+  /** Encoded forms by format, filled by the first watcher that encodes. */
   readonly encodings: Encodings;
 }
 
-/** Where a watcher's events go. Called in order, never before `watch` has returned, never after `closed`. */
+/** Receives a watcher's events, in order. Never called before `watch` has returned or after `closed`. */
 export interface WatchSink {
-  /** Takes an event. False: no more until `Watcher.resume` is called; events then wait in the watcher's buffer. */
+  /** Accepts an event. If false, delivery pauses until `Watcher.resume`; further events wait in the watcher's buffer. */
   event(event: CacheEvent): boolean;
   /**
-   * `slow`: the buffer was full. `compacted`: history does not reach back to where the watch stands, or an object became
-   * corrupt; the client must re-list. `beyond`: it must as well, since the store never gave out the revision that the
-   * watch is to start after. `closed`: the cache ends, or holds the resource no more. Not called after the watcher was
-   * closed from outside.
+   * `slow`: the buffer overflowed. `compacted`: history no longer reaches back to the watch's position, or an object became
+   * corrupt; the client must relist. `beyond`: the client must relist because the store has never issued the watch's start
+   * revision. `closed`: the cache was closed, or the resource was removed from it. Not called after the owner has closed the
+   * watcher.
    */
   closed(reason: 'slow' | 'compacted' | 'beyond' | 'closed'): void;
 }
 
 export interface Watcher extends Closable {
   /**
-   * Every event up to this revision was given to the sink: what a bookmark may say. Asked for, not told, so that idle
-   * watchers cost nothing. Not to be read inside `WatchSink.event`.
+   * Every event up to this revision has been passed to the sink; the revision for bookmarks. Computed on read, so that idle
+   * watchers cost nothing. Do not read it inside `WatchSink.event`.
    */
   readonly revision: Revision;
-  /** Delivers what waits, then goes on. */
+  /** Delivers buffered events, then continues. */
   resume(): void;
 }
 
 export interface WatchOptions {
-  /** Events with a larger revision are delivered; none of an earlier one. */
+  /** Deliver events with a larger revision only. */
   readonly after: Revision;
-  /** Only this namespace. */
+  /** Restricts the watch to this namespace. */
   readonly namespace?: string;
-  /** Only objects of this name. */
+  /** Restricts the watch to objects with this name. */
   readonly name?: string;
-  /** A value that `matches` requires of a field. The watch then costs nothing when objects with other values change. */
+  /** Field value that `matches` requires. The watch then costs nothing when objects with other values change. */
   readonly requires?: RequiredField;
-  /** When it stops or starts to hold for an object, the watcher sees DELETED or ADDED. Absent: all. */
+  /** Selects objects. ADDED and DELETED are sent when an object starts or stops matching. Default: all objects. */
   readonly matches?: EntryMatcher;
 }
 
-/** One resource's objects. */
+/** The objects of one resource. */
 export interface Collection {
-  /** `/configmaps/`: what keys of this resource start with. */
+  /** Key prefix of the resource: `/configmaps/`. */
   readonly prefix: string;
   get(key: string): CacheEntry | undefined;
-  /** Makes an entry of a record that was read from the store, for versions that the cache no longer holds. */
+  /** Decodes a record read from the store, for versions that are no longer cached. */
   decode(record: StoreRecord): CacheEntry;
-  /** The collection now. */
+  /** The current state of the collection. */
   snapshot(): Snapshot;
-  /** The collection as it was at a past revision, where the cache still holds it. */
+  /** The collection at a past revision; undefined if it is no longer cached. */
   snapshotAt(revision: Revision): Snapshot | undefined;
   /**
-   * Events after `after`, first of the cache's own history, where that is too short of the store's, then as they happen:
-   * none missing, none twice. Where the store's is too short as well, the sink is closed with `compacted`. An `after`
-   * that is later than now is waited for, as long as `limits.futureRevisionWaitMs`: other servers of the store may know more.
-   * What the store itself has not reached by then is of another one, and the sink is closed with `beyond`.
+   * Delivers events after `after` exactly once: from the cache's history, from the store's if the cache's does not reach back
+   * far enough, then live. If the store's history is too short as well, the sink is closed with `compacted`.
+   *
+   * An `after` in the future is awaited for `limits.futureRevisionWaitMs`, since other servers of the store may be ahead. If
+   * the store has not reached it by then, it was issued by another store, and the sink is closed with `beyond`.
    */
   watch(options: WatchOptions, sink: WatchSink): Watcher;
 }
 
-/** What the cache must know of a resource. */
+/** A resource, as the cache needs to know it. */
 export interface CachedResource {
-  /** What its keys start with: `/core/configmaps/`. Followed by `<namespace>/<name>`, or `<name>` where cluster-scoped. */
+  /** Key prefix, such as `/core/configmaps/`; `<namespace>/<name>` follows, or `<name>` for cluster-scoped resources. */
   readonly prefix: string;
   readonly namespaced: boolean;
-  /** Beside `metadata.name` and `metadata.namespace`. */
+  /** In addition to `metadata.name` and `metadata.namespace`. */
   readonly selectableFields: readonly SelectableField[];
 }
 
-/** Where those who send what watchers are told have enough to do: resolves when they can be told more. */
+/** Backpressure from the senders of watch events: the promise resolves when they can accept more. Undefined: not throttled. */
 export type Throttle = () => Promise<void> | undefined;
 
+/** A counter provided by the owner of the cache. */
+export interface Count {
+  inc(): void;
+}
+
 export interface WatchCache {
-  /** Resolves when all resources are loaded. Rejects when the store cannot be read; the cache is closed then. */
+  /** Resolves when all resources are loaded. Rejects and closes the cache if the store cannot be read. */
   ready(): Promise<void>;
-  /** Resolves when the resource is loaded. Its prefix may not overlap another's. */
+  /** Resolves when the resource is loaded. Its prefix must not overlap another's. */
   addResource(resource: CachedResource): Promise<void>;
   /**
-   * Holds a resource no more. Its watches are closed with `closed`, those that are opened later at once; snapshots that were
-   * taken stay as they are. Costs what the resource costs.
+   * Removes a resource. Its watches, and watches opened on it later, are closed with `closed`; existing snapshots stay valid.
+   * Cost depends on this resource only.
    */
   removeResource(prefix: string): void;
-  /** Reads a resource anew from the store, because what is held is wrong. Its watches are closed with `compacted`. */
+  /** Reloads a resource from the store because its cached state is wrong. Its watches are closed with `compacted`. */
   reload(prefix: string): Promise<void>;
-  /** Everything up to this revision is in the cache. */
+  /** The cache contains every change up to this revision. */
   readonly revision: Revision;
-  /** Throws for a prefix that was not added. Before the resource is loaded its collection is empty. */
+  /** Throws if no such resource was added. The collection is empty until the resource is loaded. */
   collection(prefix: string): Collection;
-  /** Of all resources that are loaded. */
+  /** The collections of all loaded resources. */
   collections(): readonly Collection[];
-  /** Resolves when `revision` is reached; false after `waitMs` or when the signal aborts. */
+  /** Resolves to true when `revision` is reached; to false after `waitMs` or on abort. */
   waitFor(revision: Revision, waitMs: number, signal?: AbortSignal): Promise<boolean>;
-  /** True where the cache shows all writes acknowledged before the call, and knows that without asking the store. */
+  /** True if the cache is known, without querying the store, to contain all writes acknowledged before the call. */
   isFresh(): boolean;
   /**
-   * Waits until the cache shows all writes acknowledged before the call. Calls that wait together share one round trip.
-   * Rejects with the signal's reason, and with StoreError `unavailable` when the store does not answer for too long.
+   * Waits until the cache contains all writes acknowledged before the call. Concurrent calls share one round trip. Rejects with
+   * the signal's reason, or with StoreError `unavailable` if the store does not answer in time.
    */
   fresh(signal?: AbortSignal): Promise<Revision>;
-  /** Watchers open now. */
+  /** Number of open watchers. */
   readonly watchers: number;
-  /** Has the fan-out wait while the throttle says so. */
+  /** Pauses the fan-out whenever the throttle returns a promise. */
   throttle(throttle: Throttle): Closable;
   close(): Promise<void>;
 }

@@ -20,7 +20,7 @@ import { createWatchCache } from './watch-cache.ts';
 
 const prefix = '/cached/';
 
-/** A codec of any bytes: what the cache holds is what the store holds. */
+/** Codec for arbitrary bytes: the cache holds exactly what the store holds. */
 const plainCodec: EntryCodec = {
   locate: (key) => ({ namespace: '', name: key.slice(prefix.length) }),
   decode: ({ key, value, revision, stale }) => plainEntry(key, revision, Buffer.from(value), stale),
@@ -40,7 +40,7 @@ const plainEntry = (key: string, revision: Revision, bytes: Buffer, stale = fals
   field: () => undefined,
 });
 
-/** A store that answers from a cache in front of `store` whatever a cache can answer. */
+/** A store that serves from a cache in front of `store` whatever a cache can serve. */
 export async function cachedStore(store: Store): Promise<Store> {
   const cache = createWatchCache({
     random: noJitter,
@@ -61,7 +61,7 @@ const outer = <T extends { readonly key: string }>(record: T): T => ({
 });
 const recordOf = ({ key, bytes, revision }: CacheEntry): StoreRecord => outer({ key, value: bytes, revision });
 
-/** The keys in errors are those that the caller knows. */
+/** Replaces keys in errors with the keys known to the caller. */
 async function withOuterKey<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
@@ -79,7 +79,7 @@ class CachedStore implements Store {
   readonly #store: Store;
   readonly #cache: WatchCache;
   readonly #collection: Collection;
-  /** A cache may show what the store has forgotten; a store may not. */
+  /** Compaction revision. A cache may still serve compacted revisions; a store must not. */
   #compacted: Revision = 0;
   #closed = false;
 
@@ -176,7 +176,7 @@ class CachedStore implements Store {
     await this.#store.close();
   }
 
-  /** Undefined where the store has to answer. */
+  /** Undefined if the store must answer. */
   async #snapshot(at: Revision | undefined): Promise<Snapshot | undefined> {
     this.#assertOpen();
     if (at === undefined) {
@@ -191,15 +191,15 @@ class CachedStore implements Store {
   }
 }
 
-/** How many events a follower takes before it pauses the watch: few, so that pausing and resuming is a part of the test. */
+/** Events a follower accepts before it pauses the watch; small, so that tests exercise pause and resume. */
 const takenMax = 7;
 
-/** A watch that is read by asking. */
+/** A watch that is polled. */
 class Follower {
   readonly #moved = new Condition();
   readonly #watcher;
   #events: CacheEvent[] = [];
-  /** Events that came since the last were taken. */
+  /** Number of events received since the last `take`. */
   #fresh = 0;
   #ended: string | undefined;
 
@@ -221,7 +221,7 @@ class Follower {
     );
   }
 
-  /** Closed for being slow: a client then opens a new watch where the old one ended. */
+  /** Closed as slow: a client would open a new watch at the position where this one ended. */
   get fellBehind(): boolean {
     return this.#fresh === 0 && this.#ended === 'slow';
   }
@@ -230,7 +230,7 @@ class Follower {
     if (this.#fresh === 0 && this.#ended === undefined) await this.#moved.wait(signal);
   }
 
-  /** What came, as changes of whole revisions; `records` is the state before, and is brought forward. */
+  /** Takes the received events as changes of whole revisions. Updates `records`, the state before them. */
   take(records: Map<string, StoreRecord>): ChangeBatch {
     if (this.#fresh === 0 && this.#ended !== undefined) {
       throw new StoreError(this.#ended === 'closed' ? 'unavailable' : 'compacted', `the watch ended: ${this.#ended}`);

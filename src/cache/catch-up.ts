@@ -5,19 +5,20 @@ import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import { TimeSlice } from '../base/time-slice.ts';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
-import { Telling } from './fan-out.ts';
+import { Delivery } from './fan-out.ts';
 import { followChanges } from './follow-changes.ts';
 import type { ObjectWatcher } from './object-watcher.ts';
 import type { ResourceCollection } from './resource-collection.ts';
 import { WatcherIndex } from './watcher-index.ts';
 
 /**
- * Brings watchers forward that start before what the cache remembers: clients that come back after a restart, or after a
- * long time. They go together: one feed from the least of their positions, each change decoded once and told to those
- * whom it concerns, until each meets the history of its collection. Who comes later than a run has got waits for the next.
+ * Brings watchers up to date that start before the cache's history: clients that reconnect after a restart or a long time. Each
+ * run reads one change stream from the lowest of its members' positions, decodes each change once, and offers it to the members
+ * it concerns until each of them reaches its collection's history. A watcher that joins with a position the run has already
+ * passed waits for the next run.
  *
- * Nothing is buffered: the feed is not read on while a member's sink is paused. A member that stays paused for
- * `limits.catchUpPauseMsMax` is left behind, and comes back when it is resumed.
+ * Nothing is buffered: the stream is not read while a member's sink is paused. A member that stays paused for
+ * `limits.catchUpPauseMsMax` is dropped from the run and rejoins when it resumes.
  */
 export class CatchUp {
   readonly #options: CatchUpOptions;
@@ -26,9 +27,9 @@ export class CatchUp {
   readonly #paused = new Set<ObjectWatcher>();
   readonly #resumed = new Condition();
   #index = new WatcherIndex<ObjectWatcher>();
-  /** The members were offered every change up to this revision. */
+  /** Members have been offered every change up to this revision. */
   #position: Revision = 0;
-  /** The revision that is being offered, or was last. */
+  /** The revision being offered, or the last one offered. */
   #offering: Revision = 0;
   #run: AbortController | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -70,7 +71,7 @@ export class CatchUp {
     return this.#running;
   }
 
-  /** Runs until nobody is behind. */
+  /** Runs until no watcher is behind. */
   async #runAll(): Promise<void> {
     while (this.#joining.size > 0 && !this.#closed) {
       this.#run = new AbortController();
@@ -85,7 +86,7 @@ export class CatchUp {
     this.#run = undefined;
   }
 
-  /** Makes those who wait members. Returns where the run starts. */
+  /** Makes the waiting watchers members. Returns the start revision of the run. */
   #enlist(): Revision {
     const waiting = [...this.#joining];
     this.#joining.clear();
@@ -115,10 +116,10 @@ export class CatchUp {
     const slice = new TimeSlice(this.#options.clock);
     for (const [index, change] of changes.entries()) {
       this.#offering = change.revision;
-      const telling = this.#tellingOf(change);
+      const delivery = this.#deliveryOf(change);
       const isLast = changes[index + 1]?.revision !== change.revision;
       const isAlone = isLast && changes[index - 1]?.revision !== change.revision;
-      while (telling && !telling.goOn(isAlone ? slice : undefined)) {
+      while (delivery && !delivery.continue(isAlone ? slice : undefined)) {
         await slice.next();
         if (signal.aborted) return;
       }
@@ -130,16 +131,16 @@ export class CatchUp {
     }
   }
 
-  #tellingOf(change: Change): Telling | undefined {
+  #deliveryOf(change: Change): Delivery | undefined {
     const collection = this.#options.collectionOf(change.key);
     const location = collection?.codec.locate(change.key);
     if (!collection || !location || !this.#index.concerns(collection.prefix, location)) return undefined;
     const watched = collection.watched(change);
     if (!watched) return undefined;
-    return new Telling(this.#index, { collection, location, change: watched, revision: change.revision });
+    return new Delivery(this.#index, { collection, location, change: watched, revision: change.revision });
   }
 
-  /** Waits until no member is paused, and after a while leaves behind those who still are. */
+  /** Waits until no member is paused; after `catchUpPauseMsMax` drops those that still are. */
   async #awaitPaused(signal: AbortSignal): Promise<void> {
     const patience = new AbortController();
     const over = AbortSignal.any([signal, patience.signal]);
@@ -152,18 +153,18 @@ export class CatchUp {
     }
   }
 
-  /** The store's history does not reach back to all of them, or cannot be read. */
+  /** Ends the members that the store's history no longer covers, or all if it cannot be read. */
   #giveUp(from: Revision, error: unknown): void {
     const compacted = isStoreError(error, 'compacted');
     if (!compacted) this.#options.logger.error('the history of the store cannot be read', { from, error });
     const oldest = compacted ? (error.revision ?? from) : Number.POSITIVE_INFINITY;
     for (const member of [...this.#members]) {
-      // At least those at the start of the run, so that the next one gets further.
+      // Ends at least the members at the start of the run, so that the next run makes progress.
       if (member.position < oldest || member.position <= from) member.end('compacted');
     }
   }
 
-  /** Whoever is still a member goes on in the next run. */
+  /** Moves the remaining members to the next run. */
   #disband(): void {
     for (const member of this.#members) this.#joining.add(member);
     this.#members.clear();
@@ -177,6 +178,6 @@ interface CatchUpOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The collection that a key is of. */
+  /** The collection that contains the key. */
   collectionOf(key: string): ResourceCollection | undefined;
 }

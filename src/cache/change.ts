@@ -3,14 +3,14 @@ import type { CacheEntry, CacheEvent, EntryMatcher } from './cache.ts';
 import type { EncodingMemo } from './encoding-memo.ts';
 import type { EntryCodec, ObjectLocation } from './entry-codec.ts';
 
-/** A change of one object as watchers look at it. One object for all of them, so that they share the events it makes. */
+/** A change of one object, as seen by watchers. All watchers share one instance and the events built from it. */
 export class ObjectChange implements ObjectLocation {
   readonly namespace: string;
   readonly name: string;
   readonly revision: Revision;
-  /** The new state; undefined after a deletion. */
+  /** State after the change; undefined for a deletion. */
   readonly entry: CacheEntry | undefined;
-  /** The state before; undefined for a new object. */
+  /** State before the change; undefined for a creation. */
   readonly previous: CacheEntry | undefined;
   readonly #codec: EntryCodec;
   readonly #encodings: EncodingMemo;
@@ -37,12 +37,12 @@ export class ObjectChange implements ObjectLocation {
     this.#encodings = parts.encodings;
   }
 
-  /** Bytes that the change keeps alive while it is held. What events are encoded to has a bound of its own. */
+  /** Bytes of object data that the change keeps in memory. Encoded events have a limit of their own. */
   get weight(): number {
     return weightOf(this.entry) + weightOf(this.previous);
   }
 
-  /** What a watcher that selects by `matches` is told of it; undefined: nothing. */
+  /** The event for a watcher that selects by `matches`; undefined if it sees no change. */
   eventFor(matches: EntryMatcher | undefined): CacheEvent | undefined {
     const { entry, previous } = this;
     const before = previous !== undefined && (matches === undefined || matches(previous));
@@ -61,14 +61,14 @@ export class ObjectChange implements ObjectLocation {
     return this.#modified;
   }
 
-  /** The last state that the watcher saw, at the version of the change: as published servers send it. */
+  /** The last state that the watcher saw, with the change's resourceVersion, as kube-apiserver sends it. */
   #deletedAs(previous: CacheEntry): CacheEvent {
     this.#deleted ??= this.#event('DELETED', this.#codec.restamp(previous, this.revision));
     return this.#deleted;
   }
 
   #event(type: CacheEvent['type'], entry: CacheEntry): CacheEvent {
-    return { type, entry, revision: this.revision, encodings: this.#encodings.ofEvent() };
+    return { type, entry, revision: this.revision, encodings: this.#encodings.forEvent() };
   }
 }
 

@@ -7,7 +7,7 @@ import { prefixEnd } from './key-range.ts';
 import type { CollectionState } from './past-states.ts';
 import { runsOf } from './slab.ts';
 
-/** A state of a collection under one of the revisions at which it was so. */
+/** A collection state at one of the revisions for which it is valid. */
 export class CollectionSnapshot implements Snapshot {
   readonly revision: Revision;
   readonly corrupt: ReadonlyMap<string, Revision>;
@@ -55,7 +55,7 @@ export class CollectionSnapshot implements Snapshot {
     return Math.max(0, end - first);
   }
 
-  /** Of a range: how many entries of the collection stand before it, and before what follows it. */
+  /** Ranks in the collection of the first entry of the range and of the first entry after it. */
   #places(prefix: string, options: RangeOptions): { readonly first: number; readonly end: number } {
     const { entries } = this.#state;
     const { key, exclusive } = rangeStart(prefix, options);

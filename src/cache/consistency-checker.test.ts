@@ -4,20 +4,28 @@ import { limits } from '../base/limits.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { isStoreError, StoreError } from '../store/store.ts';
-import { configMap, configMaps, FaultyStore, KeptCount, KeptWatch, keyOf, openCache } from './cache-fixture.ts';
+import {
+  configMap,
+  configMaps,
+  FaultyStore,
+  keyOf,
+  openCache,
+  RecordingCounter,
+  RecordingWatch,
+} from './cache-fixture.ts';
 import { ConsistencyChecker } from './consistency-checker.ts';
 
 async function openChecked(context: TestContext, store = openMemoryStore()) {
   for (let index = 0; index < 20; index++) await store.create(keyOf(`n${10 + index}`), configMap(`n${10 + index}`));
   const opened = await openCache(context, { store });
-  const mismatches = new KeptCount();
+  const mismatches = new RecordingCounter();
   const { cache, clock, log } = opened;
   const checker = new ConsistencyChecker({ cache, store, clock, logger: log, metrics: { mismatches } });
   context.after(() => checker.close());
   return { ...opened, checker, mismatches };
 }
 
-test('nothing is found where nothing is wrong, while writes go on', async (context) => {
+test('a consistent cache has no mismatches while writes continue', async (context) => {
   const { checker, store, cache, mismatches, log } = await openChecked(context);
   await store.create(keyOf('bad'), Buffer.from('junk'));
   await cache.fresh();
@@ -39,7 +47,7 @@ test('nothing is found where nothing is wrong, while writes go on', async (conte
   assert.deepEqual(log.lines.map(({ message }) => message).length, 1);
 });
 
-/** A store that tells the cache something else than it tells the checker. */
+/** Stores that show the cache something other than the checker. */
 const lies: readonly {
   readonly name: string;
   readonly lie: (store: ReturnType<typeof openMemoryStore>) => void;
@@ -93,11 +101,11 @@ const lies: readonly {
 ];
 
 for (const { name, lie, found } of lies) {
-  test(`${name} is found and mended`, async (context) => {
+  test(`${name} is detected and repaired`, async (context) => {
     const store = openMemoryStore();
     lie(store);
     const { checker, cache, mismatches, log, configMaps: collection } = await openChecked(context, store);
-    const watch = new KeptWatch(collection, { after: cache.revision });
+    const watch = new RecordingWatch(collection, { after: cache.revision });
     await until(() => cache.watchers === 1);
     const { revision } = await store.create(keyOf('a'), configMap('a'));
     await cache.fresh();
@@ -115,7 +123,7 @@ for (const { name, lie, found } of lies) {
   });
 }
 
-test('surplus keys and other revisions are found', async (context) => {
+test('surplus keys and different revisions are detected', async (context) => {
   const { checker, store, cache, configMaps: collection } = await openChecked(context);
   const list = store.list.bind(store);
   let lying = true;
@@ -138,7 +146,7 @@ test('surplus keys and other revisions are found', async (context) => {
   assert.equal(collection.snapshot().count(configMaps.prefix), 20);
 });
 
-test('a comparison is begun anew when its revision is compacted, and rejects when the store fails', async (context) => {
+test('a comparison restarts when its revision is compacted, and rejects when the store fails', async (context) => {
   const store = new FaultyStore();
   const { checker } = await openChecked(context, store);
   let failures = 1;
@@ -150,7 +158,7 @@ test('a comparison is begun anew when its revision is compacted, and rejects whe
   await assert.rejects(checker.check(), (error) => isStoreError(error, 'compacted'));
 });
 
-test('checks run at their time until the checker is closed', async (context) => {
+test('checks run periodically until the checker is closed', async (context) => {
   const store = new FaultyStore();
   const { checker, clock, log } = await openChecked(context, store);
   let lists = 0;

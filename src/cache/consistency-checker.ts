@@ -5,27 +5,26 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { TimeSlice } from '../base/time-slice.ts';
 import { isStoreError, type Revision, type Store, type StoreRecord } from '../store/store.ts';
-import type { CacheEntry, Collection, Snapshot, WatchCache } from './cache.ts';
-import type { Count } from './count.ts';
+import type { CacheEntry, Collection, Count, Snapshot, WatchCache } from './cache.ts';
 import { readPages } from './load.ts';
 
-/** A key that the cache and the store differ in. */
+/** A key on which cache and store disagree. */
 interface Mismatch {
   readonly prefix: string;
   readonly key: string;
   /**
-   * `missing`: only the store has it. `surplus`: only the cache has it. `revision`: they have it at different revisions.
-   * `value`: they have it at the same revision with different bytes, or one of them finds it corrupt.
+   * `missing`: only in the store. `surplus`: only in the cache. `revision`: in both at different revisions. `value`: in both at
+   * the same revision, but the bytes differ or only one of the two finds the value corrupt.
    */
   readonly kind: 'missing' | 'surplus' | 'revision' | 'value';
 }
 
 interface ConsistencyReport {
-  /** At which they were compared. */
+  /** Revision of the comparison. */
   readonly revision: Revision;
-  /** Keys that the store has. */
+  /** Number of keys in the store. */
   readonly compared: number;
-  /** The first of them, up to `mismatchesReportedMax` for each resource. */
+  /** At most `mismatchesReportedMax` for each resource. */
   readonly mismatches: readonly Mismatch[];
 }
 
@@ -37,15 +36,15 @@ interface ConsistencyCheckerOptions {
   readonly metrics?: { readonly mismatches: Count };
 }
 
-/** Keys that are reported of one resource: one is reason enough to read it anew. */
+/** Maximum of keys reported for one resource: a single one already causes a reload. */
 const mismatchesReportedMax = 10;
 
-/** Comparisons that are begun anew because the store forgot the revision meanwhile. */
+/** Attempts at a comparison whose revision is compacted while it runs. */
 const attemptsMax = 3;
 
 /**
- * Compares the cache with the store, key by key and byte by byte, at one revision. Reads a page at a time and lets others
- * run between pages. A resource that differs is logged, counted, and read anew.
+ * Compares the cache with the store at one revision, key by key and byte by byte. Reads page by page and yields between slices.
+ * A resource that differs is logged, counted and reloaded.
  */
 export class ConsistencyChecker implements Closable {
   readonly #options: ConsistencyCheckerOptions;
@@ -56,24 +55,24 @@ export class ConsistencyChecker implements Closable {
     this.#options = options;
   }
 
-  /** Checks every `limits.consistencyCheckMs` from now on, one check at a time. */
+  /** Runs a check every `limits.consistencyCheckMs`, one at a time. */
   start(): void {
     if (this.#closed) return;
     this.#timer = this.#options.clock.after(limits.consistencyCheckMs, () => {
       this.check()
-        // What cannot be compared now is compared next time.
+        // The next check tries again.
         .catch((error: unknown) => this.#options.logger.warn('cache and store could not be compared', { error }))
         .finally(() => this.start());
     });
   }
 
-  /** Ends the checks; one that is under way stops at its next page. */
+  /** Stops the checks; a running one stops at its next record. */
   close(): void {
     this.#closed = true;
     this.#timer?.close();
   }
 
-  /** Compares once, and mends what differs. Rejects where the store cannot be read. */
+  /** Runs one check and reloads what differs. Rejects if the store cannot be read. */
   async check(): Promise<ConsistencyReport> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -86,7 +85,7 @@ export class ConsistencyChecker implements Closable {
 
   async #compareAll(): Promise<ConsistencyReport> {
     const { cache } = this.#options;
-    // All in one step, so that all snapshots are of one revision.
+    // In one synchronous step, so that all snapshots are at one revision.
     const pairs = cache.collections().map((collection) => ({ collection, snapshot: collection.snapshot() }));
     const report = { revision: cache.revision, compared: 0, mismatches: [] as Mismatch[] };
     const slice = new TimeSlice(this.#options.clock);
@@ -120,7 +119,7 @@ export class ConsistencyChecker implements Closable {
   }
 }
 
-/** Walks through the entries of the cache and the records of the store side by side. */
+/** Merges the cache's entries and the store's records in key order. */
 class Comparison {
   readonly mismatches: Mismatch[] = [];
   compared = 0;
@@ -136,7 +135,7 @@ class Comparison {
     this.#next();
   }
 
-  /** Records come in order of key. */
+  /** Takes the records in key order. */
   compare(record: StoreRecord): void {
     this.compared++;
     while (this.#entry && compareKeys(this.#entry.key, record.key) < 0) this.#surplus(this.#entry);
@@ -150,7 +149,7 @@ class Comparison {
     }
   }
 
-  /** No more records. */
+  /** Called after the last record. */
   finish(): void {
     while (this.#entry) this.#surplus(this.#entry);
   }
@@ -174,7 +173,7 @@ class Comparison {
     try {
       return this.#collection.decode(record);
     } catch {
-      // That is what was asked: whether it can be decoded.
+      // The caller only needs to know whether the record decodes.
       return undefined;
     }
   }

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EncodingMemo } from './encoding-memo.ts';
 
-test('forms of an event are kept under their names', () => {
+test('encoded forms of an event are cached by name', () => {
   const memo = new EncodingMemo(10_000);
-  const [one, other] = [memo.ofEvent(), memo.ofEvent()];
+  const [one, other] = [memo.forEvent(), memo.forEvent()];
   one.set('json', Buffer.from('a'));
   one.set('yaml', Buffer.from('b'));
   assert.deepEqual([one.get('json')?.toString(), one.get('yaml')?.toString()], ['a', 'b']);
   assert.deepEqual([one.get('table'), other.get('json')], [undefined, undefined]);
 });
 
-test('what all events were encoded to is bounded, and the oldest is forgotten', () => {
+test('the encoded forms of all events share a limit, and the oldest are evicted', () => {
   const bytesMax = 100_000;
   const memo = new EncodingMemo(bytesMax);
-  const events = Array.from({ length: 1_000 }, () => memo.ofEvent());
+  const events = Array.from({ length: 1_000 }, () => memo.forEvent());
   for (const event of events) {
     for (const name of ['json', 'yaml', 'protobuf']) event.set(name, Buffer.alloc(1_000));
     assert.ok(event.get('json') && event.get('protobuf'), 'what was encoded just now is there');
@@ -25,9 +25,9 @@ test('what all events were encoded to is bounded, and the oldest is forgotten', 
   assert.deepEqual(kept, events.slice(-kept.length));
 });
 
-test('a form that is larger than all that may be kept is not', () => {
+test('a form larger than the limit is not cached', () => {
   const memo = new EncodingMemo(1_000);
-  const event = memo.ofEvent();
+  const event = memo.forEvent();
   event.set('json', Buffer.alloc(2_000));
   assert.deepEqual([event.get('json'), memo.bytes], [undefined, 0]);
 });

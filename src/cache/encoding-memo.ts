@@ -1,19 +1,19 @@
-/** Encoded forms of one event, by their names. */
+/** Encoded forms of one event, by name. */
 export interface Encodings {
   get(name: string): Buffer | undefined;
   set(name: string, encoded: Buffer): void;
 }
 
-/** What keeping a form takes beside its bytes. */
+/** Memory of a cached form in addition to its bytes. */
 const overheadBytes = 128;
 
 /**
- * Keeps what events were encoded to, under one bound for all: of more the oldest are forgotten, and encoded again if
- * somebody still asks for them. Watchers are told of an event within moments of each other, so that few do.
+ * Caches the encoded forms of events under one shared byte limit. The oldest are evicted and encoded again on demand, which is
+ * rare: the watchers of an event receive it within moments of each other.
  */
 export class EncodingMemo {
   readonly #bytesMax: number;
-  /** `#held[#first]` is the oldest; what is before it was forgotten. */
+  /** `#held[#first]` is the oldest; those before it were evicted. */
   #held: { readonly forms: Map<string, Buffer>; readonly name: string; readonly bytes: number }[] = [];
   #first = 0;
   #bytes = 0;
@@ -22,13 +22,13 @@ export class EncodingMemo {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes that are kept. */
+  /** Bytes in use. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** For a new event. */
-  ofEvent(): Encodings {
+  /** Encodings for a new event. */
+  forEvent(): Encodings {
     const forms = new Map<string, Buffer>();
     return {
       get: (name) => forms.get(name),

@@ -10,7 +10,7 @@ import { objectCodec } from './entry-codec.ts';
 const codec = objectCodec(configMaps);
 const corrupt = (error: unknown): boolean => isStoreError(error, 'corrupt');
 
-test('an entry has the bytes that clients receive, and what selectors look at', () => {
+test('an entry has the bytes sent to clients and the values that selectors read', () => {
   const value = configMap('a', { namespace: 'ns', labels: { app: 'web', 'orch.io/é': 'ü"\\', ['__proto__']: 'own' } });
   const entry = codec.decode({ key: keyOf('a', 'ns'), value, revision: 42 });
   const { namespace, name, revision } = entry;
@@ -28,7 +28,7 @@ test('an entry has the bytes that clients receive, and what selectors look at', 
   assert.equal(entry.field('spec.none'), undefined);
 });
 
-test('objects of a cluster scope have no namespace', () => {
+test('cluster-scoped objects have no namespace', () => {
   const entry = objectCodec(nodes).decode({ key: '/core/nodes/n1', value: configMap('n1'), revision: 1 });
   assert.deepEqual([entry.namespace, entry.name], ['', 'n1']);
 });
@@ -85,18 +85,18 @@ test('a restamped entry is the same state at another version', () => {
   }
 });
 
-test('an entry keeps nothing of the value it was made of', () => {
+test('an entry does not retain the value it was decoded from', () => {
   const message = Buffer.concat([Buffer.alloc(1_000), configMap('a', { labels: { a: 'b' } }), Buffer.alloc(1_000)]);
   const entry = codec.decode({ key: keyOf('a'), value: message.subarray(1_000, -1_000), revision: 1 });
   const before = entry.bytes.toString();
   message.fill(0);
   assert.equal(entry.bytes.toString(), before);
   assert.equal(entry.label('a'), 'b');
-  // Nor does it hold a part of a larger buffer.
+  // Nor does it retain part of a larger buffer.
   assert.equal(entry.bytes.buffer.byteLength, entry.bytes.length);
 });
 
-test('values that are no stored objects', () => {
+test('values that are not stored objects', () => {
   const values = [
     Buffer.alloc(0),
     Buffer.from('nonsense'),
@@ -111,7 +111,7 @@ test('values that are no stored objects', () => {
   }
 });
 
-test('keys that are not of the resource', () => {
+test('keys that are not keys of the resource', () => {
   const { prefix } = configMaps;
   for (const key of [prefix, `${prefix}a`, `${prefix}a/`, `${prefix}/a`, `${prefix}a/b/c`]) {
     assert.equal(codec.locate(key), undefined, key);

@@ -6,46 +6,46 @@ import { quote } from '../codec/json-characters.ts';
 import type { FieldPath, SelectableField } from '../meta/selectable-field.ts';
 import { type Revision, StoreError, type StoreRecord } from '../store/store.ts';
 import type { CachedResource, CacheEntry } from './cache.ts';
-import { Intern } from './intern.ts';
+import { Interner } from './intern.ts';
 import { type EntryShape, type FlatLabels, noLabels, ObjectEntry, StaleEntry } from './object-entry.ts';
 import { ObjectScanner } from './object-scanner.ts';
-import { alone } from './slab.ts';
+import { allocate } from './slab.ts';
 
 export interface ObjectLocation {
-  /** '' for cluster-scoped objects. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Gives memory for that many bytes. */
+/** Allocates memory for that many bytes. */
 export type Place = (bytes: number) => ByteSpan;
 
-/** Makes entries of what the store holds. */
+/** Decodes store records into cache entries. */
 export interface EntryCodec {
-  /** Which object a key is for; undefined where it has not the form of the resource's keys. */
+  /** The object that a key refers to; undefined if the key does not have the resource's form. */
   locate(key: string): ObjectLocation | undefined;
-  /** Throws StoreError `corrupt` for a key or value that is no object of the resource. Keeps nothing of the record's value. */
+  /** Throws StoreError `corrupt` if the key or value is not an object of the resource. Does not retain the record's value. */
   decode(record: StoreRecord, place?: Place): CacheEntry;
-  /** The same entry with its bytes elsewhere. */
+  /** The same entry with its bytes copied to other memory. */
   move(entry: CacheEntry, place: Place): CacheEntry;
-  /** The entry as DELETED events carry it: the same state, with `revision` as its resourceVersion. */
+  /** The entry as sent in DELETED events: the same state, with `revision` as its resourceVersion. */
   restamp(entry: CacheEntry, revision: Revision): CacheEntry;
 }
 
-/** Different texts that are held at once per resource: label sets, namespaces, values of fields. */
+/** Interned strings per resource and category: label sets, namespaces, field values. */
 const internedMax = 4_096;
 
-/** The codec of API objects in their stored form (codec/encoded.ts). */
+/** Codec for API objects in their stored form (codec/encoded.ts). */
 export function objectCodec({ prefix, namespaced, selectableFields }: CachedResource): EntryCodec {
   const shape: EntryShape = { paths: selectableFields.map(({ label }) => label) };
   const selected = new SelectedValues(selectableFields);
-  const namespaces = new Intern(internedMax, (text) => text);
-  const labelSets = new Intern<FlatLabels>(internedMax, parseLabels);
+  const namespaces = new Interner(internedMax, (text) => text);
+  const labelSets = new Interner<FlatLabels>(internedMax, parseLabels);
   const locate = (key: string) => locateObject(key, prefix, namespaced);
 
   return {
     locate,
-    decode({ key, value, revision, stale, corrupt }, place = alone) {
+    decode({ key, value, revision, stale, corrupt }, place = allocate) {
       if (corrupt) throw corrupt;
       const location = locate(key);
       if (!location) throw corruptObject(key, 'the key is not one of the resource');
@@ -65,22 +65,25 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
       }
     },
     restamp(entry, revision) {
-      return own(entry).moved(spanOf(replaceResourceVersion(entry.bytes, entry.revision, revision)), revision);
+      return asObjectEntry(entry).moved(
+        spanOf(replaceResourceVersion(entry.bytes, entry.revision, revision)),
+        revision,
+      );
     },
     move(entry, place) {
       const at = place(entry.end - entry.start);
       entry.memory.copy(at.memory, at.start, entry.start, entry.end);
-      return own(entry).moved(at);
+      return asObjectEntry(entry).moved(at);
     },
   };
 }
 
-function own(entry: CacheEntry): ObjectEntry {
+function asObjectEntry(entry: CacheEntry): ObjectEntry {
   if (!(entry instanceof ObjectEntry)) throw new TypeError('an entry that another codec decoded');
   return entry;
 }
 
-/** Puts the stored bytes, with the version in them, where `place` says. */
+/** Copies the stored bytes, with the resourceVersion inserted, into memory from `place`. */
 function versioned(value: Uint8Array, revision: Revision, place: Place): ByteSpan {
   let at: ByteSpan | undefined;
   const bytes = insertResourceVersion(value, revision, (size) => {
@@ -114,16 +117,16 @@ function parseLabels(json: string): FlatLabels {
   return flat;
 }
 
-/** What selectors look at in an object's bytes. Holds what it read last. */
+/** Extracts from an object's bytes the values that selectors read. Holds the results of the last `read`. */
 class SelectedValues {
   readonly #scanner: ObjectScanner;
   readonly #fields: readonly { readonly paths: readonly number[]; readonly absent: string }[];
-  readonly #texts = new Intern(internedMax, (text) => text);
+  readonly #texts = new Interner(internedMax, (text) => text);
   #bytes: Buffer = Buffer.alloc(0);
 
   constructor(fields: readonly SelectableField[]) {
     const paths: FieldPath[] = [['metadata', 'labels']];
-    // Fields may have a path in common.
+    // Fields may share a path.
     const indexOf = (path: FieldPath): number => {
       const there = paths.findIndex((other) => isDeepStrictEqual(other, path));
       return there >= 0 ? there : paths.push(path) - 1;
@@ -132,13 +135,13 @@ class SelectedValues {
     this.#scanner = new ObjectScanner(paths);
   }
 
-  /** False for bytes that are no stored object. */
+  /** False if the bytes are not a stored object. */
   read(value: Uint8Array): boolean {
     this.#bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
     return this.#scanner.scan(value);
   }
 
-  /** The labels in JSON; '' where there are none. */
+  /** The labels as JSON; empty if there are none. */
   get labels(): string {
     const start = this.#scanner.start(0);
     return start < 0 ? '' : this.#bytes.toString('utf8', start, this.#scanner.end(0));
@@ -156,7 +159,7 @@ class SelectedValues {
     return absent;
   }
 
-  /** A text without its quotes, a number or boolean as it is written; '' for everything else. */
+  /** A string without its quotes, a number or boolean as written; empty for anything else. */
   #scalar(start: number, end: number): string {
     if (start < 0) return '';
     const bytes = this.#bytes;

@@ -10,7 +10,7 @@ import type { ObjectWatcher } from './object-watcher.ts';
 import type { ResourceCollection, WatchedChange } from './resource-collection.ts';
 import type { WatcherIndex } from './watcher-index.ts';
 
-/** A change with what finds its watchers. */
+/** A change and the information that finds its watchers. */
 export interface Published {
   readonly collection: ResourceCollection;
   readonly location: ObjectLocation;
@@ -18,11 +18,11 @@ export interface Published {
   readonly revision: Revision;
 }
 
-/** How many watchers are told between two looks at the clock. */
-const toldAtOnce = 32;
+/** Watchers notified between two checks of the clock. */
+const deliveriesPerClockCheck = 32;
 
-/** A change that is being told to the watchers it concerns: one after the other, in slices of time where they are very many. */
-export class Telling {
+/** Delivery of one change to the watchers it concerns, in time slices if there are very many. */
+export class Delivery {
   readonly revision: Revision;
   readonly #change: WatchedChange;
   readonly #sets: readonly ReadonlySet<ObjectWatcher>[];
@@ -36,47 +36,47 @@ export class Telling {
   }
 
   /**
-   * Goes on where it stopped. False: the slice is over, and some are still to be told. Only a change that is alone in its
-   * revision may be cut: how far a watcher got is said in revisions.
+   * Continues where it stopped. False if the slice ended before all watchers were notified. Only a change that is alone in its
+   * revision may be split, because a watcher's progress is expressed in revisions.
    */
-  goOn(slice: Pick<TimeSlice, 'over'> | undefined): boolean {
-    let told = 0;
+  continue(slice: Pick<TimeSlice, 'over'> | undefined): boolean {
+    let delivered = 0;
     for (; this.#set < this.#sets.length; this.#set++) {
       this.#watchers ??= (this.#sets[this.#set] as ReadonlySet<ObjectWatcher>).values();
       for (let next = this.#watchers.next(); !next.done; next = this.#watchers.next()) {
-        this.#tell(next.value);
-        told++;
-        if (slice && told % toldAtOnce === 0 && slice.over) return false;
+        this.#deliver(next.value);
+        delivered++;
+        if (slice && delivered % deliveriesPerClockCheck === 0 && slice.over) return false;
       }
       this.#watchers = undefined;
     }
     return true;
   }
 
-  #tell(watcher: ObjectWatcher): void {
-    // The state is there but cannot be shown: the client has to find that out by reading.
+  #deliver(watcher: ObjectWatcher): void {
+    // The new state cannot be delivered: the client finds out by reading.
     if (this.#change === 'corrupt') watcher.end('compacted');
     else watcher.offer(this.#change);
   }
 }
 
 /**
- * Tells the live watchers of what was applied, in order, in slices of time: the state goes on, and reads are answered,
- * while a burst of changes is told to many watchers, or one change to very many. A change is told to all before the next is to
- * anybody. Who goes live meanwhile has it from the history, and overlooks it here.
+ * Delivers applied changes to the live watchers, in order and in time slices: the state advances and reads are served while a
+ * burst of changes, or one change with very many watchers, is being delivered. A change is delivered to all watchers before the
+ * next one is delivered to any. A watcher that goes live meanwhile has received the change from history and ignores it here.
  */
 export class FanOut {
   readonly #clock: Clock;
   readonly #index: WatcherIndex<ObjectWatcher>;
-  /** Where one of these says so, watchers are told nothing until it resolves. */
+  /** Delivery pauses while one of these returns a promise. */
   readonly #throttles = new Set<Throttle>();
   readonly #drained = new Condition();
-  /** A revision stands after the last change up to it. */
+  /** A revision number follows the last change up to it. */
   #queue: (Published | Revision)[] = [];
   #first = 0;
-  #telling: Telling | undefined;
-  /** A revision of which the first changes were told. */
-  #toldInPart: Revision = 0;
+  #delivery: Delivery | undefined;
+  /** A revision whose first changes have been delivered. */
+  #partlyDelivered: Revision = 0;
   #published: Revision = 0;
   #draining = false;
   #closed = false;
@@ -86,19 +86,19 @@ export class FanOut {
     this.#index = index;
   }
 
-  /** Everything up to this revision was told to the watchers. */
+  /** Every change up to this revision has been delivered to the watchers. */
   get published(): Revision {
     return this.#published;
   }
 
   publish(changes: readonly Published[], revision: Revision): void {
-    // Not one call with all of them: a batch may be longer than a call's arguments.
+    // Not `push(...changes)`: a batch may exceed the maximum number of arguments.
     for (const change of changes) this.#queue.push(change);
     this.#queue.push(revision);
     if (!this.#draining) void this.#drain();
   }
 
-  /** Resolves when few enough changes wait for more to be taken in. */
+  /** Resolves when the queue is short enough for more changes to be applied. */
   async ready(signal: AbortSignal): Promise<void> {
     while (this.#queue.length - this.#first > limits.cacheFanOutMax && !signal.aborted)
       await this.#drained.wait(signal);
@@ -113,7 +113,7 @@ export class FanOut {
     this.#closed = true;
     this.#queue = [];
     this.#first = 0;
-    this.#telling = undefined;
+    this.#delivery = undefined;
   }
 
   async #drain(): Promise<void> {
@@ -122,7 +122,7 @@ export class FanOut {
     while (!this.#closed) {
       const throttled = this.#throttled();
       if (throttled) await throttled;
-      else if (this.#tellSome(slice)) break;
+      else if (this.#deliverSome(slice)) break;
       else await slice.next();
     }
     this.#queue = [];
@@ -139,18 +139,18 @@ export class FanOut {
     return undefined;
   }
 
-  /** Tells until the slice is over. True when nothing is left. */
-  #tellSome(slice: TimeSlice): boolean {
+  /** Delivers until the slice ends. True if nothing is left. */
+  #deliverSome(slice: TimeSlice): boolean {
     for (;;) {
-      this.#telling ??= this.#next();
-      if (!this.#telling) return true;
-      const { revision } = this.#telling;
+      this.#delivery ??= this.#next();
+      if (!this.#delivery) return true;
+      const { revision } = this.#delivery;
       const next = this.#queue[this.#first];
       const isLast = typeof next !== 'object' || next.revision !== revision;
-      const isAlone = isLast && this.#toldInPart !== revision;
-      if (!this.#telling.goOn(isAlone ? slice : undefined)) break;
-      this.#telling = undefined;
-      if (!isLast) this.#toldInPart = revision;
+      const isAlone = isLast && this.#partlyDelivered !== revision;
+      if (!this.#delivery.continue(isAlone ? slice : undefined)) break;
+      this.#delivery = undefined;
+      if (!isLast) this.#partlyDelivered = revision;
       else if (slice.over) break;
     }
     if (this.#first >= limits.cacheFanOutMax) {
@@ -161,13 +161,13 @@ export class FanOut {
     return false;
   }
 
-  /** The next change of the queue, which keeps it no longer. */
-  #next(): Telling | undefined {
+  /** Removes the next change from the queue. */
+  #next(): Delivery | undefined {
     for (;;) {
       const next = this.#queue[this.#first];
       if (next === undefined) return undefined;
       this.#queue[this.#first++] = 0;
-      if (typeof next !== 'number') return new Telling(this.#index, next);
+      if (typeof next !== 'number') return new Delivery(this.#index, next);
       this.#published = Math.max(this.#published, next);
     }
   }

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { spanOf } from '../base/byte-span.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { CacheEntry } from './cache.ts';
-import { configMap, configMaps, KeptWatch, keyOf, openCache } from './cache-fixture.ts';
+import { configMap, configMaps, keyOf, openCache, RecordingWatch } from './cache-fixture.ts';
 import { FieldIndex } from './field-index.ts';
 
 const web = { label: 'app', value: 'web' };
-/** As far as an index looks at it. */
+/** An entry with only what an index reads. */
 const entryAt = (index: number, app: string | undefined): CacheEntry => {
   const key = `/core/configmaps/default/c${String(index).padStart(4, '0')}`;
   const fields: Readonly<Record<string, string | undefined>> = { app, tier: index % 2 === 0 ? 'front' : 'back' };
@@ -26,7 +26,7 @@ const entryAt = (index: number, app: string | undefined): CacheEntry => {
 const names = (entries: Iterable<{ readonly name: string }> | undefined) =>
   entries && Array.from(entries, ({ name }) => name);
 
-test('a snapshot finds by a field what it held when it was asked, and nothing once others are there', async (context) => {
+test('a snapshot finds entries by field in the current state, and not in a past one', async (context) => {
   const store = openMemoryStore();
   const { cache, configMaps: collection } = await openCache(context, { store });
   const { revision } = await store.create(keyOf('a'), configMap('a', { labels: { app: 'web' } }));
@@ -89,7 +89,7 @@ test('a change is offered to the watches that require its values, whatever their
       asked++;
       return entry.label('app') === app;
     };
-    return new KeptWatch(collection, { after: cache.revision, requires: { label: 'app', value: app }, matches });
+    return new RecordingWatch(collection, { after: cache.revision, requires: { label: 'app', value: app }, matches });
   });
   await cache.fresh();
   const { revision } = await store.create(keyOf('a'), configMap('a', { labels: { app: 'app-7' } }));
@@ -98,13 +98,13 @@ test('a change is offered to the watches that require its values, whatever their
   await store.update(keyOf('a'), configMap('a', { labels: { app: 'app-8' } }), revision);
   await cache.fresh();
   assert.deepEqual(
-    watches[7]?.told.map((line) => line.split(' ')[0]),
+    watches[7]?.received.map((line) => line.split(' ')[0]),
     ['ADDED', 'DELETED'],
   );
   assert.deepEqual(
-    watches[8]?.told.map((line) => line.split(' ')[0]),
+    watches[8]?.received.map((line) => line.split(' ')[0]),
     ['ADDED'],
   );
   assert.ok(asked < 10, `${asked} questions`);
-  for (const [index, watch] of watches.entries()) if (index !== 7 && index !== 8) assert.deepEqual(watch.told, []);
+  for (const [index, watch] of watches.entries()) if (index !== 7 && index !== 8) assert.deepEqual(watch.received, []);
 });

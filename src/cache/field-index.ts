@@ -1,10 +1,10 @@
 import { type ReadonlySortedEntries, SortedEntries } from '../base/sorted-entries.ts';
 import type { CacheEntry, RequiredField } from './cache.ts';
 
-/** Most values are those of one object, which needs no tree. */
+/** Most values occur in one object only, which needs no tree. */
 type Entries = CacheEntry | SortedEntries<CacheEntry>;
 
-/** The entries of a collection by the values of some of their fields. */
+/** Index of a collection's entries by the values of some of their fields. */
 export class FieldIndex {
   readonly #byLabel: ReadonlyMap<string, Map<string, Entries>>;
 
@@ -12,7 +12,7 @@ export class FieldIndex {
     this.#byLabel = new Map(labels.map((label) => [label, new Map()]));
   }
 
-  /** Puts `entry` in the place of `previous`, an entry of the same key. Either may be absent. */
+  /** Replaces `previous` with `entry`, an entry of the same key. Either may be undefined. */
   replace(previous: CacheEntry | undefined, entry: CacheEntry | undefined): void {
     for (const [label, byValue] of this.#byLabel) {
       const before = previous?.field(label);
@@ -22,7 +22,7 @@ export class FieldIndex {
     }
   }
 
-  /** Takes in entries that are in order of key, in the place of all there are. */
+  /** Replaces the whole content with entries in key order. */
   fill(entries: () => Iterable<CacheEntry>): void {
     for (const [label, byValue] of this.#byLabel) {
       byValue.clear();
@@ -45,7 +45,7 @@ export class FieldIndex {
     for (const byValue of this.#byLabel.values()) byValue.clear();
   }
 
-  /** The entries with that value as they are now; later changes don't show. Undefined where the field is not indexed. */
+  /** Snapshot of the entries with that value; undefined if the field is not indexed. */
   find({ label, value }: RequiredField): ReadonlySortedEntries<CacheEntry> | undefined {
     const byValue = this.#byLabel.get(label);
     if (!byValue) return undefined;

@@ -3,7 +3,7 @@ import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import { type Revision, type Store, StoreError } from '../store/store.ts';
 
-/** Those who wait for the cache to reach a revision. */
+/** Callers that wait for the cache to reach a revision. */
 export class RevisionWaiters {
   readonly #clock: Clock;
   readonly #waiting = new Set<{ readonly revision: Revision; finish(reached: boolean): void }>();
@@ -19,7 +19,7 @@ export class RevisionWaiters {
     for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.finish(true);
   }
 
-  /** False after `waitMs`, when the signal aborts, and when the cache is closed. */
+  /** Resolves to false after `waitMs`, on abort, and when the cache is closed. */
   wait(revision: Revision, waitMs: number, signal?: AbortSignal): Promise<boolean> {
     if (revision <= this.#revision) return Promise.resolve(true);
     if (this.#closed || waitMs <= 0 || signal?.aborted) return Promise.resolve(false);
@@ -48,8 +48,8 @@ export class RevisionWaiters {
 }
 
 /**
- * Asks for the head of the store, once for all who ask together. A question that was under way before a call may have
- * been answered before a write that the caller knows of: it cannot be used, so callers share the one after it.
+ * Reads the store's head revision, shared by concurrent callers. A read that was already in flight may have been answered
+ * before a write that the caller knows of, so callers share the read after it.
  */
 export class HeadReader {
   readonly #store: Pick<Store, 'head'>;
@@ -81,7 +81,7 @@ export class HeadReader {
   }
 }
 
-/** Waits until `waiters` show all writes acknowledged before the call. See WatchCache.fresh. */
+/** Waits until the cache contains all writes acknowledged before the call. See WatchCache.fresh. */
 export async function awaitFresh(heads: HeadReader, waiters: RevisionWaiters, signal?: AbortSignal): Promise<Revision> {
   signal?.throwIfAborted();
   const head = await abortable(heads.read(), signal);
@@ -90,7 +90,7 @@ export async function awaitFresh(heads: HeadReader, waiters: RevisionWaiters, si
   throw new StoreError('unavailable', `the cache has not reached revision ${head} of the store`, { revision: head });
 }
 
-/** The promise, or a rejection as soon as the signal aborts. What the promise then becomes is dropped. */
+/** Rejects as soon as the signal aborts; the promise's later result is dropped. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {

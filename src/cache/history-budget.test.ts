@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { until } from '../base/waits-fixture.ts';
 import type { Revision } from '../store/store.ts';
 import type { Collection } from './cache.ts';
-import { configMap, configMaps, FaultyStore, KeptWatch, keyOf, nodes, openCache } from './cache-fixture.ts';
+import { configMap, configMaps, FaultyStore, keyOf, nodes, openCache, RecordingWatch } from './cache-fixture.ts';
 import { ResourceCollection } from './resource-collection.ts';
 
-/** What the cache keeps of the past is bounded in bytes, whoever writes what. */
+/** The memory of the cache's histories is bounded in bytes for any pattern of writes. */
 
 const historiesBytesMax = 400_000;
 const data = 'x'.repeat(20_000);
@@ -18,7 +18,7 @@ const bytesOf = (collection: Collection): number => {
   return collection.historyBytes;
 };
 
-test('an object that is rewritten in a loop does not fill memory, nor take the history of others', async (context) => {
+test('an object rewritten in a loop neither fills memory nor evicts the history of other resources', async (context) => {
   const store = new FaultyStore();
   let feeds = 0;
   store.before = (call) => {
@@ -42,11 +42,11 @@ test('an object that is rewritten in a loop does not fill memory, nor take the h
   assert.ok(maps.snapshotAt(large - 1));
 
   feeds = 0;
-  const ofOthers = new KeptWatch(others, { after: start });
+  const ofOthers = new RecordingWatch(others, { after: start });
   await cache.fresh();
   assert.equal(ofOthers.events.length, 21);
   assert.equal(feeds, 0, 'it is answered from memory');
-  const ofMaps = new KeptWatch(maps, { after: start });
+  const ofMaps = new RecordingWatch(maps, { after: start });
   await until(() => ofMaps.events.length === 101);
   assert.equal(feeds, 1, 'the store has what the cache forgot');
 });

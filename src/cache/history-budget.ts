@@ -1,14 +1,14 @@
 /** A history that shares a budget with others. */
 export interface BudgetedHistory {
-  /** What it keeps alive. */
+  /** Bytes that it keeps in memory. */
   readonly historyBytes: number;
-  /** Drops from its old end until it keeps at most so much alive. */
+  /** Drops the oldest changes until it keeps at most this many bytes in memory. */
   shrinkHistory(bytesMax: number): void;
 }
 
 /**
- * What the histories of all resources keep alive together. Where it is passed the largest gives way: whoever rewrites large
- * objects of some resources takes nothing from the others.
+ * Limits the memory of the histories of all resources. If it is exceeded, the largest history shrinks: frequent writes of large
+ * objects in some resources do not evict the history of others.
  */
 export class HistoryBudget {
   readonly #bytesMax: number;
@@ -24,26 +24,26 @@ export class HistoryBudget {
     this.changed(history.historyBytes);
   }
 
-  /** What it keeps alive counts no more. */
+  /** Its bytes no longer count. */
   remove(history: BudgetedHistory): void {
     if (this.#histories.delete(history)) this.#bytes -= history.historyBytes;
   }
 
-  /** One of the histories grew by so much, or shrank. */
+  /** A history grew by this many bytes, or shrank if negative. */
   changed(bytes: number): void {
     this.#bytes += bytes;
-    // What shrinks tells of it, too.
+    // Shrinking calls this method too.
     if (bytes <= 0) return;
     while (this.#bytes > this.#bytesMax && this.#shrinkLargest());
   }
 
-  /** False where nothing is left to drop. */
+  /** False if nothing is left to drop. */
   #shrinkLargest(): boolean {
     let largest: BudgetedHistory | undefined;
     for (const history of this.#histories) {
       if (history.historyBytes > (largest?.historyBytes ?? 0)) largest = history;
     }
-    // More than is needed at once, so that histories are not searched for each event.
+    // Drops more than needed, so that the histories are not searched for every event.
     largest?.shrinkHistory(Math.floor(largest.historyBytes * shrunkPart));
     return largest !== undefined;
   }

@@ -9,23 +9,23 @@ interface HistoryLimits {
 
 interface Held {
   readonly change: ObjectChange;
-  /** Monotonic time, milliseconds. */
+  /** Monotonic time in milliseconds. */
   readonly heldSince: number;
 }
 
-/** The last changes of one resource, in order of revision. */
+/** The most recent changes of one resource, in order of revision. */
 export class History {
   readonly #limits: HistoryLimits;
   readonly #changed: (bytes: number) => void;
-  /** `#held[#first]` is the oldest; what is before it has been dropped. */
+  /** `#held[#first]` is the oldest; those before it have been dropped. */
   #held: (Held | undefined)[] = [];
   #first = 0;
   #bytes = 0;
   #floor: Revision;
 
   /**
-   * `floor`: the revision after which it will hold every change. `changed` is told by how much that grows or shrinks which it
-   * keeps alive.
+   * `floor`: the history will contain every change after this revision. `changed` receives the number of bytes by which the
+   * memory it holds grows or shrinks.
    */
   constructor(limits: HistoryLimits, floor: Revision, changed: (bytes: number) => void = () => {}) {
     this.#limits = limits;
@@ -33,12 +33,12 @@ export class History {
     this.#changed = changed;
   }
 
-  /** It holds every change after this revision. */
+  /** The history contains every change after this revision. */
   get floor(): Revision {
     return this.#floor;
   }
 
-  /** Bytes of objects that it keeps alive. */
+  /** Bytes of objects that it keeps in memory. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -51,14 +51,14 @@ export class History {
     this.#changed(this.#bytes - before);
   }
 
-  /** Drops what is beyond the limits. */
+  /** Drops changes beyond the limits. */
   trim(now: number): void {
     const before = this.#bytes;
     this.#dropBeyond(now);
     this.#changed(this.#bytes - before);
   }
 
-  /** Drops the oldest until it keeps at most so many bytes alive. */
+  /** Drops the oldest changes until at most this many bytes are kept in memory. */
   shrink(bytesMax: number): void {
     const before = this.#bytes;
     this.#dropWhile(() => this.#bytes > bytesMax);
@@ -86,7 +86,7 @@ export class History {
     this.#first = 0;
   }
 
-  /** Forgets everything up to `floor`, the newest revision. */
+  /** Drops everything. `floor` is the newest revision. */
   reset(floor: Revision): void {
     this.#changed(-this.#bytes);
     this.#held = [];
@@ -95,7 +95,7 @@ export class History {
     this.#floor = floor;
   }
 
-  /** Changes after a revision that is not below the floor, in order. Ends early when what it stands at was dropped. */
+  /** Changes after `revision`, which must not be below the floor, in order. Ends early if the next change has been dropped. */
   *after(revision: Revision): IterableIterator<ObjectChange> {
     let low = this.#first;
     let high = this.#held.length;

@@ -1,12 +1,12 @@
-/** Longer texts hardly repeat. */
+/** Longer strings rarely repeat. */
 const textLengthMax = 1_024;
 
 /**
- * Gives equal texts one value, so that what thousands of objects repeat (namespaces, label sets) is held once. Forgets
- * all when it is full: what was given out stays valid, and is only not shared with what comes later. Long texts are not
- * kept, so that what it holds is bounded.
+ * Returns one shared value for equal strings, so that values repeated in thousands of objects (namespaces, label sets) are
+ * stored once. Cleared when full: values already returned stay valid but are not shared with later ones. Long strings are not
+ * cached, which bounds its memory.
  */
-export class Intern<T> {
+export class Interner<T> {
   readonly #make: (text: string) => T;
   readonly #entriesMax: number;
   readonly #byText = new Map<string, T>();

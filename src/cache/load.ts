@@ -8,7 +8,9 @@ import type { CacheEntry } from './cache.ts';
 import type { LoadedState, ResourceCollection } from './resource-collection.ts';
 import { SlabSequence } from './slab.ts';
 
-/** Records of a prefix at one revision, in order of key, page by page. The next page is read while one is worked on. */
+/**
+ * Pages of the records under a prefix at one revision, in key order. The next page is read while the current one is processed.
+ */
 export async function* readPages(
   store: Pick<Store, 'list'>,
   prefix: string,
@@ -22,20 +24,20 @@ export async function* readPages(
     const { records } = page;
     const after: string | undefined = records.at(-1)?.key;
     next = page.remaining > 0 && after !== undefined ? store.list(prefix, { at, limit, after, remaining }) : undefined;
-    // Its failure shows when it is awaited, which may be later than now.
+    // Its error surfaces when it is awaited, possibly later.
     next?.catch(() => {});
     yield records;
   }
 }
 
-/** Bytes of the entries of some records, each with its comma. */
+/** Total bytes of the records' entries, each with its comma. */
 function weightOf(records: readonly StoreRecord[]): number {
   let bytes = 0;
   for (const { value, revision } of records) bytes += value.length + versionBytes(revision) + 1;
   return bytes;
 }
 
-/** Reads a whole resource as it is at a revision. */
+/** Loads a whole resource at one revision. */
 export async function load(
   store: Pick<Store, 'list'>,
   collection: ResourceCollection,

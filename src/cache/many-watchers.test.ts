@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import { until } from '../base/waits-fixture.ts';
 import type { Revision, Store } from '../store/store.ts';
 import type { CacheEvent, Collection } from './cache.ts';
-import { configMap, configMaps as configMapsResource, KeptWatch, keyOf, openCache } from './cache-fixture.ts';
+import { configMap, configMaps as configMapsResource, keyOf, openCache, RecordingWatch } from './cache-fixture.ts';
 
 const put = async (store: Store, name: string): Promise<Revision> => {
   const there = await store.get(keyOf(name));
@@ -13,34 +13,34 @@ const put = async (store: Store, name: string): Promise<Revision> => {
   return (await (there ? store.update(keyOf(name), value, there.revision) : store.create(keyOf(name), value))).revision;
 };
 
-const revisionsOf = (watch: KeptWatch): readonly Revision[] => watch.events.map(({ revision }) => revision);
+const revisionsOf = (watch: RecordingWatch): readonly Revision[] => watch.events.map(({ revision }) => revision);
 
-describe('a change that very many watches are told of', () => {
+describe('delivery of a change to very many watches', () => {
   const watchersMax = 10_000;
 
-  /** A clock by which it takes long to tell watches. */
-  class TellingClock extends ManualClock {
-    readonly #tellMs: number;
-    told = 0;
+  /** A clock that advances with every delivered event. */
+  class DeliveryClock extends ManualClock {
+    readonly #deliveryMs: number;
+    deliveries = 0;
 
-    constructor(tellMs: number) {
+    constructor(deliveryMs: number) {
       super();
-      this.#tellMs = tellMs;
+      this.#deliveryMs = deliveryMs;
     }
 
     override monotonic(): number {
-      return super.monotonic() + this.told * this.#tellMs;
+      return super.monotonic() + this.deliveries * this.#deliveryMs;
     }
   }
 
-  /** A watch that says how long it takes, and what it was told. */
-  class CountedWatch extends KeptWatch {
+  /** A watch whose deliveries take time on the clock. */
+  class CountedWatch extends RecordingWatch {
     onEvent: () => void = () => {};
 
-    constructor(clock: TellingClock, ...rest: ConstructorParameters<typeof KeptWatch>) {
+    constructor(clock: DeliveryClock, ...rest: ConstructorParameters<typeof RecordingWatch>) {
       super(...rest);
       this.onEvent = () => {
-        clock.told++;
+        clock.deliveries++;
       };
     }
 
@@ -50,25 +50,25 @@ describe('a change that very many watches are told of', () => {
     }
   }
 
-  const many = (clock: TellingClock, configMaps: Collection, after: Revision) =>
+  const many = (clock: DeliveryClock, configMaps: Collection, after: Revision) =>
     Array.from({ length: watchersMax }, () => new CountedWatch(clock, configMaps, { after }));
 
-  test('takes as many turns of the event loop as it needs, and each watch is told in order', async (context) => {
-    const clock = new TellingClock(0.01);
+  test('takes as many turns of the event loop as it needs, and each watch receives events in order', async (context) => {
+    const clock = new DeliveryClock(0.01);
     const { cache, store, configMaps } = await openCache(context, { clock });
     const watches = many(clock, configMaps, cache.revision);
     await until(() => true);
     const writes = [await put(store, 'a'), await put(store, 'a'), await put(store, 'b')];
     let turns = 0;
     let longest = 0;
-    let before = clock.told;
-    for (; clock.told < writes.length * watchersMax; turns++) {
-      // No watch may be told of a change while another was not told of the one before.
+    let before = clock.deliveries;
+    for (; clock.deliveries < writes.length * watchersMax; turns++) {
+      // No watch may receive a change before every watch has received the one before it.
       const counts = watches.map(({ events }) => events.length);
       assert.ok(Math.max(...counts) - Math.min(...counts) <= 1);
       await new Promise((resolve) => setImmediate(resolve));
-      longest = Math.max(longest, clock.told - before);
-      before = clock.told;
+      longest = Math.max(longest, clock.deliveries - before);
+      before = clock.deliveries;
       assert.ok(turns < watchersMax);
     }
     assert.ok(longest * 0.01 <= limits.turnMs + 1, `${longest} in one turn`);
@@ -76,46 +76,46 @@ describe('a change that very many watches are told of', () => {
     assert.equal(watches[0]?.watcher.revision, cache.revision);
   });
 
-  test('goes on where watches come, end, fail and pause in the middle', async (context) => {
-    const clock = new TellingClock(0.01);
+  test('continues when watches open, close, fail and pause in the middle', async (context) => {
+    const clock = new DeliveryClock(0.01);
     const { cache, store, configMaps } = await openCache(context, { clock });
     const after = cache.revision;
     const watches = many(clock, configMaps, after);
     await until(() => true);
     const [first, second, last] = [watches[0], watches[1], watches.at(-1)];
-    const added: KeptWatch[] = [];
+    const added: RecordingWatch[] = [];
     const middle = watches[watchersMax / 2] as CountedWatch;
     middle.onEvent = () => {
-      clock.told++;
+      clock.deliveries++;
       if (added.length > 0) return;
       first?.watcher.close();
       last?.watcher.close();
-      added.push(new KeptWatch(configMaps, { after }), new KeptWatch(configMaps, { after: cache.revision }));
+      added.push(new RecordingWatch(configMaps, { after }), new RecordingWatch(configMaps, { after: cache.revision }));
     };
     const failing = watches[watchersMax / 2 + 1] as CountedWatch;
     failing.onEvent = () => {
       throw new Error('a fault');
     };
-    const paused = new KeptWatch(configMaps, { after }, 1);
+    const paused = new RecordingWatch(configMaps, { after }, 1);
     await until(() => true);
     const writes = [await put(store, 'a'), await put(store, 'b')];
     await until(() => second?.events.length === 2 && added[0]?.events.length === 2 && paused.events.length === 1);
     await until(() => watches[watchersMax - 2]?.events.length === 2);
-    assert.deepEqual(revisionsOf(first as KeptWatch), writes.slice(0, 1));
-    assert.deepEqual(revisionsOf(last as KeptWatch), []);
+    assert.deepEqual(revisionsOf(first as RecordingWatch), writes.slice(0, 1));
+    assert.deepEqual(revisionsOf(last as RecordingWatch), []);
     assert.equal(failing.closedFor, 'closed');
     paused.resume();
-    for (const watch of [second as KeptWatch, middle, added[0] as KeptWatch, paused]) {
+    for (const watch of [second as RecordingWatch, middle, added[0] as RecordingWatch, paused]) {
       assert.deepEqual(revisionsOf(watch), writes);
     }
-    // It began after what was in the cache by then.
-    assert.ok(revisionsOf(added[1] as KeptWatch).every((revision) => revision === writes[1]));
+    // It started after everything that was in the cache by then.
+    assert.ok(revisionsOf(added[1] as RecordingWatch).every((revision) => revision === writes[1]));
     assert.equal(cache.watchers, watchersMax);
   });
 
-  test('waits while those who send have too much to send', async (context) => {
+  test('waits while the senders are throttled', async (context) => {
     const { cache, store, configMaps } = await openCache(context);
-    const watch = new KeptWatch(configMaps, { after: cache.revision });
+    const watch = new RecordingWatch(configMaps, { after: cache.revision });
     await until(() => true);
     const room = Promise.withResolvers<void>();
     let busy: Promise<void> | undefined = room.promise;
@@ -133,25 +133,25 @@ describe('a change that very many watches are told of', () => {
     await until(() => watch.events.length === 3);
   });
 
-  test('that all end at once hear nothing more, and are told why in many turns', async (context) => {
-    const clock = new TellingClock(0.01);
+  test('stops at once when all watches end, and they are notified over many turns', async (context) => {
+    const clock = new DeliveryClock(0.01);
     const { cache, store, configMaps } = await openCache(context, { clock });
     const watches = many(clock, configMaps, cache.revision);
     for (const watch of watches) {
       const { closed } = watch;
       watch.closed = (reason) => {
-        clock.told++;
+        clock.deliveries++;
         closed.call(watch, reason);
       };
     }
-    const left = watches.at(-1) as KeptWatch;
+    const left = watches.at(-1) as RecordingWatch;
     await until(() => true);
     await cache.reload(configMapsResource.prefix);
     assert.equal(cache.watchers, 0);
-    assert.ok(clock.told < watchersMax);
+    assert.ok(clock.deliveries < watchersMax);
     left.watcher.close();
     await put(store, 'late');
-    await until(() => clock.told === watchersMax - 1);
+    await until(() => clock.deliveries === watchersMax - 1);
     assert.equal(left.closedFor, undefined);
     for (const watch of watches.slice(0, -1))
       assert.deepEqual([watch.closedFor, watch.events.length], ['compacted', 0]);

@@ -6,7 +6,7 @@ import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
-import { configMap, configMaps, KeptWatch, keyOf, openCache, parsed } from './cache-fixture.ts';
+import { configMap, configMaps, keyOf, openCache, parsed, RecordingWatch } from './cache-fixture.ts';
 import { ConsistencyChecker } from './consistency-checker.ts';
 
 interface ObjectState {
@@ -15,7 +15,7 @@ interface ObjectState {
   readonly app: string;
 }
 
-/** What happened to an object, as plainly as it can be said. */
+/** A change of an object. */
 interface ModelChange {
   readonly revision: Revision;
   readonly before: ObjectState | undefined;
@@ -34,8 +34,8 @@ const selects = (selection: Selection, state: ObjectState | undefined): state is
   (selection.name === undefined || state.name === selection.name) &&
   (selection.app === undefined || state.app === selection.app);
 
-/** What a watch must be told of a change. */
-function telling(selection: Selection, { before, now, revision }: ModelChange): readonly string[] {
+/** The events that a watch must deliver for a change. */
+function eventsOf(selection: Selection, { before, now, revision }: ModelChange): readonly string[] {
   const was = selects(selection, before);
   const type = selects(selection, now) ? (was ? 'MODIFIED' : 'ADDED') : was ? 'DELETED' : undefined;
   const shown = type === 'DELETED' ? before : now;
@@ -57,20 +57,20 @@ const steps = fc.oneof(
     arbitrary: fc.record({
       type: fc.constant('watch' as const),
       selection: fc.record({ namespace: namespaces, name: names, app: apps }, { requiredKeys: [] }),
-      /** Of the writes so far, where the watch starts: 0 before all, 1 after all. */
+      /** Start of the watch as a fraction of the writes so far: 0 before all, 1 after all. */
       start: fc.double({ min: 0, max: 1, noNaN: true }),
-      /** Whether the cache is told which value the selection requires. */
+      /** Whether the watch is opened with the value that its selection requires. */
       requires: fc.boolean(),
       takesMax: fc.constantFrom(1, 2, 5, Number.POSITIVE_INFINITY),
     }),
   },
   { weight: 3, arbitrary: fc.constant({ type: 'resume' as const }) },
   { weight: 4, arbitrary: fc.constant({ type: 'settle' as const }) },
-  // Histories and snapshots run out: watches that start earlier read the store's.
+  // Histories and snapshots expire: watches that start earlier read the store's history.
   { weight: 1, arbitrary: fc.constant({ type: 'age' as const }) },
 );
 
-test('watches are told what a plain model says, and snapshots show it', async (context) => {
+test('watches and snapshots agree with a simple model', async (context) => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { maxLength: 20 }), fc.array(steps, { maxLength: 80 }), async (early, late) => {
       const store = openMemoryStore();
@@ -78,7 +78,7 @@ test('watches are told what a plain model says, and snapshots show it', async (c
       const log: ModelChange[] = [];
       const state = new Map<string, ObjectState>();
       const states = new Map<Revision, readonly string[]>([[first, []]]);
-      const watches: { readonly after: Revision; readonly selection: Selection; readonly kept: KeptWatch }[] = [];
+      const watches: { readonly after: Revision; readonly selection: Selection; readonly kept: RecordingWatch }[] = [];
 
       const write = async (namespace: string, name: string, now: ObjectState | undefined): Promise<void> => {
         const key = keyOf(name, namespace);
@@ -114,7 +114,7 @@ test('watches are told what a plain model says, and snapshots show it', async (c
             const { app, ...scope } = step.selection;
             const matches = app === undefined ? {} : { matches: (entry: CacheEntry) => entry.label('app') === app };
             const requires = app !== undefined && step.requires ? { requires: { label: 'app', value: app } } : {};
-            const kept = new KeptWatch(collection, { after, ...scope, ...matches, ...requires }, step.takesMax);
+            const kept = new RecordingWatch(collection, { after, ...scope, ...matches, ...requires }, step.takesMax);
             watches.push({ after, selection: step.selection, kept });
           }
         }
@@ -122,9 +122,9 @@ test('watches are told what a plain model says, and snapshots show it', async (c
         for (const { after, selection, kept } of watches) {
           const expected = log
             .filter(({ revision }) => revision > after)
-            .flatMap((change) => telling(selection, change));
+            .flatMap((change) => eventsOf(selection, change));
           await until(() => {
-            // All of them: those that catch up together wait for each other, for a time that does not pass here.
+            // Resumes all: watches that catch up together wait for each other until a timeout, and this clock stands still.
             for (const other of watches) other.kept.resume();
             return kept.events.length >= expected.length && kept.watcher.revision === cache.revision;
           });

@@ -2,18 +2,18 @@ import type { ByteSpan } from '../base/byte-span.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
 
-/** What all entries of a resource have in common. */
+/** Properties shared by all entries of a resource. */
 export interface EntryShape {
-  /** Paths of the selectable fields, beside `metadata.name` and `metadata.namespace`. */
+  /** Paths of the selectable fields, in addition to `metadata.name` and `metadata.namespace`. */
   readonly paths: readonly string[];
 }
 
-/** Labels as key, value, key, value: a Map for each entry would weigh more than the object. */
+/** Labels as alternating keys and values: a Map per entry would need more memory than the object. */
 export type FlatLabels = readonly string[];
 
 export const noLabels: FlatLabels = [];
 
-/** One decoded object. Small: with 100,000 of them every field counts. */
+/** A decoded object. Kept small: with 100,000 of them every field counts. */
 export class ObjectEntry implements CacheEntry {
   readonly key: string;
   readonly namespace: string;
@@ -24,7 +24,7 @@ export class ObjectEntry implements CacheEntry {
   #view: Buffer | undefined;
   readonly #shape: EntryShape;
   readonly #labels: FlatLabels;
-  /** By index of the shape's paths. */
+  /** Indexed like the shape's paths. */
   readonly #fields: readonly string[];
 
   constructor(
@@ -50,7 +50,7 @@ export class ObjectEntry implements CacheEntry {
     return false;
   }
 
-  /** The same each time: what is made of it is kept by it. */
+  /** The same Buffer on every call, so that values derived from it can be cached by identity. */
   get bytes(): Buffer {
     this.#view ??=
       this.start === 0 && this.end === this.memory.length ? this.memory : this.memory.subarray(this.start, this.end);
@@ -74,7 +74,7 @@ export class ObjectEntry implements CacheEntry {
     return index < 0 ? undefined : this.#fields[index];
   }
 
-  /** The same object, whose bytes stand at `at` and carry the resourceVersion `revision`. */
+  /** The same object with its bytes at `at` and `revision` as its resourceVersion. */
   moved(at: ByteSpan, revision: Revision = this.revision): ObjectEntry {
     return new (this.stale ? StaleEntry : ObjectEntry)(this.#shape, {
       key: this.key,
@@ -87,7 +87,7 @@ export class ObjectEntry implements CacheEntry {
   }
 }
 
-/** One whose stored form is out of date. A class of its own, so that all others need no room to say that they are not. */
+/** An entry whose stored form is outdated. A subclass, so that other entries need no field for the flag. */
 export class StaleEntry extends ObjectEntry {
   override get stale(): boolean {
     return true;

@@ -31,7 +31,7 @@ test('labels of objects in their stored form', () => {
   for (const [text, expected] of rows) assert.deepEqual(labelsIn(text), expected, text);
 });
 
-test('what is no stored object', () => {
+test('values that are not stored objects', () => {
   const rows = [
     '',
     'null',
@@ -52,7 +52,7 @@ test('what is no stored object', () => {
     '{"metadata":{"name" "a"}}',
     '{"metadata":{name:"a"}}',
     '{"kind":"K"}',
-    // The first text `"metadata":{` has to be that of the object itself: there the version is put in.
+    // The first occurrence of `"metadata":{` must be the object's own: the resourceVersion is inserted there.
     '{"spec":{"metadata":{"name":"b"}},"metadata":{"name":"a"}}',
   ];
   for (const text of rows) assert.equal(labelsIn(text), 'malformed', text);
@@ -67,7 +67,7 @@ const objects = fc.record({
   spec: fc.jsonValue(),
 });
 
-test('finds what parsing finds, and no part of an object is an object', () => {
+test('finds what parsing finds, and rejects truncated objects', () => {
   fc.assert(
     fc.property(objects, fc.nat(), (object, cut) => {
       const text = JSON.stringify(object);
@@ -119,7 +119,7 @@ test('finds the values of all paths in one pass', () => {
   );
 });
 
-test('a path that is there twice, or is none, is a mistake', () => {
+test('duplicate and empty paths are rejected', () => {
   assert.throws(() => new ObjectScanner([['a'], ['a']]), TypeError);
   for (const text of ['', '.a', 'a.', 'a..b', 'a[b]', 'a[', '[0]'])
     assert.throws(() => parseFieldPath(text), TypeError, text);

@@ -2,25 +2,25 @@ import { enterMember, skipValue } from '../codec/json-bytes.ts';
 import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from '../codec/json-characters.ts';
 import type { FieldPath } from '../meta/selectable-field.ts';
 
-/** One step of the paths that are looked for. */
+/** A node in the tree of the paths to find. */
 interface Step {
-  /** With their quotes, as they stand in the bytes. */
+  /** Member names in JSON form, with quotes. */
   readonly names: Buffer[];
   readonly members: Step[];
   readonly elements: Map<number, Step>;
-  /** Index of the path that ends here; -1 where none does. */
+  /** Index of the path that ends here; -1 if none. */
   path: number;
 }
 
 const newStep = (): Step => ({ names: [], members: [], elements: new Map(), path: -1 });
 
 /**
- * Finds values in the bytes of a stored object without parsing it: several times faster than JSON.parse, which the start
- * with many objects and every write would pay for. One pass, whatever the number of paths.
+ * Finds values in the bytes of a stored object without parsing it, several times faster than JSON.parse; this matters for
+ * startup with many objects and for every write. One pass for any number of paths.
  *
- * Expects the stored form (codec/encoded.ts): compact JSON, in which only strings stand before `metadata`. Looks at the
- * structure of all bytes, so that a record that was cut off or overwritten is found; it does not check numbers, literals
- * and escapes, which cannot be wrong without the writer being wrong. Names that are written with escapes are not found.
+ * Expects the stored form (codec/encoded.ts): compact JSON in which only strings precede `metadata`. Checks the structure of
+ * all bytes, which detects truncated or overwritten records. Does not check numbers, literals and escapes, which only a faulty
+ * writer could get wrong. Does not find names written with escapes.
  */
 export class ObjectScanner {
   readonly #root = newStep();
@@ -41,24 +41,24 @@ export class ObjectScanner {
     step.path = index;
   }
 
-  /** False for bytes that are not a stored object. What was found is there until the next scan. */
+  /** False if the bytes are not a stored object. Results stay available until the next scan. */
   scan(bytes: Uint8Array): boolean {
     this.#bytes = bytes;
     this.#starts.fill(-1);
     return bytes[0] === openBrace && this.#scanTop() === bytes.length;
   }
 
-  /** Where the value at a path starts, by index; -1 where there is none. */
+  /** Start offset of the value at a path, by index; -1 if there is none. */
   start(path: number): number {
     return this.#starts[path] ?? -1;
   }
 
-  /** Where it ends. */
+  /** End offset of the value at a path (exclusive). */
   end(path: number): number {
     return this.#ends[path] ?? -1;
   }
 
-  /** The members of the object itself. -1 where it is malformed. */
+  /** Scans the top-level members. Returns the end position; -1 if malformed. */
   #scanTop(): number {
     const bytes = this.#bytes;
     let metadataSeen = false;
@@ -68,7 +68,7 @@ export class ObjectScanner {
       if (value < 0) return -1;
       if (!metadataSeen) {
         metadataSeen = isName(bytes, at, metadataName);
-        // Its first field follows: there the version is put in.
+        // metadata must have a first field: the resourceVersion is inserted before it.
         const expected = metadataSeen
           ? bytes[value] === openBrace && bytes[value + 1] === quote
           : bytes[value] === quote;
@@ -82,7 +82,9 @@ export class ObjectScanner {
     return metadataSeen && bytes[at] === closeBrace ? at + 1 : -1;
   }
 
-  /** The position after a member whose name starts at `at` and whose value at `value`; -1 where it is malformed. */
+  /**
+   * Scans a member whose name starts at `at` and whose value starts at `value`. Returns the position after it; -1 if malformed.
+   */
   #scanMember(step: Step, at: number, value: number): number {
     const { names } = step;
     for (let index = 0; index < names.length; index++) {
@@ -150,7 +152,7 @@ function elementStep(step: Step, index: number): Step {
 const metadataName = Buffer.from('"metadata"');
 
 function isName(bytes: Uint8Array, at: number, name: Uint8Array): boolean {
-  // The first letter tells most names apart.
+  // The first letter distinguishes most names.
   if (bytes[at + 1] !== name[1]) return false;
   for (let index = 2; index < name.length; index++) if (bytes[at + index] !== name[index]) return false;
   return true;

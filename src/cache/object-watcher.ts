@@ -6,14 +6,14 @@ import type { ObjectChange } from './change.ts';
 import type { History } from './history.ts';
 import { type IndexedWatcher, scopeText, type WatcherIndex, type WatchScope } from './watcher-index.ts';
 
-/** What a watcher needs of the cache. */
+/** The cache, as a watcher sees it. */
 export interface WatcherHost {
-  /** Everything up to this revision is in the histories. */
+  /** The histories contain every change up to this revision. */
   readonly revision: Revision;
-  /** Everything up to this revision was told to the live watchers. */
+  /** Live watchers have been offered every change up to this revision. */
   readonly published: Revision;
   readonly live: WatcherIndex<ObjectWatcher>;
-  /** Takes watchers that stand before the history of their collection, and calls `reached` as it brings them forward. */
+  /** Takes watchers whose position is before their collection's history, and calls `reached` as they progress. */
   readonly catchUp: {
     join(watcher: ObjectWatcher): void;
     leave(watcher: ObjectWatcher): void;
@@ -21,32 +21,32 @@ export interface WatcherHost {
     resumed(watcher: ObjectWatcher): void;
   };
   readonly logger: Logger;
-  /** Called once, when the watcher has ended for whatever reason. */
+  /** Called once when the watcher ends, for any reason. */
   ended(watcher: ObjectWatcher, reason: WatchEnd): void;
 }
 
 export type WatchEnd = 'slow' | 'compacted' | 'beyond' | 'closed' | 'left';
 
-/** What a watcher needs of the collection it watches. */
+/** The collection, as a watcher sees it. */
 export interface WatchedCollection {
   readonly prefix: string;
   readonly namespaced: boolean;
   readonly loaded: boolean;
   readonly history: History;
-  /** Open watches of it. */
+  /** Open watches of the collection. */
   readonly watchers: Set<ObjectWatcher>;
 }
 
 /**
- * One watch. Where it stands is `#position`, and how it gets further is its phase:
+ * One watch. `#position` is how far it got; the phase says where its next changes come from:
  *
- *     replay:  from the collection's history, as fast as the sink takes it; holds nothing while the sink is paused
- *     catchUp: the position is before that history, and the store's is read, together with others (catch-up.ts)
- *     live:    in the index of the cache; what a paused sink does not take waits in a bounded queue
+ *     replay:  the collection's history, as fast as the sink accepts it; nothing is buffered while the sink is paused
+ *     catchUp: the store's history, read for several watches together (catch-up.ts), since the position is before the cache's
+ *     live:    the fan-out; what a paused sink does not accept waits in a bounded queue
  *
  *     (start) -> replay <-> catchUp        replay -> live        any -> ended
  *
- * Going from replay to live happens in one step of the event loop, with nothing applied in between: no gap.
+ * The step from replay to live is synchronous, with no change applied in between, so no event is missed.
  */
 export class ObjectWatcher implements Watcher, IndexedWatcher {
   readonly collection: WatchedCollection;
@@ -58,10 +58,10 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
   readonly #matches: EntryMatcher | undefined;
   #phase: 'replay' | 'catchUp' | 'live' | 'ended' = 'replay';
   #position: Revision;
-  /** Changes up to this revision were seen in an earlier phase. */
+  /** Changes up to this revision were handled in an earlier phase. */
   #seen: Revision;
   #paused = false;
-  /** Whoever opened it wants to hear nothing more. */
+  /** The owner has closed the watch and must not be called again. */
   #left = false;
   #queue: CacheEvent[] = [];
   #queuedBytes = 0;
@@ -78,7 +78,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     this.#seen = options.after;
   }
 
-  /** Where it stands: everything up to here was given to the sink or waits in the queue. */
+  /** Everything up to this revision was passed to the sink or waits in the queue. */
   get position(): Revision {
     return this.#phase === 'live' ? Math.max(this.#position, this.#host.published) : this.#position;
   }
@@ -88,12 +88,12 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     return waiting ? waiting.revision - 1 : this.position;
   }
 
-  /** Goes on from where it stands, once the collection is loaded. */
+  /** Continues from its position, once the collection is loaded. */
   begin(): void {
     if (this.#phase === 'replay' && this.collection.loaded && !this.#paused) this.#replay();
   }
 
-  /** Takes a change that concerns its scope. Changes come in order of revision. */
+  /** Takes a change in its scope. Changes come in order of revision. */
   offer(change: ObjectChange): void {
     if (this.#phase === 'ended' || change.revision <= this.#seen) return;
     try {
@@ -104,14 +104,14 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     }
   }
 
-  /** The catch-up has offered everything up to `revision`. */
+  /** The catch-up has offered every change up to `revision`. */
   reached(revision: Revision): void {
     if (this.#phase !== 'catchUp') return;
     this.#position = Math.max(this.#position, revision);
     if (this.#position >= this.collection.history.floor) this.leaveCatchUp();
   }
 
-  /** Goes on by itself from where it stands. */
+  /** Leaves the catch-up and continues on its own from its position. */
   leaveCatchUp(): void {
     if (this.#phase !== 'catchUp') return;
     this.#host.catchUp.leave(this);
@@ -138,13 +138,13 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     this.detach('left');
   }
 
-  /** Ends the watch and tells the sink why. */
+  /** Ends the watch and notifies the sink. */
   end(reason: Exclude<WatchEnd, 'left'>): void {
-    if (this.detach(reason)) this.tellEnd(reason);
+    if (this.detach(reason)) this.notifyEnd(reason);
   }
 
-  /** The second half of `end`. */
-  tellEnd(reason: Exclude<WatchEnd, 'left'>): void {
+  /** The second half of `end`: notifies the sink. */
+  notifyEnd(reason: Exclude<WatchEnd, 'left'>): void {
     if (this.#left) return;
     try {
       this.#sink.closed(reason);
@@ -162,7 +162,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
       return;
     }
     for (const change of history.after(this.#position)) {
-      // A revision is not split: what is left of it goes to the queue.
+      // A revision is not split: the rest of it goes to the queue.
       if (this.#paused && change.revision > this.#position) return;
       if (this.#inScope(change)) this.offer(change);
       if (this.#hasEnded()) return;
@@ -207,7 +207,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     }
   }
 
-  /** One watcher's fault must not stop the others. */
+  /** An error of one watcher must not affect the others. */
   #fail(error: unknown): void {
     this.#logFault(error);
     this.end('closed');
@@ -221,11 +221,11 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     return this.#phase === 'ended';
   }
 
-  /** The first half of `end`: nothing more is offered. False when it had ended already. */
+  /** The first half of `end`: stops delivery. False if the watch had already ended. */
   detach(reason: WatchEnd): boolean {
     const phase = this.#phase;
     if (phase === 'ended') return false;
-    // What waits is dropped, and was not given to the sink.
+    // Queued events are dropped, so the position goes back to what the sink has received.
     this.#position = this.revision;
     this.#phase = 'ended';
     this.#queue = [];

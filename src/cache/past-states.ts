@@ -2,25 +2,25 @@ import type { ReadonlySortedEntries } from '../base/sorted-entries.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry, RequiredField } from './cache.ts';
 
-/** What a collection holds, unchanging. */
+/** Immutable content of a collection. */
 export interface CollectionState {
   readonly entries: ReadonlySortedEntries<CacheEntry>;
-  /** As Snapshot.corrupt. */
+  /** See Snapshot.corrupt. */
   readonly corrupt: ReadonlyMap<string, Revision>;
-  /** The entries with a value of an indexed field. Undefined where there is no index, or it is one of a later state. */
+  /** Entries with a value of an indexed field. Undefined if there is no index, or it already reflects a later state. */
   find(field: RequiredField): ReadonlySortedEntries<CacheEntry> | undefined;
 }
 
-/** A state, and the revisions, both included, at which the collection was exactly so. */
+/** A state and the inclusive range of revisions for which it is valid. */
 interface PastState {
   readonly from: Revision;
   readonly to: Revision;
   readonly state: CollectionState;
-  /** Monotonic time, milliseconds. */
+  /** Monotonic time in milliseconds. */
   readonly heldSince: number;
 }
 
-/** States of the recent past. There is none for revisions in the middle of a batch of changes. */
+/** Recent states. None is kept for revisions in the middle of a batch of changes. */
 export class PastStates {
   readonly #countMax: number;
   readonly #ageMsMax: number;
@@ -37,14 +37,16 @@ export class PastStates {
     if (this.#held.length > this.#countMax) this.#held.shift();
   }
 
-  /** Drops what is too old, or ended before `floor`: the changes since then are no longer held, so nothing else should keep
-   * alive what they replaced. */
+  /**
+   * Drops states that are too old or ended before `floor`: the history has dropped the changes since then, so the objects they
+   * replaced should not stay in memory.
+   */
   trim(now: number, floor: Revision): void {
     const kept = this.#held.findIndex((past) => now - past.heldSince <= this.#ageMsMax && past.to >= floor);
     if (kept !== 0) this.#held = kept < 0 ? [] : this.#held.slice(kept);
   }
 
-  /** Drops what ended before `floor`, as `trim` does. */
+  /** Drops states that ended before `floor`, as `trim` does. */
   dropBefore(floor: Revision): void {
     const kept = this.#held.findIndex((past) => past.to >= floor);
     if (kept !== 0) this.#held = kept < 0 ? [] : this.#held.slice(kept);

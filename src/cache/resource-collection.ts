@@ -14,29 +14,29 @@ import type { ObjectWatcher, WatchedCollection } from './object-watcher.ts';
 import { type CollectionState, PastStates } from './past-states.ts';
 import { isNext, SlabSequence, slabBytes } from './slab.ts';
 
-/** What the cache gives its collections. */
+/** The cache, as its collections see it. */
 export interface CollectionHost {
-  /** Everything up to this revision is in the cache. */
+  /** The cache contains every change up to this revision. */
   readonly revision: Revision;
   readonly logger: Logger;
   readonly historyBudget: HistoryBudget;
   readonly encodings: EncodingMemo;
   watch(collection: ResourceCollection, options: WatchOptions, sink: WatchSink): Watcher;
-  /** Called for each value that is found to be corrupt. */
+  /** Called for each corrupt value found. */
   foundCorrupt(): void;
 }
 
-/** What was read from the store at one revision. */
+/** A resource as read from the store at one revision. */
 export interface LoadedState {
   readonly revision: Revision;
   readonly entries: SortedEntries<CacheEntry>;
   readonly corrupt: ReadonlyMap<string, Revision>;
 }
 
-/** What a change of the store is to watchers; 'corrupt': the new state cannot be shown to them. */
+/** A store change as seen by watchers. 'corrupt': the new state cannot be delivered. */
 export type WatchedChange = ObjectChange | 'corrupt';
 
-/** One resource's objects now, and what is kept of their past. Changed by the cache only, between turns of the event loop. */
+/** The current objects of one resource and its recent past. Modified by the cache only, in synchronous steps. */
 export class ResourceCollection implements Collection, WatchedCollection, BudgetedHistory {
   readonly prefix: string;
   readonly namespaced: boolean;
@@ -44,21 +44,21 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   readonly history: History;
   readonly #host: CollectionHost;
   readonly #past = new PastStates({ countMax: limits.cacheSnapshotsMax, ageMsMax: limits.historyMs });
-  /** Open watches of it. */
+  /** Open watches of the collection. */
   readonly watchers = new Set<ObjectWatcher>();
   #loaded = false;
   #removed = false;
   #entries = SortedEntries.empty<CacheEntry>();
-  /** Absent where no field is indexed. */
+  /** Undefined if no field is indexed. */
   readonly #index: FieldIndex | undefined;
   #corrupt: ReadonlyMap<string, Revision> = new Map();
-  /** The state as it is now, unchanging; made when asked for. */
+  /** Immutable view of the current state, created on demand. */
   #state: CollectionState | undefined;
-  /** The collection is as it is now since this revision. */
+  /** First revision at which the collection is as it is now. */
   #since: Revision = 0;
-  /** Entries that were put in since their neighbours were last laid side by side. */
+  /** Entries written since the last compaction of memory. */
   #scattered = 0;
-  /** The batch that the last change was of. */
+  /** The batch of the last change. */
   #batch: object | undefined;
 
   constructor(
@@ -87,7 +87,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     return this.#loaded;
   }
 
-  /** The cache holds it no more. */
+  /** True once the cache no longer serves the resource. */
   get removed(): boolean {
     return this.#removed;
   }
@@ -114,7 +114,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     return this.codec.decode(record);
   }
 
-  /** Puts what was read from the store in place of everything held. */
+  /** Replaces the whole content with the state read from the store. */
   install(loaded: LoadedState): void {
     this.#entries = loaded.entries;
     this.#scattered = 0;
@@ -128,8 +128,8 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   }
 
   /**
-   * Takes a change in. Changes come in order; those of one `batch` that came together leave no past state between them.
-   * Returns what watchers are to be told; undefined: nothing.
+   * Applies a change. Changes come in order; no past state is kept between changes of one `batch`. Returns the change for the
+   * watchers; undefined if there is nothing to deliver.
    */
   apply(change: Change, batch: object, now: number): WatchedChange | undefined {
     if (batch !== this.#batch) this.#keepState(change.revision - 1, now);
@@ -152,7 +152,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#past.dropBefore(this.history.floor);
   }
 
-  /** Lets go of all it holds. Nothing is applied afterwards. */
+  /** Releases all memory. Nothing is applied afterwards. */
   release(): void {
     this.#removed = true;
     this.history.reset(this.#host.revision);
@@ -164,20 +164,20 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#past.clear();
   }
 
-  /** Drops what is too old. */
+  /** Drops history and past states that are too old. */
   trim(now: number): void {
     this.history.trim(now);
     this.#past.trim(now, this.history.floor);
   }
 
-  /** Whether so many entries stand apart from their neighbours in memory that lists and the allocator feel it. */
+  /** True if enough entries are separated from their neighbours in memory to slow down lists and the allocator. */
   get scattered(): boolean {
     return this.#scattered > limits.cacheScatteredMin && this.#scattered > this.#entries.size / 16;
   }
 
   /**
-   * Lays the entries of about one slab side by side, from the first after the key `after` on. Returns the last one's key,
-   * to go on from; undefined when there are no more.
+   * Moves about one slab's worth of entries, starting after the key `after`, next to each other in memory. Returns the last key
+   * as the next `after`; undefined at the end.
    */
   compact(after: string | undefined): string | undefined {
     if (after === undefined) this.#scattered = 0;
@@ -194,13 +194,13 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
         const moved = this.codec.move(entry, slabs.place);
         this.#index?.replace(this.#entries.set(moved), moved);
       }
-      // States that were kept hold the entries where they were.
+      // The cached state refers to the entries at their old location.
       this.#state = undefined;
     }
     return bytes >= slabBytes ? stretch.at(-1)?.key : undefined;
   }
 
-  /** `held`: the entry of the key before the change, where it is at hand. */
+  /** `held`: the cached entry of the key before the change, if available. */
   watched(change: Change, held?: CacheEntry): WatchedChange | undefined {
     const location = this.codec.locate(change.key);
     if (!location) return change.type === 'delete' ? undefined : 'corrupt';
@@ -213,17 +213,17 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     return new ObjectChange(this.codec, location, parts);
   }
 
-  /** Undefined for a record that is corrupt. */
+  /** Undefined for a corrupt record. */
   tryDecode(record: StoreRecord, place?: Place): CacheEntry | undefined {
     try {
       return this.codec.decode(record, place);
     } catch {
-      // What is wrong with it is logged when it becomes a part of the state; a reader of the key is told.
+      // The cause is logged when the record enters the state, and returned to clients that read the key.
       return undefined;
     }
   }
 
-  /** Logs a record that is corrupt. Its value may be secret and is not logged. */
+  /** Logs a corrupt record, without its value, which may be secret. */
   reportCorrupt({ key, revision }: Pick<StoreRecord, 'key' | 'revision'>): void {
     this.#host.logger.error('the store holds a value that is no object of the resource', { key, revision });
     this.#host.foundCorrupt();
@@ -262,7 +262,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     const state: CollectionState = {
       entries: this.#entries.snapshot(),
       corrupt: this.#corrupt,
-      // The index is that of now. States of the past are read whole.
+      // The index reflects the current state only. Past states are scanned.
       find: (field) => (this.#state === state ? this.#index?.find(field) : undefined),
     };
     return state;

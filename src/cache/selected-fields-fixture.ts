@@ -3,7 +3,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import type { CachedResource } from './cache.ts';
 import { objectCodec } from './entry-codec.ts';
 
-/** The values that selectors see in an object, by label. */
+/** The values that field selectors see in an object, by label. */
 export function selectedFields(
   { selectableFields }: Pick<CachedResource, 'selectableFields'>,
   object: ApiObject,

@@ -8,7 +8,7 @@ import type { CacheEntry, Collection, RangeOptions } from './cache.ts';
 import { configMap, configMaps, keyOf, openCache } from './cache-fixture.ts';
 import { isNext, runsOf, SlabSequence, slabBytes } from './slab.ts';
 
-test('objects that fit stand side by side; a longer one has a slab of its own', () => {
+test('objects that fit are contiguous; a larger one has a slab of its own', () => {
   const sizes = [10, 20, slabBytes / 2, slabBytes, 5, 3 * slabBytes, 7, 9];
   const slabs = new SlabSequence(sizes.reduce((sum, size) => sum + size + 1, 0));
   const spans = sizes.map((size) => slabs.place(size));
@@ -40,7 +40,10 @@ const list = (collection: Collection): readonly CacheEntry[] => [...collection.s
 const breaks = (entries: readonly CacheEntry[]): number =>
   entries.filter((entry, index) => index > 0 && !isNext(entries[index - 1] as CacheEntry, entry)).length;
 const pieceOf = ({ memory, start, end }: ByteSpan): string => memory.toString('utf8', start, end);
-/** What lists send is what the entries are, over the whole and over parts; gives the number of runs of the whole. */
+/**
+ * Checks that runs have the bytes of the entries, for the whole collection and parts of it. Returns the number of runs of the
+ * whole.
+ */
 function checkRuns(collection: Collection): number {
   const snapshot = collection.snapshot();
   const entries = list(collection);
@@ -79,7 +82,7 @@ function checkRuns(collection: Collection): number {
 }
 const texts = (entries: readonly CacheEntry[]): readonly string[] => entries.map(({ bytes }) => bytes.toString());
 
-test('what was loaded stands side by side; what was written does again after a sweep, and nothing else changes', async (context) => {
+test('loaded objects are contiguous; written ones are after a sweep, and nothing else changes', async (context) => {
   const store = openMemoryStore();
   const count = limits.cacheScatteredMin + 50;
   const name = (index: number) => `m${String(index).padStart(4, '0')}`;
@@ -109,7 +112,7 @@ test('what was loaded stands side by side; what was written does again after a s
     web,
     list(collection).filter((entry) => entry.label('app') === 'web'),
   );
-  // Writes go on, and those who look find them.
+  // Writes continue, and reads find them.
   const { revision } = await store.create(keyOf('z'), configMap('z'));
   await cache.fresh();
   assert.equal(list(collection).at(-1)?.revision, revision);

@@ -1,23 +1,23 @@
 import type { ByteSpan } from '../base/byte-span.ts';
 import { comma } from '../codec/json-characters.ts';
 
-/** What a slab holds, unless one object is longer. Small enough that one object that stays keeps little else alive. */
+/** Size of a slab, unless one object is larger. Small enough that one surviving object retains little other memory. */
 export const slabBytes = 128 * 1024;
 
 /**
- * Memory for objects that are neighbours in a list: side by side, a comma before each, as a list in JSON has them. A list of
- * them goes out as it stands here, and a thousand objects are one piece of memory to the allocator.
+ * Memory for objects that are neighbours in a list: contiguous, each preceded by a comma as in a JSON array. A list can be sent
+ * from it without copying, and a thousand objects are one allocation.
  */
 class Slab {
   readonly #memory: Buffer;
   #used = 0;
 
-  /** `bytes`: of all objects that it is for, each with its comma. */
+  /** `bytes`: total size of the objects, each with its comma. */
   constructor(bytes: number) {
     this.#memory = Buffer.allocUnsafeSlow(bytes);
   }
 
-  /** Room for one more object; undefined where there is too little. */
+  /** Reserves space for one more object; undefined if it does not fit. */
   place(bytes: number): ByteSpan | undefined {
     const start = this.#used + 1;
     const end = start + bytes;
@@ -28,13 +28,13 @@ class Slab {
   }
 }
 
-/** Memory of its own: for an object whose neighbours stay where they are. */
-export function alone(bytes: number): ByteSpan {
-  // Not from the pool that small buffers share: one object that lives long would hold the pool's 8 KiB.
+/** A separate allocation, for an object that is not placed next to its neighbours. */
+export function allocate(bytes: number): ByteSpan {
+  // Not from Node's shared buffer pool, where one long-lived object would retain 8 KiB.
   return { memory: Buffer.allocUnsafeSlow(bytes), start: 0, end: bytes };
 }
 
-/** Makes slabs one after the other for objects that come in order. `total` is about what they all weigh. */
+/** Allocates slabs for objects that come in order. `total` is their approximate total size. */
 export class SlabSequence {
   #left: number;
   #slab: Slab | undefined;
@@ -52,15 +52,15 @@ export class SlabSequence {
     }
     this.#slab = new Slab(Math.max(needed, Math.min(slabBytes, this.#left)));
     this.#left -= needed;
-    return this.#slab.place(bytes) ?? alone(bytes);
+    return this.#slab.place(bytes) ?? allocate(bytes);
   };
 }
 
-/** Whether `next` stands behind `span` as a list has them. */
+/** True if `next` directly follows `span`, separated by a comma. */
 export const isNext = (span: ByteSpan, next: ByteSpan): boolean =>
   next.memory === span.memory && next.start === span.end + 1 && span.memory[span.end] === comma;
 
-/** The same bytes in as few spans as can be: what stands side by side, with the commas between, is one. */
+/** Merges contiguous spans, including the commas between them, into as few as possible. */
 export function runsOf(spans: readonly ByteSpan[]): readonly ByteSpan[] {
   const runs: ByteSpan[] = [];
   let first: ByteSpan | undefined;

@@ -8,7 +8,16 @@ import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type Change, isStoreError, type Store, StoreError } from '../store/store.ts';
 import type { CachedResource, Snapshot } from './cache.ts';
-import { configMap, configMaps, FaultyStore, KeptCount, KeptWatch, keyOf, nodes, openCache } from './cache-fixture.ts';
+import {
+  configMap,
+  configMaps,
+  FaultyStore,
+  keyOf,
+  nodes,
+  openCache,
+  RecordingCounter,
+  RecordingWatch,
+} from './cache-fixture.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';
 import { createWatchCache } from './watch-cache.ts';
 
@@ -30,7 +39,7 @@ const remove = async (store: Store, name: string): Promise<number> => {
   return (await store.delete(keyOf(name), there.revision)).revision;
 };
 
-test('what is in the store is in the cache, and what is not known is left out', async (context) => {
+test('the cache holds the objects of its resources and ignores other keys', async (context) => {
   const store = openMemoryStore();
   await store.create('/leader', Buffer.from('not an object'));
   await put(store, 'b', '');
@@ -48,7 +57,7 @@ test('what is in the store is in the cache, and what is not known is left out', 
   assert.throws(() => cache.collection('/leader'));
 });
 
-test('snapshots do not change, and past ones are exactly what was', async (context) => {
+test('snapshots are immutable, and past ones are exact', async (context) => {
   const { cache, store, configMaps: collection } = await openCache(context);
   const start = cache.revision;
   const created = await put(store, 'a', '1');
@@ -78,14 +87,14 @@ test('snapshots do not change, and past ones are exactly what was', async (conte
   assert.equal(collection.snapshotAt(removed + 1), undefined);
 });
 
-test('one past state is kept for each batch, and none of its middle', async (context) => {
+test('one past state is kept per batch, and none within it', async (context) => {
   const { cache, store, configMaps: collection } = await openCache(context);
   const start = cache.revision;
   await cache.close();
   const writes: number[] = [];
   for (const name of ['a', 'b', 'c']) writes.push(await put(store, name, ''));
   const [first = 0, second = 0, third = 0] = writes;
-  // A feed from the start has all three in one batch.
+  // A change stream from the start has all three in one batch.
   const late = new FaultyStore(store);
   late.head = async () => start;
   const reopened = await openCache(context, { store: late });
@@ -187,7 +196,7 @@ test('fresh shows every write acknowledged before the call, and shares round tri
   gates[1]?.();
   for (const revision of await Promise.all(second.shown)) assert.ok(revision >= second.revision);
   assert.equal(heads, 2);
-  // One that fails does not spoil the next.
+  // A failed read does not affect the next one.
   store.before = (call) => {
     if (call === 'head') throw new StoreError('unavailable', 'no');
   };
@@ -199,25 +208,25 @@ test('fresh shows every write acknowledged before the call, and shares round tri
   assert.equal(await cache.fresh(), await store.head());
 });
 
-test('a cache is fresh at once where the store knows its head, and the cache is there', async (context) => {
+test('a cache is fresh at once if the store knows its head and the cache has reached it', async (context) => {
   const { store, cache } = await openCache(context);
   assert.equal(cache.isFresh(), true);
   for (const name of ['a', 'b', 'c']) {
     const revision = await put(store, name, '');
-    // Whatever it says right after a write: never that it is fresh without showing that write.
+    // After a write it may be fresh or not, but must never report fresh without showing that write.
     assert.equal(cache.isFresh(), cache.revision >= revision);
     await cache.fresh();
     assert.equal(cache.isFresh(), true);
   }
 });
 
-test('a cache whose store must be asked for its head does not know whether it is fresh', async (context) => {
+test('a cache is not known to be fresh if the store must be queried for its head', async (context) => {
   const { cache } = await openCache(context, { store: new FaultyStore() });
   await cache.fresh();
   assert.equal(cache.isFresh(), false);
 });
 
-test('fresh ends with its signal, and when the cache does not get there', async (context) => {
+test('fresh rejects on abort, and if the cache does not reach the revision', async (context) => {
   const store = new FaultyStore();
   const { cache, clock } = await openCache(context, { store });
   await assert.rejects(cache.fresh(AbortSignal.abort(new Error('gone'))), /gone/);
@@ -238,10 +247,10 @@ test('fresh ends with its signal, and when the cache does not get there', async 
   await assert.rejects(late, (error) => isStoreError(error, 'unavailable'));
 });
 
-test('a broken feed is started again from where it was', async (context) => {
+test('a broken change stream is resumed from its position', async (context) => {
   const store = new FaultyStore();
   const { cache, clock, log, configMaps: collection } = await openCache(context, { store });
-  const watch = new KeptWatch(collection, { after: cache.revision });
+  const watch = new RecordingWatch(collection, { after: cache.revision });
   const first = await put(store, 'a', '1');
   await cache.fresh();
   store.breakChangeStreams(new StoreError('unavailable', 'broken'));
@@ -250,11 +259,11 @@ test('a broken feed is started again from where it was', async (context) => {
   assert.equal(cache.revision, first);
   clock.advance(limits.changeStreamRetryMsMin);
   await cache.fresh();
-  assert.deepEqual(watch.told, [`ADDED a@${first}`, `MODIFIED a@${second}`]);
+  assert.deepEqual(watch.received, [`ADDED a@${first}`, `MODIFIED a@${second}`]);
   assert.deepEqual(names(collection.snapshot()), [`a@${second}`]);
 });
 
-test('waits between attempts grow, up to a limit', async (context) => {
+test('pauses between attempts grow up to a limit', async (context) => {
   const store = new FaultyStore();
   const { clock } = await openCache(context, { store });
   let attempts = 0;
@@ -278,14 +287,18 @@ test('waits between attempts grow, up to a limit', async (context) => {
   }
 });
 
-test('after compaction everything is read anew, and watches are closed', async (context) => {
+test('after compaction everything is reloaded and watches are closed', async (context) => {
   const store = new FaultyStore();
-  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), corruptObjects: new KeptCount() };
+  const metrics = {
+    reloads: new RecordingCounter(),
+    slowWatches: new RecordingCounter(),
+    corruptObjects: new RecordingCounter(),
+  };
   const { cache, clock, log, configMaps: collection } = await openCache(context, { store, metrics });
   await put(store, 'gone', '');
   await put(store, 'kept', '1');
   await cache.fresh();
-  const watch = new KeptWatch(collection, { after: cache.revision });
+  const watch = new RecordingWatch(collection, { after: cache.revision });
   await until(() => cache.watchers === 1);
   store.breakChangeStreams(new StoreError('unavailable', 'broken'));
   await until(() => log.lines.some(({ level }) => level === 'warn'));
@@ -299,16 +312,16 @@ test('after compaction everything is read anew, and watches are closed', async (
   assert.deepEqual(names(collection.snapshot()), [`kept@${kept}`]);
   assert.equal(collection.snapshotAt(before), undefined);
   assert.equal(watch.closedFor, 'compacted');
-  assert.deepEqual(watch.told, []);
+  assert.deepEqual(watch.received, []);
   assert.equal(cache.watchers, 0);
   assert.equal(metrics.reloads.count, 1);
-  const again = new KeptWatch(collection, { after: cache.revision });
+  const again = new RecordingWatch(collection, { after: cache.revision });
   const next = await put(store, 'kept', '3');
   await cache.fresh();
-  assert.deepEqual(again.told, [`MODIFIED kept@${next}`]);
+  assert.deepEqual(again.received, [`MODIFIED kept@${next}`]);
 });
 
-test('a failing reload is tried until it succeeds, and the old state is served meanwhile', async (context) => {
+test('a failing reload is retried until it succeeds, and the old state is served meanwhile', async (context) => {
   const store = new FaultyStore();
   const { cache, clock, log, configMaps: collection } = await openCache(context, { store });
   const old = await put(store, 'a', '1');
@@ -350,7 +363,7 @@ test('resources can be added while changes come', async (context) => {
   store.before = (call) => (call === 'list' ? gate : undefined);
   const added = cache.addResource(configMaps);
   const collection = cache.collection(configMaps.prefix);
-  const watch = new KeptWatch(collection, { after: early });
+  const watch = new RecordingWatch(collection, { after: early });
   const late = await put(store, 'late', '');
   await cache.fresh();
   assert.deepEqual(
@@ -361,14 +374,14 @@ test('resources can be added while changes come', async (context) => {
   open();
   await added;
   assert.deepEqual(names(collection.snapshot()), [`early@${early}`, `late@${late}`]);
-  assert.deepEqual(watch.told, [`ADDED late@${late}`]);
+  assert.deepEqual(watch.received, [`ADDED late@${late}`]);
   assert.deepEqual(names(collection.snapshotAt(early)), [`early@${early}`]);
   await assert.rejects(cache.addResource(configMaps), /overlap/);
   await assert.rejects(cache.addResource({ ...configMaps, prefix: '/core/' }), /overlap/);
   await assert.rejects(cache.addResource({ ...configMaps, prefix: 'core' }), /no prefix/);
 });
 
-test('a resource that is removed ends its watches, and may come again; others never notice', async (context) => {
+test('removing a resource ends its watches; it can be added again, and others are unaffected', async (context) => {
   const store = new FaultyStore();
   const { cache } = await openCache(context, { store, resources: [nodes, configMaps] });
   const first = await put(store, 'a', '');
@@ -376,8 +389,8 @@ test('a resource that is removed ends its watches, and may come again; others ne
   const removed = cache.collection(configMaps.prefix);
   const kept = removed.snapshot();
   const [watch, other] = [
-    new KeptWatch(removed, { after: 0 }),
-    new KeptWatch(cache.collection(nodes.prefix), { after: 0 }),
+    new RecordingWatch(removed, { after: 0 }),
+    new RecordingWatch(cache.collection(nodes.prefix), { after: 0 }),
   ];
   await put(store, 'b', '');
   await cache.fresh();
@@ -388,7 +401,7 @@ test('a resource that is removed ends its watches, and may come again; others ne
   assert.throws(() => cache.removeResource(configMaps.prefix), /no resource/);
   assert.deepEqual(names(kept), [`a@${first}`], 'what was read stays');
   assert.deepEqual(names(removed.snapshot()), []);
-  const late = new KeptWatch(removed, { after: first });
+  const late = new RecordingWatch(removed, { after: first });
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(late.closedFor, 'closed');
   assert.equal(cache.watchers, 1);
@@ -415,11 +428,11 @@ test('a resource may be removed while it is loaded', async (context) => {
   assert.equal(cache.collections().length, 2);
 });
 
-test('a resource that is read anew keeps its place in time', async (context) => {
+test('a reloaded resource includes the changes made meanwhile', async (context) => {
   const { cache, store, configMaps: collection } = await openCache(context);
   const first = await put(store, 'a', '');
   await cache.fresh();
-  const watch = new KeptWatch(collection, { after: cache.revision });
+  const watch = new RecordingWatch(collection, { after: cache.revision });
   await Promise.all([cache.reload(configMaps.prefix), cache.reload(configMaps.prefix)]);
   assert.equal(watch.closedFor, 'compacted');
   assert.deepEqual(names(collection.snapshotAt(first)), [`a@${first}`]);
@@ -428,11 +441,15 @@ test('a resource that is read anew keeps its place in time', async (context) => 
   assert.deepEqual(names(collection.snapshot()), [`a@${first}`, `b@${next}`]);
 });
 
-test('a value that is no object is set aside, logged once, and ends watches that it concerns', async (context) => {
+test('a value that is not an object is set aside, logged once, and ends the watches it concerns', async (context) => {
   const store = openMemoryStore();
   const bad = await store.create(keyOf('bad'), Buffer.from('{"secret":'));
   const stray = await store.create(`${configMaps.prefix}stray`, configMap('stray'));
-  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), corruptObjects: new KeptCount() };
+  const metrics = {
+    reloads: new RecordingCounter(),
+    slowWatches: new RecordingCounter(),
+    corruptObjects: new RecordingCounter(),
+  };
   const { cache, log, configMaps: collection } = await openCache(context, { store, metrics });
   const a = await put(store, 'a', '');
   await cache.fresh();
@@ -446,8 +463,8 @@ test('a value that is no object is set aside, logged once, and ends watches that
   assert.equal(log.lines.length, 2);
   assert.doesNotMatch(JSON.stringify(log.lines), /secret/);
 
-  const concerned = new KeptWatch(collection, { after: cache.revision });
-  const elsewhere = new KeptWatch(collection, { after: cache.revision, namespace: 'other' });
+  const concerned = new RecordingWatch(collection, { after: cache.revision });
+  const elsewhere = new RecordingWatch(collection, { after: cache.revision, namespace: 'other' });
   const worse = await store.update(keyOf('a'), Buffer.from('junk'), a);
   await cache.fresh();
   assert.equal(concerned.closedFor, 'compacted');
@@ -456,15 +473,15 @@ test('a value that is no object is set aside, logged once, and ends watches that
   assert.equal(collection.snapshot().corrupt.get(keyOf('a')), worse.revision);
   assert.deepEqual(names(collection.snapshotAt(a)), [`a@${a}`]);
 
-  // Who starts before it cannot be told what happened; who starts after it can.
-  const before = new KeptWatch(collection, { after: a });
+  // A watch that starts before it cannot deliver what happened; one that starts after it can.
+  const before = new RecordingWatch(collection, { after: a });
   await until(() => before.closedFor !== undefined);
   assert.equal(before.closedFor, 'compacted');
-  const after = new KeptWatch(collection, { after: worse.revision });
+  const after = new RecordingWatch(collection, { after: worse.revision });
   const mended = await store.update(keyOf('a'), configMap('a'), worse.revision);
   await store.delete(keyOf('bad'), bad.revision);
   await cache.fresh();
-  assert.deepEqual(after.told, [`ADDED a@${mended.revision}`]);
+  assert.deepEqual(after.received, [`ADDED a@${mended.revision}`]);
   assert.deepEqual([...collection.snapshot().corrupt.keys()], [`${configMaps.prefix}stray`]);
 });
 
@@ -486,11 +503,11 @@ test('closing ends everything', async () => {
   const clock = new ManualClock();
   const cache = createWatchCache({ random: noJitter, store, resources: [configMaps], clock, logger: silentLogger });
   await cache.ready();
-  const watch = new KeptWatch(cache.collection(configMaps.prefix), { after: 0 });
-  const live = new KeptWatch(cache.collection(configMaps.prefix), { after: cache.revision });
+  const watch = new RecordingWatch(cache.collection(configMaps.prefix), { after: 0 });
+  const live = new RecordingWatch(cache.collection(configMaps.prefix), { after: cache.revision });
   await cache.close();
   await cache.close();
-  const late = new KeptWatch(cache.collection(configMaps.prefix), { after: cache.revision });
+  const late = new RecordingWatch(cache.collection(configMaps.prefix), { after: cache.revision });
   await until(() => late.closedFor !== undefined);
   assert.deepEqual([watch.closedFor, live.closedFor, late.closedFor], ['closed', 'closed', 'closed']);
   assert.equal(cache.watchers, 0);
@@ -504,12 +521,12 @@ test('closing ends everything', async () => {
   );
 });
 
-test('a large batch is taken in in slices, between which others run and see whole revisions', async (context) => {
+test('a large batch is applied in slices, between which other code runs and sees whole revisions', async (context) => {
   const clock = new ManualClock();
   const inner = openMemoryStore();
   const count = 60;
   const changes: Change[] = [];
-  // Two at each revision, as a store may have that writes several keys at once.
+  // Two per revision, as in a store that writes several keys at once.
   for (let index = 0; index < count; index++) {
     const revision = 2 + Math.floor(index / 2);
     const name = `c${String(index).padStart(3, '0')}`;
@@ -531,14 +548,14 @@ test('a large batch is taken in in slices, between which others run and see whol
     return {
       ...codec,
       decode(record, place) {
-        // As long as large objects take.
+        // The time that large objects take.
         clock.advance(1);
         return codec.decode(record, place);
       },
     };
   };
   const { configMaps: collection } = await openCache(context, { store, clock, codecOf });
-  const watch = new KeptWatch(collection, { after: 1 });
+  const watch = new RecordingWatch(collection, { after: 1 });
   const seen: number[] = [];
   written.resolve();
   while (seen.at(-1) !== count) {

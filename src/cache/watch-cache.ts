@@ -15,9 +15,17 @@ import {
   type Store,
   StoreError,
 } from '../store/store.ts';
-import type { CachedResource, Collection, Throttle, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
+import type {
+  CachedResource,
+  Collection,
+  Count,
+  Throttle,
+  WatchCache,
+  Watcher,
+  WatchOptions,
+  WatchSink,
+} from './cache.ts';
 import { CatchUp } from './catch-up.ts';
-import type { Count } from './count.ts';
 import { EncodingMemo } from './encoding-memo.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';
 import { FanOut, type Published } from './fan-out.ts';
@@ -30,11 +38,11 @@ import { type CollectionHost, type LoadedState, ResourceCollection } from './res
 import { WatcherIndex } from './watcher-index.ts';
 
 interface CacheMetrics {
-  /** Resources read anew from the store after the start. */
+  /** Reloads of a resource from the store after startup. */
   readonly reloads: Count;
-  /** Watches closed because their client read too slowly. */
+  /** Watches closed because the client read too slowly. */
   readonly slowWatches: Count;
-  /** Values found in the store that are no objects of their resource. */
+  /** Stored values that are not objects of their resource. */
   readonly corruptObjects: Count;
 }
 
@@ -45,21 +53,21 @@ export interface WatchCacheOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: CacheMetrics;
-  /** How entries are made. Absent: of objects in their stored form. For tests of other values. */
+  /** Codec for a resource's entries. Default: objects in their stored form. For tests that store other values. */
   readonly codecOf?: (resource: CachedResource) => EntryCodec;
-  /** What the histories of all resources may keep alive together, in bytes. Absent: `limits.cacheHistoriesBytesMax`. */
+  /** Limit in bytes on the memory of all histories together. Default: `limits.cacheHistoriesBytesMax`. */
   readonly historiesBytesMax?: number;
-  /** Told of each batch that was taken in: what its changes have added to the history of the store, in bytes. */
+  /** Called for each slice applied, with the bytes that its changes added to the store's history. */
   readonly historyGrew?: (bytes: number, revision: Revision) => void;
 }
 
-/** Opens a cache in front of the store, and starts to load it. */
+/** Creates a cache in front of the store and starts to load it. */
 export const createWatchCache = (options: WatchCacheOptions): WatchCache => new StoreCache(options);
 
 /**
- * All resources at one revision of the store. One loop takes in the store's changes: to the state first, then to the
- * histories and, by the fan-out, to the watchers. Nothing is taken in while code of the cache runs synchronously, which is
- * what makes a snapshot, a replay of history and the registration of a watcher agree with each other.
+ * All resources at one revision of the store. One loop applies the store's changes: to the state first, then to the histories
+ * and, through the fan-out, to the watchers. Changes are never applied during synchronous code of the cache; this keeps
+ * snapshots, history replay and watcher registration consistent with each other.
  */
 class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly logger: Logger;
@@ -72,10 +80,13 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly #random: Random;
   readonly #store: Store;
   readonly #collections = new Map<string, ResourceCollection>();
-  /** What prefixes of resources start with, and of how many each: no resource may have one of these as its prefix. */
+  /**
+   * Proper path prefixes of the resources' prefixes, with the number of resources below each: none of these may become a
+   * resource's prefix.
+   */
   readonly #folders = new Map<string, number>();
   readonly #watchers = new Set<ObjectWatcher>();
-  /** Those that start after a revision which was not there when they came, with what looks for it. */
+  /** Watchers that start after a revision the cache had not reached, with the timer that checks the store for it. */
   readonly #expected = new Map<ObjectWatcher, Closable>();
   readonly #fanOut: FanOut;
   readonly #waiters: RevisionWaiters;
@@ -83,10 +94,10 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly #abort = new AbortController();
   readonly #ready: Promise<void>;
   readonly #run: Promise<void>;
-  /** Resources that are being read while the feed goes on, with the changes that came since. */
+  /** Resources being loaded while the change stream continues, with the changes since then. */
   readonly #loading = new Map<ResourceCollection, { readonly done: Promise<void>; changes: Change[] }>();
   #revision: Revision = 0;
-  /** Counts how often everything was read anew. */
+  /** Number of full reloads. */
   #generation = 0;
   #sweep: Closable | undefined;
   #compacting = false;
@@ -141,7 +152,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
 
   async addResource(resource: CachedResource): Promise<void> {
     const collection = this.#register(resource);
-    // The first load takes all that are registered when it ends.
+    // The initial load includes every resource registered before it ends.
     if (this.#generation === 0) await this.#ready;
     if (!collection.loaded) await this.#loadOne(collection);
   }
@@ -155,12 +166,12 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     void this.#endAll(collection, 'closed');
   }
 
-  /** Ends all watches of a collection. They hear nothing more at once; those who opened them are told in slices of time. */
+  /** Ends all watches of a collection. Delivery stops at once; their owners are notified in time slices. */
   async #endAll({ watchers }: ResourceCollection, reason: 'closed' | 'compacted'): Promise<void> {
     const ended = [...watchers].filter((watcher) => watcher.detach(reason));
     const slice = new TimeSlice(this.#clock);
     for (const watcher of ended) {
-      watcher.tellEnd(reason);
+      watcher.notifyEnd(reason);
       if (slice.over) await slice.next();
     }
   }
@@ -194,7 +205,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.#watchers.add(watcher);
     collection.watchers.add(watcher);
     if (options.after > this.#revision) this.#expect(watcher, options.after);
-    // The sink hears nothing before its owner has the watcher.
+    // The owner must have the watcher before the sink is called.
     queueMicrotask(() => {
       if (this.#abort.signal.aborted || collection.removed) watcher.end('closed');
       else watcher.begin();
@@ -214,16 +225,16 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.#options.metrics?.corruptObjects.inc();
   }
 
-  /** Gives the store a while to reach the revision after which the watch starts. */
+  /** Gives the store time to reach the watch's start revision. */
   #expect(watcher: ObjectWatcher, after: Revision): void {
     const timer = this.#clock.after(limits.futureRevisionWaitMs, async () => {
       this.#expected.delete(watcher);
       if (after <= this.#revision) return;
       try {
-        // What the store has reached will come here.
+        // If the store has reached it, the change stream will deliver it.
         if ((await this.#heads.read()) < after) watcher.end('beyond');
       } catch {
-        // Asked again: nothing is known as long as the store does not answer.
+        // Tries again: the store's revision is unknown until it answers.
         if (this.#watchers.has(watcher)) this.#expect(watcher, after);
       }
     });
@@ -264,7 +275,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     else this.#folders.set(folder, count);
   }
 
-  /** The collection whose prefix the key starts with: at most one, as no prefix is the start of another. */
+  /** The collection that contains the key: at most one, since no prefix is a prefix of another. */
   #collectionOf(key: string): ResourceCollection | undefined {
     for (let slash = key.indexOf('/', 1); slash >= 0; slash = key.indexOf('/', slash + 1)) {
       const collection = this.#collections.get(key.slice(0, slash + 1));
@@ -273,7 +284,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     return undefined;
   }
 
-  /** Takes in the store's changes until the cache is closed. */
+  /** Applies the store's changes until the cache is closed. */
   async #follow(): Promise<void> {
     const { signal } = this.#abort;
     const backoff = new Backoff(changeStreamRetries, this.#random);
@@ -303,7 +314,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     }
   }
 
-  /** Reads everything anew, until it succeeds: the feed cannot go on from where it was. */
+  /** Reloads everything, retrying until it succeeds: the change stream cannot continue from its position. */
   async #recover(reason: unknown, backoff: Backoff): Promise<void> {
     const { signal } = this.#abort;
     this.logger.error('the feed of changes was lost and everything is read anew', {
@@ -323,8 +334,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   }
 
   /**
-   * Takes in a slice of a batch, whole revisions from the change number `first` on, and gives the number of the change to go
-   * on from. Others see the state at the last revision of the slice.
+   * Applies a slice of a batch, in whole revisions, starting at index `first`. Returns the index of the next change. Between
+   * slices, others see the state at the slice's last revision.
    */
   #apply(batch: ChangeBatch, first: number): number {
     const now = this.#clock.monotonic();
@@ -346,7 +357,9 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     return next;
   }
 
-  /** Whether a slice that began at `began` ends between two changes: its time is over, and no revision is split. */
+  /**
+   * True if a slice that started at `began` should end between these two changes: its time is up and they differ in revision.
+   */
   #cutsBefore(change: Change, before: Change | undefined, began: number): boolean {
     if (before?.revision === change.revision) return false;
     return this.#clock.monotonic() - began >= limits.sliceMs;
@@ -363,14 +376,14 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     return watched && location && { collection, location, change: watched, revision: change.revision };
   }
 
-  /** Never goes back. */
+  /** Never moves backwards. */
   #advance(revision: Revision): void {
     if (revision <= this.#revision) return;
     this.#revision = revision;
     this.#waiters.advance(revision);
   }
 
-  /** Reads every resource at one revision, and puts all of that in place at once. The feed does not run meanwhile. */
+  /** Loads every resource at one revision and installs all of them at once. The change stream does not run meanwhile. */
   async #loadAll(): Promise<void> {
     const head = await this.#store.head();
     if (head < this.#revision) {
@@ -391,7 +404,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     for (const [collection, state] of loaded) if (!collection.removed) this.#install(collection, state, []);
   }
 
-  /** Reads one resource while the feed goes on. Calls that come together share the work. */
+  /** Loads one resource while the change stream continues. Concurrent calls share the work. */
   #loadOne(collection: ResourceCollection): Promise<void> {
     const under = this.#loading.get(collection);
     if (under) return under.done;
@@ -419,18 +432,18 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         await pause(this.#clock, backoff.next(), signal);
       }
     }
-    // Either everything was read anew meanwhile, this resource too, or there is nothing left to load for.
+    // Either a full reload has included this resource, or there is nothing left to load.
     if (!collection.loaded) throw new StoreError('unavailable', 'the cache holds the resource no more');
   }
 
-  /** `changes`: what came after the state was read. */
+  /** `changes`: those after the revision of `state`. */
   #install(collection: ResourceCollection, state: LoadedState, changes: readonly Change[]): void {
     const first = !collection.loaded;
     collection.install(state);
     const now = this.#clock.monotonic();
     for (const change of changes) collection.apply(change, changes, now);
     if (first) for (const watcher of [...collection.watchers]) watcher.begin();
-    // What a watcher was told may differ from what was read.
+    // Watchers may have received something other than what was read.
     else void this.#endAll(collection, 'compacted');
   }
 
@@ -442,7 +455,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     });
   }
 
-  /** Lays the entries of collections that were much written side by side again, in slices of time. */
+  /** Compacts the memory of collections with many recent writes, in time slices. */
   async #compact(): Promise<void> {
     this.#compacting = true;
     for (const collection of [...this.#collections.values()]) {
@@ -460,7 +473,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   }
 }
 
-/** `/a/b/` is below `/a/` and `/`. */
+/** The parents of `/a/b/` are `/a/` and `/`. */
 function* foldersAbove(prefix: string): IterableIterator<string> {
   for (let slash = prefix.indexOf('/'); slash < prefix.length - 1; slash = prefix.indexOf('/', slash + 1)) {
     yield prefix.slice(0, slash + 1);

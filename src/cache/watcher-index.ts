@@ -1,31 +1,31 @@
 import type { CacheEntry, RequiredField } from './cache.ts';
 import type { ObjectLocation } from './entry-codec.ts';
 
-/** Which objects of a resource a watch is about. */
+/** The objects of a resource that a watch covers. */
 export interface WatchScope {
   readonly namespace?: string;
   readonly name?: string;
 }
 
-/** The text that stands for a scope in the index. */
+/** Index key of a scope. */
 export function scopeText(prefix: string, namespaced: boolean, { namespace = '', name = '' }: WatchScope): string {
   if (!namespaced) return namespace === '' ? prefix + name : `${prefix}${namespace}/${name}`;
   return namespace === '' && name === '' ? prefix : `${prefix}${namespace}/${name}`;
 }
 
-/** The scopes that an object is in: the resource, its namespace, its name in all namespaces, itself. */
+/** The scopes that contain an object: the resource, its namespace, its name in all namespaces, the object itself. */
 function scopesOf(prefix: string, { namespace, name }: ObjectLocation): readonly string[] {
   if (namespace === '') return [prefix, prefix + name];
   return [prefix, `${prefix}${namespace}/`, `${prefix}/${name}`, `${prefix}${namespace}/${name}`];
 }
 
-/** The states before and after a change, as far as they can be shown. */
+/** The states before and after a change, if they can be decoded. */
 interface ChangedStates {
   readonly previous: CacheEntry | undefined;
   readonly entry: CacheEntry | undefined;
 }
 
-/** The watchers of one scope. Those that require a value of a field are found by it. */
+/** The watchers of one scope; those that require a field value are indexed by it. */
 class ScopeWatchers<Watcher> {
   readonly #others = new Set<Watcher>();
   readonly #byField = new Map<string, Map<string, Set<Watcher>>>();
@@ -55,7 +55,7 @@ class ScopeWatchers<Watcher> {
     if (byValue.size === 0) this.#byField.delete(requires.label);
   }
 
-  /** Adds those whom a change may concern to `sets`. */
+  /** Adds to `sets` the watchers that a change may concern. */
   concerned(states: ChangedStates, sets: ReadonlySet<Watcher>[]): void {
     if (this.#others.size > 0) sets.push(this.#others);
     for (const [label, byValue] of this.#byField) {
@@ -82,17 +82,14 @@ function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return made;
 }
 
-/** What the index must know of a watcher. */
+/** A watcher, as the index sees it. */
 export interface IndexedWatcher {
-  /** The text of its scope. */
+  /** Index key of its scope. */
   readonly scope: string;
   readonly requires: RequiredField | undefined;
 }
 
-/**
- * Watchers by scope and by the value that they require of a field, so that a change costs what the watchers cost that it
- * may concern, however many others there are.
- */
+/** Index of watchers by scope and required field value: the cost of a change depends only on the watchers it may concern. */
 export class WatcherIndex<Watcher extends IndexedWatcher> {
   readonly #byScope = new Map<string, ScopeWatchers<Watcher>>();
 
@@ -111,9 +108,8 @@ export class WatcherIndex<Watcher extends IndexedWatcher> {
   }
 
   /**
-   * Watchers that a change of the object may concern, each in one of the sets. The sets are those of the index: watchers may be
-   * added and removed while they are iterated. Where the states cannot be shown, every watcher of the object's scopes is
-   * concerned.
+   * Watchers that a change of the object may concern, each in exactly one set. The sets are the index's own: watchers may be
+   * added and removed during iteration. If the states cannot be decoded, all watchers of the object's scopes are included.
    */
   concerned(
     prefix: string,
@@ -130,7 +126,7 @@ export class WatcherIndex<Watcher extends IndexedWatcher> {
     return sets;
   }
 
-  /** False when no watcher is concerned, whatever the states are. */
+  /** False if no watcher covers the object, whatever its states. */
   concerns(prefix: string, location: ObjectLocation): boolean {
     return scopesOf(prefix, location).some((scope) => this.#byScope.has(scope));
   }

@@ -6,7 +6,16 @@ import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type Change, type Revision, type Store, StoreError } from '../store/store.ts';
 import type { CacheEntry, CacheEvent } from './cache.ts';
-import { configMap, FaultyStore, KeptCount, KeptWatch, keyOf, nodes, openCache, parsed } from './cache-fixture.ts';
+import {
+  configMap,
+  FaultyStore,
+  keyOf,
+  nodes,
+  openCache,
+  parsed,
+  RecordingCounter,
+  RecordingWatch,
+} from './cache-fixture.ts';
 
 const labelled = (app: string) => (entry: CacheEntry) => entry.label('app') === app;
 
@@ -29,13 +38,13 @@ const putMany = async (store: Store, count: number): Promise<readonly Revision[]
   return revisions;
 };
 
-const revisionsOf = (watch: KeptWatch): readonly Revision[] => watch.events.map(({ revision }) => revision);
+const revisionsOf = (watch: RecordingWatch): readonly Revision[] => watch.events.map(({ revision }) => revision);
 
-test('what starts and stops to match is ADDED and DELETED', async (context) => {
+test('objects that start and stop matching are ADDED and DELETED', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
-  const all = new KeptWatch(configMaps, { after: cache.revision });
-  const web = new KeptWatch(configMaps, { after: cache.revision, matches: labelled('web') });
-  const none = new KeptWatch(configMaps, { after: cache.revision, matches: () => false });
+  const all = new RecordingWatch(configMaps, { after: cache.revision });
+  const web = new RecordingWatch(configMaps, { after: cache.revision, matches: labelled('web') });
+  const none = new RecordingWatch(configMaps, { after: cache.revision, matches: () => false });
   const revisions: Revision[] = [];
   for (const app of ['web', 'web', 'db', 'db', 'web']) revisions.push(await put(store, 'a', app));
   const [first, second, third, fourth, fifth] = revisions;
@@ -43,7 +52,7 @@ test('what starts and stops to match is ADDED and DELETED', async (context) => {
   const other = await put(store, 'b', 'db');
   const otherGone = await remove(store, 'b');
   await cache.fresh();
-  assert.deepEqual(all.told, [
+  assert.deepEqual(all.received, [
     `ADDED a@${first}`,
     `MODIFIED a@${second}`,
     `MODIFIED a@${third}`,
@@ -53,21 +62,21 @@ test('what starts and stops to match is ADDED and DELETED', async (context) => {
     `ADDED b@${other}`,
     `DELETED b@${otherGone}`,
   ]);
-  assert.deepEqual(web.told, [
+  assert.deepEqual(web.received, [
     `ADDED a@${first}`,
     `MODIFIED a@${second}`,
     `DELETED a@${third}`,
     `ADDED a@${fifth}`,
     `DELETED a@${gone}`,
   ]);
-  assert.deepEqual(none.told, []);
-  // The last state that matched, at the version of the event.
+  assert.deepEqual(none.received, []);
+  // The last state that matched, with the revision of the event.
   for (const event of [...all.events, ...web.events]) {
     assert.equal(parsed(event.entry.bytes).metadata.resourceVersion, String(event.revision));
     assert.equal(event.entry.revision, event.revision);
   }
   assert.ok(web.events.every(({ entry }) => entry.label('app') === 'web'));
-  // One event for all who are told the same.
+  // Watches with the same event share one object.
   assert.equal(all.events[1], web.events[1]);
   assert.equal(all.events[5], web.events[4]);
   assert.notEqual(all.events[2], web.events[2]);
@@ -77,15 +86,15 @@ test('a watch of a namespace, a name, an object', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
   const after = cache.revision;
   const watches = {
-    all: new KeptWatch(configMaps, { after }),
-    namespace: new KeptWatch(configMaps, { after, namespace: 'x' }),
-    name: new KeptWatch(configMaps, { after, name: 'a' }),
-    object: new KeptWatch(configMaps, { after, namespace: 'x', name: 'a' }),
-    both: new KeptWatch(configMaps, { after, namespace: 'x', matches: labelled('web') }),
+    all: new RecordingWatch(configMaps, { after }),
+    namespace: new RecordingWatch(configMaps, { after, namespace: 'x' }),
+    name: new RecordingWatch(configMaps, { after, name: 'a' }),
+    object: new RecordingWatch(configMaps, { after, namespace: 'x', name: 'a' }),
+    both: new RecordingWatch(configMaps, { after, namespace: 'x', matches: labelled('web') }),
   };
   const cluster = cache.collection(nodes.prefix);
-  const node = new KeptWatch(cluster, { after, name: 'a' });
-  const nowhere = new KeptWatch(cluster, { after, namespace: 'x' });
+  const node = new RecordingWatch(cluster, { after, name: 'a' });
+  const nowhere = new RecordingWatch(cluster, { after, namespace: 'x' });
   await put(store, 'a', 'web', 'x');
   await put(store, 'a', 'web', 'y');
   await put(store, 'b', 'db', 'x');
@@ -93,7 +102,8 @@ test('a watch of a namespace, a name, an object', async (context) => {
   await store.create(`${nodes.prefix}a`, configMap('a'));
   await store.create(`${nodes.prefix}b`, configMap('b'));
   await cache.fresh();
-  const seen = (watch: KeptWatch) => watch.events.map(({ entry }) => entry.key.slice(entry.key.lastIndexOf('s/') + 2));
+  const seen = (watch: RecordingWatch) =>
+    watch.events.map(({ entry }) => entry.key.slice(entry.key.lastIndexOf('s/') + 2));
   const expected = {
     all: ['x/a', 'y/a', 'x/b', 'xx/b'],
     namespace: ['x/a', 'x/b'],
@@ -107,22 +117,22 @@ test('a watch of a namespace, a name, an object', async (context) => {
   for (const [key, watch] of Object.entries(watches)) {
     const options = { namespace: { namespace: 'x' }, name: { name: 'a' }, object: { namespace: 'x', name: 'a' } };
     if (!(key in options)) continue;
-    const again = new KeptWatch(configMaps, { after, ...options[key as keyof typeof options] });
+    const again = new RecordingWatch(configMaps, { after, ...options[key as keyof typeof options] });
     await until(() => again.events.length === watch.events.length);
-    assert.deepEqual(again.told, watch.told);
+    assert.deepEqual(again.received, watch.received);
   }
 });
 
-test('nothing is told before watch has returned, nor after close', async (context) => {
+test('nothing is delivered before watch has returned or after close', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
   const start = cache.revision;
   await put(store, 'a');
   await cache.fresh();
-  const replayed = new KeptWatch(configMaps, { after: start });
+  const replayed = new RecordingWatch(configMaps, { after: start });
   assert.equal(replayed.events.length, 0);
-  const closed = new KeptWatch(configMaps, { after: start });
+  const closed = new RecordingWatch(configMaps, { after: start });
   closed.watcher.close();
-  const live = new KeptWatch(configMaps, { after: cache.revision });
+  const live = new RecordingWatch(configMaps, { after: cache.revision });
   assert.equal(cache.watchers, 2);
   await until(() => replayed.events.length === 1);
   live.watcher.close();
@@ -135,21 +145,21 @@ test('nothing is told before watch has returned, nor after close', async (contex
   assert.equal(cache.watchers, 0);
 });
 
-test('a watch goes on from any revision of the window, without gap or repetition', async (context) => {
+test('a watch resumes from any revision of the window without gap or repetition', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
   const start = cache.revision;
   const writes = [...(await putMany(store, 20))];
   await cache.fresh();
-  const watches = [start, ...writes].map((after) => new KeptWatch(configMaps, { after }));
+  const watches = [start, ...writes].map((after) => new RecordingWatch(configMaps, { after }));
   writes.push(...(await putMany(store, 20)));
   await cache.fresh();
   for (const [index, watch] of watches.entries()) assert.deepEqual(revisionsOf(watch), writes.slice(index));
 });
 
-test('a watch of the future waits for it', async (context) => {
+test('a watch from a future revision waits for it', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
   const after = cache.revision + 3;
-  const watch = new KeptWatch(configMaps, { after });
+  const watch = new RecordingWatch(configMaps, { after });
   const writes = await putMany(store, 6);
   await cache.fresh();
   assert.deepEqual(
@@ -158,13 +168,13 @@ test('a watch of the future waits for it', async (context) => {
   );
 });
 
-describe('a watch of a revision that the store does not reach in time', () => {
+describe('a watch from a revision that the store does not reach in time', () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  test('ends, so that nobody waits for what another store gave out', async (context) => {
+  test('ends, since another store must have issued the revision', async (context) => {
     const { cache, store, clock, configMaps } = await openCache(context);
-    const watch = new KeptWatch(configMaps, { after: cache.revision + 3 });
-    const near = new KeptWatch(configMaps, { after: cache.revision + 1 });
+    const watch = new RecordingWatch(configMaps, { after: cache.revision + 3 });
+    const near = new RecordingWatch(configMaps, { after: cache.revision + 1 });
     await put(store, 'a');
     const { length } = await putMany(store, 1);
     await cache.fresh();
@@ -177,26 +187,26 @@ describe('a watch of a revision that the store does not reach in time', () => {
     assert.equal(near.events.length, length);
   });
 
-  test('goes on where the store has it and the cache does not yet', async (context) => {
+  test('continues if the store has reached it and the cache has not', async (context) => {
     const store = new FaultyStore();
     const { cache, clock, configMaps } = await openCache(context, { store });
-    const watch = new KeptWatch(configMaps, { after: cache.revision + 5 });
+    const watch = new RecordingWatch(configMaps, { after: cache.revision + 5 });
     let head = cache.revision + 5;
     store.head = async () => head;
     clock.advance(limits.futureRevisionWaitMs);
     await turn();
     assert.equal(watch.closedFor, undefined);
     head = cache.revision;
-    const late = new KeptWatch(configMaps, { after: cache.revision + 6 });
+    const late = new RecordingWatch(configMaps, { after: cache.revision + 6 });
     clock.advance(limits.futureRevisionWaitMs);
     await turn();
     assert.deepEqual([watch.closedFor, late.closedFor], [undefined, 'beyond']);
   });
 
-  test('is asked about again where the store does not answer', async (context) => {
+  test('is checked again if the store does not answer', async (context) => {
     const store = new FaultyStore();
     const { cache, clock, configMaps } = await openCache(context, { store });
-    const watch = new KeptWatch(configMaps, { after: cache.revision + 5 });
+    const watch = new RecordingWatch(configMaps, { after: cache.revision + 5 });
     store.before = (call) => {
       if (call === 'head') throw new StoreError('unavailable', 'away');
     };
@@ -212,16 +222,16 @@ describe('a watch of a revision that the store does not reach in time', () => {
   test('leaves no timer when it is closed', async (context) => {
     const { cache, clock, configMaps } = await openCache(context);
     const before = clock.pending;
-    const watch = new KeptWatch(configMaps, { after: cache.revision + 5 });
+    const watch = new RecordingWatch(configMaps, { after: cache.revision + 5 });
     assert.equal(clock.pending, before + 1);
     watch.watcher.close();
     assert.equal(clock.pending, before);
   });
 });
 
-test('a paused watch is told the rest when it is resumed', async (context) => {
+test('a paused watch receives the rest when it is resumed', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
-  const watch = new KeptWatch(configMaps, { after: cache.revision }, 3);
+  const watch = new RecordingWatch(configMaps, { after: cache.revision }, 3);
   const writes = await putMany(store, 10);
   await cache.fresh();
   for (const count of [3, 6, 9, 10]) {
@@ -235,10 +245,14 @@ test('a paused watch is told the rest when it is resumed', async (context) => {
 });
 
 test('a watch whose sink stays paused is closed when its queue is full', async (context) => {
-  const metrics = { reloads: new KeptCount(), slowWatches: new KeptCount(), corruptObjects: new KeptCount() };
+  const metrics = {
+    reloads: new RecordingCounter(),
+    slowWatches: new RecordingCounter(),
+    corruptObjects: new RecordingCounter(),
+  };
   const { cache, store, configMaps } = await openCache(context, { metrics });
-  const slow = new KeptWatch(configMaps, { after: cache.revision }, 1);
-  const quick = new KeptWatch(configMaps, { after: cache.revision });
+  const slow = new RecordingWatch(configMaps, { after: cache.revision }, 1);
+  const quick = new RecordingWatch(configMaps, { after: cache.revision });
   await putMany(store, limits.watcherBufferEventsMax + 1);
   await cache.fresh();
   assert.equal(slow.closedFor, undefined);
@@ -252,15 +266,15 @@ test('a watch whose sink stays paused is closed when its queue is full', async (
   assert.equal(quick.events.length, limits.watcherBufferEventsMax + 2);
   assert.equal(metrics.slowWatches.count, 1);
   assert.equal(cache.watchers, 1);
-  // It can go on where it was.
-  const again = new KeptWatch(configMaps, { after: slow.watcher.revision });
+  // A new watch can continue from its position.
+  const again = new RecordingWatch(configMaps, { after: slow.watcher.revision });
   await until(() => again.events.length > 0);
-  assert.deepEqual(again.told, quick.told.slice(1));
+  assert.deepEqual(again.received, quick.received.slice(1));
 });
 
 test('the queue of a watch is bounded in bytes', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
-  const slow = new KeptWatch(configMaps, { after: cache.revision }, 1);
+  const slow = new RecordingWatch(configMaps, { after: cache.revision }, 1);
   const size = 1024 * 1024;
   const data = 'x'.repeat(size);
   let there = await store.create(keyOf('big'), configMap('big', { data }));
@@ -277,7 +291,7 @@ test('a paused watch that replays history holds nothing, and is not slow', async
   const after = cache.revision;
   const writes = await putMany(store, limits.watcherBufferEventsMax * 2);
   await cache.fresh();
-  const watch = new KeptWatch(configMaps, { after }, 700);
+  const watch = new RecordingWatch(configMaps, { after }, 700);
   await until(() => watch.events.length === 700);
   assert.equal(watch.watcher.revision, writes[699]);
   const more = await put(store, 'more');
@@ -290,10 +304,10 @@ test('a paused watch that replays history holds nothing, and is not slow', async
   assert.equal(watch.closedFor, undefined);
 });
 
-test('an idle watch knows how far it got', async (context) => {
+test('an idle watch advances its revision', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
-  const watch = new KeptWatch(configMaps, { after: cache.revision });
-  const later = new KeptWatch(configMaps, { after: cache.revision + 100 });
+  const watch = new RecordingWatch(configMaps, { after: cache.revision });
+  const later = new RecordingWatch(configMaps, { after: cache.revision + 100 });
   await store.create('/elsewhere', configMap('x'));
   const { revision } = await store.create(`${nodes.prefix}a`, configMap('a'));
   await cache.fresh();
@@ -310,7 +324,7 @@ test('a sink or a selector that throws ends its own watch only', async (context)
   const after = cache.revision;
   configMaps.watch({ after }, { event: fail, closed: (reason) => closed.push(reason) });
   configMaps.watch({ after, matches: fail }, { event: () => true, closed: fail });
-  const good = new KeptWatch(configMaps, { after });
+  const good = new RecordingWatch(configMaps, { after });
   await putMany(store, 2);
   await cache.fresh();
   assert.deepEqual(closed, ['closed']);
@@ -321,7 +335,7 @@ test('a sink or a selector that throws ends its own watch only', async (context)
 
 test('watches may be opened and closed by sinks', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
-  const opened: KeptWatch[] = [];
+  const opened: RecordingWatch[] = [];
   const after = cache.revision;
   const first = configMaps.watch(
     { after },
@@ -329,13 +343,13 @@ test('watches may be opened and closed by sinks', async (context) => {
       event: () => {
         first.close();
         victim.watcher.close();
-        opened.push(new KeptWatch(configMaps, { after }));
+        opened.push(new RecordingWatch(configMaps, { after }));
         return true;
       },
       closed: () => assert.fail('it closed itself'),
     },
   );
-  const victim = new KeptWatch(configMaps, { after });
+  const victim = new RecordingWatch(configMaps, { after });
   const writes = await putMany(store, 3);
   await cache.fresh();
   await until(() => opened[0]?.events.length === 3);
@@ -352,15 +366,15 @@ test('history is bounded in events; older starts are served from the store', asy
     writes.push((await store.create(keyOf(`n${index}`), configMap(`n${index}`))).revision);
   }
   await cache.fresh();
-  const early = new KeptWatch(configMaps, { after });
-  const recent = new KeptWatch(configMaps, { after: writes[499] ?? 0 });
+  const early = new RecordingWatch(configMaps, { after });
+  const recent = new RecordingWatch(configMaps, { after: writes[499] ?? 0 });
   await until(() => recent.events.length > 0);
   assert.equal(recent.events.length, limits.cacheHistoryEventsMax);
   await until(() => early.events.length === writes.length);
   assert.deepEqual(revisionsOf(early), writes);
 });
 
-test('watches from before the start share one feed of history, and meet the live one', async (context) => {
+test('watches from before startup share one stream of history and then go live', async (context) => {
   const store = new FaultyStore();
   const start = await store.head();
   const writes = [...(await putMany(store, 30))];
@@ -371,25 +385,25 @@ test('watches from before the start share one feed of history, and meet the live
   store.before = (call) => {
     if (call === 'changes') feeds++;
   };
-  const watches = [start, ...writes].map((after) => new KeptWatch(configMaps, { after }));
-  const web = new KeptWatch(configMaps, { after: start, matches: labelled('web'), name: 'm0' });
+  const watches = [start, ...writes].map((after) => new RecordingWatch(configMaps, { after }));
+  const web = new RecordingWatch(configMaps, { after: start, matches: labelled('web'), name: 'm0' });
   writes.push(await put(store, 'live'));
   await until(() => watches.every((watch) => revisionsOf(watch).at(-1) === writes.at(-1)));
   writes.push(await put(store, 'm0', 'db'));
   await cache.fresh();
   for (const [index, watch] of watches.entries()) assert.deepEqual(revisionsOf(watch), writes.slice(index));
-  assert.deepEqual(web.told, [`ADDED m0@${writes[30]}`, `DELETED m0@${writes[33]}`]);
+  assert.deepEqual(web.received, [`ADDED m0@${writes[30]}`, `DELETED m0@${writes[33]}`]);
   assert.equal(feeds, 1);
   assert.ok(watches.every(({ watcher }) => watcher.revision === cache.revision));
 });
 
-test('what is too old for the store is closed, and does not hold up the others', async (context) => {
+test('a watch too old for the store is closed, and does not delay the others', async (context) => {
   const store = openMemoryStore();
   const start = await store.head();
   const writes = await putMany(store, 10);
   await store.compact(writes[4] ?? 0);
   const { configMaps } = await openCache(context, { store });
-  const watches = [start, ...writes].map((after) => new KeptWatch(configMaps, { after }));
+  const watches = [start, ...writes].map((after) => new RecordingWatch(configMaps, { after }));
   await until(() => watches.every(({ closedFor, events }, index) => closedFor || events.length === 10 - index));
   for (const [index, watch] of watches.entries()) {
     assert.equal(watch.closedFor, index < 5 ? 'compacted' : undefined, `after ${index} writes`);
@@ -397,14 +411,14 @@ test('what is too old for the store is closed, and does not hold up the others',
   }
 });
 
-test('a watch that pauses while it catches up holds the others up for a short time only', async (context) => {
+test('a watch that pauses while catching up delays the others for a short time only', async (context) => {
   const store = openMemoryStore();
   const after = await store.head();
   const writes = await putMany(store, 50);
   const { cache, clock, configMaps } = await openCache(context, { store });
   const idle = clock.pending;
-  const quick = new KeptWatch(configMaps, { after });
-  const stalled = new KeptWatch(configMaps, { after }, 10);
+  const quick = new RecordingWatch(configMaps, { after });
+  const stalled = new RecordingWatch(configMaps, { after }, 10);
   await until(() => clock.pending > idle);
   assert.deepEqual([quick.events.length, stalled.events.length], [10, 10]);
   assert.equal(stalled.watcher.revision, writes[9]);
@@ -427,22 +441,22 @@ test('a watch that pauses while it catches up holds the others up for a short ti
   assert.equal(clock.pending, idle);
 });
 
-test('closing a watch that catches up ends its feed', async (context) => {
+test('closing a watch that is catching up ends its change stream', async (context) => {
   const store = new FaultyStore();
   const after = await store.head();
   await putMany(store, 10);
   const { cache, clock, configMaps } = await openCache(context, { store });
   const idle = clock.pending;
-  const watch = new KeptWatch(configMaps, { after }, 1);
+  const watch = new RecordingWatch(configMaps, { after }, 1);
   await until(() => clock.pending > idle);
   watch.watcher.close();
   await until(() => clock.pending === idle);
   assert.equal(cache.watchers, 0);
-  const again = new KeptWatch(configMaps, { after });
+  const again = new RecordingWatch(configMaps, { after });
   await until(() => again.events.length === 10);
 });
 
-/** A clock on which everything takes long. */
+/** A clock on which every step takes long. */
 class SlowClock extends ManualClock {
   #looks = 0;
 
@@ -451,11 +465,11 @@ class SlowClock extends ManualClock {
   }
 }
 
-test('a long fan-out is cut into slices, and watches stay exact in between', async (context) => {
+test('a long fan-out is split into slices, and watches stay exact in between', async (context) => {
   const { cache, store, clock, configMaps } = await openCache(context);
   const start = cache.revision;
-  /** A watch that is slow to tell. */
-  class SlowWatch extends KeptWatch {
+  /** A watch with slow delivery. */
+  class SlowWatch extends RecordingWatch {
     override event(event: CacheEvent): boolean {
       clock.advance(limits.sliceMs + 1);
       return super.event(event);
@@ -464,14 +478,17 @@ test('a long fan-out is cut into slices, and watches stay exact in between', asy
   const early = new SlowWatch(configMaps, { after: start });
   const writes = await Promise.all(Array.from({ length: 50 }, (_, index) => put(store, `s${index}`)));
   await cache.fresh();
-  // The state is ahead of what watchers were told.
+  // The state is ahead of what the watchers have received.
   assert.equal(cache.revision, writes.at(-1));
   assert.ok(early.events.length < writes.length);
-  const late: KeptWatch[] = [];
+  const late: RecordingWatch[] = [];
   await until(() => {
     if (early.events.length === writes.length) return true;
     assert.equal(early.watcher.revision, Math.max(start, early.events.at(-1)?.revision ?? 0));
-    late.push(new KeptWatch(configMaps, { after: start }), new KeptWatch(configMaps, { after: cache.revision }));
+    late.push(
+      new RecordingWatch(configMaps, { after: start }),
+      new RecordingWatch(configMaps, { after: cache.revision }),
+    );
     return false;
   }, 'the first watch is not told all');
   const last = await put(store, 'last');
@@ -494,24 +511,24 @@ test('changes of one revision stay together', async (context) => {
     if (from <= revision) yield { changes: twins, revision: revision + 1 };
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
-  // Even where each of them takes longer than a slice of the fan-out.
+  // Even if each of them takes longer than a slice of the fan-out.
   const { cache, configMaps } = await openCache(context, { store, clock: new SlowClock() });
-  const quick = new KeptWatch(configMaps, { after: revision });
-  const live = new KeptWatch(configMaps, { after: revision }, 1);
+  const quick = new RecordingWatch(configMaps, { after: revision });
+  const live = new RecordingWatch(configMaps, { after: revision }, 1);
   await cache.waitFor(revision + 1, 1);
   assert.deepEqual([quick.events.length, quick.watcher.revision], [2, revision + 1]);
-  const replayed = new KeptWatch(configMaps, { after: revision }, 1);
+  const replayed = new RecordingWatch(configMaps, { after: revision }, 1);
   await until(() => replayed.events.length === 1);
   for (const watch of [live, replayed]) {
-    assert.deepEqual(watch.told, [`ADDED a@${revision + 1}`]);
+    assert.deepEqual(watch.received, [`ADDED a@${revision + 1}`]);
     assert.equal(watch.watcher.revision, revision);
     watch.resume();
-    assert.deepEqual(watch.told, [`ADDED a@${revision + 1}`, `ADDED b@${revision + 1}`]);
+    assert.deepEqual(watch.received, [`ADDED a@${revision + 1}`, `ADDED b@${revision + 1}`]);
     assert.equal(watch.watcher.revision, revision + 1);
   }
 });
 
-test('a feed that repeats itself is not repeated to watches', async (context) => {
+test('changes repeated by the store are not repeated to watches', async (context) => {
   const store = openMemoryStore();
   const { changes } = store;
   store.changes = async function* (from, signal) {
@@ -522,7 +539,7 @@ test('a feed that repeats itself is not repeated to watches', async (context) =>
     }
   };
   const { cache, configMaps } = await openCache(context, { store });
-  const watch = new KeptWatch(configMaps, { after: cache.revision });
+  const watch = new RecordingWatch(configMaps, { after: cache.revision });
   const writes = await putMany(store, 5);
   await cache.fresh();
   const past = await put(store, 'm0');

@@ -137,7 +137,7 @@ describe('no token', () => {
       });
     refuse(403, 'Forbidden', 'not you');
     await fails(/^no token of the service account orch-system\/worker: not you$/);
-    // The account is there, the server gives no tokens.
+    // The account exists, but the server issues no tokens.
     refuse(404, 'NotFound');
     refuse(409, 'AlreadyExists');
     refuse(404, 'NotFound', 'no such thing');

@@ -9,7 +9,7 @@ import { parseTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';
 
 interface AccountCredentialsOptions {
-  /** Asks for the tokens: may create service accounts, and tokens of them. */
+  /** Client for the token requests. Must be allowed to create service accounts and tokens for them. */
   readonly client: ApiClient;
   readonly account: { readonly namespace: string; readonly name: string };
   readonly clock: Clock;
@@ -18,8 +18,8 @@ interface AccountCredentialsOptions {
 }
 
 /**
- * There is no token of a service account. It is not an ApiError, whatever its cause: that something was not found, say,
- * is no answer to the request that was to go with the token.
+ * A service account token could not be obtained. Never an ApiError, whatever the cause: an error such as NotFound would be
+ * mistaken for the response to the request that needed the token.
  */
 export class AccountCredentialsError extends Error {
   constructor({ namespace, name }: AccountCredentialsOptions['account'], cause: unknown) {
@@ -30,9 +30,9 @@ export class AccountCredentialsError extends Error {
 }
 
 /**
- * Tokens of a service account by TokenRequest (spec section 5.3), kept in memory only. The account is made where there is
- * none. A token is replaced once the most of its time is over, and when the server refuses it; one that cannot be
- * replaced yet is used on. Whoever needs a new one while it is asked for waits for the same answer.
+ * Service account tokens from TokenRequest (spec section 5.3), kept in memory only. Creates the account if it does not exist. A
+ * token is replaced when most of its lifetime has passed or the server rejects it; if it cannot be replaced, it stays in use.
+ * Concurrent callers share one token request.
  */
 export function accountCredentials(options: AccountCredentialsOptions): Credentials {
   return new AccountCredentials(options);
@@ -40,7 +40,7 @@ export function accountCredentials(options: AccountCredentialsOptions): Credenti
 
 interface Held {
   readonly credential: Credential;
-  /** Monotonic milliseconds, from which on it is to be replaced. */
+  /** When the token is due for replacement. Monotonic time in milliseconds. */
   readonly until: number;
 }
 
@@ -63,7 +63,7 @@ class AccountCredentials implements Credentials {
   }
 
   async refused(credential: Credential): Promise<Credential | undefined> {
-    // Others may have been refused before, and have had it replaced.
+    // A concurrent request may have had it replaced already.
     if (this.#held?.credential === credential) this.#held = undefined;
     return this.current();
   }
@@ -91,7 +91,7 @@ class AccountCredentials implements Credentials {
     }
   }
 
-  /** Once, until there is a token again: controllers try without end. */
+  /** Logs the first failure until a token is obtained again: controllers retry forever. */
   #report(error: AccountCredentialsError): void {
     if (!this.#failing && !this.#closed.signal.aborted) {
       this.#options.logger.warn('a controller gets no token of its account', { error });
@@ -126,7 +126,7 @@ class AccountCredentials implements Credentials {
     try {
       await client.create(this.#path, object, this.#closed.signal);
     } catch (error) {
-      // Somebody else made it, or it was there and the server gives no tokens: the next answer tells.
+      // Created concurrently, or it existed and the server issues no tokens; the next token request shows which.
       if (!hasReason(error, 'AlreadyExists')) throw error;
     }
   }
@@ -136,7 +136,7 @@ class AccountCredentials implements Credentials {
   }
 }
 
-/** What the server issued. Throws where the answer has none; the message never shows any of it. */
+/** Reads the issued token. Throws if there is none; messages never contain any of the response. */
 function readToken(answer: unknown, clock: Clock): Held {
   const status = isRecord(answer) ? getOwn(answer, 'status') : undefined;
   if (!isRecord(status)) throw new Error('the answer has no status');
@@ -145,7 +145,7 @@ function readToken(answer: unknown, clock: Clock): Held {
     throw new Error('the answer has no token that a header can carry');
   const expiresAt = typeof expiry === 'string' ? parseTime(expiry) : undefined;
   if (expiresAt === undefined) throw new Error('the answer does not say when the token expires');
-  // Servers issue no shorter ones: where there seems to be less time the clocks differ.
+  // Servers issue no shorter lifetimes: if it appears shorter, the clocks differ.
   const lifetimeMs = Math.max(expiresAt - clock.now(), limits.accountTokenMsMin);
   return {
     credential: { authorization: bearer(token) },

@@ -50,7 +50,7 @@ describe('refusals', () => {
     ['nothing', 500, '', 'the server answered 500'],
     ['JSON of something else', 400, '["Status"]', 'the server answered 400'],
     ['null', 400, 'null', 'the server answered 400'],
-    // Never followed, never taken for an answer.
+    // Never followed, never treated as a response.
     ['a redirect', 302, '{"items":[]}', 'the server answered 302'],
   ] as const) {
     it(what, async () => {

@@ -4,7 +4,7 @@ import type { Status } from '../meta/status-error.ts';
 import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 import { readMetadata } from './read-metadata.ts';
 
-/** What the server answered when it refused a request. */
+/** An error response from the server. */
 export class ApiError extends Error {
   readonly status: Status;
   readonly code: number;
@@ -17,11 +17,11 @@ export class ApiError extends Error {
   }
 }
 
-/** True for an ApiError with that reason. */
+/** True for an ApiError with this reason. */
 export const hasReason = (error: unknown, reason: Status['reason']): boolean =>
   error instanceof ApiError && error.status.reason === reason;
 
-/** True for an ApiError with that cause among its details. */
+/** True for an ApiError whose details contain this cause. */
 export const hasCause = (error: unknown, reason: string): boolean =>
   error instanceof ApiError && (error.status.details?.causes ?? []).some((cause) => cause.reason === reason);
 
@@ -30,7 +30,7 @@ export interface ApiList<T = ApiObject> {
   readonly items: readonly T[];
 }
 
-/** One event of a watch (spec section 6). */
+/** A watch event (spec section 6). */
 export type ApiEvent =
   | ObjectEvent
   | { readonly type: 'BOOKMARK'; readonly object: ApiObject }
@@ -45,22 +45,22 @@ export interface ObjectEvent {
 export interface WatchOptions {
   readonly signal: AbortSignal;
   /**
-   * Says of an event as it came, one line of JSON, that nobody needs it: reading it costs many times what looking for a
-   * word in it does. Events that are skipped are not told.
+   * Decides from the raw JSON line whether to skip an event. Searching a line for a word is many times cheaper than parsing it.
+   * Skipped events are not returned.
    */
   readonly skip?: ((line: Buffer) => boolean) | undefined;
-  /** Reads an event; all of it where this is absent. */
+  /** Parses an event. Default: parses all of it. */
   readonly read?: ((line: Buffer) => ApiEvent) | undefined;
 }
 
 const readEvent = (line: Buffer): ApiEvent => parseStored(line) as ApiEvent;
 
-/** Speaks JSON with a server. Requests are sent once; who calls decides what to repeat. */
+/** JSON client of an API server. Each request is sent once; retries are up to the caller. */
 export class ApiClient {
   readonly #transport: Transport;
   readonly #userAgent: string;
 
-  /** `userAgent` is also the name under which the server notes who owns the fields that are written. */
+  /** The server also derives the field manager of written fields from `userAgent`. */
   constructor(transport: Transport, userAgent: string) {
     this.#transport = transport;
     this.#userAgent = userAgent;
@@ -70,12 +70,12 @@ export class ApiClient {
     return this.#request({ method: 'GET', target, ...(signal && { signal }) });
   }
 
-  /** What the server answers, as it came. */
+  /** The unparsed response body. */
   getBytes(target: string, signal?: AbortSignal): Promise<Buffer> {
     return this.#request({ method: 'GET', target, ...(signal && { signal }) }, (bytes) => bytes);
   }
 
-  /** For who looks at metadata only: of a large object the rest is not read, nor are managedFields (`read-metadata.ts`). */
+  /** Parses only the metadata of large objects, without managedFields (see `read-metadata.ts`). */
   getMetadata(target: string, signal?: AbortSignal): Promise<ApiObject> {
     return this.#request({ method: 'GET', target, ...(signal && { signal }) }, readMetadata);
   }
@@ -88,26 +88,26 @@ export class ApiClient {
     return this.#request({ method: 'PUT', target, body: JSON.stringify(object), ...(signal && { signal }) });
   }
 
-  /** Changes parts of an object by a JSON merge patch (RFC 7386). */
+  /** Patches an object with a JSON merge patch (RFC 7386). */
   mergePatch<T = ApiObject>(target: string, patch: unknown, signal?: AbortSignal): Promise<T> {
     const body = JSON.stringify(patch);
     const headers = { 'content-type': 'application/merge-patch+json' };
     return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) });
   }
 
-  /** The same for who looks at the metadata of the answer only. */
+  /** Like `mergePatch`, but parses only metadata, like `getMetadata`. */
   mergePatchMetadata(target: string, patch: unknown, signal?: AbortSignal): Promise<ApiObject> {
     const body = JSON.stringify(patch);
     const headers = { 'content-type': 'application/merge-patch+json' };
     return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) }, readMetadata);
   }
 
-  /** Deletes one object or, at a collection's path, all that the query selects. */
+  /** Deletes an object or, if the target is a collection, all objects that the query selects. */
   async delete(target: string, options: unknown = {}, signal?: AbortSignal): Promise<void> {
     await this.#request({ method: 'DELETE', target, body: JSON.stringify(options), ...(signal && { signal }) });
   }
 
-  /** The events of a watch, until the server ends it or the signal aborts. Throws ApiError when it is refused. */
+  /** Events of a watch, until the server ends it or the signal aborts. Throws ApiError if the server refuses it. */
   async *watch(target: string, { signal, skip, read = readEvent }: WatchOptions): AsyncIterableIterator<ApiEvent> {
     const response = await this.#send({ method: 'GET', target, signal });
     for await (const chunk of wholeLines(response.body)) {
@@ -115,14 +115,14 @@ export class ApiClient {
     }
   }
 
-  // Not by the engine alone: what is read here may be written back whole (see codec/json.ts).
+  // parseStored instead of JSON.parse: the object may be written back, so large integers must survive (see codec/json.ts).
   async #request<T>(request: ClientRequest, read: (bytes: Buffer) => unknown = parseStored): Promise<T> {
     const response = await this.#send(request);
     return read(await bytesOf(response)) as T;
   }
 
   async #send(request: ClientRequest): Promise<ClientResponse> {
-    // Redirects are not followed: where they lead was not meant to see the credential (CVE-2020-8559).
+    // Redirects are not followed: their target must not receive the credential (CVE-2020-8559).
     const response = await this.#transport.send({
       ...request,
       headers: {
@@ -137,7 +137,7 @@ export class ApiClient {
   }
 }
 
-/** Not every refusal is from the server: a proxy in between answers in words of its own. */
+/** The Status of an error response. A proxy may have sent the response, with a body of another kind. */
 function statusOf(body: string, code: number): Status {
   try {
     const parsed: unknown = JSON.parse(body);
@@ -145,7 +145,7 @@ function statusOf(body: string, code: number): Status {
       return parsed as unknown as Status;
     }
   } catch {
-    // not JSON: made into a Status below
+    // Not JSON: a Status is built below.
   }
   return {
     kind: 'Status',
@@ -163,7 +163,7 @@ async function bytesOf({ body }: ClientResponse): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The bytes of a body again, cut behind line breaks. What follows the last one is no line, and is left out. */
+/** The body in chunks that end at line breaks. An unterminated last line is dropped. */
 async function* wholeLines(body: AsyncIterable<Uint8Array>): AsyncIterableIterator<Buffer> {
   let rest: Buffer[] = [];
   for await (const chunk of body) {

@@ -1,13 +1,13 @@
 import { type ApiClient, hasReason } from './api-client.ts';
 
-/** A resource as discovery names it. */
+/** A resource from discovery. */
 export interface DiscoveredResource {
   readonly apiVersion: string;
   readonly kind: string;
   readonly resource: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
-  /** `/api/v1`, `/apis/<group>/<version>`. */
+  /** `/api/v1` or `/apis/<group>/<version>`. */
   readonly root: string;
 }
 
@@ -24,10 +24,10 @@ interface ResourceListDocument {
   }[];
 }
 
-/** What could not be read of discovery. */
+/** A part of discovery that could not be read. */
 export interface DiscoveryFailure {
   readonly groupVersion: string;
-  /** `unavailable`: it did not answer. `malformed`: it does not call itself a group and a version. */
+  /** `unavailable`: the request failed. `malformed`: its name is not a valid group and version. */
   readonly type: 'unavailable' | 'malformed';
   readonly message: string;
 }
@@ -38,8 +38,8 @@ interface Discovered {
 }
 
 /**
- * Every resource that is served now, in the preferred version of its group; subresources are left out. A group that
- * fails does not hide the others. Rejects where not even the groups can be read.
+ * All resources served now, in the preferred version of their group, without subresources. A failing group does not affect the
+ * others. Rejects if the list of groups cannot be read.
  */
 export async function discoverResources(client: ApiClient, signal: AbortSignal): Promise<Discovered> {
   const { groups } = await client.get<GroupListDocument>('/apis', signal);
@@ -50,7 +50,7 @@ export async function discoverResources(client: ApiClient, signal: AbortSignal):
   );
 }
 
-/** The same of some groups only; '' is core. A group that is not served has no resources. */
+/** Like `discoverResources`, for some groups only; '' is the core group. A group that is not served has no resources. */
 export async function discoverGroups(
   client: ApiClient,
   groups: Iterable<string>,
@@ -122,7 +122,7 @@ async function resourcesOf(
     }));
 }
 
-/** The path of a collection, or of one object of it. */
+/** The path of a collection, or of an object in it. */
 export function pathOf({ root, resource, namespaced }: DiscoveredResource, namespace: string, name?: string): string {
   const scope = namespaced && namespace !== '' ? `/namespaces/${encodeURIComponent(namespace)}` : '';
   return `${root}${scope}/${resource}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`;

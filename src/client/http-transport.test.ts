@@ -45,7 +45,7 @@ async function withTransport(
   }
 }
 
-/** The headers of that name of requests that are sent as somebody. */
+/** The headers of this name on requests sent with impersonation. */
 async function headersSent(more: Partial<Connection>, headers?: Readonly<Record<string, string>>) {
   const seen: NodeJS.Dict<string | string[]>[] = [];
   server.handle = (request, response) => {
@@ -130,7 +130,7 @@ it('a token from a file is read again after a minute, and when the server refuse
     assert.equal(await get(transport), 401);
     writeFileSync(file, 'three\n');
     assert.equal(await get(transport), 200);
-    // Whoever writes it has not finished: what was read before counts.
+    // The file is being written: the previously read content stays in use.
     writeFileSync(file, '');
     clock.advance(limits.credentialFileMs);
     await get(transport);
@@ -176,7 +176,7 @@ it('a certificate that was renewed is shown on new connections; old ones end wit
     const slow = await transport.send({ method: 'GET', target: '/slow' });
     writeFileSync(certificateFiles.certificate, renewed.certificate);
     clock.advance(limits.credentialFileMs);
-    // The key is not there yet.
+    // The key does not exist yet.
     await get(transport);
     assert.equal(server.connections, 2);
     write(renewed);

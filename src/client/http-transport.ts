@@ -14,13 +14,13 @@ export interface HttpTransportOptions {
   readonly network: Network;
   readonly files: Files;
   readonly pluginHost: PluginHost;
-  /** Instead of those of the connection, and closed with the transport. */
+  /** Replaces the credentials of the connection; closed with the transport. */
   readonly credentials?: Credentials;
-  /** Silence after which a response counts as broken. Milliseconds. */
+  /** A response without data for this long counts as broken. Milliseconds. */
   readonly silenceMsMax?: number;
 }
 
-/** Requests to an API server, by the rules of `HttpsRequester`. */
+/** Transport to an API server over HTTPS; see `HttpsRequester` for its rules. */
 export function httpTransport(connection: Connection, options: HttpTransportOptions): Transport & Closable {
   const requester = new HttpsRequester({ silenceMsMax: limits.clientSilenceMsMax, ...options, connection });
   const root = connection.server.pathname.replace(/\/$/, '');

@@ -3,8 +3,8 @@ import { StatusError } from '../meta/status-error.ts';
 import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 
 /**
- * Requests that never leave the process: they go through the whole pipeline of the server, like any other, without a
- * connection. `identify` is called with each exchange before it is handled, so that the server knows whose it is.
+ * Loopback transport: requests pass through the server's whole pipeline without a network connection. `identify` is called with
+ * each exchange before it is handled and sets the identity of the client.
  */
 export function inProcessTransport(
   handle: (exchange: Exchange) => void,
@@ -70,7 +70,7 @@ class InProcessExchange implements Exchange {
     this.#controller.abort(reason);
   }
 
-  /** Clients in the process have what was handed over. */
+  /** Nothing is buffered outside the channel. */
   get unsent(): number {
     return 0;
   }
@@ -108,11 +108,11 @@ class InProcessExchange implements Exchange {
   }
 
   setHeader(): void {
-    // No client inside the process looks at response headers.
+    // In-process clients do not read response headers.
   }
 
   warn(): void {
-    // Nor at warnings.
+    // In-process clients do not read warnings.
   }
 
   respond(status: number, _headers: Headers, body?: Uint8Array | string): void {
@@ -149,7 +149,7 @@ class InProcessExchange implements Exchange {
   }
 }
 
-/** Bytes that may wait for a reader before the writer is told to stop. */
+/** Bytes buffered for the reader before the writer must pause. */
 const channelBytesMax = 1024 * 1024;
 
 interface ChannelEvents {
@@ -157,7 +157,7 @@ interface ChannelEvents {
   readonly ended: (state: 'ended' | 'aborted') => void;
 }
 
-/** What one side writes and the other reads. */
+/** A bounded pipe between the writer and the reader of a response body. */
 class Channel implements BodyWriter {
   readonly #signal: AbortSignal;
   readonly #on: ChannelEvents;
@@ -205,7 +205,7 @@ class Channel implements BodyWriter {
     this.#on.ended(state);
   }
 
-  /** The reader's side; `abandoned` runs when it leaves before the end. */
+  /** The reader's side. `abandoned` is called if it stops before the end. */
   async *read(abandoned: () => void): AsyncIterableIterator<Uint8Array> {
     try {
       for (;;) {

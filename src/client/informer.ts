@@ -4,18 +4,18 @@ import { type ReflectorOptions, reflect } from './reflector.ts';
 
 interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'signal' | 'listed' | 'changed'> {
   /**
-   * Called after every change of what the informer has: one of both is undefined where the object is new or gone. Objects
-   * that a list shows again are told too, as changed.
+   * Called after every change of the informer's content. `before` is undefined for a new object, `now` for a deleted one.
+   * Objects in a relist are reported as changed even if they are the same.
    */
   readonly changed: (key: string, now: T | undefined, before: T | undefined) => void;
-  /** Called once, when the first list has come and everybody has been told of it. */
+  /** Called once, after the first list has been reported. */
   readonly synced?: () => void;
 }
 
-/** `namespace/name`, or `/name` of cluster-scoped objects. */
+/** `namespace/name`, or `/name` for cluster-scoped objects. */
 const keyOf = ({ metadata: { namespace = '', name = '' } }: ApiObject): string => `${namespace}/${name}`;
 
-/** What a collection holds, kept up to date: of each object, what was selected. */
+/** A local copy of a collection, kept up to date by a reflector; holds what `select` returns for each object. */
 export class Informer<T> implements Closable {
   readonly #options: InformerOptions<T>;
   readonly #stop = new AbortController();
@@ -33,7 +33,7 @@ export class Informer<T> implements Closable {
     });
   }
 
-  /** The first list has come. */
+  /** True once the first list has been received. */
   get synced(): boolean {
     return this.#synced;
   }
@@ -53,7 +53,7 @@ export class Informer<T> implements Closable {
     this.#options.changed(key, now, before);
   }
 
-  /** All of it is in place before anybody is told of any. */
+  /** Replaces the whole content before the first callback. */
   #replace(objects: Map<string, T>): void {
     const before = this.#objects;
     const first = !this.#synced;

@@ -14,7 +14,7 @@ interface Lease {
   spec: { holderIdentity: string; leaseTransitions: number; acquireTime: string; renewTime: string };
 }
 
-/** One lease, with the rules of a server for concurrent writes. */
+/** A server that holds one lease, with optimistic concurrency. */
 class LeaseServer {
   lease: Lease | undefined;
   #version = 0;
@@ -40,12 +40,15 @@ class LeaseServer {
   }
 }
 
-/** What happens to one request on its way. */
+/** What happens to one request. */
 interface Fate {
-  /** Milliseconds to the server, and back. */
+  /** Latency to the server and back, in milliseconds. */
   readonly there: number;
   readonly back: number;
-  /** `undone` and `unknown`: the server answers that it does not know the outcome; it has not, or has, done the write. */
+  /**
+   * `undone`, `unknown`: the server answers that the outcome is unknown; the write has not been done (`undone`) or has been
+   * done (`unknown`).
+   */
   readonly lost: 'no' | 'request' | 'answer' | 'undone' | 'unknown';
 }
 
@@ -54,7 +57,7 @@ const unknownOutcome = {
   value: { kind: 'Status', status: 'Failure', code: 504, reason: 'Timeout', message: 'the outcome is unknown' },
 };
 
-/** A network between a candidate and the server. */
+/** The network between a candidate and the server. */
 class Network implements Transport {
   readonly #server: LeaseServer;
   readonly #clock: ManualClock;
@@ -72,7 +75,7 @@ class Network implements Transport {
     if (signal?.aborted) return Promise.reject(signal.reason);
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     if (lost !== 'request') {
-      // A request that was given up may arrive all the same.
+      // An aborted request may still arrive.
       this.#clock.after(there, () => {
         const inDoubt = request.method !== 'GET' && (lost === 'undone' || lost === 'unknown');
         const answer = lost === 'undone' && inDoubt ? unknownOutcome : this.#server.handle(request);
@@ -89,12 +92,12 @@ async function* text(value: string): AsyncIterableIterator<Uint8Array> {
   yield Buffer.from(value);
 }
 
-/** Candidates that stand for election again and again. */
+/** Candidates that run for election repeatedly. */
 class Election {
   readonly clock = new ManualClock();
   readonly server = new LeaseServer();
   readonly leaders = new Set<string>();
-  /** Every change of leadership: `+a`, `-a`. */
+  /** Changes of leadership: `+a`, `-a`. */
   readonly log: string[] = [];
   readonly #violations: string[] = [];
   readonly #running: Promise<void>[] = [];
@@ -294,7 +297,7 @@ describe('leader election', () => {
       back: delay,
       lost: fc.constantFrom<Fate['lost']>('no', 'no', 'request', 'answer', 'undone', 'unknown'),
     });
-    // Times without any trouble, and times when nothing gets through, last longer.
+    // Phases without faults, or with a total outage, last longer.
     const phase = fc.oneof(
       fate.map((each): readonly Fate[] => [each]),
       fc.integer({ min: 2, max: 12 }).map((count): readonly Fate[] => Array(count).fill(untroubled)),

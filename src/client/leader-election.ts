@@ -13,24 +13,24 @@ interface LeaderElectionOptions {
   readonly apiVersion: string;
   /** Name of the lease that candidates compete for. */
   readonly name: string;
-  /** Whoever this is; no two candidates have the same. */
+  /** Unique identity of this candidate. */
   readonly identity: string;
   readonly timing: ElectionTiming;
-  /** Ends the candidature, and the leadership. */
+  /** Ends the candidacy and the leadership. */
   readonly signal: AbortSignal;
 }
 
 /** All in milliseconds. */
 export interface ElectionTiming {
-  /** How long others wait after they last saw the lease change before they take it. */
+  /** How long a candidate waits after it last saw the lease change before it takes the lease over. */
   readonly leaseMs: number;
-  /** How long a leader leads after the last renewal that it knows of began. Shorter than `leaseMs`. */
+  /** How long a leader may lead after the start of its last successful renewal. Shorter than `leaseMs`. */
   readonly renewMs: number;
-  /** Between attempts to take or renew the lease. */
+  /** Pause between attempts to acquire or renew the lease. */
   readonly retryMs: number;
 }
 
-/** As published. */
+/** The defaults of client-go. */
 export const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2_000 };
 
 interface Lease extends ApiObject {
@@ -46,13 +46,13 @@ interface LeaseSpec {
 }
 
 /**
- * Waits until this candidate leads, then runs `lead` with a signal that aborts when it does no more: because the lease
- * could not be renewed in time, because somebody else has it, or because `signal` aborts. Resolves when `lead` has
- * returned, having given the lease back where it was still held; the candidate must then be started anew.
+ * Waits until this candidate leads, then runs `lead` with a signal that aborts when leadership ends: the lease was not renewed
+ * in time, another candidate holds it, or `signal` aborts. Resolves when `lead` has returned and the lease, if still held, has
+ * been released. To run again the candidate must be started anew.
  *
- * No two candidates lead at once as long as their clocks run equally fast: the time of others counts from when they saw
- * the lease change, which is after the leader began that change, from where its own, shorter time counts. Clocks need not
- * agree; the times in the lease are for people.
+ * Two candidates never lead at once as long as their clocks run at the same rate. The others count `leaseMs` from when they saw
+ * the lease change; the leader counts the shorter `renewMs` from when it began that change, which is earlier. Clocks need not
+ * be synchronised: the times in the lease are informational.
  */
 export async function leadOnce(
   options: LeaderElectionOptions,
@@ -74,9 +74,9 @@ export async function leadOnce(
 class Candidate {
   readonly #options: LeaderElectionOptions;
   readonly #path: string;
-  /** The lease as it was last seen, and when. */
+  /** The last observed lease and the time of that observation. */
   #seen: { readonly lease: Lease; readonly at: number } | undefined;
-  /** When the last change by which this candidate has the lease began. */
+  /** Start time of this candidate's last successful acquisition or renewal. */
   #renewedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: LeaderElectionOptions) {
@@ -84,7 +84,7 @@ class Candidate {
     this.#path = `${options.leases}/${encodeURIComponent(options.name)}`;
   }
 
-  /** True once the lease is this candidate's; false when the candidature was ended. */
+  /** True once this candidate holds the lease; false if the candidacy was ended. */
   async acquire(): Promise<boolean> {
     const { signal, timing, clock, logger, name, identity } = this.#options;
     while (!signal.aborted) {
@@ -97,14 +97,14 @@ class Candidate {
     return false;
   }
 
-  /** Renews until the term ends; ends it when time runs out. */
+  /** Renews the lease until the term ends; ends the term when renewal is overdue. */
   async hold(term: AbortController): Promise<void> {
     const { signal, timing, clock } = this.#options;
     const over = AbortSignal.any([signal, term.signal]);
     const end = (reason: unknown): void => term.abort(reason);
     signal.addEventListener('abort', () => end(signal.reason), { once: true, signal: term.signal });
     while (!over.aborted) {
-      // A timer ends the term on time although a request hangs.
+      // Ends the term on time even if a request hangs.
       const timer = clock.after(this.#leadsFor(), () => end(new Error('the lease could not be renewed in time')));
       await pause(clock, timing.retryMs, over);
       if (!over.aborted) await this.#attempt(over);
@@ -114,7 +114,7 @@ class Candidate {
     }
   }
 
-  /** Milliseconds that the leadership lasts from now without another renewal. */
+  /** Milliseconds of leadership left without another renewal. */
   #leadsFor(): number {
     return this.#renewedAt + this.#options.timing.renewMs - this.#options.clock.monotonic();
   }
@@ -123,17 +123,17 @@ class Candidate {
     return this.#seen !== undefined && this.#seen.lease.spec?.holderIdentity !== this.#options.identity;
   }
 
-  /** Takes or renews the lease, if that may be done now. True where it was done. Never rejects. */
+  /** Acquires or renews the lease if allowed now. Returns whether it succeeded. Never rejects. */
   async #attempt(ended: AbortSignal): Promise<boolean> {
     const { clock, logger, name, timing } = this.#options;
     const began = clock.monotonic();
     const patience = new AbortController();
-    // A request that gets lost leaves time for another. One that arrives late all the same changes only what it has read.
+    // A lost request leaves time for another attempt. If it arrives late, it only overwrites the version it was based on.
     const timer = clock.after(timing.renewMs / 2, () => patience.abort(new Error('the server did not answer in time')));
     const signal = AbortSignal.any([ended, patience.signal]);
     try {
       const lease = await this.#read(signal);
-      // A lease that somebody deleted was not given back: its holder, if we know of one, may still lead.
+      // A deleted lease was not released: its last known holder may still lead.
       const last = lease ?? this.#seen?.lease;
       if (last && !this.#isFree(last)) return false;
       const written = await this.#write(lease, signal);
@@ -168,12 +168,12 @@ class Candidate {
     const { identity, timing, clock } = this.#options;
     const holder = spec?.holderIdentity ?? '';
     if (holder === '' || holder === identity) return true;
-    // The holder says for how long it leads; where its time is longer than ours, it counts.
+    // The holder's lease duration counts if it is longer than ours.
     const leaseMs = Math.max(timing.leaseMs, (spec?.leaseDurationSeconds ?? 0) * 1_000);
     return this.#seen !== undefined && clock.monotonic() >= this.#seen.at + leaseMs;
   }
 
-  /** Fails with a Conflict where somebody else was faster. */
+  /** Rejects with Conflict if another candidate was faster. */
   #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
     const { client, leases, apiVersion, name, identity, timing, clock } = this.#options;
     const now = formatMicroTime(clock.now());
@@ -191,7 +191,7 @@ class Candidate {
       : client.create<Lease>(leases, { apiVersion, kind: 'Lease', metadata: { name }, spec }, signal);
   }
 
-  /** Gives the lease back, so that the next need not wait; where that fails, it will have to. */
+  /** Releases the lease, so that the next leader need not wait for it to expire. Best effort. */
   async release(): Promise<void> {
     const { client, clock, logger, timing } = this.#options;
     const lease = this.#seen?.lease;

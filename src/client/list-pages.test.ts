@@ -20,7 +20,7 @@ const objectOf = (name: string, padding = 0): object => ({
   data: 'x]}"'.repeat(padding),
 });
 
-/** Serves pages as this server writes them, and notes what was asked. */
+/** Serves pages in this server's format and records the requests. */
 function served(pages: readonly Served[], write: (page: object) => string = JSON.stringify) {
   const asked: string[] = [];
   const left = [...pages];

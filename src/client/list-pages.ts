@@ -8,22 +8,22 @@ import type { ApiClient, ApiList } from './api-client.ts';
 
 interface ListPagesOptions {
   readonly client: Pick<ApiClient, 'getBytes'>;
-  /** Path of the collection, with its selectors as a query. */
+  /** Path of the collection, with selectors in the query. */
   readonly path: string;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly signal: AbortSignal;
-  /** Reads an object of the list. Absent: all of it. */
+  /** Parses an object of the list. Default: parses all of it. */
   readonly readItem?: ((bytes: Buffer) => ApiObject) | undefined;
 }
 
-/** Objects of the first page; then as many as it seems make up `pageBytes`, up to `pageMax`. */
+/** Page size in objects: the first page; then as many as are estimated to fill `pageBytes`, up to `pageMax`. */
 const firstPage = 50;
 const pageMax = 500;
 const pageBytes = 2 * 1024 * 1024;
-/** How much larger than the one before a page may be: objects are of different sizes. */
+/** Maximum growth from one page to the next, since object sizes vary. */
 const growth = 4;
 
-/** The pages of a collection, at one version. What the objects are is read in slices: they may be large, or many. */
+/** The pages of a collection at one resourceVersion. Objects are parsed in time slices: they may be large, or many. */
 export async function* listPages(options: ListPagesOptions): AsyncGenerator<ApiList, void> {
   const { client, path, signal } = options;
   const start = `${path}${path.includes('?') ? '&' : '?'}limit=`;
@@ -42,7 +42,7 @@ export async function* listPages(options: ListPagesOptions): AsyncGenerator<ApiL
 
 const itemsStart = Buffer.from('"items":[');
 
-/** Lists that are not written as this server writes them are read whole. */
+/** Lists not in this server's format are parsed in one go. */
 async function readPage(bytes: Buffer, { clock, signal, readItem = readWhole }: ListPagesOptions): Promise<ApiList> {
   const start = bytes.indexOf(itemsStart) + itemsStart.length;
   const slice = new TimeSlice(clock);

@@ -2,13 +2,12 @@ import { parseStored } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ApiEvent } from './api-client.ts';
 
-/** Shorter events are read whole: that takes no longer than to look for their parts. */
+/** Shorter events are parsed whole: scanning them would not be faster. */
 const shortBytesMax = 16 * 1024;
 
 /**
- * Reads an event of a watch for somebody who looks at metadata only, and not at managedFields: of a large object the rest
- * is passed over, not parsed. The object then has no other fields. Events that do not begin as this server writes them are
- * read whole.
+ * Parses only the metadata of a large watch event's object, without managedFields, and skips the rest; the object then has no
+ * other fields. Events not in this server's format are parsed whole.
  */
 export function readMetadataEvent(line: Buffer): ApiEvent {
   const head = line.subarray(0, headLength);
@@ -19,7 +18,7 @@ export function readMetadataEvent(line: Buffer): ApiEvent {
   return { type, object: { apiVersion: '', kind: '', metadata } } as ApiEvent;
 }
 
-/** The same of an object by itself. */
+/** Like `readMetadataEvent`, for an object. */
 export function readMetadata(bytes: Buffer): ApiObject {
   const metadata = bytes.length > shortBytesMax && metadataOf(bytes);
   return metadata ? { apiVersion: '', kind: '', metadata } : (parseStored(bytes) as ApiObject);
@@ -30,7 +29,7 @@ const errorType = '"ERROR"';
 const marker = Buffer.from('"metadata":{');
 const managedFields = Buffer.from('"managedFields"');
 
-/** `kind` and `apiVersion`, which stand before metadata, are short. */
+/** Bytes searched for metadata: `kind` and `apiVersion`, which precede it, are short. */
 const markerWithin = 1_024;
 
 function metadataOf(line: Buffer): ApiObject['metadata'] | undefined {
@@ -44,7 +43,7 @@ function metadataOf(line: Buffer): ApiObject['metadata'] | undefined {
     if (byte === quote) {
       const end = endOfString(line, at);
       if (depth === 1 && end - at === managedFields.length - 1 && line.subarray(at, end + 1).equals(managedFields)) {
-        // The value takes the place of an empty list.
+        // Replaces the value with an empty list.
         const value = line.indexOf(openBracket, end);
         const valueEnd = endOfContainer(line, value);
         parts.push(line.subarray(from, value), emptyList);
@@ -68,14 +67,14 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const emptyList = Buffer.from('[]');
 
-/** The quote that ends the string which begins at `start`. */
+/** Position of the quote that ends the string starting at `start`. */
 function endOfString(line: Buffer, start: number): number {
   let end = start + 1;
   while (end < line.length && line[end] !== quote) end += line[end] === backslash ? 2 : 1;
   return end;
 }
 
-/** The bracket that ends the list or object which begins at `start`. */
+/** Position of the bracket that ends the list or object starting at `start`. */
 function endOfContainer(line: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < line.length; at++) {

@@ -32,7 +32,7 @@ const list = 'GET /c?limit=50';
 class Reflected implements AsyncDisposable {
   readonly server = new ScriptedServer();
   readonly clock = new ManualClock();
-  /** What was told, one word each: `[a,b]` for a list, `ADDED c` for an event. */
+  /** Callbacks as one word each: `[a,b]` for a list, `ADDED c` for an event. */
   readonly told: string[] = [];
   readonly #stop = new AbortController();
   readonly #done: Promise<void>;
@@ -52,12 +52,12 @@ class Reflected implements AsyncDisposable {
     });
   }
 
-  /** Lets everything happen that needs no time. */
+  /** Runs everything that does not wait for the clock. */
   async settle(): Promise<void> {
     for (let turns = 0; turns < 10; turns++) await turn();
   }
 
-  /** Starts with one list, and gives the watch that follows. */
+  /** Serves one list and returns the watch that follows. */
   async begin(version: number, ...names: readonly string[]): Promise<OpenStream> {
     this.server.answer(200, listOf(version, ...names));
     const stream = this.server.stream();
@@ -196,7 +196,7 @@ describe('the reflector', () => {
     reflected.server.stream().end();
     reflected.server.stream().end();
     await reflected.settle();
-    // The first of them moved nothing, but came after a list.
+    // The first watch made no progress, but it followed a list.
     assert.ok(reflected.server.requests.length <= 3);
     const { length } = reflected.server.requests;
     await reflected.settle();

@@ -9,38 +9,38 @@ import { listPages } from './list-pages.ts';
 
 export interface ReflectorOptions<T> {
   readonly client: ApiClient;
-  /** Path of the collection, with its selectors as a query. */
+  /** Path of the collection, with selectors in the query. */
   readonly path: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Ends the reflector. */
+  /** Stops the reflector. */
   readonly signal: AbortSignal;
-  /** What is needed of a listed object; the rest is not kept while the list is read. */
+  /** The part of a listed object to keep; the rest is dropped while the list is read. */
   readonly select: (object: ApiObject) => T;
-  /** The whole collection, after each list. Changes wait until it is done. */
+  /** Called with the whole collection after each list. Changes are delivered after it has resolved. */
   readonly listed: (items: readonly T[]) => Promise<void> | void;
   readonly changed: (event: ObjectEvent) => void;
-  /** Events that need not be read; see WatchOptions. */
+  /** Skips events without parsing them; see WatchOptions. */
   readonly skip?: (line: Buffer) => boolean;
   readonly read?: WatchOptions['read'];
-  /** Reads an object of a list; all of it where this is absent. */
+  /** Parses an object of a list. Default: parses all of it. */
   readonly readItem?: (bytes: Buffer) => ApiObject;
 }
 
-/** Between attempts to list or watch. */
+/** Pauses between attempts to list or watch. */
 const retries: BackoffPolicy = { firstMs: 100, maxMs: 10_000 };
-/** A watch ends after this many seconds at the latest, so that one whose connection died unseen is replaced. */
+/** Maximum duration of a watch, so that one on a dead connection is replaced. */
 const watchSeconds = 480;
-/** Watches from one version that fail one after the other before the version itself is given up. */
+/** Consecutive watch failures at one resourceVersion before it is given up and the collection is listed again. */
 const failuresMax = 3;
 
-/** History does not reach back to the version to go on from. */
+/** The server's history no longer reaches back to the resourceVersion. */
 class ExpiredVersion extends Error {}
 
 /**
- * Follows a collection: lists it, then watches from the list's version. When a watch ends or breaks it goes on from the
- * last version it saw; when history does not reach back that far (410) it lists again. Runs until the signal aborts.
+ * Follows a collection: lists it, then watches from the list's resourceVersion. A watch that ends or breaks is resumed from the
+ * last resourceVersion seen; if that has expired (410), the collection is listed again. Runs until the signal aborts.
  */
 export async function reflect<T>(options: ReflectorOptions<T>): Promise<void> {
   const { signal, logger, path, clock, random } = options;
@@ -50,7 +50,7 @@ export async function reflect<T>(options: ReflectorOptions<T>): Promise<void> {
     try {
       position.version ??= await list(options);
       await follow(options, position);
-      // A watch that ends at once without an event would otherwise be opened again and again.
+      // Watches that end at once without an event must not be reopened in a tight loop.
       failures = position.version === before ? failures + 1 : 0;
     } catch (error) {
       if (signal.aborted) return;
@@ -62,12 +62,12 @@ export async function reflect<T>(options: ReflectorOptions<T>): Promise<void> {
   }
 }
 
-/** How far the collection is known. */
+/** The resourceVersion that the reflector has reached. */
 interface Position {
   version: string | undefined;
 }
 
-/** Reads all pages; they show one version. */
+/** Reads all pages, which are at one resourceVersion. */
 async function list<T>(options: ReflectorOptions<T>): Promise<string> {
   const { select, listed } = options;
   const items: T[] = [];
@@ -82,7 +82,7 @@ async function list<T>(options: ReflectorOptions<T>): Promise<string> {
 
 const withQuery = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}`;
 
-/** Until the watch ends. Throws where it failed. */
+/** Watches until the watch ends. Throws if it failed. */
 async function follow<T>(options: ReflectorOptions<T>, position: Position): Promise<void> {
   const { client, path, clock, signal, changed, skip, read } = options;
   const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}`;
@@ -90,7 +90,7 @@ async function follow<T>(options: ReflectorOptions<T>, position: Position): Prom
   try {
     const slice = new TimeSlice(clock);
     for await (const event of client.watch(target, { signal, skip, read })) {
-      // Clients in the process may be told of very many changes without a turn of the event loop.
+      // An in-process client may receive very many events without a turn of the event loop.
       if (slice.over) await slice.next();
       if (signal.aborted) return;
       if (event.type === 'ERROR') throw new ApiError(event.object, event.object.code ?? 0);

@@ -1,6 +1,6 @@
 import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 
-/** For tests: a server that answers what a test says, one request after the other. */
+/** Server for tests that gives scripted responses, one per request. */
 export class ScriptedServer implements Transport {
   /** `METHOD target` of every request. */
   readonly requests: string[] = [];
@@ -27,22 +27,22 @@ export class ScriptedServer implements Transport {
     this.#waiting?.();
   }
 
-  /** The next answer. */
+  /** Adds a response. */
   answer(status: number, body: unknown): void {
     this.#add(() => ({ status, body: chunks([JSON.stringify(body)]) }));
   }
 
-  /** The next answer, in these pieces. */
+  /** Adds a response whose body arrives in these chunks. */
   answerRaw(status: number, ...pieces: readonly string[]): void {
     this.#add(() => ({ status, body: chunks(pieces) }));
   }
 
-  /** The next request gets no answer. */
+  /** Makes the next request fail without a response. */
   drop(message = 'connection lost'): void {
     this.#add(() => Promise.reject(new Error(message)));
   }
 
-  /** The next answer is a watch that ends when the test says so. */
+  /** Adds a watch response, which the test ends. */
   stream(): OpenStream {
     const stream = new OpenStream();
     this.#add(({ signal }) => ({ status: 200, body: stream.body(signal) }));
@@ -57,11 +57,11 @@ async function* chunks(pieces: readonly string[]): AsyncIterableIterator<Uint8Ar
 const aborted = (signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
 
-/** A response that goes on. */
+/** A response that stays open. */
 export class OpenStream {
   #pieces: (Uint8Array | 'end' | Error)[] = [];
   #wake: () => void = () => {};
-  /** The reader has left. */
+  /** True once the client has stopped reading. */
   left = false;
 
   event(type: string, object: unknown): this {

@@ -6,7 +6,7 @@ import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** A queue whose work ends when the test says so. */
+/** A queue whose work items are completed by the test. */
 class Workshop {
   readonly clock = new ManualClock();
   readonly started: string[] = [];

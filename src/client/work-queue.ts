@@ -8,40 +8,40 @@ interface WorkQueueOptions<T> {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** How many items are worked on at once. */
+  /** Maximum number of items processed concurrently. */
   readonly parallel: number;
-  /** Does the work of one item. A rejection has it done again later. */
+  /** Processes one item. If it rejects, the item is retried. */
   readonly work: (item: T) => Promise<void>;
 }
 
-/** After failures of one item. */
+/** Retries of one item. */
 const retries: BackoffPolicy = { firstMs: 5, maxMs: 60_000 };
 
-/** Failures of one item in a row that are worth a line in the log, and how long none follows. */
-const failuresTold = 8;
-const toldMs = 60_000;
+/** Number of consecutive failures of an item from which on a warning is logged, and the minimum interval between warnings. */
+const failuresBeforeWarning = 8;
+const warningIntervalMs = 60_000;
 
 /**
- * Items to be worked on, each at most once at a time. An item that is added while it waits is worked on once; one that is
- * added while it is worked on, once more after that. Failures are repeated with growing pauses, for as long as they last.
+ * Queue of items to process, each at most once at a time. An item added while it waits is processed once; one added while it is
+ * being processed is processed once more. Failed items are retried with growing pauses until they succeed.
  */
 export class WorkQueue<T> implements Closable {
   readonly #options: WorkQueueOptions<T>;
-  /** In the order of being added. */
+  /** In order of addition. */
   readonly #waiting = new Set<T>();
   readonly #active = new Set<T>();
-  /** Added while being worked on. */
+  /** Added while being processed. */
   readonly #again = new Set<T>();
   readonly #failures = new Map<T, number>();
   readonly #timers = new Map<T, Closable>();
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #warnedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
   constructor(options: WorkQueueOptions<T>) {
     this.#options = options;
   }
 
-  /** Items that wait, are worked on, or will be repeated. */
+  /** Items that wait, are being processed, or are due for a later addition. */
   get size(): number {
     return this.#waiting.size + this.#active.size + this.#timers.size;
   }
@@ -53,7 +53,7 @@ export class WorkQueue<T> implements Closable {
     this.#next();
   }
 
-  /** Adds the item later, unless it is added before. */
+  /** Adds the item after the delay. No effect if such an addition is already pending. */
   addAfter(item: T, delayMs: number): void {
     if (this.#closed || this.#timers.has(item)) return;
     const timer = this.#options.clock.after(delayMs, () => {
@@ -93,19 +93,19 @@ export class WorkQueue<T> implements Closable {
     this.addAfter(item, delayMs);
   }
 
-  /** What fails for long is told, now and then: a controller that may not do its work should not be silent. */
+  /** Warns about persistent failures at a limited rate, so that a controller without permission does not fail silently. */
   #report(failures: number, fields: Readonly<Record<string, unknown>>): void {
     const { clock, logger } = this.#options;
     const now = clock.monotonic();
-    if (failures < failuresTold || now - this.#toldAt < toldMs) {
+    if (failures < failuresBeforeWarning || now - this.#warnedAt < warningIntervalMs) {
       logger.debug('work failed and is repeated', fields);
       return;
     }
-    this.#toldAt = now;
+    this.#warnedAt = now;
     logger.warn('work keeps failing and is repeated', fields);
   }
 
-  /** Starts nothing more. What is being worked on goes on to its end. */
+  /** Starts no more work. Items being processed run to completion. */
   close(): void {
     this.#closed = true;
     this.#waiting.clear();

@@ -81,7 +81,7 @@ export class VersionForms {
   bytesOf(stored: CacheEntry): Buffer {
     let forms = byEntry.get(stored);
     if (!forms) {
-      forms = memo.ofEvent();
+      forms = memo.forEvent();
       byEntry.set(stored, forms);
     }
     let bytes = forms.get(this.#name);

@@ -1,7 +1,7 @@
 import { type Clock, pause } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import type { Count } from '../../cache/count.ts';
+import type { Count } from '../../cache/cache.ts';
 import type { ResourceName } from '../../meta/status-error.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
