@@ -1,7 +1,7 @@
 import { limits } from '../base/limits.ts';
 import { type BatchWrite, StoreError } from './store.ts';
 
-/** What every store asks of a batch before it looks at its state: throws `tooLarge`, or RangeError where a key comes twice. */
+/** Validates a batch independently of the store's state: throws `tooLarge`, or RangeError if a key occurs twice. */
 export const checkBatch = (writes: readonly BatchWrite[]): void => {
   if (writes.length > limits.storeBatchWritesMax) {
     throw tooLarge(`a batch has at most ${limits.storeBatchWritesMax} writes, not ${writes.length}`);

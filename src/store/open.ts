@@ -5,15 +5,15 @@ import type { Store } from './store.ts';
 import { transformedStore } from './transformed-store.ts';
 import type { ValueTransformer } from './value-transformer.ts';
 
-/** Which store, by the values of `--storage-backend`, and what its driver needs to open it. */
+/** The store to open, by the values of `--storage-backend`, with the options of its driver. */
 export type StoreOptions =
   | ({ readonly backend: 'sqlite' } & SqliteStoreOptions)
   | ({ readonly backend: 'etcd3' } & EtcdStoreOptions)
   | ({ readonly backend: 'memory' } & MemoryStoreOptions);
 
 /**
- * Opens a store, and loads only the driver that it needs; without a transformer values are kept as they are. Rejects with
- * a StoreError where it cannot be opened.
+ * Opens a store, loading only the driver that it needs; without a transformer, values are stored unchanged. Rejects
+ * with a StoreError if it cannot be opened.
  */
 export const openStore = async (options: StoreOptions, transformer?: ValueTransformer): Promise<Store> => {
   const store = await openDriver(options);

@@ -14,8 +14,8 @@ import {
 import type { ValueTransformer } from './value-transformer.ts';
 
 /**
- * A store whose driver keeps the values in another form: reads of any revision, lists, change streams and what was before a change go
- * through the transformer. Copies of the driver's data, such as backups, hold that other form.
+ * A store whose driver keeps values in another form: values of reads, lists and change streams, previous values
+ * included, pass through the transformer. Copies of the driver's data, such as backups, contain the transformed form.
  */
 export const transformedStore = (store: Store, transformer: ValueTransformer): Store =>
   store.historySize ? new SizedStore(store, transformer) : new TransformedStore(store, transformer);
@@ -97,7 +97,7 @@ class TransformedStore implements Store {
     }
   }
 
-  /** One value that cannot be read does not keep others from being read. */
+  /** One unreadable value does not prevent others from being read. */
   #read({ key, value, revision }: StoreRecord): StoreRecord {
     try {
       const { bytes, stale } = this.#transformer.fromStored(value, key);
@@ -111,7 +111,7 @@ class TransformedStore implements Store {
 
 const nothing = new Uint8Array();
 
-/** Of values as the driver keeps them. */
+/** Of values as the driver stores them. */
 class SizedStore extends TransformedStore {
   async historySize(upTo: Revision): Promise<number> {
     return (await this.store.historySize?.(upTo)) ?? 0;

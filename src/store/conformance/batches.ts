@@ -23,7 +23,7 @@ const create = (key: string, value = key): BatchWrite => ({ verb: 'create', key,
 const creates = (prefix: string, count: number): readonly BatchWrite[] =>
   Array.from({ length: count }, (_, index) => create(`${prefix}${index}`));
 
-/** Several writes as one. */
+/** Batches: several writes in one transaction. */
 export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabilities): void => {
   const { batchWritesMax = limits.storeBatchWritesMax, batchBytesMax = limits.storeBatchBytesMax } = capabilities;
 
@@ -236,7 +236,7 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
 const upTo = (changes: readonly Change[], revision: number): readonly Change[] =>
   changes.filter((change) => change.revision <= revision);
 
-/** One for each write; all the same, or one after the other. */
+/** One revision per write: all equal, or consecutive. */
 const assertRevisions = (committed: readonly Committed[], count: number, before: number): void => {
   const revisions = committed.map(({ revision }) => revision);
   const first = revisions[0] ?? 0;
@@ -247,7 +247,7 @@ const assertRevisions = (committed: readonly Committed[], count: number, before:
   assert.deepEqual(revisions, revisions.at(-1) === first ? shared : own);
 };
 
-/** Gives four keys the same value, over and over; returns the last revision of the first time. */
+/** Repeatedly writes the same value to four keys in one batch; returns the last revision of the first round. */
 const flipPairs = async (store: Store, rounds: number, name = ''): Promise<number> => {
   let first = 0;
   for (let round = 0; round < rounds; round++) {

@@ -4,7 +4,9 @@ import { bytes, type Guarantee, inKeyOrder, rejected, text, written } from './su
 import { assertBookmarkable, assertOrdered, assertSameChanges, assertSameRecords, replay } from './validators.ts';
 import { readChanges, watchChanges } from './watch-changes.ts';
 
-/** The change stream: complete, ordered, once, from anywhere in history, alive for as long as it is wanted. */
+/**
+ * The change stream: complete, ordered, without duplicates, resumable from any revision in history, live until aborted.
+ */
 export const changeStreamGuarantees = (guarantee: Guarantee): void => {
   guarantee('a change stream tells type, value and previous value', async ({ store }) => {
     const from = await store.head();
@@ -189,12 +191,15 @@ export const changeStreamGuarantees = (guarantee: Guarantee): void => {
 
 interface RandomWrites {
   readonly writers: number;
-  /** Of each writer. */
+  /** Per writer. */
   readonly writes: number;
   readonly prefix?: string;
 }
 
-/** Concurrent writers that create, replace and delete the same few keys. Not random: each step is read off its number. */
+/**
+ * Concurrent writers that create, replace and delete the same few keys. Deterministic: each step follows from its
+ * index.
+ */
 const writeAtRandom = async (
   store: Store,
   { writers, writes, prefix = '/random/' }: RandomWrites,
@@ -220,7 +225,10 @@ const writeAtRandom = async (
   await Promise.all(Array.from({ length: writers }, (_, writer) => run(writer)));
 };
 
-/** Takes one batch, stands still until `finish`, then reads on: from its last revision where the change stream gave up on it. */
+/**
+ * Reads one batch, stalls until `finish`, then reads on; if the stream has ended meanwhile, resumes after the last
+ * revision read.
+ */
 const followSlowly = (store: Store, from: Revision) => {
   const abort = new AbortController();
   const iterator = store.changes(from, abort.signal)[Symbol.asyncIterator]();
@@ -252,7 +260,7 @@ const drain = async (stream: AsyncIterator<unknown>): Promise<void> => {
   while (!(await stream.next()).done);
 };
 
-/** Compaction: what is forgotten, and what is not. */
+/** Compaction: which revisions become unreadable, and which stay readable. */
 export const compactionGuarantees = (guarantee: Guarantee): void => {
   guarantee('compaction forgets what came before, and keeps the rest', async ({ store }) => {
     const from = await store.head();

@@ -8,8 +8,8 @@ import { sizeGuarantees } from './sizes.ts';
 import { type ConformanceSubject, guaranteesOf } from './subject.ts';
 
 /**
- * Registers the suite that every store passes, written from the guarantees in `store.ts` and from nothing else: it
- * assumes neither that revisions are dense, nor where they start, nor that they only move by the suite's own writes.
+ * Registers the suite that every store must pass. It is derived only from the guarantees in `store.ts`: it does not
+ * assume that revisions are dense, where they start, or that only the suite's own writes advance them.
  */
 export const conformance = (subject: ConformanceSubject): void => {
   const guarantee = guaranteesOf(subject);

@@ -3,7 +3,7 @@ import { isStoreError, type StoreRecord } from '../store.ts';
 import { bytes, farBeyond, type Guarantee, inKeyOrder, rejected, text, written } from './subject.ts';
 import { assertSameBytes, assertSameRecord, assertSameRecords } from './validators.ts';
 
-/** Single records: what a write does, refuses and leaves. */
+/** Single records: the effect of each write, its preconditions and errors. */
 export const recordGuarantees = (guarantee: Guarantee): void => {
   guarantee('a store without keys answers, at a revision that is not 0', async ({ store }) => {
     assert.ok((await store.head()) >= 1);
@@ -123,7 +123,7 @@ export const recordGuarantees = (guarantee: Guarantee): void => {
   });
 };
 
-/** Lists: order, prefixes, pages. */
+/** Lists: order, prefixes, paging. */
 export const listGuarantees = (guarantee: Guarantee): void => {
   guarantee('keys sort by their UTF-8 bytes', async ({ store }) => {
     const keys = [
@@ -303,7 +303,9 @@ export const listGuarantees = (guarantee: Guarantee): void => {
   });
 };
 
-/** Strict serializability: concurrent calls behave as one by one, in an order that agrees with real time. */
+/**
+ * Strict serializability: concurrent calls behave as if executed one at a time, in an order consistent with real time.
+ */
 export const serializabilityGuarantees = (guarantee: Guarantee): void => {
   guarantee('of writers that race to create a key, exactly one wins', async ({ store }) => {
     const attempts = Array.from({ length: 20 }, (_, index) => store.create('/race', bytes(`writer ${index}`)));

@@ -4,7 +4,7 @@ import { bytes, type Guarantee, rejected, type StoreCapabilities, text, written 
 import { assertSameChanges, assertSameRecords } from './validators.ts';
 import { readChanges } from './watch-changes.ts';
 
-/** Closing, and opening again. */
+/** Close and reopen. */
 export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCapabilities): void => {
   guarantee('a closed store is unavailable', async ({ store }) => {
     const { revision } = await written(store, '/a', 'one');

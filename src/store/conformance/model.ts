@@ -14,8 +14,8 @@ import { assertSameChanges, assertSameRecord, assertSameRecords } from './valida
 import { readChanges } from './watch-changes.ts';
 
 /**
- * Random sequences of operations, one after the other, compared with a model that is too simple to be wrong: the list
- * of changes, from which every state is computed anew.
+ * Compares random sequences of operations, run one at a time, with a trivially simple model: the list of changes, from
+ * which every state is recomputed.
  */
 export const modelGuarantees = (guarantee: Guarantee): void => {
   guarantee('random operations do what the model does', async ({ store }) => {
@@ -31,7 +31,7 @@ export const modelGuarantees = (guarantee: Guarantee): void => {
 
 type WriteOperation = Operation & { readonly verb: 'create' | 'update' | 'delete' };
 
-/** `back` chooses a revision of the run by counting from its latest write: 0 is the latest. */
+/** `back` selects a revision of the run, counted back from its latest write: 0 is the latest. */
 type Operation =
   | { readonly verb: 'create'; readonly key: string; readonly value: string }
   | { readonly verb: 'update'; readonly key: string; readonly value: string; readonly stale: boolean }
@@ -149,7 +149,7 @@ const replaceOrDelete = async (
   }
 };
 
-/** The first write that the model refuses refuses all. */
+/** The batch is refused with the error of the first write that the model refuses. */
 const writeTogether = async (
   store: Store,
   prefix: string,
@@ -214,7 +214,7 @@ const compareLists = async (
   else assert.ok(page.revision >= model.latest);
 };
 
-/** The revision of a write that should succeed; undefined for one that was refused as it should be. */
+/** The revision of a write that should succeed; undefined if it was refused as expected. */
 const outcome = async (call: Promise<unknown>, refusal: StoreErrorCode | undefined): Promise<Revision | undefined> => {
   try {
     const committed = await call;

@@ -4,7 +4,7 @@ import { historyRecordBytes } from '../store.ts';
 import { bytes, type Guarantee, rejected, type StoreCapabilities, written } from './subject.ts';
 import { assertSameRecord } from './validators.ts';
 
-/** A key as long as those of the API can be: a group's resource, a namespace, a name that is no DNS name. */
+/** The longest key the API can produce: resource group, namespace, and a name that is not a DNS name. */
 const longKey = `/${'g'.repeat(253)}/${'r'.repeat(63)}/${'s'.repeat(63)}/${'n'.repeat(limits.pathNameBytesMax)}`;
 
 /** Large values. */

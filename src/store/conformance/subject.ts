@@ -3,40 +3,45 @@ import { type TestContext, test } from 'node:test';
 import { compareKeys } from '../../base/key-order.ts';
 import { type Revision, type Store, StoreError, type StoreErrorCode, type StoreRecord } from '../store.ts';
 
-/** What the suite is run on. */
+/** A store implementation under test. */
 export interface ConformanceSubject {
-  /** Heads the suite's tests in reports. */
+  /** Prefix of the test names in reports. */
   readonly name: string;
-  /** A store of its own, empty of keys, for each test. Its revision may be any, and may move by others' writes. */
+  /**
+   * Opens a separate store without keys for each test. Its revision is arbitrary and may be advanced by other writers.
+   */
   open(): Promise<OpenedStore>;
   readonly capabilities: StoreCapabilities;
 }
 
 interface OpenedStore {
   readonly store: Store;
-  /** Opens what `store` kept, after the suite closed `store`. Present exactly where the capability `durable` is true. */
+  /** Reopens the data of `store` after the suite closed it. Present if and only if the capability `durable` is true. */
   reopen?(): Promise<Store>;
-  /** Closes whatever was opened, and leaves nothing behind. */
+  /** Closes everything that was opened and removes its data. */
   dispose(): Promise<void>;
 }
 
 export interface StoreCapabilities {
-  /** Data and history outlive `close`. */
+  /** Data and history survive `close`. */
   readonly durable: boolean;
-  /** The largest value that the store takes, under any key. Absent: any that fits into memory. */
+  /** The largest value that the store accepts, under any key. Default: limited by memory only. */
   readonly valueBytesMax?: number;
-  /** What the store adds to each value that it keeps. Absent: nothing. */
+  /** Bytes that the store adds to each stored value. Default: 0. */
   readonly addedBytes?: number;
-  /** Of a batch; a batch with a deletion may have one less. Absent: `limits.storeBatchWritesMax`. */
+  /**
+   * Largest number of writes in a batch; one less if the batch contains a deletion. Default:
+   * `limits.storeBatchWritesMax`.
+   */
   readonly batchWritesMax?: number;
-  /** Bytes of a batch. Absent: `limits.storeBatchBytesMax`. */
+  /** Largest batch in bytes. Default: `limits.storeBatchBytesMax`. */
   readonly batchBytesMax?: number;
 }
 
-/** A test of one guarantee, with a store of its own. */
+/** A test of one guarantee, with its own store. */
 export type Guarantee = (name: string, body: (opened: OpenedStore, context: TestContext) => Promise<void>) => void;
 
-/** Far above what a test takes; ends a test that waits for what never comes. */
+/** Far above the duration of any test; ends a test that would otherwise hang. */
 const testMsMax = 60_000;
 
 export const guaranteesOf =
@@ -57,7 +62,7 @@ export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text
 export const text = (value: Uint8Array | undefined): string | undefined =>
   value === undefined ? undefined : new TextDecoder().decode(value);
 
-/** Asserts that a promise rejects with a StoreError of that code, and gives the error. */
+/** Asserts that a promise rejects with a StoreError of that code, and returns the error. */
 export const rejected = async (promise: Promise<unknown>, code: StoreErrorCode): Promise<StoreError> => {
   const outcome = await promise.then(
     () => undefined,
@@ -68,13 +73,13 @@ export const rejected = async (promise: Promise<unknown>, code: StoreErrorCode):
   return outcome;
 };
 
-/** The record that a write left. */
+/** Creates the key and returns its record. */
 export const written = async (store: Store, key: string, value: string): Promise<StoreRecord> => {
   const { revision } = await store.create(key, bytes(value));
   return { key, value: bytes(value), revision };
 };
 
-/** Far enough beyond any head that others' writes don't reach it during a test. */
+/** A revision so far beyond the head that other writers do not reach it during a test. */
 export const farBeyond = async (store: Store): Promise<Revision> => (await store.head()) + 1_000_000_000;
 
 export const inKeyOrder = (records: Iterable<StoreRecord>): readonly StoreRecord[] =>

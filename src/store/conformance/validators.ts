@@ -1,10 +1,13 @@
-/** One validator per guarantee of a change stream. Each throws an AssertionError that shows where the guarantee broke. */
+/**
+ * One validator per guarantee of a change stream. Each throws an AssertionError that shows where the guarantee was
+ * violated.
+ */
 import assert from 'node:assert/strict';
 import type { Change, ChangeBatch, Revision, StoreRecord } from '../store.ts';
 
 /**
- * Ordered and unique: revisions grow from change to change, and start after `from`. Changes of one revision, which only a
- * batch makes, are of different keys.
+ * Ordered and unique: revisions increase from change to change, starting after `from`. Changes with the same revision
+ * (only a batch produces them) have different keys.
  */
 export const assertOrdered = (changes: readonly Change[], from: Revision): void => {
   let last = from;
@@ -19,8 +22,8 @@ export const assertOrdered = (changes: readonly Change[], from: Revision): void 
 };
 
 /**
- * Bookmarkable and atomic: a batch reports at least its last change, reports never go back, and nothing at or before a
- * reported revision comes later, so that no revision is split between batches.
+ * Bookmarkable and atomic: a batch reports at least the revision of its last change, reported revisions never decrease,
+ * and no change at or before a reported revision follows later, so no revision is split between batches.
  */
 export const assertBookmarkable = (batches: readonly ChangeBatch[], from: Revision): void => {
   let reported = from;
@@ -34,7 +37,7 @@ export const assertBookmarkable = (batches: readonly ChangeBatch[], from: Revisi
   }
 };
 
-/** Correct type and previous value: each change fits the state that the changes before it left. Gives the last state. */
+/** Correct type and previous value: each change is consistent with the state before it. Returns the final state. */
 export const replay = (
   changes: readonly Change[],
   start: ReadonlyMap<string, StoreRecord> = new Map(),
@@ -55,7 +58,7 @@ export const replay = (
   return state;
 };
 
-/** The state that a replay ends with is what a list at that revision shows. */
+/** The final state of a replay equals a list at that revision. */
 export const assertSameRecords = (actual: readonly StoreRecord[], expected: Iterable<StoreRecord>): void => {
   const wanted = [...expected];
   assert.deepEqual(
@@ -76,13 +79,13 @@ export const assertSameRecord = (actual: StoreRecord | undefined, expected: Stor
   assertSameBytes(actual.value, expected.value);
 };
 
-/** Equal bytes, whatever kind of Uint8Array holds them. */
+/** Compares bytes only, whichever subclass of Uint8Array holds them. */
 export const assertSameBytes = (actual: Uint8Array, expected: Uint8Array): void => {
   assert.ok(actual instanceof Uint8Array, 'values are Uint8Arrays');
   assert.ok(Buffer.compare(actual, expected) === 0, `values differ: ${show(actual)} and ${show(expected)}`);
 };
 
-/** Two change streams told the same story. */
+/** Both change streams delivered the same changes. */
 export const assertSameChanges = (actual: readonly Change[], expected: readonly Change[]): void => {
   const outline = ({ type, key, revision }: Change) => ({ type, key, revision });
   assert.deepEqual(actual.map(outline), expected.map(outline));

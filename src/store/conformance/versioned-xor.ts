@@ -1,11 +1,12 @@
 import type { ValueTransformer } from '../value-transformer.ts';
 
-/** What `versionedXor` adds to a value. */
+/** Bytes that `versionedXor` adds to a value. */
 export const xorAddedBytes = 1;
 
 /**
- * Test support: a transformer that stands for encryption. Values are kept behind the number of a key, from 1 on, combined with it;
- * those of other keys than the last are stale, those of a key that is not among the known ones cannot be read.
+ * Test support: a transformer that stands in for encryption. Values are XORed with the number of a key (from 1 on),
+ * which is stored in front of them. Values of keys other than the last are stale; values of keys that are not in
+ * `known` are unreadable.
  */
 export const versionedXor = (last: number, known: readonly number[] = [last]): ValueTransformer => ({
   toStored(bytes) {

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store.ts';
 
-/** A change stream being followed in the background, the way a careful consumer does it: after `unavailable`, from where it was. */
+/**
+ * A change stream consumed in the background as a correct client does: after `unavailable`, it resumes where it
+ * stopped.
+ */
 interface WatchedChanges {
   readonly batches: readonly ChangeBatch[];
-  /** Ends the change stream and resolves to every change it gave. Rejects where the change stream failed or did not end on abort. */
+  /**
+   * Ends the stream and resolves to every change it delivered. Rejects if the stream failed or did not end on abort.
+   */
   stop(): Promise<readonly Change[]>;
-  /** Resolves once a batch reported `revision` or more. */
+  /** Resolves once a batch reported `revision` or later. */
   reached(revision: Revision): Promise<void>;
 }
 
@@ -58,7 +63,7 @@ export const watchChanges = (store: Store, from: Revision): WatchedChanges => {
   };
 };
 
-/** Follows a change stream from `from` until it reported `until`, and gives its changes. */
+/** Reads the change stream from `from` until it has reported `until`, and returns the changes. */
 export const readChanges = async (store: Store, from: Revision, until: Revision): Promise<readonly Change[]> => {
   if (until <= from) return [];
   const stream = watchChanges(store, from);

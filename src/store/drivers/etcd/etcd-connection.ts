@@ -26,31 +26,31 @@ import {
 } from './etcd-messages.ts';
 
 interface EtcdConnectionOptions {
-  /** `https://host:port`; each is tried. */
+  /** `https://host:port`; tried in turn. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** A key that this client may read. */
+  /** A key that this client is allowed to read. */
   readonly probeKey: Uint8Array;
 }
 
-/** Pauses between attempts to reach etcd, and between questions for progress. */
+/** Back-off between attempts to reach etcd, and between progress requests. */
 export const etcdRetries: BackoffPolicy = { firstMs: 50, maxMs: limits.etcdBackoffMsMax };
 
 type WatchCall = ClientDuplexStream<WatchRequest, WatchResponse>;
 
-/** A watch has a connection of its own, so that a reader that pauses it cannot hold up other calls. */
+/** A watch has its own connection, so that a paused reader cannot block other calls. */
 export interface WatchConnection {
   readonly endpoint: string;
   readonly call: WatchCall;
-  /** Of the member that serves the watch: `3.5.17`. */
+  /** Version of the member that serves the watch, such as `3.5.17`. */
   version(): Promise<string>;
   close(): void;
 }
 
-/** A member with the connection that calls to it share. */
+/** A member and the connection that calls to it share. */
 interface Member extends EtcdMember {
   readonly client: Client;
 }
@@ -58,18 +58,18 @@ interface Member extends EtcdMember {
 /**
  * Calls to the members of one etcd cluster. Calls go to one member until it fails, then to the next.
  *
- * - `read` is for calls that change nothing or may be done twice: tried again at every member until it succeeds, fails
- *   for good, or `limits.etcdRetryMsMax` has passed.
- * - `write` is sent at most once: gRPC's own retries are off, the transparent ones too. Before it is sent, a member that
- *   answers is looked for. Once it is sent, a failure that does not rule out that it happened is `unknownOutcome`.
+ * - `read` is for calls that change nothing or are idempotent: it is retried on every member until it succeeds, fails
+ *   permanently, or `limits.etcdRetryMsMax` has passed.
+ * - `write` is sent at most once: gRPC retries are disabled, transparent ones included. It is sent to a member that has
+ *   answered a probe. After it was sent, any failure that does not rule out its execution is `unknownOutcome`.
  *
- * Both fail with a StoreError.
+ * Both reject with a StoreError.
  */
 export class EtcdConnection {
   readonly #members: readonly Member[];
   readonly #clock: Clock;
   readonly #random: Random;
-  /** Reading it waits for the leader, whatever it holds. */
+  /** Reading this key requires a leader, whatever its value. */
   readonly #probeKey: Uint8Array;
   readonly #logger: Logger;
   /** Endpoints whose last call failed. */
@@ -115,7 +115,7 @@ export class EtcdConnection {
         failures.set(member.endpoint, reasonOf(error));
         this.#noteFailure(member, error);
         if (this.#clock.monotonic() >= giveUpAt) throw unreachable(failures, error);
-        // Each member once without waiting, then all of them again after a pause.
+        // Tries each member once without waiting, then all of them again after a pause.
         const rounds = attempt / this.#members.length;
         if (Number.isInteger(rounds))
           await pauseAlive(this.#clock, backoffMs(etcdRetries, rounds, this.#random), this.ended);
@@ -136,15 +136,16 @@ export class EtcdConnection {
   }
 
   /**
-   * Opens a watch stream at the preferred member; a failure of it shows when it is read. `shared` is for readers that
-   * never pause: the stream is one of those on the connection that calls use.
+   * Opens a watch stream on the preferred member; a failure is reported when the stream is read. `shared` is for
+   * readers that never pause: the stream then uses the connection of the other calls.
    */
   openWatch(connection: 'own' | 'shared' = 'own'): WatchConnection {
     this.#assertOpen();
     const member = this.#member();
     const client = connection === 'own' ? member.connect() : member.client;
     const call = client.makeBidiStreamRequest(watchPath, encodeWatchRequest, decodeWatchResponse, requireLeader());
-    // Failures reach the reader of the stream; this keeps one that comes after reading ended from being uncaught.
+    // The reader of the stream receives failures; this listener keeps one that arrives after reading ended from being
+    // an uncaught error.
     call.on('error', () => {});
     return {
       endpoint: member.endpoint,
@@ -160,20 +161,20 @@ export class EtcdConnection {
     };
   }
 
-  /** After a watch failed, the next one is opened elsewhere. */
+  /** After a watch failed, the next one is opened on another member. */
   noteBrokenWatch(endpoint: string, error: ServiceError): void {
     const member = this.#members.find((other) => other.endpoint === endpoint);
     if (member) this.#noteFailure(member, error);
   }
 
-  /** No new calls; resolves when those under way have ended. */
+  /** Accepts no new calls; resolves when pending calls have ended. */
   async close(): Promise<void> {
     this.#ended.abort();
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
     for (const member of this.#members) member.client.close();
   }
 
-  /** A member with an open connection, so that a failed connection cannot leave a write in doubt. */
+  /** A member with an established connection, so that a failed connection attempt cannot leave a write in doubt. */
   async #readyMember(): Promise<Member> {
     for (;;) {
       this.#assertOpen();
@@ -183,7 +184,7 @@ export class EtcdConnection {
     }
   }
 
-  /** A deadline by the wall clock: it goes to etcd too, which then drops what nobody waits for. */
+  /** A wall-clock deadline: it is sent to etcd, which then drops calls that nobody waits for. */
   #within(ms: number): number {
     return this.#clock.now() + ms;
   }
@@ -194,7 +195,7 @@ export class EtcdConnection {
     return member;
   }
 
-  /** Later calls go to the next member. Logged once, until this member answers again. */
+  /** Directs later calls to the next member. Logged once, until this member answers again. */
   #noteFailure(member: Member, error: ServiceError): void {
     if (this.ended.aborted) return;
     const { endpoint } = member;
@@ -221,7 +222,7 @@ export class EtcdConnection {
   }
 }
 
-/** Asks etcd to end the watch when its member has lost the leader and would fall silent. */
+/** Asks etcd to cancel the watch if its member loses the leader and would otherwise send nothing. */
 const requireLeader = (): Metadata => {
   const metadata = new Metadata();
   metadata.set('hasleader', 'true');
@@ -236,7 +237,7 @@ const callMember = <Request, Response>(
   signal?: AbortSignal,
 ): Promise<Response> =>
   new Promise((resolve, reject) => {
-    // Here and not in gRPC, so that a request that cannot be written down is the caller's error, not a failed call.
+    // Encoded here, not inside gRPC, so that an encoding failure is the caller's error and not a failed call.
     const message = encode(request);
     const cancel = () => call.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
@@ -248,7 +249,7 @@ const callMember = <Request, Response>(
     });
   });
 
-/** No status and no message: nothing that gRPC allows, so that nothing is known. */
+/** Neither status nor message: a violation of the gRPC protocol, so the outcome is unknown. */
 const noAnswer = (path: string): ServiceError =>
   Object.assign(new Error(`no answer to ${path}`), {
     code: status.UNKNOWN,

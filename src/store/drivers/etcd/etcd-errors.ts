@@ -2,11 +2,11 @@ import { type ServiceError, status } from '@grpc/grpc-js';
 import { StoreError } from '../../store.ts';
 
 /**
- * What an etcd call failed with, in the store's terms. Statuses and their texts are those of etcd's published
- * `rpctypes` package and of gRPC (https://grpc.io/docs/guides/status-codes).
+ * Translates failures of etcd calls to StoreErrors. Statuses and their texts are those of etcd's published `rpctypes`
+ * package and of gRPC (https://grpc.io/docs/guides/status-codes).
  */
 
-/** Whether another attempt, perhaps at another member, may succeed. Only ever asked for calls that change nothing. */
+/** Whether another attempt, possibly on another member, may succeed. Only used for calls that change nothing. */
 export const isTransient = (error: ServiceError): boolean => {
   switch (error.code) {
     case status.UNAVAILABLE:
@@ -24,18 +24,20 @@ export const isTransient = (error: ServiceError): boolean => {
   }
 };
 
-/** The answer is longer than this client takes (`limits.etcdMessageBytesMax`): ask for less. */
+/** The response exceeds what this client accepts (`limits.etcdMessageBytesMax`): request less. */
 export const isAnswerTooLarge = (error: unknown): boolean =>
   error instanceof StoreError &&
   isServiceError(error.cause) &&
   error.cause.code === status.RESOURCE_EXHAUSTED &&
   error.cause.details.startsWith('Received message larger than max');
 
-/** True for what a gRPC call fails with. */
+/** True for the error of a failed gRPC call. */
 export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;
 
-/** What etcd or gRPC says of a failure, without the frame and the time that gRPC puts around a refused connection. */
+/**
+ * The reason that etcd or gRPC gives for a failure, without the text and time that gRPC adds to a refused connection.
+ */
 export const reasonOf = (error: ServiceError): string =>
   error.details
     .replace(/^No connection established\. Last error: (Error: )?/, '')
@@ -43,9 +45,10 @@ export const reasonOf = (error: ServiceError): string =>
     .replace(/\s*\(\d{4}-[\d:.TZ-]+\)$/, '');
 
 /**
- * Whether a write that failed so has not happened and never will: etcd refused it before or instead of proposing it, or
- * it never got there. Everything else is in doubt, such as `request timed out`, `leader changed`, a broken connection, a
- * deadline. Texts of the gRPC library are matched too; should they change, more writes are in doubt, and none wrongly sure.
+ * Whether a failed write has not happened and never will: etcd refused it before or instead of proposing it, or it
+ * never reached etcd. Everything else is in doubt, such as `request timed out`, `leader changed`, a broken connection,
+ * or a deadline. Texts of the gRPC library are matched too; if they change, more writes are in doubt, but none is
+ * wrongly reported as refused.
  */
 const isRefusal = (error: ServiceError): boolean => {
   switch (error.code) {
@@ -64,7 +67,7 @@ const isRefusal = (error: ServiceError): boolean => {
 };
 
 const neverProposed: readonly string[] = [
-  // gRPC found no connection to send on.
+  // gRPC had no connection to send the call on.
   'No connection established',
   'Name resolution failed',
   'Waiting for LB pick',
@@ -78,21 +81,21 @@ const neverProposed: readonly string[] = [
 ];
 
 /**
- * etcd is at its quota. It may say so although it has done the write: of those that it checks when it applies them, the
- * one that exceeds the quota is done and answered so. Either way the write is over.
+ * etcd is at its quota. The write may have been applied nevertheless: of the writes checked at apply, the one that
+ * exceeds the quota is applied and still gets this error. Either way the write is over.
  */
 export const isOutOfSpace = (error: unknown): boolean =>
   isServiceError(error) &&
   error.code === status.RESOURCE_EXHAUSTED &&
   error.details.includes('database space exceeded');
 
-/** The StoreError of a failed write: `unknownOutcome` where it may have happened or may happen yet. */
+/** The StoreError of a failed write: `unknownOutcome` if it may have happened or may still happen. */
 export const toWriteError = (error: ServiceError, endpoint: string): StoreError =>
   isRefusal(error)
     ? toStoreError(error, endpoint)
     : new StoreError('unknownOutcome', `etcd at ${endpoint}: ${reasonOf(error)}`, { cause: error });
 
-/** The StoreError of a failed call. `unavailable` is the answer where nothing more definite is known. */
+/** The StoreError of a failed call. Defaults to `unavailable` if nothing more specific is known. */
 export const toStoreError = (error: ServiceError, endpoint: string): StoreError => {
   const text = `etcd at ${endpoint}: ${reasonOf(error)}`;
   switch (error.code) {
@@ -120,7 +123,7 @@ export const toStoreError = (error: ServiceError, endpoint: string): StoreError 
   return new StoreError('unavailable', text, { cause: error });
 };
 
-/** By etcd's own checks, or by its gRPC server's before that; each says so before anything is written. */
+/** Refused by etcd's own checks, or earlier by its gRPC server; both refuse before anything is written. */
 const isRequestTooLarge = (error: ServiceError): boolean =>
   error.details.includes('request is too large') ||
   error.details.includes('too many operations in txn request') ||

@@ -1,28 +1,28 @@
 import { StoreError } from '../../store.ts';
 
-/** Keys of etcd from `key` on, up to and without `rangeEnd`. */
+/** etcd keys from `key` (inclusive) to `rangeEnd` (exclusive). */
 export interface KeyRange {
   readonly key: Uint8Array;
   readonly rangeEnd: Uint8Array;
 }
 
 /**
- * Where a store's keys lie in etcd: `/registry` + `/configmaps/default/a`. Store keys begin with `/`, so that the store
- * with the prefix `/registry` has exactly the keys under `/registry/`, and none of `/registry2`. The key `/registry/`
- * followed by a zero byte is the driver's own (`marker`): it sorts before all others, and no read shows it.
+ * Maps store keys to etcd keys: `/registry` + `/configmaps/default/a`. Store keys begin with `/`, so the store with the
+ * prefix `/registry` has exactly the keys under `/registry/`, and none of `/registry2`. The key `/registry/` followed
+ * by a zero byte belongs to the driver (`marker`): it sorts before all others and is never returned by reads.
  */
 export class EtcdKeys {
   readonly #prefix: string;
-  /** Length in bytes of the prefix. */
+  /** Length of the prefix in bytes. */
   readonly #prefixLength: number;
-  /** Written to move the head to a revision that a watch of `watched` sees. */
+  /** Written to advance the head to a revision that a watch of `watched` sees. */
   readonly marker: Uint8Array;
-  /** Everything of this store, with the marker. */
+  /** All keys of this store, including the marker. */
   readonly watched: KeyRange;
-  /** Everything of this store without the marker. */
+  /** All keys of this store, without the marker. */
   readonly #visible: KeyRange;
 
-  /** `prefix` begins with `/` and has none at its end; '' stands for all of etcd. */
+  /** `prefix` begins with `/` and does not end with one; '' is all of etcd. */
   constructor(prefix: string) {
     if (!/^(\/[^/]+)*$/.test(prefix)) throw new RangeError(`etcd prefix must be like /registry: ${prefix}`);
     this.#prefix = prefix;
@@ -44,12 +44,12 @@ export class EtcdKeys {
       const text = utf8.decode(key.subarray(this.#prefixLength));
       if (isStoreKey(text)) return text;
     } catch {
-      // Not UTF-8: reported below like every other foreign key.
+      // Not UTF-8: reported below like any other foreign key.
     }
     throw new StoreError('corrupt', `etcd has a foreign key below ${this.#prefix}/: ${JSON.stringify(asText(key))}`);
   }
 
-  /** Keys that start with `prefix` and sort after `after`. Where there can be none the range ends at its key or before. */
+  /** Keys that start with `prefix` and sort after `after`. If there can be none, `rangeEnd` is not after `key`. */
   range(prefix: string, after: string | undefined): KeyRange {
     const { key, rangeEnd } = this.#startingWith(prefix);
     if (after === undefined) return { key, rangeEnd };
@@ -62,13 +62,15 @@ export class EtcdKeys {
     if (!isStoreKey(prefix)) return { key: this.#visible.rangeEnd, rangeEnd: this.#visible.rangeEnd };
     const key = Buffer.from(this.#prefix + prefix);
     const rangeEnd = Buffer.from(key);
-    // UTF-8 has no byte 0xff, so the last one can always be counted up.
+    // UTF-8 has no byte 0xff, so the last byte can always be incremented.
     rangeEnd.writeUInt8(rangeEnd.readUInt8(rangeEnd.length - 1) + 1, rangeEnd.length - 1);
     return { key, rangeEnd };
   }
 }
 
-/** `/` and something that sorts after the marker; well-formed, since a lone surrogate has no bytes of its own. */
+/**
+ * `/` followed by something that sorts after the marker; well-formed, because a lone surrogate has no UTF-8 encoding.
+ */
 const isStoreKey = (key: string): boolean => key.startsWith('/') && key.charCodeAt(1) > 0 && key.isWellFormed();
 
 const asText = (key: Uint8Array): string => Buffer.from(key).toString('latin1');

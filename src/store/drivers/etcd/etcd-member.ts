@@ -4,7 +4,7 @@ import { type ChannelCredentials, Client, type ClientOptions, credentials } from
 import { limits } from '../../../base/limits.ts';
 import { StoreError } from '../../store.ts';
 
-/** PEM texts. What is absent: the system's authorities; no client certificate. */
+/** PEM texts. Defaults: the system's certificate authorities; no client certificate. */
 export interface EtcdTls {
   readonly authorities?: string;
   readonly client?: { readonly certificate: string; readonly key: string };
@@ -12,15 +12,15 @@ export interface EtcdTls {
 
 /** One endpoint of the cluster. */
 export interface EtcdMember {
-  /** As it was configured; names the member in messages. */
+  /** As configured; identifies the member in messages. */
   readonly endpoint: string;
-  /** A client with a connection of its own, made at its first call. */
+  /** A client with its own connection, established at its first call. */
   connect(): Client;
 }
 
 /**
- * Reads `https://host:port`, `http://host:port`, or `host:port`, which has TLS exactly where `tls` is given. Throws
- * RangeError for anything else, and StoreError `unavailable` where the TLS material cannot be used.
+ * Parses `https://host:port`, `http://host:port`, or `host:port`, which uses TLS if and only if `tls` is given. Throws
+ * RangeError for anything else, and StoreError `unavailable` if the TLS material is unusable.
  */
 export const etcdMember = (endpoint: string, tls: EtcdTls | undefined): EtcdMember => {
   const url = endpoint.includes('://') ? endpoint : `${tls ? 'https' : 'http'}://${endpoint}`;
@@ -46,7 +46,7 @@ const channelOptions: ClientOptions = {
   'grpc.keepalive_timeout_ms': 5_000,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': limits.etcdBackoffMsMax,
-  // A DNS record must not bring a retry policy for writes with it.
+  // A service config in a DNS record must not enable retries of writes.
   'grpc.service_config_disable_resolution': 1,
   'grpc.enable_retries': 0,
   'grpc.enable_http_proxy': 0,
@@ -54,8 +54,9 @@ const channelOptions: ClientOptions = {
 };
 
 /**
- * TLS has no server name for an IP address (RFC 6066 section 3) and Node refuses one, but gRPC always sends what it
- * connects to. With an address it is told a name that no certificate has; the certificate is checked for the address.
+ * TLS has no server name for an IP address (RFC 6066 section 3) and Node refuses one, but gRPC always sends the host it
+ * connects to. For an address, gRPC therefore gets a name that no certificate has; the certificate is verified against
+ * the address.
  */
 const tlsOptions = (name: string): ClientOptions =>
   isIP(name) === 0 ? {} : { 'grpc.ssl_target_name_override': 'etcd.invalid' };

@@ -1,19 +1,19 @@
 import { MalformedMessage, WireReader, WireWriter, wireType } from '../../../base/protobuf-wire.ts';
 
 /**
- * The part of etcd's v3 API that the driver speaks. Method names, message fields and their numbers are those of etcd's
- * published `rpc.proto` and `kv.proto`; fields that the driver does not use are absent here and skipped when read. Messages
- * are written last field first, and fields with the default of their type are left out, as proto3 does.
+ * The part of etcd's v3 API that the driver uses. Method names, message fields and their numbers are those of etcd's
+ * published `rpc.proto` and `kv.proto`; fields that the driver does not use are omitted here and skipped on read.
+ * Messages are written last field first, and fields with the default value of their type are omitted, as in proto3.
  */
 
-/** A call with one answer. */
+/** A unary call. */
 export interface UnaryMethod<Request, Response> {
   readonly path: string;
   readonly encode: (request: Request) => Buffer;
   readonly decode: (bytes: Buffer) => Response;
 }
 
-/** Every answer of the key-value service carries the revision of the whole etcd at that moment. */
+/** Every response of the KV service carries the revision of the whole etcd at that moment. */
 export interface ResponseHeader {
   readonly revision: number;
 }
@@ -27,11 +27,11 @@ export interface KeyValue {
 
 export interface RangeRequest {
   readonly key: Uint8Array;
-  /** Exclusive. Absent: the one key. */
+  /** Exclusive. Default: only `key`. */
   readonly rangeEnd?: Uint8Array;
-  /** Absent: no limit. */
+  /** Default: no limit. */
   readonly limit?: number;
-  /** Absent: the newest. */
+  /** Default: the latest. */
   readonly revision?: number;
   readonly keysOnly?: boolean;
   readonly countOnly?: boolean;
@@ -40,7 +40,7 @@ export interface RangeRequest {
 export interface RangeResponse {
   readonly header: ResponseHeader;
   readonly records: readonly KeyValue[];
-  /** Keys in the whole range, whatever the limit. */
+  /** Number of keys in the whole range, regardless of `limit`. */
   readonly count: number;
 }
 
@@ -49,7 +49,7 @@ interface PutRequest {
   readonly value: Uint8Array;
 }
 
-/** A write that is done if the key's last modification has this revision (0: the key is absent). */
+/** A write conditional on the key's last modification having this revision (0: the key does not exist). */
 interface GuardedWrite {
   readonly key: Uint8Array;
   readonly modRevision: number;
@@ -57,17 +57,20 @@ interface GuardedWrite {
   readonly value?: Uint8Array | undefined;
 }
 
-/** Does all of the writes if each of them can be done, else reads the keys. */
+/** Performs all writes if every guard holds, otherwise reads the keys. */
 interface GuardedWrites {
   readonly writes: readonly GuardedWrite[];
-  /** Put along with the writes. */
+  /** Put in the same transaction as the writes. */
   readonly beside?: PutRequest | undefined;
 }
 
 interface GuardedWritesResponse {
   readonly header: ResponseHeader;
   readonly succeeded: boolean;
-  /** The keys as they are, without values, in the order of the writes, when a guard failed; undefined where one is absent. */
+  /**
+   * The keys as they are, without values and in the order of the writes, if a guard failed; undefined for a key that
+   * does not exist.
+   */
   readonly current: readonly (KeyValue | undefined)[];
 }
 
@@ -76,7 +79,7 @@ interface CompactionRequest {
 }
 
 interface StatusResponse {
-  /** Of the member that answers: `3.5.17`. */
+  /** Version of the member that answers, such as `3.5.17`. */
   readonly version: string;
   /** Bytes of the member's database file. */
   readonly dbSize: number;
@@ -86,18 +89,18 @@ export type WatchRequest =
   | {
       readonly type: 'create';
       readonly key: Uint8Array;
-      /** Exclusive. Absent: the one key. */
+      /** Exclusive. Default: only `key`. */
       readonly rangeEnd?: Uint8Array;
-      /** The first revision that is wanted. */
+      /** The first revision to deliver. */
       readonly startRevision: number;
     }
   | { readonly type: 'progress' };
 
 export interface WatchEvent {
   readonly type: 'put' | 'delete';
-  /** With a delete: the key, and the revision of the deletion in `modRevision`. */
+  /** For a delete: the key, and the revision of the deletion in `modRevision`. */
   readonly record: KeyValue;
-  /** Undefined with a key's first put, and where the earlier value was compacted away. */
+  /** Undefined for a key's first put, and if the previous value was compacted. */
   readonly previous: KeyValue | undefined;
 }
 
@@ -106,7 +109,7 @@ export interface WatchResponse {
   readonly created: boolean;
   readonly canceled: boolean;
   readonly cancelReason: string;
-  /** Not 0: the watch was ended because history before this revision is gone. */
+  /** Not 0: the watch was canceled because history before this revision was compacted. */
   readonly compactRevision: number;
   /** More events of this response follow in the next message. */
   readonly fragment: boolean;
@@ -169,7 +172,7 @@ const writeBytes = (writer: WireWriter, field: number, value: Uint8Array): void 
   writer.delimit(field, before);
 };
 
-/** Written even when empty: its presence says which member of a oneof is meant. */
+/** Written even if empty: its presence selects the member of a oneof. */
 const writeMessage = (writer: WireWriter, field: number, write: () => void): void => {
   const before = writer.length;
   write();
@@ -215,7 +218,7 @@ const writeModRevisionIs = (writer: WireWriter, { key, modRevision }: GuardedWri
   writeInteger(writer, 2, 2);
 };
 
-/** Asks for previous values, periodic progress, and large revisions in fragments. */
+/** Requests previous values, periodic progress, and large revisions in fragments. */
 export const encodeWatchRequest = (request: WatchRequest): Buffer =>
   encode((writer) => {
     switch (request.type) {
@@ -323,7 +326,7 @@ const readGuardedWrites = (reader: WireReader): GuardedWritesResponse => {
   return { header, succeeded, current };
 };
 
-/** ResponseOp: the first record of a range response; undefined with the answer to a write. */
+/** ResponseOp: the first record of a range response; undefined for the response to a write. */
 const readFirstOfResponse = (reader: WireReader): KeyValue | undefined => {
   let record: KeyValue | undefined;
   while (reader.next()) {

@@ -1,4 +1,4 @@
-/** Test support: etcd servers of the machine, started by tests. Imported by tests only. */
+/** Test support: real etcd servers, started by tests from the installed binary. Imported by tests only. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -8,36 +8,37 @@ import { join } from 'node:path';
 import type { EtcdTls } from './etcd-member.ts';
 import { openEtcdStore } from './etcd-store.ts';
 
-/** An option of node:test: why tests that need etcd are skipped, or false where it is installed. */
+/** A skip option of node:test: why tests that need etcd are skipped, or false if etcd is installed. */
 export const etcdMissing: string | false =
   spawnSync('etcd', ['--version']).status === 0 ? false : 'etcd is not installed: apt-get install etcd-server';
 
 export interface EtcdProcessOptions {
-  /** Files with which etcd serves TLS, and wants client certificates of that authority. */
+  /** Files with which etcd serves TLS, and the authority of the client certificates that it requires. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile: string };
-  /** How a client gets through to it, when `tls` is set. */
+  /** TLS material for clients, if `tls` is set. */
   readonly clientTls?: EtcdTls;
-  /** More flags of etcd. */
+  /** Additional flags for etcd. */
   readonly flags?: readonly string[];
 }
 
 export interface EtcdProcess {
-  /** `http://127.0.0.1:port`, or `https`; stays the same over restarts. */
+  /** `http://127.0.0.1:port`, or `https`; unchanged by restarts. */
   readonly endpoint: string;
-  /** Ends it as a crash does; its data stays. */
+  /** Kills it like a crash; its data is kept. */
   kill(): Promise<void>;
-  /** Starts it again on its data, after `kill`. Resolves when it answers. */
+  /** Restarts it on its data after `kill`. Resolves when it answers. */
   start(): Promise<void>;
-  /** Freezes it: connections stay open and nothing answers. */
+  /** Freezes it: connections stay open, but nothing answers. */
   freeze(): void;
   thaw(): void;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts an etcd of one member with empty data on a free port of 127.0.0.1. Call `stop` when done; should that be
- * missed, etcd ends with this process: on exit by a handler, on a crash by the kernel (`setpriv --pdeathsig`, on Linux).
+ * Starts a single-member etcd with empty data on a free port of 127.0.0.1. Call `stop` when done; if a test does not,
+ * etcd ends with this process: on exit through a handler, on a crash through the kernel (`setpriv --pdeathsig`, on
+ * Linux).
  */
 export const startEtcd = async (options: EtcdProcessOptions = {}): Promise<EtcdProcess> => {
   for (let attempt = 1; ; attempt++) {
@@ -47,7 +48,7 @@ export const startEtcd = async (options: EtcdProcessOptions = {}): Promise<EtcdP
       return etcd;
     } catch (error) {
       await etcd.stop();
-      // Somebody else may have taken the port between finding it free and using it.
+      // Another process may have taken the port between the search for a free one and its use.
       if (attempt === 3) throw error;
     }
   }
@@ -121,7 +122,7 @@ class EtcdServer implements EtcdProcess {
     return [
       ...['--data-dir', this.#directory],
       ...['--listen-client-urls', this.endpoint, '--advertise-client-urls', this.endpoint],
-      // Nobody joins a cluster of one: any free port will do.
+      // Nothing joins a single-member cluster: any free port will do.
       ...['--listen-peer-urls', 'http://127.0.0.1:0'],
       ...['--logger', 'zap', '--log-level', 'error'],
       ...(tls ? ['--cert-file', tls.certFile, '--key-file', tls.keyFile] : []),
@@ -133,7 +134,7 @@ class EtcdServer implements EtcdProcess {
 
 const spawnToDieWithUs = (command: string, args: readonly string[]): ChildProcess => {
   const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find((file) => existsSync(file));
-  // 3.4 refuses to run on arm64 without being told to. Nothing else of the environment may configure it.
+  // 3.4 refuses to run on arm64 without this variable. Nothing else in the environment may configure it.
   const env = { PATH: process.env['PATH'], ETCD_UNSUPPORTED_ARCH: process.arch };
   const stdio = ['ignore', 'ignore', 'pipe'] as const;
   return setpriv

@@ -1,4 +1,7 @@
-/** Test support: a proxy between a store and its etcd that knows calls, and can lose one on its way. Imported by tests only. */
+/**
+ * Test support: a proxy between a store and etcd that understands calls and can lose one in either direction. Imported
+ * by tests only.
+ */
 import { once } from 'node:events';
 import {
   type ClientHttp2Session,
@@ -12,14 +15,14 @@ import {
 } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 
-/** What happens to a transaction. */
+/** What the proxy does with a transaction. */
 export type Fate =
   | { readonly type: 'pass' }
-  /** It does not get to etcd. */
+  /** It does not reach etcd. */
   | { readonly type: 'loseRequest'; readonly as: Loss }
-  /** etcd does it, and nobody hears of it. `meanwhile` runs in between. */
+  /** etcd executes it, but the response is lost. `meanwhile` runs in between. */
   | { readonly type: 'loseAnswer'; readonly as: Loss; readonly meanwhile?: () => Promise<unknown> }
-  /** The caller loses it at once, and it gets to etcd when `until` has resolved. */
+  /** The caller's call fails at once, and the request reaches etcd when `until` has resolved. */
   | { readonly type: 'delay'; readonly as: Loss; readonly until: Promise<unknown> };
 
 /** What the caller sees of a loss. */
@@ -29,11 +32,11 @@ export const pass: Fate = { type: 'pass' };
 
 export interface EtcdProxy {
   readonly endpoint: string;
-  /** Asked of each transaction that a store sends: of its bytes, in which keys and values can be found as they are. */
+  /** Called for each transaction with its bytes, in which keys and values appear verbatim. */
   fate: (transaction: Buffer) => Fate;
-  /** Transactions that came. */
+  /** Number of transactions received. */
   readonly transactions: number;
-  /** Resolves when no call is on its way, delayed ones included. */
+  /** Resolves when no call is in flight, delayed ones included. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -65,7 +68,7 @@ class ProxyServer implements EtcdProxy {
   constructor(server: Http2Server, etcd: ClientHttp2Session) {
     this.#server = server;
     this.#etcd = etcd;
-    // What breaks here shows at the store's end, which is what the tests look at.
+    // Failures here are visible at the store's end, which is what the tests check.
     etcd.on('error', () => {});
     server.on('session', (session) => {
       this.#sessions.add(session);
@@ -111,7 +114,7 @@ class ProxyServer implements EtcdProxy {
     return sent;
   }
 
-  /** A stream of messages in both directions. */
+  /** A bidirectional stream. */
   #join(stream: ServerHttp2Stream, headers: HeaderBlock): void {
     const sent = this.#request(headers);
     stream.on('close', () => sent.close());
@@ -188,7 +191,7 @@ const lose = (stream: ServerHttp2Stream, as: Loss): void => {
       stream.close(constants.NGHTTP2_CANCEL);
       break;
     case 'refused':
-      // Says that the request was not looked at (RFC 9113 section 8.7).
+      // Tells the client that the request was not processed (RFC 9113 section 8.7).
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       break;
     case 'timeout':

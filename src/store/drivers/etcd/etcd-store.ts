@@ -30,16 +30,16 @@ import {
 } from './etcd-messages.ts';
 import { EtcdWatch } from './etcd-watch.ts';
 import { changesOfKey } from './key-history.ts';
-import { refusalOf, type SentWrite, settle, type WrittenKey } from './lost-write.ts';
+import { type KeyReader, refusalOf, type SentWrite, settle } from './lost-write.ts';
 import { SharedRead } from './shared-read.ts';
 import { WriteIds, withoutWriteId, withWriteId } from './write-id.ts';
 
 export interface EtcdStoreOptions {
-  /** `https://host:2379` or `http://host:2379`; each is tried. */
+  /** `https://host:2379` or `http://host:2379`; tried in turn. */
   readonly endpoints: readonly string[];
-  /** Before every key: begins with `/` and has none at its end. Only keys below `<prefix>/` are seen. */
+  /** Prefix of every key: begins with `/` and does not end with one. Only keys below `<prefix>/` are visible. */
   readonly prefix?: string;
-  /** PEM texts. Absent: no TLS with `http` endpoints, the system's authorities with `https` ones. */
+  /** PEM texts. Default: no TLS for `http` endpoints, the system's certificate authorities for `https` ones. */
   readonly tls?: EtcdTls;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -48,17 +48,18 @@ export interface EtcdStoreOptions {
 
 /**
  * The store on an etcd cluster (3.4 or later; v3 API over gRPC). Any number of stores, in any number of processes, may
- * use one prefix, and several prefixes one etcd.
+ * share one prefix, and several prefixes one etcd.
  *
- * - The revision is that of the whole etcd: it also moves when others write, and `compact` compacts all of etcd.
- * - `compacted` carries the oldest revision only where etcd tells it: when it ends a watch, not with reads.
- * - `unavailable` is every failure without a clear answer: see `EtcdConnection` for what is tried again.
- * - A write without a clear answer is never sent again; it is looked for (see `settle`), and is `unknownOutcome` only where
- *   that tells nothing. So that it can be told from others, values have an id behind them in etcd (`write-id.ts`).
- * - `full`: etcd's quota is reached. `tooLarge`: the value is larger than etcd takes (`--max-request-bytes`).
+ * - The revision is that of the whole etcd: it also advances when others write, and `compact` compacts all of etcd.
+ * - `compacted` carries the oldest revision only if etcd reports it: when it cancels a watch, not for reads.
+ * - `unavailable` is every failure without a definite answer: see `EtcdConnection` for what is retried.
+ * - A write without a definite answer is never resent. The store searches for its effect (see `settle`), and reports
+ *   `unknownOutcome` only if that is inconclusive. To make writes distinguishable, values in etcd are followed by an id
+ *   (`write-id.ts`).
+ * - `full`: etcd's quota is reached. `tooLarge`: the value exceeds etcd's `--max-request-bytes`.
  *
- * Resolves when the cluster has answered; rejects with `unavailable` and the reason of each endpoint when none does,
- * or at once where the options themselves cannot be used.
+ * Resolves when the cluster has answered; rejects with `unavailable` and the reason of each endpoint if none answers,
+ * or at once if the options themselves are unusable.
  */
 export const openEtcdStore = async (options: EtcdStoreOptions): Promise<Store> => {
   const store = makeStore(options);
@@ -90,7 +91,7 @@ class EtcdStore implements Store {
   readonly #watches = new Set<EtcdWatch>();
   readonly #head = new SharedRead(() => this.#readHead());
   readonly #ids: WriteIds;
-  /** etcd has told that it is here, or further. */
+  /** The highest head that etcd has reported. */
   #headSeen: Revision = 1;
 
   constructor(options: EtcdStoreOptions) {
@@ -127,7 +128,7 @@ class EtcdStore implements Store {
       try {
         return await this.#listPages(range, options);
       } catch (error) {
-        // Compacted between two pages: the list was not of a revision that the caller chose, so a newer one will do.
+        // Compacted between two pages: the caller did not choose the revision of the list, so a newer one will do.
         if (options.at !== undefined || !isStoreError(error, 'compacted')) throw error;
       }
     }
@@ -145,7 +146,7 @@ class EtcdStore implements Store {
     return this.#write([{ verb: 'delete', key, expected }]);
   }
 
-  /** etcd itself checks what a transaction may have: its operators may have raised that. */
+  /** etcd itself enforces the size limits of a transaction: its operators may have raised them. */
   async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
     checkBatch(writes);
     if (writes.length === 0) return [];
@@ -185,7 +186,7 @@ class EtcdStore implements Store {
     }
   }
 
-  /** Of the member that is asked, which other users of the etcd share. */
+  /** Of the member that answers; includes the data of other users of that etcd. */
   async size(): Promise<number> {
     return (await this.#connection.read(statusMethod, undefined)).dbSize;
   }
@@ -203,7 +204,7 @@ class EtcdStore implements Store {
     try {
       await this.#range({ key: this.#keys.marker, countOnly: true, ...revisionOf(revision) });
     } catch (error) {
-      // The watch waits for the head to get there.
+      // The watch waits until the head reaches the revision.
       if (!isStoreError(error, 'futureRevision')) throw error;
     }
   }
@@ -213,7 +214,7 @@ class EtcdStore implements Store {
     return { records: [], revision: at ?? header.revision, remaining: count };
   }
 
-  /** Reads pages of one revision until there are enough records. */
+  /** Reads pages at one revision until there are enough records. */
   async #listPages({ key, rangeEnd }: KeyRange, { at, limit }: ListOptions): Promise<Page> {
     const records: StoreRecord[] = [];
     let revision = at;
@@ -237,7 +238,7 @@ class EtcdStore implements Store {
     }
   }
 
-  /** Asks for half as many records as long as the answer is too large. */
+  /** Halves the number of records requested while the response is too large. */
   async #page(request: RangeRequest & { readonly limit: number }): Promise<RangeResponse> {
     try {
       return await this.#range(request);
@@ -252,13 +253,13 @@ class EtcdStore implements Store {
     try {
       return await this.#send(writes, { marked: true });
     } catch (error) {
-      // A full etcd takes deletions, but nothing that is put along with them.
+      // A full etcd accepts deletions, but no put in the same transaction.
       if (!isStoreError(error, 'full') || writes.some(({ verb }) => verb !== 'delete')) throw error;
       return this.#send(writes, { marked: false });
     }
   }
 
-  /** At most once. `marked`: deletions leave the id of the transaction. */
+  /** Sends at most once. `marked`: deletions store the id of the transaction in the marker key. */
   async #send(writes: readonly BatchWrite[], { marked }: { readonly marked: boolean }): Promise<Committed> {
     const id = this.#ids.next();
     const deletes = writes.some(({ verb }) => verb === 'delete');
@@ -290,7 +291,7 @@ class EtcdStore implements Store {
     return { verb, key, expected, id, marked, since: Math.max(this.#headSeen, expected) };
   }
 
-  #written(name: string): WrittenKey {
+  #written(name: string): KeyReader {
     const key = this.#keys.toEtcd(name);
     const { marker } = this.#keys;
     const read = async (read: Uint8Array, at: Revision | undefined): Promise<KeyValue | undefined> =>
@@ -303,7 +304,7 @@ class EtcdStore implements Store {
     };
   }
 
-  /** Linearizable, as every read of the driver. */
+  /** Linearizable, like every read of the driver. */
   async #range(request: RangeRequest): Promise<RangeResponse> {
     const response = await this.#connection.read(rangeMethod, request);
     this.#headMoved(response.header.revision);
@@ -323,13 +324,16 @@ class EtcdStore implements Store {
   }
 }
 
-/** Why a transaction was not done: `current` has its keys as they are. */
+/** Why a transaction was refused; `current` holds its keys as they are. */
 const refusalOfFirst = (sent: readonly SentWrite[], current: readonly (KeyValue | undefined)[]): StoreError => {
   const index = sent.findIndex((write, index) => (current[index]?.modRevision ?? 0) !== guardOf(write));
   return refusalOf(sent[Math.max(index, 0)] as SentWrite, current[Math.max(index, 0)]);
 };
 
-/** Where something at 0 is to be replaced no revision may match: to etcd it would mean that the key is absent. */
+/**
+ * A revision that never matches if `expected` is 0 for an update or deletion: to etcd, 0 would mean that the key does
+ * not exist.
+ */
 const guardOf = ({ verb, expected }: Pick<SentWrite, 'verb' | 'expected'>): Revision =>
   verb === 'create' || expected > 0 ? expected : Number.MAX_SAFE_INTEGER;
 
@@ -341,11 +345,11 @@ const toRecord = (key: string, { value, modRevision }: KeyValue): StoreRecord =>
   revision: modRevision,
 });
 
-/** etcd reads 0 as "newest"; its history begins with nothing at revision 1, which is also what was there before. */
+/** etcd interprets 0 as "latest". Its history begins empty at revision 1, which is also the state before it. */
 const revisionOf = (at: Revision | undefined): { readonly revision?: Revision } =>
   at === undefined ? {} : { revision: Math.max(at, 1) };
 
-/** How many records like these make a page of `limits.etcdPageBytes`. */
+/** How many records of this size make up a page of `limits.etcdPageBytes`. */
 const nextPageMax = (records: readonly KeyValue[]): number => {
   const bytes = records.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
   const fitting = Math.floor((limits.etcdPageBytes * records.length) / Math.max(bytes, 1));

@@ -14,11 +14,11 @@ import { answersProgressRequests } from './server-version.ts';
 import { type EventBatch, WatchBatches } from './watch-batches.ts';
 import { withoutWriteId } from './write-id.ts';
 
-/** What a watch reads of its store besides the watch. */
+/** What a watch reads from its store besides the watch stream. */
 interface WatchSource {
   head(): Promise<Revision>;
   get(key: string, at: Revision): Promise<StoreRecord | undefined>;
-  /** Throws `compacted` where history does not reach back to `revision`. */
+  /** Throws `compacted` if history does not reach back to `revision`. */
   assertKept(revision: Revision): Promise<void>;
 }
 
@@ -34,25 +34,25 @@ interface EtcdWatchOptions {
 }
 
 /**
- * One watch: a watch stream of etcd, opened again from where the watch stands when it breaks.
+ * The change stream of an etcd store: a watch on etcd, reopened at its current position when it breaks.
  *
- * What etcd leaves open, and what the watch makes of it:
- * - An event comes without its previous value where that was compacted before etcd sent the event. The watch reads it at the
- *   revision before the event; where that is gone too, the watch ends with `compacted`, and its reader lists anew.
- * - A watch from the revision of the last compaction is accepted, although before 3.4.36 and 3.5.18 a deletion at that
- *   very revision is lost; before 3.4.31 and 3.5.13 a watch that falls behind a compaction can skip events without being
- *   told. So while a watch catches up, at its start and after its reader was slow, it makes sure before each batch that
- *   history still reaches back to where it stands.
- * - Progress that is asked for can overtake events before 3.4.25 and 3.5.8, and can stay out before 3.4.31 and 3.5.13.
- *   With those servers the watch writes its marker key instead, whose event is the progress.
+ * Gaps in etcd's guarantees, and how the watch closes them:
+ * - An event lacks its previous value if that was compacted before etcd sent the event. The watch reads it at the
+ *   revision before the event; if that is compacted too, the watch ends with `compacted`, and its reader relists.
+ * - etcd accepts a watch from the revision of the last compaction, although before 3.4.36 and 3.5.18 a deletion at that
+ *   very revision is lost; before 3.4.31 and 3.5.13 a watch that falls behind a compaction can silently skip events.
+ *   While it catches up, at its start and after its reader was slow, the watch therefore verifies before each batch
+ *   that history still reaches back to its position.
+ * - The response to a progress request can overtake events before 3.4.25 and 3.5.8, and can be missing before 3.4.31
+ *   and 3.5.13. With those servers the watch writes its marker key instead and takes that event for the progress.
  */
 export class EtcdWatch {
   readonly #options: EtcdWatchOptions;
-  /** Aborted when the reader leaves or the store closes. */
+  /** Aborted when the reader stops or the store closes. */
   readonly #stopped: AbortSignal;
-  /** Everything up to here was handed to the reader. */
+  /** Everything up to this revision was delivered to the reader. */
   #position: Revision;
-  /** Up to here the watch catches up. */
+  /** The watch is catching up until it reaches this revision. */
   #catchUpTo: Revision = 0;
   #progress: ProgressRequests | undefined;
   #brokenSince: number | undefined;
@@ -65,7 +65,7 @@ export class EtcdWatch {
     this.#stopped = AbortSignal.any([options.signal, options.connection.ended]);
   }
 
-  /** The head is at least here; the watch sees to it that it hears of that. */
+  /** The head is at least `head`; the watch makes sure that it receives progress up to it. */
   headMoved(head: Revision): void {
     this.#progress?.headMoved(head);
   }
@@ -85,7 +85,7 @@ export class EtcdWatch {
     if (!signal.aborted) throw new StoreError('unavailable', 'the store is closed');
   }
 
-  /** Throws what the reader must know; returns where the watch may try again. */
+  /** Throws errors that the reader must handle; returns if the watch may retry. */
   #retryOrThrow(error: unknown, endpoint: string): void {
     const { clock, connection, logger } = this.#options;
     if (!isServiceError(error)) throw error;
@@ -117,7 +117,7 @@ export class EtcdWatch {
       for await (const response of responses) {
         if (this.#stopped.aborted) return;
         waiting = false;
-        await this.#greet(response, watch.endpoint);
+        await this.#checkStatus(response, watch.endpoint);
         const batch = batches.take(response);
         if (batch) {
           const sentAt = clock.monotonic();
@@ -134,8 +134,8 @@ export class EtcdWatch {
     }
   }
 
-  /** Deals with the announcements that a watch was created or ended. */
-  async #greet(response: WatchResponse, endpoint: string): Promise<void> {
+  /** Handles the responses that report creation or cancellation of the watch. */
+  async #checkStatus(response: WatchResponse, endpoint: string): Promise<void> {
     if (response.compactRevision > 0) {
       const message = `etcd has compacted its history before revision ${response.compactRevision}`;
       throw new StoreError('compacted', message, { revision: response.compactRevision });
@@ -196,18 +196,18 @@ export class EtcdWatch {
       else await connection.write(putMethod, { key: keys.marker, value: new Uint8Array(0) });
     };
     return () => {
-      // The watch loses nothing without progress, and will ask again.
+      // Nothing is lost without progress; it will be requested again.
       request().catch((error: unknown) => logger.debug('etcd progress request failed', { error }));
     };
   }
 
-  /** Learns of a head that others' writes have moved, while nobody else asks for it. */
+  /** Detects a head advanced by other writers while nothing else reads it. */
   #pollHead(): Closable {
     const { clock, source } = this.#options;
     let closed = false;
     let timer: Closable;
     const poll = async () => {
-      // A failure shows in the watch itself, and the head is asked for again.
+      // The watch itself reports the failure, and the head is polled again.
       await source.head().catch(() => undefined);
       if (!closed) timer = clock.after(limits.etcdHeadPollMs, poll);
     };

@@ -1,8 +1,8 @@
-/** Test support: an etcd that answers what a test tells it to. Imported by tests only. */
+/** Test support: a fake etcd with scripted responses. Imported by tests only. */
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
 import { WireReader, WireWriter, wireType } from '../../../base/protobuf-wire.ts';
 
-/** A message that is put together first field first. */
+/** A message assembled first field first. */
 export class FakeMessage {
   readonly #fields: ((writer: WireWriter) => void)[] = [];
 
@@ -43,7 +43,7 @@ export class FakeMessage {
 
 export type FakeWatch = ServerDuplexStream<Buffer, Buffer>;
 
-/** Messages as they go over the wire. An error with a gRPC `code` is answered as that status. */
+/** Messages in wire format. An error with a gRPC `code` is sent as that status. */
 export interface FakeEtcdHandlers {
   readonly range?: (request: Buffer) => FakeMessage;
   readonly txn?: (request: Buffer) => FakeMessage;
@@ -75,7 +75,7 @@ export const startFakeEtcd = async (handlers: FakeEtcdHandlers): Promise<FakeEtc
       put: answering(handlers.put ?? unexpected),
       status: answering(() => responseAt(1).bytes(2, Buffer.from(handlers.version ?? '3.5.17'))),
       watch: (call: FakeWatch) => {
-        // The store cancels its watches; that is no failure of the fake.
+        // The store cancels its watches; that is not a failure of the fake.
         call.on('error', () => {});
         handlers.watch?.(call);
       },
@@ -91,7 +91,7 @@ export const startFakeEtcd = async (handlers: FakeEtcdHandlers): Promise<FakeEtc
 
 export const grpcError = (code: status, details: string): Error => Object.assign(new Error(details), { code, details });
 
-/** A response of which only the header is set; more fields may be added. */
+/** A response with only the header set; more fields may be appended. */
 export const responseAt = (revision: number): FakeMessage =>
   new FakeMessage().message(1, new FakeMessage().int64(3, revision));
 
@@ -109,7 +109,7 @@ export const keyValue = ({ key, value = '', createRevision = 0, modRevision }: F
     .int64(3, modRevision)
     .bytes(5, Buffer.from(value));
 
-/** The value of an integer field of a request; 0 where it is absent. */
+/** The value of an integer field of a request; 0 if absent. */
 export const integerOf = (request: Uint8Array, field: number): number => {
   const reader = new WireReader(request);
   while (reader.next()) {
@@ -119,7 +119,7 @@ export const integerOf = (request: Uint8Array, field: number): number => {
   return 0;
 };
 
-/** The value of a bytes or message field of a request; empty where it is absent. */
+/** The value of a bytes or message field of a request; empty if absent. */
 export const bytesOf = (request: Uint8Array, field: number): Buffer => {
   const reader = new WireReader(request);
   while (reader.next()) {

@@ -1,10 +1,10 @@
-/** Test support: what happens between a store and its etcd. Imported by tests only. */
+/** Test support: network faults between a store and its etcd. Imported by tests only. */
 import { once } from 'node:events';
 import { createServer, connect as openSocket, type Server, type Socket } from 'node:net';
 import type { Clock } from '../../../base/clock.ts';
 import { systemClock } from '../../../base/clock.ts';
 
-/** A clock on which time passes `times` as fast, for what gives up after a while. */
+/** A clock that runs `times` as fast, for tests of timeouts. */
 export const hurriedClock = (times: number): Clock => ({
   now: () => systemClock.now(),
   monotonic: () => systemClock.monotonic() * times,
@@ -12,20 +12,20 @@ export const hurriedClock = (times: number): Clock => ({
 });
 
 interface FaultyNetwork {
-  /** Leads to the real endpoint. */
+  /** Forwards to the real endpoint. */
   readonly endpoint: string;
-  /** Connections made through it so far. */
+  /** Number of connections accepted so far. */
   readonly connections: number;
-  /** Lets requests through, and keeps the answers back. */
+  /** Forwards requests and holds back the responses. */
   holdAnswers(): void;
-  /** Resolves once an answer was kept back. */
+  /** Resolves once a response was held back. */
   answerHeld(): Promise<void>;
-  /** Breaks all connections, with the answers that were kept back; new ones work. */
+  /** Breaks all connections and drops the responses that were held back; new connections work. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** A proxy before an `http` endpoint. */
+/** A proxy in front of an `http` endpoint. */
 export const openFaultyNetwork = async (endpoint: string): Promise<FaultyNetwork> => {
   const { hostname, port } = new URL(endpoint);
   const server = createServer();
@@ -85,7 +85,7 @@ class ProxyServer implements FaultyNetwork {
       [etcd, client],
     ] as const) {
       this.#sockets.add(socket);
-      // An end that fails takes the other with it; both are the store's to notice.
+      // If one end fails, the other is destroyed too; the store must notice either.
       socket.on('error', () => other.destroy());
       socket.on('close', () => other.destroy());
     }

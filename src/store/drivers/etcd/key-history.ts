@@ -3,9 +3,10 @@ import type { EtcdConnection } from './etcd-connection.ts';
 import type { WatchEvent, WatchResponse } from './etcd-messages.ts';
 
 /**
- * The changes of one key after a revision, oldest first, until the signal aborts. Throws `compacted` where etcd says that
- * history is gone, and a ServiceError where the stream broke. A deletion at the very revision of a compaction may be
- * missing (see `EtcdWatch`): who must not miss it makes sure afterwards that history still reaches back to `after`.
+ * The changes of one key after a revision, oldest first, until the signal aborts. Throws `compacted` if etcd reports
+ * that history is gone, and a ServiceError if the stream broke. A deletion at the very revision of a compaction may be
+ * missing (see `EtcdWatch`): a caller that depends on it must verify afterwards that history still reaches back to
+ * `after`.
  */
 export async function* changesOfKey(
   connection: EtcdConnection,

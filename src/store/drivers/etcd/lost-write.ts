@@ -5,46 +5,46 @@ import { isOutOfSpace, isServiceError, isTransient } from './etcd-errors.ts';
 import type { KeyValue, WatchEvent } from './etcd-messages.ts';
 import { isWrittenBy, type WriteId } from './write-id.ts';
 
-/** A write that went to etcd. */
+/** A write that was sent to etcd. */
 export interface SentWrite {
   readonly verb: 'create' | 'update' | 'delete';
-  /** As callers name it. */
+  /** The store key. */
   readonly key: string;
-  /** What the key's last modification had to be; 0: the key had to be absent. */
+  /** The required revision of the key's last modification; 0: the key must not exist. */
   readonly expected: Revision;
   readonly id: WriteId;
-  /** False for a deletion that left its id nowhere. */
+  /** False for a deletion whose id was not stored anywhere. */
   readonly marked: boolean;
-  /** Not older than `expected`, and reached before the write was sent: it can only have happened after. */
+  /** Not older than `expected`, and reached before the write was sent: the write can only have happened after it. */
   readonly since: Revision;
 }
 
-/** What of etcd is looked at. Linearizable; failures are StoreErrors but for those of `changes`. */
-export interface WrittenKey {
+/** The reads of etcd that the search needs. Linearizable; failures are StoreErrors, except those of `changes`. */
+export interface KeyReader {
   record(at?: Revision): Promise<KeyValue | undefined>;
   /** The key that carries the ids of deletions. */
   marker(at?: Revision): Promise<KeyValue | undefined>;
-  /** Of the key, oldest first. */
+  /** Changes of the key, oldest first. */
   changes(after: Revision, signal: AbortSignal): AsyncIterable<WatchEvent>;
-  /** Throws `compacted` where history does not reach back to `revision`. */
+  /** Throws `compacted` if history does not reach back to `revision`. */
   assertKept(revision: Revision): Promise<void>;
 }
 
-/** A write, and where it can be looked for. */
-interface LookedFor {
+/** A write in doubt, and the key where its effect can be found. */
+interface WriteInDoubt {
   readonly write: SentWrite;
-  readonly key: WrittenKey;
+  readonly key: KeyReader;
 }
 
 interface SettleOptions {
   /** Why it is in doubt. */
   readonly error: StoreError;
   readonly clock: Clock;
-  /** The store closes. */
+  /** Aborted when the store closes. */
   readonly ended: AbortSignal;
 }
 
-type LostWriteOptions = LookedFor & SettleOptions;
+type LostWriteOptions = WriteInDoubt & SettleOptions;
 
 type Finding =
   | { readonly type: 'done'; readonly revision: Revision }
@@ -54,35 +54,36 @@ type Finding =
 
 const unknown: Finding = { type: 'unknown' };
 
-/** Writes of one transaction that are looked for, each with a watch of its own. */
+/** Largest number of writes of one transaction to search for, each with its own watch. */
 const witnessesMax = 16;
 
 /**
- * Finds out what became of the writes of one transaction whose answer did not come: `done` at its revision, also where
- * others have changed the keys since; `refused` where somebody else was first; else `unknownOutcome`. It only reads, and never
- * sends the writes again.
+ * Determines the outcome of the writes of one transaction whose response was lost: `done` at its revision, even if
+ * others have changed the keys since; `refused` if another writer was first; otherwise `unknownOutcome`. It only reads,
+ * and never resends the writes.
  *
- * Why what it finds is so:
- * - All of the writes were done or none: what is found of one holds for all.
- * - Every value carries the id of the transaction that made it, and every transaction with a deletion puts its id into the
- *   marker key. A change with the id is of this transaction, and none without it is.
- * - An update or deletion compares the revision of the key's last modification with `expected`, and no revision comes twice:
- *   it can only be the first change after that. If the first one is another's, the comparison fails whenever it is made.
- * - A creation compares the key with being absent, which comes again: it may still happen while the answer is awaited, after
- *   somebody deleted the key. So a creation that is not found is never `refused`. One of them is looked for where the
- *   transaction has nothing else.
- * - A read says nothing of a write that etcd has taken but not yet done, or that is still on its way. So what is not found
- *   is waited for, `limits.etcdSettleMsMax`, and is unknown after that.
- * - History that was compacted meanwhile says nothing.
+ * Why the result is correct:
+ * - Either all of the writes were done or none: the outcome of one holds for all.
+ * - Every value carries the id of the transaction that wrote it, and every transaction with a deletion puts its id into
+ *   the marker key. A change with the id belongs to this transaction, and none without it does.
+ * - An update or deletion compares the revision of the key's last modification with `expected`, and revisions are never
+ *   reused: it can only be the first change after `expected`. If that change is another writer's, the comparison fails
+ *   whenever it is evaluated.
+ * - A creation requires that the key does not exist, which can become true again: while the outcome is pending, it may
+ *   still happen after another client deleted the key. So a creation that is not found is never `refused`. A creation
+ *   is searched for only if the transaction has nothing else.
+ * - A read does not reveal a write that etcd has accepted but not yet applied, or that is still on the network. So a
+ *   write that is not found is awaited for `limits.etcdSettleMsMax`; after that, its outcome is unknown.
+ * - If history was compacted meanwhile, the search is inconclusive.
  */
-export const settle = async (writes: readonly LookedFor[], options: SettleOptions): Promise<Committed> => {
+export const settle = async (writes: readonly WriteInDoubt[], options: SettleOptions): Promise<Committed> => {
   const guarded = writes.filter(({ write }) => write.verb !== 'create').slice(0, witnessesMax);
   const known = new AbortController();
   const ended = AbortSignal.any([options.ended, known.signal]);
   const outcomes = await Promise.allSettled(
     (guarded.length > 0 ? guarded : writes.slice(0, 1)).map(async (each) => {
       const finding = await new LostWrite({ ...each, ...options, ended }).find();
-      // The others need not look any longer.
+      // The other searches can stop.
       if (finding.type !== 'unknown') known.abort();
       return finding;
     }),
@@ -96,7 +97,7 @@ export const settle = async (writes: readonly LookedFor[], options: SettleOption
   throw inDoubt(writes, options.error, cause);
 };
 
-const inDoubt = (writes: readonly LookedFor[], { message }: StoreError, cause: unknown): StoreError => {
+const inDoubt = (writes: readonly WriteInDoubt[], { message }: StoreError, cause: unknown): StoreError => {
   const [first] = writes;
   const key = first?.write.key ?? '';
   const what = writes.length > 1 ? `batch with the ${first?.write.verb}` : first?.write.verb;
@@ -131,7 +132,7 @@ class LostWrite {
     return this.#wait(current);
   }
 
-  /** Goes through the changes of the key, and waits for more. */
+  /** Reads the changes of the key, and waits for more. */
   async #wait(current: KeyValue | undefined): Promise<Finding> {
     const { clock, ended, key, write } = this.#options;
     const patience = new AbortController();
@@ -162,13 +163,13 @@ class LostWrite {
     for await (const change of changes) {
       const finding = await this.#judge(change);
       if (finding) return finding;
-      // A creation was not among the changes that made what is there, and cannot happen as long as that is there.
+      // The creation is not among the changes up to the current record, and cannot happen while that record exists.
       if (write.verb === 'create' && current && change.record.modRevision >= current.modRevision) return unknown;
     }
     return undefined;
   }
 
-  /** Undefined where a later change may tell more. */
+  /** Undefined if a later change may be conclusive. */
   async #judge({ type, record }: WatchEvent): Promise<Finding | undefined> {
     const { write } = this.#options;
     const revision = record.modRevision;
@@ -186,7 +187,7 @@ class LostWrite {
     return isMarked || write.marked ? refused : unknown;
   }
 
-  /** etcd has dealt with the write, one way or the other. */
+  /** The outcome of the write is final, one way or the other. */
   get #isOver(): boolean {
     return isOutOfSpace(this.#options.error.cause);
   }
@@ -198,10 +199,10 @@ class LostWrite {
   }
 }
 
-/** Between two attempts to follow the changes of the key. */
+/** Between two attempts to watch the key. */
 const retryMs = 100;
 
-/** Why a write that etcd looked at was not done; `current` is the key as it is, or was when it was looked at. */
+/** Why etcd refused a write; `current` is the key as it is, or as it was when the guard was evaluated. */
 export const refusalOf = (
   { verb, key, expected }: Pick<SentWrite, 'verb' | 'key' | 'expected'>,
   current: KeyValue | undefined,

@@ -8,16 +8,17 @@ import { etcdRetries } from './etcd-connection.ts';
 interface ProgressRequestsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Where the watch stands, and whether it waits for etcd; a watch whose reader is busy is behind for that reason. */
+  /** The position of the watch, and whether it is waiting for etcd; if its reader is busy, that is why it is behind. */
   readonly state: () => { readonly revision: Revision; readonly waiting: boolean };
-  /** Asks etcd to tell the watch its progress. Does not throw. */
+  /** Requests progress from etcd for the watch. Does not throw. */
   readonly request: () => void;
 }
 
 /**
- * Decides when a watch asks etcd for its progress: when the head is known to have moved beyond the watch, and the watch has
- * not followed after a moment although it is waiting. That is so when the head moved by writes outside the store's
- * prefix. Asks again, at growing intervals, until the watch is there. An idle watch on an idle etcd asks nothing.
+ * Decides when a watch requests progress from etcd: when the head is known to be beyond the watch and the watch,
+ * although waiting, has not caught up after a short delay. That happens if writes outside the store's prefix advanced
+ * the head. Repeats the request with back-off until the watch has caught up. An idle watch on an idle etcd requests
+ * nothing.
  */
 export class ProgressRequests implements Closable {
   readonly #options: ProgressRequestsOptions;
@@ -30,7 +31,7 @@ export class ProgressRequests implements Closable {
     this.#options = options;
   }
 
-  /** The head is at least here. */
+  /** The head is at least `head`. */
   headMoved(head: Revision): void {
     if (head <= this.#head) return;
     this.#head = head;

@@ -1,5 +1,5 @@
 /**
- * Whether a member of that version (`3.5.17`) answers progress requests reliably and not before the events up to the
+ * Whether a member of that version (`3.5.17`) answers progress requests reliably, and not before the events up to the
  * progress: 3.4 from 3.4.31, 3.5 from 3.5.13, and all later ones (etcd's changelogs; KEP-2340 draws the same line).
  */
 export const answersProgressRequests = (version: string): boolean => {

@@ -1,6 +1,6 @@
 /**
- * One read for all who wait for it. A call never shares a read that began before the call, so that what it gets is not
- * older than the call: with a read under way, the calls that come meanwhile share the next one.
+ * Coalesces concurrent reads. A call never shares a read that began before the call, so its result is not older than
+ * the call: calls that arrive during a read share the next one.
  */
 export class SharedRead<T> {
   readonly #read: () => Promise<T>;

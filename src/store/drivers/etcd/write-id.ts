@@ -1,11 +1,11 @@
 import type { Random } from '../../../base/random.ts';
 
 /**
- * Tells one write from all others, those with the same value included: two clients that append the same to the same state
- * write the same bytes, and only one of them is to be told that it did.
+ * Distinguishes a write from all others, even those with the same value: if two clients append the same to the same
+ * state, they write the same bytes, and only one of them may be told that it succeeded.
  *
- * It stands behind the value, and is blanks: a line break, then a space or a tab for each of 64 bits. Readers of JSON pass
- * over it, older versions of this driver among them, which write none.
+ * The id follows the value and is JSON whitespace: a line break, then a space or a tab for each of 64 bits. JSON
+ * parsers skip it, including older versions of this driver, which write none.
  */
 export type WriteId = Uint8Array;
 
@@ -13,7 +13,7 @@ const lineBreak = 0x0a;
 const space = 0x20;
 const tab = 0x09;
 
-/** Random ones, which differ between stores, and those of a counter. */
+/** Random bits, which differ between stores; the remaining bits are a counter. */
 const storeBits = 32;
 const counterBits = 32;
 const idLength = 1 + storeBits + counterBits;
@@ -37,12 +37,12 @@ export class WriteIds {
   }
 }
 
-/** One blank for each bit of a number. */
+/** One whitespace character for each bit of a number. */
 const writeBits = (blanks: Uint8Array, from: number, value: number, bits: number): void => {
   for (let bit = 0; bit < bits; bit++) blanks[from + bit] = (value >>> bit) & 1 ? tab : space;
 };
 
-/** A value as it is kept in etcd. */
+/** A value as stored in etcd. */
 export const withWriteId = (value: Uint8Array, id: WriteId): Uint8Array => Buffer.concat([value, id]);
 
 /** The value without its id; a view. */
@@ -56,6 +56,6 @@ export const withoutWriteId = (kept: Uint8Array): Uint8Array => {
   return kept.subarray(0, length);
 };
 
-/** Whether that write made the value. */
+/** Whether that write produced the value. */
 export const isWrittenBy = (kept: Uint8Array, id: WriteId): boolean =>
   kept.length >= idLength && Buffer.compare(kept.subarray(kept.length - idLength), id) === 0;

@@ -16,28 +16,28 @@ import {
 } from '../../store.ts';
 
 export interface MemoryStoreOptions {
-  /** The revision the store starts at, with nothing in it and no history before. */
+  /** The initial revision, with no keys and no history before it. */
   readonly revision?: Revision;
-  /** `shared`: the writes of a batch have one revision, as in etcd. Absent: each its own. */
+  /** `shared`: the writes of a batch share one revision, as in etcd. Default: one revision each. */
   readonly batchRevisions?: 'own' | 'shared';
 }
 
 /** A store for tests, without durability: the model that the other drivers are compared with. */
 export const openMemoryStore = (options: MemoryStoreOptions = {}): Store => new MemoryStore(options);
 
-/** What a key was from `revision` on: a record, or nothing after a deletion. */
+/** The state of a key from `revision` on: a record, or nothing after a deletion. */
 interface Version {
   readonly revision: Revision;
   readonly record: StoreRecord | undefined;
 }
 
-/** All versions of a key that are kept, oldest first. */
+/** All retained versions of a key, oldest first. */
 interface KeyVersions {
   readonly key: string;
   readonly versions: Version[];
 }
 
-/** Changes that a change stream hands over at once. */
+/** Largest number of changes in one batch of a change stream. */
 const batchChangesMax = 1_000;
 
 /**
@@ -45,8 +45,8 @@ const batchChangesMax = 1_000;
  *
  *     2 create a=x,  3 update a=y,  4 create b=z,  5 delete a
  *
- * `#keys` is a: [2 x, 3 y, 5 nothing], b: [4 z], and `#log` has the four changes. compact(3) leaves a: [3 y, 5 nothing],
- * b: [4 z] and the changes 4 and 5: the state at 3, and what followed.
+ * `#keys` is a: [2 x, 3 y, 5 nothing], b: [4 z], and `#log` has the four changes. compact(3) leaves a: [3 y, 5
+ * nothing], b: [4 z] and the changes 4 and 5: the state at 3 and the changes after it.
  */
 class MemoryStore implements Store {
   readonly #keys = SortedEntries.empty<KeyVersions>();
@@ -144,7 +144,7 @@ class MemoryStore implements Store {
     for (const kept of [...this.#all()]) this.#forget(kept, upTo);
   }
 
-  /** Of keys and values, those of history included. */
+  /** Of keys and values, history included. */
   async size(): Promise<number> {
     this.#assertOpen();
     let bytes = 0;
@@ -159,7 +159,7 @@ class MemoryStore implements Store {
     this.#moved.notifyAll();
   }
 
-  /** The change that a write makes. Throws why it cannot be made. */
+  /** The change that a write produces. Throws the error if it is refused. */
   #judge(write: BatchWrite, revision: Revision): Change {
     const { key } = write;
     switch (write.verb) {
@@ -187,7 +187,7 @@ class MemoryStore implements Store {
     return { revision };
   }
 
-  /** Drops versions that a later one, not after `upTo`, has replaced, and a deletion that is then the only one left. */
+  /** Drops versions superseded by one not after `upTo`, and a deletion that is then the only version left. */
   #forget({ key, versions }: KeyVersions, upTo: Revision): void {
     const replaced = versions.findLastIndex((version) => version.revision <= upTo);
     const kept = versions.slice(Math.max(replaced, 0)).filter((version) => version.record || version.revision > upTo);
@@ -216,7 +216,7 @@ class MemoryStore implements Store {
       else high = middle;
     }
     let end = low + batchChangesMax;
-    // A revision is not divided.
+    // A revision is not split.
     while (end < this.#log.length && this.#log[end]?.revision === this.#log[end - 1]?.revision) end++;
     return this.#log.slice(low, end);
   }

@@ -9,7 +9,7 @@ import { assertSameRecords } from '../../conformance/validators.ts';
 import { readChanges } from '../../conformance/watch-changes.ts';
 import type { Store } from '../../store.ts';
 import { backupSqlite } from './backup.ts';
-import { revisionAfterCopy } from './copied-file.ts';
+import { revisionAfterCopy } from './file-identity.ts';
 import { restoreSqlite } from './restore.ts';
 import { inChild, type Place, placeFor } from './sqlite-fixture.ts';
 

@@ -4,17 +4,18 @@ import { placeFile } from './placed-file.ts';
 export interface BackupOptions {
   /** The data file, in use or not. */
   readonly file: string;
-  /** Where the copy goes. Must not exist. */
+  /** Path of the copy. Must not exist. */
   readonly to: string;
   readonly progress?: CopyProgress;
 }
 
 /**
- * Copies a data file at one revision, from any process, while its owner serves and writes. `to` appears whole, synced,
- * with mode 0600, or not at all; it can be opened by `openSqliteStore` as it is, or be given to `restoreSqlite`.
+ * Copies a data file at one revision, from any process, while its owner serves and writes. `to` appears complete,
+ * synced and with mode 0600, or not at all. It can be opened by `openSqliteStore` directly or passed to
+ * `restoreSqlite`.
  *
- * Fails with `unavailable` where `to` exists or `file` does not, `corrupt` where `file` is damaged, `full` where no room
- * is left.
+ * Fails with `unavailable` if `to` exists or `file` does not, `corrupt` if `file` is damaged, `full` if the disk is
+ * full.
  */
 export const backupSqlite = ({ file, to, progress }: BackupOptions): Promise<CopyResult> =>
   placeFile(to, (unfinished) => copyDataFile(file, unfinished, progress));

@@ -1,9 +1,9 @@
 import { backup, type DatabaseSync } from 'node:sqlite';
 import { type Revision, StoreError } from '../../store.ts';
-import { unmarkCopy } from './copied-file.ts';
 import { headOf, openDataFileBeside, readNumber } from './data-file.ts';
+import { unmarkCopy } from './file-identity.ts';
 
-/** How far long work is. Called now and then, at the end of each phase with `done` equal to `total`. */
+/** Progress of a long operation. Called repeatedly, and at the end of each phase with `done` equal to `total`. */
 export type CopyProgress = (progress: {
   readonly phase: 'copy' | 'check';
   /** Bytes. */
@@ -12,17 +12,17 @@ export type CopyProgress = (progress: {
 }) => void;
 
 export interface CopyResult {
-  /** The revision that the copy is at. */
+  /** The revision of the copy. */
   readonly revision: Revision;
   readonly bytes: number;
 }
 
-/** Pages copied between two reports of progress: 8 MiB. */
+/** Pages copied between two progress reports: 8 MiB. */
 const stepPages = 1_024;
 
 /**
- * Copies one state of a data file, while its owner may go on writing, into the empty file `to`, and checks the copy.
- * Fails with `corrupt` where the source is damaged: a backup that cannot be restored must not look like one.
+ * Copies one state of a data file, while its owner may go on writing, into the empty file `to`, and verifies the copy.
+ * Fails with `corrupt` if the source is damaged: a backup that cannot be restored must not look like a good one.
  */
 export const copyDataFile = async (
   from: string,
@@ -31,7 +31,7 @@ export const copyDataFile = async (
 ): Promise<CopyResult> => {
   const source = openDataFileBeside(from);
   try {
-    // An open read transaction holds the copy, which is made in steps, to one state.
+    // An open read transaction pins the copy, which is made in steps, to one state.
     source.exec('BEGIN');
     const revision = headOf(source);
     const pageBytes = readNumber(source, 'PRAGMA page_size');
@@ -50,7 +50,7 @@ export const copyDataFile = async (
   }
 };
 
-/** Checks the copy, and takes what makes it the same file as the original out of it. */
+/** Verifies the copy, and removes the mark that identifies the original. */
 const finishCopy = (from: string, to: string): void => {
   const copy = openDataFileBeside(to);
   try {
@@ -61,7 +61,7 @@ const finishCopy = (from: string, to: string): void => {
   }
 };
 
-/** Looks at every page (sqlite.org/pragma.html#pragma_quick_check), and at whether index and log have the same rows. */
+/** Checks every page (sqlite.org/pragma.html#pragma_quick_check), and that index and log have the same rows. */
 const assertSound = (database: DatabaseSync, file: string): void => {
   const finding = String(Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0]);
   if (finding !== 'ok') throw new StoreError('corrupt', `damaged data was found in ${file}: ${finding}`);

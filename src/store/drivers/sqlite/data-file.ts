@@ -1,8 +1,8 @@
 /**
- * The data file: its layout, how it is made, and how a file that is not ours is told from one that is.
+ * The data file: its layout, its creation, and the check that an existing file is one of ours.
  *
- * Nothing here opens a file that may exist other than through SQLite: when a process closes any descriptor of a file, all
- * POSIX locks that it has on that file end (fcntl(2)), those of a store in the same process included.
+ * Nothing here opens a file that may exist other than through SQLite: when a process closes any descriptor of a file,
+ * it loses all its POSIX locks on that file (fcntl(2)), including those of a store in the same process.
  */
 import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,36 +10,36 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Revision, StoreError } from '../../store.ts';
 import { toStoreError } from './sqlite-error.ts';
 
-/** `orch` in ASCII; stands in the header of the file (sqlite.org/pragma.html#pragma_application_id). */
+/** `orch` in ASCII; the application id in the file header (sqlite.org/pragma.html#pragma_application_id). */
 const applicationId = 0x6f726368;
 
-/** Of the layout below. A file of a later one is refused, so that an older program never writes to it. */
+/** Version of the layout below. A file of a later version is refused, so that an older program never writes to it. */
 const layoutVersion = 1;
 
-/** Values around 1 KiB leave 4 KiB pages a quarter empty; larger pages than this cost more where keys are random. */
+/** Values of about 1 KiB leave 4 KiB pages a quarter empty; pages larger than this cost more if keys are random. */
 const pageBytes = 8192;
 
-/** Pages of the write-ahead log that are moved to the file at once: 16 MiB. */
+/** WAL pages that trigger a checkpoint: 16 MiB. */
 const checkpointPages = 2_000;
 
-/** Page cache. Holds the index of some 100,000 keys; values are read once, by the cache above. */
+/** Page cache. Holds the index of about 100,000 keys; values are read only once, by the cache above the store. */
 const cacheKibibytes = 16_384;
 
-/** How long to wait for a backup that opens or leaves the file at the same moment. */
+/** How long to wait for a backup that opens or closes the file at the same moment. */
 const busyMs = 5_000;
 
 /**
- * One row per write, found by revision, and an index that alone answers which revision of a key is current, or was at a
- * revision. A write appends to the one and adds to the other, and nothing else. After
+ * One row per write, found by revision, and a covering index that tells which revision of a key is current, or was
+ * current at a revision. A write appends one row, adds one index entry, and changes nothing else. After
  *
  *     2 create a=x,  3 update a=y,  4 delete a
  *
- * the rows are (2, live, previous 0, a, x), (3, live, previous 2, a, y), (4, deleted, previous 3, a, '').
- * `previous` is the row that a write replaced: compaction deletes exactly those, without searching.
- * Keys are blobs of UTF-8, so that they sort by their bytes and any prefix has an upper bound.
+ * the rows are (2, live, previous 0, a, x), (3, live, previous 2, a, y), (4, deleted, previous 3, a, ''). `previous` is
+ * the row that a write replaced: compaction deletes exactly those, without searching. Keys are blobs of UTF-8, so that
+ * they sort by their bytes and every prefix has an upper bound.
  *
- * `meta.compacted`: history before this revision is forgotten. `meta.swept`: rows up to this one have been looked at for
- * what can be deleted. The head is the larger of `compacted` and the last row: rows after `compacted` are never deleted.
+ * `meta.compacted`: history before this revision is compacted. `meta.swept`: rows up to this one were examined for
+ * deletion. The head is the larger of `compacted` and the last row: rows after `compacted` are never deleted.
  */
 const layout = `
   CREATE TABLE log (
@@ -56,25 +56,25 @@ const layout = `
   PRAGMA user_version = ${layoutVersion};
 `;
 
-/** Opens a data file for its owner, who holds the lock; makes it, with mode 0600, where it is absent or empty. */
+/** Opens a data file for its owner, who holds the lock; creates it, with mode 0600, if it is absent or empty. */
 export const openDataFile = (file: string): DatabaseSync => {
   assertFolder(file);
   createPrivately(file);
   return withDatabase(file, (database) => {
     if (isEmpty(database)) createLayout(database);
     else assertOurs(database, file);
-    // Looking at the file made those beside it, with the permissions that it had.
+    // The checks above created the companion files, with the permissions that the data file had.
     for (const suffix of ['', '-wal', '-shm']) keepPrivate(file + suffix);
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages};
       PRAGMA journal_size_limit = ${checkpointPages * pageBytes}; PRAGMA cache_size = -${cacheKibibytes}`);
   });
 };
 
-/** Opens a data file that exists, for reading beside its owner. */
+/** Opens an existing data file for reading alongside its owner. */
 export const openDataFileBeside = (file: string): DatabaseSync =>
   withDatabase(file, (database) => assertOurs(database, file));
 
-/** Makes the file, with nothing in it, if it is absent. It holds secrets: nobody but its owner may read it. */
+/** Creates an empty file if there is none. It will hold secrets: only its owner may read it. */
 export const createPrivately = (file: string): void => {
   try {
     if (!existsSync(file)) closeSync(openSync(file, 'wx', 0o600));
@@ -83,20 +83,20 @@ export const createPrivately = (file: string): void => {
   }
 };
 
-/** Throws where the file cannot be read and written, in better words than SQLite's. */
+/** Throws if the file cannot be read and written, with a clearer message than SQLite's. */
 const assertUsable = (file: string): void => {
   if (!existsSync(file)) throw new StoreError('unavailable', `the file ${file} does not exist`);
   if (!statSync(file).isFile()) throw new StoreError('unavailable', `${file} is not a file`);
   accessSync(file, constants.R_OK | constants.W_OK);
 };
 
-/** A copy made by hand may have come with wider permissions. Called for files that turned out to be ours. */
+/** A copy made by hand may have wider permissions. Called only for files verified to be ours. */
 const keepPrivate = (file: string): void => {
   try {
     const found = statSync(file, { throwIfNoEntry: false });
     if (found && (found.mode & 0o077) !== 0) chmodSync(file, 0o600);
   } catch (error) {
-    // Some file systems have no permissions to change: that is the choice of whoever put the file there.
+    // Some file systems do not support permissions: that is the choice of whoever put the file there.
     if (!isFileError(error, 'EPERM') && !isFileError(error, 'ENOTSUP')) throw error;
   }
 };
@@ -120,8 +120,8 @@ const withDatabase = (file: string, prepare: (database: DatabaseSync) => void): 
 };
 
 /**
- * Throws where the file is shorter than it says (SQLite itself notices only when it reads what is missing). Called for
- * a file that had no write-ahead log, which may hold pages that are not in the file yet.
+ * Throws if the file is shorter than its header says (SQLite itself notices only when it reads a missing page). Called
+ * only for a file without a write-ahead log, which might hold pages that are not in the file yet.
  */
 const assertWhole = (database: DatabaseSync, file: string, size: number): void => {
   const expected = readNumber(database, 'PRAGMA page_count') * readNumber(database, 'PRAGMA page_size');
@@ -130,7 +130,7 @@ const assertWhole = (database: DatabaseSync, file: string, size: number): void =
   throw new StoreError('corrupt', message);
 };
 
-/** Also true of a file whose owner ended between making it and making its tables. */
+/** Also true if the owner ended between creating the file and creating its tables. */
 const isEmpty = (database: DatabaseSync): boolean =>
   readNumber(database, 'PRAGMA page_count') === 0 ||
   (readNumber(database, 'SELECT count(*) FROM sqlite_schema') === 0 &&
@@ -141,7 +141,7 @@ const createLayout = (database: DatabaseSync): void => {
     BEGIN IMMEDIATE; ${layout} COMMIT`);
 };
 
-/** Throws where the file is not a data file of this layout, before anything is written to it. */
+/** Throws if the file is not a data file of this layout, before anything is written to it. */
 const assertOurs = (database: DatabaseSync, file: string): void => {
   if (readNumber(database, 'PRAGMA application_id') !== applicationId) {
     throw new StoreError('unavailable', `${file} is an SQLite database of another program; it was left as it is`);
@@ -156,7 +156,7 @@ const assertOurs = (database: DatabaseSync, file: string): void => {
     throw new StoreError('corrupt', `${file} lacks parts of its layout; it was left as it is`);
 };
 
-/** The revision of the last write; 1 where there was none. */
+/** The revision of the last write; 1 if there was none. */
 export const headOf = (database: DatabaseSync): Revision =>
   Math.max(
     1,
@@ -171,14 +171,14 @@ export const readNumber = (database: DatabaseSync, sql: string): number => {
   return typeof value === 'number' ? value : 0;
 };
 
-/** The first column of the first row; '' where it is no text. */
+/** The first column of the first row; '' if it is not text. */
 export const readText = (database: DatabaseSync, sql: string): string => {
   const row = database.prepare(sql).get();
   const value = row && Object.values(row)[0];
   return typeof value === 'string' ? value : '';
 };
 
-/** Throws where the folder of a file is absent: making it is for whoever decides where data lives. */
+/** Throws if the folder of a file does not exist: creating it is left to whoever decides where data lives. */
 export const assertFolder = (file: string): void => {
   const folder = dirname(file);
   if (!existsSync(folder)) throw new StoreError('unavailable', `the folder of ${file} does not exist`);

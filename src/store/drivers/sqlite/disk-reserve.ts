@@ -3,21 +3,21 @@ import { dirname } from 'node:path';
 import { fillWithNoise } from '../../../base/random.ts';
 import { isFullDisk } from './sqlite-error.ts';
 
-/** What came of setting room aside. */
+/** The result of a step that fills the reserve. */
 export type ReserveState = 'held' | 'more' | 'noRoom';
 
-/** What is written at once: milliseconds of work. */
+/** Bytes written per step: milliseconds of work. */
 const stepBytes = 1024 * 1024;
 /**
- * Memory for what is written, filled anew each time. The heap of this thread is too small for its collector to run: memory
- * taken for each step, 20 MiB in all, would stay with the process.
+ * A buffer for the bytes to write, refilled for each step. The heap of this thread is too small to trigger garbage
+ * collection: buffers allocated per step, 20 MiB in all, would never be freed.
  */
 const noiseBytes = 64 * 1024;
 
 /**
- * Room on the disk beside a data file, held by a file of its own for the time when there is no other: deleting takes room
- * before it gives any back. It must do for the write-ahead log to be moved into the data file, which is how a log that
- * cannot grow comes to be of use again.
+ * Disk space reserved for deletions by a file beside the data file, for when the disk is full: a deletion needs space
+ * before it frees any. It must suffice to move the write-ahead log into the data file, which makes a log that cannot
+ * grow usable again.
  */
 export class DiskReserve {
   readonly #file: string;
@@ -33,8 +33,9 @@ export class DiskReserve {
   }
 
   /**
-   * Sets a slice aside; `more` while there is more to do. Where there is no room, nothing is kept. `spareBytes`: what must
-   * be left beside it, so that room which was hardly found is not lost and found again with every write.
+   * Reserves one slice; returns `more` until the reserve is complete. If there is no room, nothing is kept.
+   * `spareBytes` must stay free besides the reserve, so that it does not alternate between held and lost with every
+   * write.
    */
   hold(spareBytes: number): ReserveState {
     const size = this.#size();
@@ -53,12 +54,12 @@ export class DiskReserve {
     }
   }
 
-  /** Makes the room free. */
+  /** Frees the space. */
   release(): void {
     rmSync(this.#file, { force: true });
   }
 
-  /** With random bytes: some file systems give zeros no room. */
+  /** Writes random bytes: some file systems allocate no space for zeros. */
   #extend(bytes: number): void {
     const descriptor = openSync(this.#file, 'a', 0o600);
     try {

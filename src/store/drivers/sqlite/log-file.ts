@@ -3,9 +3,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import { historyRecordBytes, isStoreError, type Revision, StoreError } from '../../store.ts';
-import { claimDataFile } from './copied-file.ts';
 import { assertFolder, headOf, openDataFile, readNumber } from './data-file.ts';
 import { DiskReserve, type ReserveState } from './disk-reserve.ts';
+import { claimDataFile } from './file-identity.ts';
 import {
   type BatchOutcome,
   type PackedBatch,
@@ -21,62 +21,66 @@ import { lockDataFile } from './owner-lock.ts';
 import { Packer } from './packing.ts';
 import { isNeverCommitted, toStoreError } from './sqlite-error.ts';
 
-/** What the worker does for the store, one call after the other. Each call is short: whoever needs more calls again. */
+/** The worker's calls, executed one at a time. Each call is short: longer work takes several calls. */
 export interface LogFile {
-  /** Takes the lock, opens or makes the file. The first call, once. */
+  /** Takes the lock, and opens or creates the file. Must be the first call, and is called once. */
   open(options: LogFileOptions): OpenedLog;
   /**
-   * Commits a packed group of writes and batches with one sync to the disk, each judged by the state that those before it left.
-   * Gives packed outcomes. Where it throws, no write of the group has happened, unless the error is `unknownOutcome`.
+   * Commits a packed group of writes and batches with one sync to disk; each is evaluated on the state that the
+   * previous ones left. Returns packed outcomes. If it throws, no write of the group has happened, unless the error is
+   * `unknownOutcome`.
    */
   commit(writes: ArrayBuffer): ArrayBuffer;
-  /** The packed record of a key, or nothing packed. */
+  /** The packed record of a key; an empty message if there is none. */
   get(key: string, at: Revision | undefined): ArrayBuffer;
-  /** Packed records in order of key: a slice, which may end early. Empty only where nothing follows. */
+  /** Packed records in order of key: a slice, which may end early. Empty only if nothing follows. */
   scan(range: KeyRange, limit: number): ArrayBuffer;
-  /** Counts keys, at most `max`: a slice, which ends at `last`. Absent where nothing follows. */
+  /** Counts keys, at most `max`: a slice, which ends at `last`. `last` is undefined if nothing follows. */
   count(range: KeyRange, max: number): { readonly count: number; readonly last: string | undefined };
-  /** Packed changes after a revision: a slice, which may end early. Empty only where nothing follows. */
+  /** Packed changes after a revision: a slice, which may end early. Empty only if nothing follows. */
   history(after: Revision): ArrayBuffer;
-  /** Bytes of the file and of its write-ahead log. */
+  /** Bytes of the file and its write-ahead log. */
   size(): number;
   /**
-   * What rows after `after`, up to `upTo`, that were not swept have made history, as `Store.historySize` counts it: a slice,
-   * which ends at `last`. Absent where nothing follows.
+   * The bytes that unswept rows after `after`, up to `upTo`, added to history, counted as in `Store.historySize`: a
+   * slice, which ends at `last`. `last` is undefined if nothing follows.
    */
   measureHistory(after: Revision, upTo: Revision): { readonly bytes: number; readonly last: Revision | undefined };
-  /** Makes it durable that history before `upTo` is forgotten. */
+  /** Durably records that history before `upTo` is compacted. */
   forget(upTo: Revision): void;
-  /** Deletes a slice of the rows that are forgotten. True while there may be more. */
+  /** Deletes a slice of the compacted rows. True while there may be more. */
   sweep(): boolean;
   /**
-   * Gives a slice of the free pages back to the file system, apart from those that the next writes are likely to need; `all`:
+   * Returns a slice of the free pages to the file system, except those that the next writes are likely to need; `all`:
    * these too. True while there may be more.
    */
   giveBack(pages: 'excess' | 'all'): boolean;
   /**
-   * Sets a slice of the reserve aside; see `DiskReserve`. Once it is held again, writes that need room are taken as before:
-   * where the reserve was in use, only if there is more than the reserve needs.
+   * Fills a slice of the reserve; see `DiskReserve`. Once it is complete, writes that need room are accepted again;
+   * after the reserve was in use, it is refilled only if more room is free than it needs.
    */
   holdReserve(): ReserveState;
-  /** Moves everything into one file, and lets go of it. */
+  /** Moves the write-ahead log into the file, and releases the file. */
   close(): void;
 }
 
 export interface LogFileOptions {
   readonly file: string;
-  /** The size that the file may grow to, deletions apart; writes past it fail with `full`. Absent: as the disk allows. */
+  /**
+   * The size that the file may grow to, except for deletions; writes beyond it fail with `full`. Default: limited by
+   * the disk.
+   */
   readonly fileBytesMax?: number;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
-  /** What is kept free for deletions. Absent: `limits.sqliteReserveBytes`. */
+  /** Bytes kept free for deletions. Default: `limits.sqliteReserveBytes`. */
   readonly reserveBytes?: number;
 }
 
 export interface OpenedLog {
   readonly head: Revision;
   readonly compacted: Revision;
-  /** The file turned out to be a copy; where its revisions go on from. */
+  /** Set if the file is a copy: the revision at which it continues. */
   readonly copiedTo: Revision | undefined;
   /** The disk was full, and the reserve is in use. */
   readonly isFull: boolean;
@@ -89,28 +93,28 @@ export interface KeyRange {
   readonly at: Revision;
 }
 
-/** Bytes after which a slice of records or changes ends. Milliseconds of work: what a write may have to wait for. */
+/** Bytes after which a slice of records or changes ends. Milliseconds of work, which a write may have to wait for. */
 const sliceBytesMax = 512 * 1024;
 const sliceRowsMax = 1_000;
-/** Rows whose history is measured at once. Nobody waits for it, and others wait for each slice. */
+/** Rows measured per slice. Nothing waits for the result, but other calls wait for each slice. */
 const measuredRowsMax = 100;
-/** Rows looked at, bytes of those deleted, and pages moved, in one transaction of compaction. */
+/** Rows examined, bytes of rows deleted, and pages moved per transaction of compaction. */
 const sweepRowsMax = 500;
 const sweepBytesMax = 8 * 1024 * 1024;
 const giveBackPagesMax = 128;
-/** Free pages that stay in the file for the writes that follow: this many, or this share of the file. */
+/** Free pages kept in the file for the next writes: this many, or this share of the file. */
 const sparePagesMin = 128;
 const sparePagesShare = 1 / 8;
 
 const nothing = new Uint8Array(0);
 
-/** An opened file: everything that the calls need, gone when it is closed. */
+/** An open file and everything the calls need; discarded when it is closed. */
 interface OpenLog {
   readonly file: string;
   readonly lock: Closable;
   readonly database: DatabaseSync;
   readonly statements: Statements;
-  /** Pages that the file may have, deletions apart. */
+  /** Largest number of pages of the file, except for deletions. */
   readonly pagesMax: number | undefined;
   head: Revision;
 }
@@ -121,7 +125,7 @@ export class SqliteLogFile implements LogFile {
   #damage: StoreError | undefined;
   #reserve: DiskReserve | undefined;
   #reserveBytes = 0;
-  /** No room was left: the reserve is in use, and only what makes room is written. */
+  /** The disk is full: the reserve is in use, and only writes that free room are accepted. */
   #isFull = false;
 
   open(options: LogFileOptions): OpenedLog {
@@ -314,7 +318,7 @@ export class SqliteLogFile implements LogFile {
     const log = this.#log;
     this.#log = undefined;
     if (!log) return;
-    // Closing the last connection moves the write-ahead log into the file, and removes it.
+    // Closing the last connection moves the write-ahead log into the file and removes the log.
     log.database.close();
     log.lock.close();
   }
@@ -337,11 +341,11 @@ export class SqliteLogFile implements LogFile {
     this.#isFull = true;
     this.#reserve?.release();
     this.#limitPages();
-    // Before anything else is written: a log that cannot be moved can only grow.
+    // Before any other write: a log that cannot be moved can only grow.
     this.#moveLog();
   }
 
-  /** Deletions may make the file larger by the reserve. */
+  /** Deletions may grow the file by the size of the reserve. */
   #limitPages(): void {
     if (this.#log?.pagesMax === undefined) return;
     const { database, pagesMax } = this.#log;
@@ -349,16 +353,16 @@ export class SqliteLogFile implements LogFile {
     database.exec(`PRAGMA max_page_count = ${Math.max(1, pagesMax + reserved)}`);
   }
 
-  /** So that the log is written from its start again. */
+  /** Checkpoints the write-ahead log, so that it is written from its start again. */
   #moveLog(): void {
     try {
       this.#opened().database.exec('PRAGMA wal_checkpoint(PASSIVE)');
     } catch {
-      // The log is complete as it is; it is tried again with every commit of some size.
+      // The log is intact; the checkpoint is retried with every sizeable commit.
     }
   }
 
-  /** As `#writing`, for what makes room: with the reserve where there is no other. */
+  /** Like `#writing`, for work that frees room: uses the reserve if the disk is full. */
   #maintaining<Result>(work: (log: OpenLog) => () => Result): Result {
     try {
       return this.#writing(work);
@@ -369,7 +373,7 @@ export class SqliteLogFile implements LogFile {
     }
   }
 
-  /** Runs `work` in a transaction, then, when it is durable, the function that `work` gave. All of it or nothing. */
+  /** Runs `work` in a transaction and, when it is durable, the function that `work` returned. All of it or nothing. */
   #writing<Result>(work: (log: OpenLog) => () => Result): Result {
     const log = this.#opened();
     if (this.#damage) throw this.#damage;
@@ -396,8 +400,9 @@ export class SqliteLogFile implements LogFile {
 }
 
 /**
- * A commit that failed once its last page was in the write-ahead log (its sync failed, or the log's index could not grow)
- * is not seen as long as this process runs. Should it end before the next commit takes its place, the next start finds it.
+ * If a commit fails after its last page was written to the write-ahead log (its sync failed, or the log's index could
+ * not grow), it stays invisible while this process runs. If the process ends before the next commit overwrites it, the
+ * next start finds it.
  */
 const commitInDoubt = ({ message }: StoreError): StoreError =>
   new StoreError('unknownOutcome', `${message}; whether it is on the disk is not known`);
@@ -416,17 +421,20 @@ type SweptRow = readonly [
   revision: Revision,
   deleted: number,
   previous: Revision,
-  /** Null where there is none, or it is gone already. */
+  /** Null if there is none, or it is already deleted. */
   previousBytes: number | null,
 ];
 
 type Statements = ReturnType<typeof prepareStatements>;
 
-/** The newest row of each key of a range that is not after a revision, unless it is a deletion; read off the index alone. */
+/**
+ * The newest row of each key of a range that is not after a revision, unless it is a deletion; read from the index
+ * alone.
+ */
 const currentKeys = `SELECT key, max(revision) AS revision, deleted FROM log
   WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key HAVING NOT deleted ORDER BY key LIMIT ?`;
 
-/** None of them may look at more rows than it is asked for: the order of an index must do, without sorting. */
+/** No statement may visit more rows than it returns: the order of an index must suffice, without sorting. */
 export const prepareStatements = (database: DatabaseSync) => {
   const prepare = (sql: string): StatementSync => {
     const statement = database.prepare(sql);
@@ -469,12 +477,12 @@ export const prepareStatements = (database: DatabaseSync) => {
 };
 
 interface WriteState {
-  /** Of the write, or the first one of a batch. */
+  /** Of the write, or of the first write of a batch. */
   readonly revision: Revision;
   readonly isFull: boolean;
 }
 
-/** Writes at `revision` where the state allows it. */
+/** Applies the write at `revision` if the state permits it. */
 const applyWrite = (statements: Statements, write: PackedWrite, state: WriteState): WriteOutcome => {
   const { revision } = state;
   const judged = judgeWrite(statements, write, state);
@@ -483,7 +491,7 @@ const applyWrite = (statements: Statements, write: PackedWrite, state: WriteStat
   return { status: 'committed', revision, previous: judged.previous };
 };
 
-/** Writes at the revisions from `revision` on where the state allows all of them. No two are of one key. */
+/** Applies the writes at the revisions from `revision` on if the state permits all of them. Their keys are distinct. */
 const applyBatch = (statements: Statements, { writes }: PackedBatch, state: WriteState): BatchOutcome => {
   const previous: Uint8Array[] = [];
   for (const [index, write] of writes.entries()) {
@@ -495,7 +503,7 @@ const applyBatch = (statements: Statements, { writes }: PackedBatch, state: Writ
   return { status: 'batchCommitted', first: state.revision, previous };
 };
 
-/** `previous`: the value that is replaced or deleted. Of a full disk, only what makes room takes more. */
+/** `previous`: the value that is replaced or deleted. On a full disk, only writes that free room are accepted. */
 const judgeWrite = (
   statements: Statements,
   { verb, key, value, expected }: PackedWrite,
@@ -514,7 +522,7 @@ const judgeWrite = (
   return { status: 'allowed', previous };
 };
 
-/** What a write expected is what it replaces. */
+/** The write replaces the revision that it expected. */
 const insertWrite = (statements: Statements, { verb, key, value, expected }: PackedWrite, revision: Revision): void => {
   statements.insert.run(revision, verb === 'delete' ? 1 : 0, expected, key, value);
 };
@@ -525,15 +533,18 @@ const valueAt = (statements: Statements, revision: Revision): Uint8Array => {
   return row[0];
 };
 
-/** The keys of a range: from the first bound, before the second. */
+/** The keys of a range: from the first bound (inclusive) to the second (exclusive). */
 const boundsOf = ({ prefix, after }: KeyRange): readonly [Buffer, Buffer] => {
   const first = Buffer.from(prefix);
-  // The smallest key after `after` is that key with a zero byte behind it.
+  // The smallest key after `after` is that key followed by a zero byte.
   const next = after === undefined ? first : Buffer.concat([Buffer.from(after), Buffer.of(0)]);
   return [Buffer.compare(next, first) > 0 ? next : first, endOfPrefix(first)];
 };
 
-/** The smallest bytes that sort after every key of a prefix. UTF-8 has no byte 0xff, so the last byte can be raised. */
+/**
+ * The smallest bytes that sort after every key of a prefix. UTF-8 has no byte 0xff, so the last byte can be
+ * incremented.
+ */
 const endOfPrefix = (prefix: Buffer): Buffer => {
   const last = prefix.at(-1);
   return last === undefined ? Buffer.of(0xff) : Buffer.concat([prefix.subarray(0, -1), Buffer.of(last + 1)]);

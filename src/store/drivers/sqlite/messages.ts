@@ -1,17 +1,19 @@
-/** What the packed messages between the store and its worker hold; each is written and read here. */
+/**
+ * Contents of the packed messages between the store and its worker; reading and writing of each message side by side.
+ */
 import type { Change, Revision, StoreRecord } from '../../store.ts';
 import { Packer, Unpacker } from './packing.ts';
 
-/** A write as it travels to the worker. The key is its UTF-8 bytes there, as in the file. */
+/** A write as sent to the worker, with the key as UTF-8 bytes, as in the file. */
 export interface PackedWrite {
   readonly verb: WriteVerb;
   readonly key: Uint8Array<ArrayBuffer>;
   readonly value: Uint8Array<ArrayBuffer>;
-  /** 0 with create. */
+  /** 0 for create. */
   readonly expected: Revision;
 }
 
-/** Writes of which all are done or none. */
+/** Writes that are all applied or none. */
 export interface PackedBatch {
   readonly verb: 'batch';
   readonly writes: readonly PackedWrite[];
@@ -20,31 +22,31 @@ export interface PackedBatch {
 /** `mark`: an update that is a step of a deletion. */
 type WriteVerb = 'create' | 'update' | 'mark' | 'delete';
 
-/** What became of one write of a group. */
+/** The outcome of one write of a group. */
 export type WriteOutcome =
-  /** `previous` is the replaced or deleted value; empty with create. Its revision is the one the write expected. */
+  /** `previous` is the replaced or deleted value; empty for create. Its revision is the one that the write expected. */
   { readonly status: 'committed'; readonly revision: Revision; readonly previous: Uint8Array } | WriteRefusal;
 
-/** Why a write was not done. */
+/** Why a write was refused. */
 export type WriteRefusal =
   | { readonly status: 'exists'; readonly revision: Revision }
   | { readonly status: 'conflict'; readonly revision: Revision }
   | { readonly status: 'notFound' }
-  /** No room is left but what is kept for deletions. */
+  /** The only room left is reserved for deletions. */
   | { readonly status: 'full' };
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export type BatchOutcome =
-  /** The writes have the revisions from `first` on; `previous` as with a single write. */
+  /** The writes have consecutive revisions from `first` on; `previous` as for a single write. */
   | { readonly status: 'batchCommitted'; readonly first: Revision; readonly previous: readonly Uint8Array[] }
-  /** The write at `index` could not be done. */
+  /** The write at `index` was refused. */
   | { readonly status: 'batchRefused'; readonly index: number; readonly refusal: WriteRefusal };
 
-/** What became of a group. */
+/** The outcome of a group. */
 interface GroupOutcome {
-  /** The room that is kept for deletions is in use. */
+  /** The room reserved for deletions is in use. */
   readonly isFull: boolean;
-  /** One for each write or batch. */
+  /** One per write or batch. */
   readonly outcomes: readonly (WriteOutcome | BatchOutcome)[];
 }
 
@@ -61,13 +63,13 @@ const statuses: readonly (WriteOutcome | BatchOutcome)['status'][] = [
 const changeTypes: readonly Change['type'][] = ['create', 'update', 'delete'];
 const nothing = new Uint8Array(0);
 
-/** A write on its way to the worker. */
+/** A write to send to the worker. */
 export interface WriteRequest {
   readonly verb: WriteVerb;
   readonly key: string;
-  /** Empty with delete. */
+  /** Empty for delete. */
   readonly value: Uint8Array;
-  /** 0 with create. */
+  /** 0 for create. */
   readonly expected: Revision;
 }
 
@@ -84,7 +86,7 @@ export const packWrite = (packer: Packer, write: WriteRequest): void => {
   packer.bytes(write.value);
 };
 
-/** No less than `packWrite` takes. */
+/** An upper bound on the bytes that `packWrite` needs. */
 export const packedSizeMax = ({ key, value }: WriteRequest): number => 24 + 3 * key.length + value.length;
 
 export const unpackWrites = (message: ArrayBuffer): readonly (PackedWrite | PackedBatch)[] => {
@@ -192,7 +194,7 @@ export const unpackRecords = (message: ArrayBuffer): StoreRecord[] => {
   return records;
 };
 
-/** A row of the log and the row it replaced. */
+/** A row of the log and the row that it replaced. */
 interface LoggedChange {
   readonly revision: Revision;
   readonly key: Uint8Array;

@@ -6,12 +6,12 @@ import { createPrivately } from './data-file.ts';
 import { isBusy, isFullDisk, toStoreError } from './sqlite-error.ts';
 
 /**
- * Makes this process the owner of a data file until the result is closed, or fails at once with `unavailable`, naming
- * the owner. Readers of the file (a backup) need no lock.
+ * Makes this process the owner of a data file until the result is closed, or fails at once with `unavailable` and the
+ * name of the owner. Readers of the file (a backup) need no lock.
  *
- * The lock is an exclusive transaction on an empty database, `<file>-lock`: a lock of the operating system, which ends
- * with the process however that ends. Nothing is ever written to that file, so it cannot be damaged. The pid in
- * `<file>-pid` is for the message only: whether the file is owned is never read from it, so a reused pid cannot mislead.
+ * The lock is an exclusive transaction on an empty database, `<file>-lock`: an operating system lock, released when the
+ * process ends for whatever reason. Nothing is ever written to that file, so it cannot be damaged. The pid in
+ * `<file>-pid` is only for the message: ownership is never derived from it, so a reused pid cannot mislead.
  */
 export const lockDataFile = (file: string): Closable => {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
@@ -21,7 +21,10 @@ export const lockDataFile = (file: string): Closable => {
   throw new StoreError('unavailable', `the lock of ${file} is being taken and given back by others`);
 };
 
-/** An owner that closes removes the lock file; who opened it just before has locked a file that is gone, and tries again. */
+/**
+ * An owner removes the lock file on close; a process that opened the file just before has locked a deleted file and
+ * must retry.
+ */
 const attemptsMax = 8;
 
 const tryLock = (file: string): Closable | undefined => {
@@ -44,7 +47,7 @@ const tryLock = (file: string): Closable | undefined => {
   try {
     writeFileSync(pidFile, String(process.pid), { mode: 0o600 });
   } catch (error) {
-    // Nobody needs it but a message. A full disk is found out by who can do something about it.
+    // The pid is only for messages. Code that can handle a full disk will detect it.
     if (!isFullDisk(error)) {
       database.close();
       throw toStoreError(error, pidFile);

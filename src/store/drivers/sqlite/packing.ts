@@ -1,14 +1,14 @@
 /**
- * Flat binary messages between the store and its worker. A message is one ArrayBuffer, which moves to the other thread
- * without being copied; cloning thousands of small arrays costs more than the disk does. Both sides read what they need
- * in the order it was written. Numbers are float64, which holds every safe integer.
+ * Flat binary messages between the store and its worker. A message is one ArrayBuffer, transferred to the other thread
+ * without copying; cloning thousands of small arrays costs more than the disk does. The reader reads fields in the
+ * order they were written. Numbers are float64, which holds every safe integer.
  */
 export class Packer {
   #buffer: Buffer<ArrayBuffer>;
   #view: DataView;
   #length = 0;
 
-  /** `sizeHint` saves growing; any amount may be packed. */
+  /** `sizeHint` avoids reallocation; any amount may be packed. */
   constructor(sizeHint = 256) {
     this.#buffer = Buffer.from(new ArrayBuffer(sizeHint));
     this.#view = new DataView(this.#buffer.buffer);
@@ -31,7 +31,7 @@ export class Packer {
     this.#length += 4 + value.length;
   }
 
-  /** Reads back with `text`, or as its UTF-8 bytes with `bytes`. */
+  /** Read back with `text`, or as its UTF-8 bytes with `bytes`. */
   text(value: string): void {
     this.#reserve(4 + value.length * 3);
     const written = this.#buffer.write(value, this.#length + 4, 'utf8');
@@ -39,7 +39,7 @@ export class Packer {
     this.#length += 4 + written;
   }
 
-  /** The message, of exactly what was packed. The packer is then done. */
+  /** The message, trimmed to what was packed. The packer must not be used afterwards. */
   finish(): ArrayBuffer {
     return this.#buffer.buffer.transferToFixedLength(this.#length);
   }

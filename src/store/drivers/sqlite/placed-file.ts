@@ -6,9 +6,9 @@ import { assertFolder, createPrivately } from './data-file.ts';
 import { toStoreError } from './sqlite-error.ts';
 
 /**
- * Makes `to` appear whole or not at all, with mode 0600: `write` fills a file of another name beside it, which is synced
- * and then gets the name. Never overwrites: fails with `unavailable` where `to`, or a log that SQLite would take for
- * part of it, exists. Whatever fails, nothing is left behind.
+ * Creates `to` atomically, with mode 0600: `write` fills a temporary file beside it, which is synced and then linked to
+ * the name. Never overwrites: fails with `unavailable` if `to`, or a log that SQLite would take for part of it, exists.
+ * A failure leaves nothing behind.
  */
 export const placeFile = async <Result>(
   to: string,
@@ -21,7 +21,7 @@ export const placeFile = async <Result>(
     createPrivately(unfinished);
     const result = await write(unfinished);
     sync(unfinished);
-    // Unlike a rename, a link fails where the name was taken meanwhile.
+    // Unlike a rename, a link fails if the name was taken meanwhile.
     linkSync(unfinished, to);
     return result;
   } catch (error) {
@@ -33,7 +33,7 @@ export const placeFile = async <Result>(
   }
 };
 
-/** Files that SQLite keeps beside a database, and reads as part of it when they are there. */
+/** Files that SQLite keeps beside a database, and reads as part of it if they exist. */
 const companions = ['-wal', '-shm', '-journal'];
 
 const assertFree = (to: string): void => {

@@ -6,19 +6,19 @@ interface RecentLimits {
 }
 
 /**
- * The last changes of a store, from which all change streams read that keep up. Change streams have no buffers of their own: one that
- * falls behind what is kept here reads the file's history instead, so that a stalled consumer costs nothing.
+ * The last changes of a store, shared by all change streams that keep up. Change streams have no buffers of their own:
+ * one that falls behind reads history from the file instead, so a stalled consumer costs nothing.
  *
- * With the changes 5 to 9 kept of a store whose head is 9: after(9) is [], after(7) is [8, 9], after(4) is [5..9], and
- * after(3) is undefined, because 4 is not here.
+ * If changes 5 to 9 are retained and the head is 9: after(9) is [], after(7) is [8, 9], after(4) is [5..9], and
+ * after(3) is undefined, because 4 is not retained.
  */
 export class RecentChanges {
   readonly #limits: RecentLimits;
   #changes: Change[] = [];
-  /** Changes at the start of `#changes` that are no longer kept; cut off when they are many. */
+  /** Number of changes at the start of `#changes` that are no longer retained; removed in bulk. */
   #dropped = 0;
   #bytes = 0;
-  /** Every change after this revision is kept. */
+  /** Every change after this revision is retained. */
   #floor: Revision;
 
   constructor(head: Revision, limits: RecentLimits) {
@@ -26,7 +26,7 @@ export class RecentChanges {
     this.#limits = limits;
   }
 
-  /** Bytes of the values that are kept. */
+  /** Bytes of the retained values. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -35,7 +35,7 @@ export class RecentChanges {
     return this.#changes.length - this.#dropped;
   }
 
-  /** Adds changes that follow those that are kept. */
+  /** Appends changes that directly follow the retained ones. */
   add(changes: readonly Change[]): void {
     for (const change of changes) {
       this.#changes.push(change);
@@ -44,7 +44,7 @@ export class RecentChanges {
     this.#trim();
   }
 
-  /** At most `limit` changes that follow `revision`; undefined where some of them are no longer kept. */
+  /** At most `limit` changes after `revision`; undefined if some of them are no longer retained. */
   after(revision: Revision, limit: number): readonly Change[] | undefined {
     if (revision < this.#floor) return undefined;
     const start = this.#indexAfter(revision);
@@ -76,6 +76,6 @@ export class RecentChanges {
   }
 }
 
-/** Of the values; what surrounds them is small and bounded by the number of changes. */
+/** Bytes of the values; the overhead is small and bounded by the number of changes. */
 const sizeOf = (change: Change): number =>
   (change.type === 'delete' ? 0 : change.value.length) + (change.type === 'create' ? 0 : change.previous.value.length);

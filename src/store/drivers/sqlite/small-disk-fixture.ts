@@ -1,20 +1,20 @@
-/** Test support: a small file system that only one process and its children see, and that goes with them. */
+/** Test support: a small file system, visible only to one process and its children, and removed with them. */
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 
 export interface SmallDisk {
-  /** Must exist. What is in it is hidden from the process. */
+  /** Must exist. Its contents are hidden from the process. */
   readonly folder: string;
   readonly kibibytes: number;
 }
 
-/** What to put before a command so that it runs with the disk. */
+/** A command prefix that runs the command with the disk mounted. */
 export const withSmallDisk = ({ folder, kibibytes }: SmallDisk): readonly string[] => [
   ...['unshare', '--map-root-user', '--mount'],
   ...['sh', '-c', `mount -t tmpfs -o size=${kibibytes}k tmpfs "$0" && exec "$@"`, folder],
 ];
 
-/** An option of node:test: why there can be no such disk here, or false where there can. */
+/** A skip option of node:test: why such a disk is impossible here, or false if it is possible. */
 export const smallDiskMissing: string | false =
   spawnSync('unshare', ['--map-root-user', '--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()]).status === 0
     ? false

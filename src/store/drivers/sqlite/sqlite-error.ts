@@ -2,10 +2,10 @@ import { StoreError, type StoreErrorCode } from '../../store.ts';
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html); the low byte of an extended code. */
 const sqlite = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, tooBig: 18, notADatabase: 26 } as const;
-/** SQLITE_IOERR_SHMSIZE: the file that indexes the write-ahead log could not grow, which is a full disk. */
+/** SQLITE_IOERR_SHMSIZE: the index of the write-ahead log could not grow, because the disk is full. */
 const sharedMemorySize = sqlite.ioError | (19 << 8);
 
-/** The extended result code of an error that SQLite threw; undefined for any other. */
+/** The extended result code of an error thrown by SQLite; undefined for any other error. */
 const resultCodeOf = (error: unknown): number | undefined =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined;
 
@@ -14,14 +14,17 @@ export const isBusy = (error: unknown): boolean => {
   return primary === sqlite.busy || primary === sqlite.locked;
 };
 
-/** True for what the system, rather than SQLite, says of a disk or a quota without room. */
+/** True for an operating system error of a full disk or an exceeded quota; errors of SQLite have their own codes. */
 export const isFullDisk = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 
-/** Whether a COMMIT that failed so wrote nothing that could be taken for committed: the disk was full before its end. */
+/**
+ * Whether a failed COMMIT certainly wrote nothing that could be recovered as committed: the disk was full before its
+ * end.
+ */
 export const isNeverCommitted = (error: unknown): boolean => resultCodeOf(error) === sqlite.full;
 
-/** What an error thrown by SQLite means to the users of a store. A StoreError passes as it is. */
+/** The StoreError for an error thrown by SQLite. Returns a StoreError unchanged. */
 export const toStoreError = (error: unknown, file: string): StoreError => {
   if (error instanceof StoreError) return error;
   const result = resultCodeOf(error);

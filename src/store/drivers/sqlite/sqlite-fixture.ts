@@ -1,4 +1,4 @@
-/** For the tests of this folder. */
+/** Test support for the tests of this folder. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,11 +17,11 @@ export interface Place {
   readonly file: string;
   /** Opens a store on `file`; closed when the test ends. */
   open(options?: Partial<SqliteStoreOptions>): Promise<Store>;
-  /** The files of the folder and what they hold. */
+  /** The files of the folder and their contents. */
   contents(): Readonly<Record<string, string>>;
 }
 
-/** A folder for a data file, gone when the test ends. */
+/** A folder for a data file, removed when the test ends. */
 export const placeFor = (context: TestContext): Place => {
   const folder = mkdtempSync(join(tmpdir(), 'sqlite-store-'));
   const file = join(folder, 'data.db');
@@ -47,29 +47,29 @@ export const placeFor = (context: TestContext): Place => {
 
 interface Child {
   readonly process: ChildProcess;
-  /** The next line that the child prints; undefined when it has ended. */
+  /** The next line that the child prints; undefined after it has ended. */
   line(): Promise<string | undefined>;
   kill(): Promise<void>;
 }
 
 interface ChildLimits {
-  /** What no file may grow beyond. */
+  /** Largest size of any file that the child writes. */
   readonly fileKibibytesMax?: number;
   readonly disk?: SmallDisk;
 }
 
-/** The signal is ignored so that writing past the limit is an error, not the end of the process. */
+/** SIGXFSZ is ignored so that writing past the limit fails with an error instead of ending the process. */
 const limiter = ({ fileKibibytesMax }: ChildLimits): readonly string[] =>
   fileKibibytesMax === undefined
     ? []
     : ['bash', '-c', `trap "" XFSZ; ulimit -f ${fileKibibytesMax}; exec "$@"`, 'limited'];
 
-/** Runs a module's text in a process of its own, with this folder's modules within reach as `sqlite.<export>`. */
+/** Runs a module's source in a separate process, with this folder's modules available as `sqlite.<export>`. */
 export const inChild = (context: TestContext, source: string, limits: ChildLimits = {}): Child => {
   const modules = ['sqlite-store', 'backup', 'restore'].map((name) => new URL(`./${name}.ts`, import.meta.url).href);
   const imports = modules.map((url, index) => `import * as m${index} from '${url}';`).join('');
   const text = `${imports} const sqlite = { ...m0, ...m1, ...m2 }; ${source}`;
-  // A file, since what `--eval` needs on the command line reaches the worker's too, and is refused there.
+  // Written to a file, because the flags that `--eval` needs are inherited by the worker, which rejects them.
   const folder = mkdtempSync(join(tmpdir(), 'sqlite-child-'));
   writeFileSync(join(folder, 'child.mjs'), text);
   const [command = '', ...args] = [

@@ -26,16 +26,16 @@ import { WriteGroups } from './write-groups.ts';
 export interface SqliteStoreOptions extends Omit<LogFileOptions, 'nowMs'> {
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** Starts the thread that owns the file; replaced by tests that end it. */
+  /** Starts the thread that owns the file; overridden by tests that kill it. */
   readonly startWorker?: () => Worker;
 }
 
 /**
- * Opens the data file, or makes it where there is none, and becomes its only owner until `close`.
+ * Opens the data file, or creates it if there is none, and is its only owner until `close`.
  *
- * Fails with `unavailable` where another process owns it (the message names it), where it was written by a newer version
- * or by another program, or cannot be reached; with `corrupt` where it is damaged; with `full` where the disk is. None of
- * these changes the file.
+ * Fails with `unavailable` if another process owns the file (the message names it), if a newer version or another
+ * program wrote it, or if it cannot be accessed; with `corrupt` if it is damaged; with `full` if the disk is full. None
+ * of these changes the file.
  */
 export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Store> => {
   const { logger = silentLogger, clock = systemClock, startWorker = startSqliteWorker, ...fileOptions } = options;
@@ -58,10 +58,11 @@ export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Stor
   }
 };
 
-/** The worker's entry stands beside this module in the source, and beside the bundle that this module becomes part of. */
+/** The worker's entry file is beside this module in the sources, and beside the bundle that contains this module. */
 const startSqliteWorker = (): Worker => {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  // Flags of the process that only fit its own entry, such as --input-type, would keep the worker from starting.
+  // Flags that only apply to the process's own entry point, such as --input-type, would prevent the worker from
+  // starting.
   return new Worker(new URL(`./sqlite-worker.${extension}`, import.meta.url), { name: 'sqlite', execArgv: [] });
 };
 
@@ -79,15 +80,16 @@ interface StoreParts {
   readonly clock: Clock;
 }
 
-/** Keys that the worker counts in one call, off the index alone: milliseconds of work. */
+/** Keys that the worker counts per call, from the index alone: milliseconds of work. */
 const countRowsMax = 10_000;
 
-/** Changes that a change stream hands over at once. */
+/** Largest number of changes in one batch of a change stream. */
 const batchChangesMax = 1_000;
 
 /**
- * The store's side on the main thread. It knows the last durable revision, decides what may be read, cuts long work into
- * short calls to the worker, and tells change streams. The worker answers in order, which several comments below rely on.
+ * The main-thread side of the store. It tracks the last durable revision, decides which revisions may be read, splits
+ * long work into short calls to the worker, and notifies change streams. The worker answers in order, which several
+ * comments below rely on.
  */
 class SqliteStore implements Store {
   readonly #calls: WorkerCalls;
@@ -97,11 +99,11 @@ class SqliteStore implements Store {
   readonly #clock: Clock;
   readonly #moved = new Condition();
   readonly #closing = new AbortController();
-  /** Revisions that lists under way read at. Rows that they need are not deleted. */
+  /** Revisions that lists in progress read at. Rows that they need are not deleted. */
   readonly #listing = new Set<{ readonly at: Revision }>();
   readonly #listed = new Condition();
   #compacting: Promise<void> = Promise.resolve();
-  /** Sets the reserve aside, or looks for the room for it. */
+  /** The last attempt to fill the reserve, or to find room for it. */
   #reserving: Promise<void> = Promise.resolve();
   #isFull = false;
   #head: Revision;
@@ -209,7 +211,7 @@ class SqliteStore implements Store {
   async compact(upTo: Revision): Promise<void> {
     this.#assertOpen();
     this.#assertReached(upTo);
-    // One after the other; the failure of one is reported to its own caller.
+    // Compactions run one at a time; a failure is reported only to its own caller.
     const compaction = this.#compacting.then(() => this.#compactTo(upTo));
     this.#compacting = compaction.catch(() => {});
     await compaction;
@@ -236,7 +238,7 @@ class SqliteStore implements Store {
     return this.#closed;
   }
 
-  /** The worker is gone: nothing more can be read or written. */
+  /** The worker has died: nothing can be read or written any more. */
   fail(error: StoreError): void {
     this.#logger.error('the store has failed', { error: error.message });
     this.#unavailable ??= error;
@@ -286,8 +288,8 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Changes after `position` from the file. None of the rows it needs can be deleted before: `position` was not compacted
-   * when the call was sent, and rows are deleted by later calls only.
+   * Changes after `position`, from the file. The rows it needs still exist: `position` was not compacted when the call
+   * was sent, and only later calls delete rows.
    */
   async #history(position: Revision): Promise<readonly Change[]> {
     return unpackChanges(await this.#calls.call('history', position));
@@ -304,7 +306,7 @@ class SqliteStore implements Store {
     while (!this.#closing.signal.aborted && (await this.#calls.call('giveBack', 'excess')));
   }
 
-  /** Sets the reserve aside, not while the start needs the disk, and as soon as there is room for it. */
+  /** Fills the reserve: not while the start needs the disk, and as soon as there is room. */
   async #keepReserve(): Promise<void> {
     const { signal } = this.#closing;
     for (let waitMs: number = limits.sqliteReserveDelayMs; ; waitMs = limits.sqliteReserveRetryMs) {
@@ -319,7 +321,7 @@ class SqliteStore implements Store {
     }
   }
 
-  /** False where there is no room for it. */
+  /** False if there is no room for it. */
   async #holdReserve(): Promise<boolean> {
     for (;;) {
       const state = await this.#calls.call('holdReserve');
@@ -334,8 +336,8 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Forgets all history, which is what a full disk can spare, and gives the file system what that leaves free, until the
-   * reserve can be set aside again. Others have to make room where this is not enough; deletions do.
+   * Compacts all history, which a full disk can spare, and returns the freed space to the file system, until the
+   * reserve can be refilled. If that is not enough, room must come from elsewhere; deletions still work.
    */
   async #makeRoom(): Promise<void> {
     const { signal } = this.#closing;
@@ -356,7 +358,7 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Waits for lists that still read before `upTo`. False when the store is closing: what is left is swept next time. */
+  /** Waits for lists that still read before `upTo`. False if the store is closing: the rest is swept next time. */
   async #listsAllow(upTo: Revision): Promise<boolean> {
     const { signal } = this.#closing;
     while (!signal.aborted && [...this.#listing].some(({ at }) => at < upTo)) await this.#listed.wait(signal);

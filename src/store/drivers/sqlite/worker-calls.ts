@@ -1,4 +1,4 @@
-/** Calls from the store to the object that lives on its worker. ArrayBuffers are moved, not copied, in both directions. */
+/** Calls from the store to the LogFile on its worker. ArrayBuffers are transferred, not copied, in both directions. */
 import type { MessagePort, Worker } from 'node:worker_threads';
 import { StoreError } from '../../store.ts';
 import type { LogFile } from './log-file.ts';
@@ -10,7 +10,7 @@ interface Call {
   readonly args: readonly unknown[];
 }
 
-/** A StoreError as it travels: classes don't survive the way. */
+/** A StoreError in transit: structured clone does not preserve classes. */
 interface Failure {
   readonly code: StoreError['code'];
   readonly message: string;
@@ -18,7 +18,7 @@ interface Failure {
 
 type Answer = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly failure: Failure };
 
-/** The worker's side. The port is closed, and so the thread ends, after the call `close`. */
+/** The worker's side. The port closes after the call `close`, which ends the thread. */
 export const serveCalls = (port: MessagePort, target: LogFile): void => {
   port.on('message', ({ id, name, args }: Call) => {
     const answer = answerTo(target, { id, name, args });
@@ -43,7 +43,7 @@ interface Waiting {
   reject(error: StoreError): void;
 }
 
-/** The store's side. Answers come in the order of the calls. */
+/** The store's side. Answers arrive in the order of the calls. */
 export class WorkerCalls {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -52,7 +52,7 @@ export class WorkerCalls {
   #death: StoreError | undefined;
   #ending = false;
 
-  /** `died` is told once when the worker ends before `end` was called. */
+  /** `died` is called once if the worker ends before `end` was called. */
   constructor(worker: Worker, died: (error: StoreError) => void) {
     this.#worker = worker;
     worker.on('message', (answer: Answer) => this.#settle(answer));
@@ -66,8 +66,8 @@ export class WorkerCalls {
   }
 
   /**
-   * Rejects with the StoreError that the call threw, or `unavailable` where the worker ended first; a commit that the
-   * worker had been sent then is `unknownOutcome`.
+   * Rejects with the StoreError that the call threw, or with `unavailable` if the worker ended first; a commit already
+   * sent to the worker is then `unknownOutcome`.
    */
   call<Name extends keyof LogFile>(name: Name, ...args: Parameters<LogFile[Name]>): Promise<ReturnType<LogFile[Name]>> {
     if (this.#death) return Promise.reject(this.#death);
@@ -78,11 +78,11 @@ export class WorkerCalls {
     });
   }
 
-  /** Closes the file after the calls under way, and resolves when the thread is gone. Never rejects. */
+  /** Closes the file after the pending calls, and resolves when the thread has ended. Never rejects. */
   async end(): Promise<void> {
     this.#ending = true;
     const closing = this.#death ? undefined : this.call('close');
-    // What goes wrong in closing cannot be mended here: what was acknowledged is in the write-ahead log.
+    // A failure to close cannot be repaired here: acknowledged writes are in the write-ahead log.
     await closing?.catch(() => this.#worker.terminate());
     await this.#ended;
   }

@@ -24,25 +24,25 @@ interface WaitingBatch {
 
 interface WriteGroupsOptions {
   readonly commit: (group: ArrayBuffer) => Promise<ArrayBuffer>;
-  /** Told of the durable changes of each group, in order, before the writes' promises resolve. */
+  /** Called with the durable changes of each group, in order, before the promises of the writes resolve. */
   readonly published: (changes: readonly Change[]) => void;
-  /** Told after each group that found no room but what is kept for deletions. */
+  /** Called after each group that found only the room reserved for deletions. */
   readonly becameFull: () => void;
 }
 
-/** What ends a group; the rest waits for the next one. A batch is not divided. */
+/** Limits of one group; the rest waits for the next one. A batch is not split. */
 const groupWritesMax = 1_024;
 const groupBytesMax = 8 * 1024 * 1024;
 
 /**
- * Groups on their way at once. While the worker waits for the disk with the one, this thread packs the next; more would
- * only make groups smaller.
+ * Groups in flight. While the worker waits for the disk with one, this thread packs the next; more would only make
+ * groups smaller.
  */
 const groupsUnderWayMax = 2;
 
 /**
- * Gathers the writes that are called while others are on their way, and has each group committed together: one sync to
- * the disk for all. How many may wait is bounded by the callers (`limits.writesInFlightMax`).
+ * Group commit: collects the writes that arrive while others are in flight and commits them together, with one sync to
+ * disk. Callers bound the number of waiting writes (`limits.writesInFlightMax`).
  */
 export class WriteGroups {
   readonly #commit: (group: ArrayBuffer) => Promise<ArrayBuffer>;
@@ -74,13 +74,13 @@ export class WriteGroups {
     });
   }
 
-  /** Resolves when no write waits or is on its way. */
+  /** Resolves when no write is waiting or in flight. */
   idle(): Promise<void> {
     if (this.#waiting.length === 0 && this.#underWay === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Sends at the end of this turn of the event loop, with whatever else was called in it. */
+  /** Sends at the end of this turn of the event loop, together with other writes called in it. */
   #schedule(): void {
     if (this.#scheduled || this.#underWay >= groupsUnderWayMax || this.#waiting.length === 0) return;
     this.#scheduled = true;
@@ -126,7 +126,7 @@ export class WriteGroups {
     return { writes: this.#waiting.splice(0, taken), packed: packer.finish() };
   }
 
-  /** About as many bytes as the next group takes: memory that is never touched costs as much as other memory. */
+  /** Approximate bytes of the next group, as allocated memory costs the same whether or not it is used. */
   #sizeOfGroup(): number {
     let bytes = 0;
     let count = 0;
@@ -196,7 +196,7 @@ const changeOf = (
   }
 };
 
-/** Without a refusal nothing is known of the write. */
+/** Without a refusal, the outcome of the write is unknown. */
 const refusalOf = (write: WriteRequest | undefined, outcome: WriteOutcome | BatchOutcome | undefined): StoreError => {
   const { key = '', expected = 0 } = write ?? {};
   switch (outcome?.status) {

@@ -1,22 +1,22 @@
 /**
- * Tells a data file that goes on where it was left from a copy: a backup that is served, a file that was copied by hand,
- * an older copy in the place of the file. Two histories part where the copy was made, and would go on with the same
- * revisions: a client of the one that comes to the other would wait for a revision that means something else there, and
- * miss what is before it. So a copy begins above all revisions that the original may have given out, and counts what is
- * before as compacted, which sends such clients to list again.
+ * Distinguishes a data file that continues its own history from a copy: a backup that is served, a file copied by hand,
+ * an older copy put in place of the file. After a copy, two histories diverge and would use the same revisions: a
+ * client that moves from one to the other would wait for a revision that means something else there, and miss changes
+ * before it. So a copy continues above every revision that the original may have assigned, and treats everything before
+ * as compacted, which makes such clients relist.
  *
- * A file goes on when three things agree:
+ * A file is the original if three things agree:
  *
- * - the mark in the file and the one in `<file>-identity`. Both are new after each start, so that neither a copy without its
- *   companion passes nor an older copy over the file.
- * - the file that they were made for, by its inode and the time when it was made: in a copy of the whole folder it is another.
- *   A file that is moved within a file system is the same.
+ * - the mark in the file and the mark in `<file>-identity`. Both are renewed at each start, so neither a copy without
+ *   its companion file passes nor an older copy put over the file.
+ * - the file the marks were made for, by its inode and creation time: both differ in a copy of the whole folder. A file
+ *   that is moved within a file system remains the same.
  *
- * Nothing of this is synced to the disk by itself, so that it costs a start next to nothing: a write that is acknowledged is
- * synced with the mark before it. Where the marks come to differ, by a power cut or a full disk, a file is taken for a copy, and
- * its clients list once more than they need.
+ * None of this is synced separately, so it adds almost nothing to a start: an acknowledged write is synced together
+ * with the mark before it. If the marks diverge through a power failure or a full disk, the file is taken for a copy,
+ * and its clients relist once without need.
  *
- * What is copied below the file system, such as a volume or a machine, cannot be told from the original.
+ * Copies made below the file system, such as of a volume or a machine, cannot be distinguished from the original.
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -27,35 +27,35 @@ import { headOf, readNumber, readText } from './data-file.ts';
 import { isFullDisk, toStoreError } from './sqlite-error.ts';
 
 /**
- * Called at each start, by the owner: marks the file anew, and moves a copy ahead. Gives the revision that it goes on from
- * then; undefined for a file that goes on where it was left, or in which nothing was ever written.
+ * Called by the owner at each start: renews the mark, and moves a copy ahead. Returns the revision at which the copy
+ * continues; undefined for a file that is the original, or to which nothing was ever written.
  */
 export const claimDataFile = (database: DatabaseSync, file: string, nowMs: number): Revision | undefined => {
   const hasHistory = headOf(database) > 1;
-  const moved = hasHistory && !isLeftHere(database, file);
+  const moved = hasHistory && !isOriginal(database, file);
   let revision: Revision | undefined;
   const mark = inTransaction(database, () => {
     if (moved) revision = moveAhead(database, nowMs);
-    return markAnew(database);
+    return renewMark(database);
   });
-  vouchFor(file, mark);
+  recordIdentity(file, mark);
   return revision;
 };
 
-/** Moves a copy ahead that nobody has served yet, and marks it. Gives its revision, and the mark for `vouchFor`. */
+/** Moves a copy that was never served ahead, and marks it. Returns its revision, and the mark for `recordIdentity`. */
 export const moveCopyAhead = (
   database: DatabaseSync,
   nowMs: number,
 ): { readonly revision: Revision; readonly mark: string } =>
-  inTransaction(database, () => ({ revision: moveAhead(database, nowMs), mark: markAnew(database) }));
+  inTransaction(database, () => ({ revision: moveAhead(database, nowMs), mark: renewMark(database) }));
 
-/** Takes the mark out of a copy. */
+/** Removes the mark from a copy. */
 export const unmarkCopy = (database: DatabaseSync): void => {
   if (isMarked(database)) database.exec('DROP TABLE identity');
 };
 
-/** Notes that the file which is at that place now is the one with the mark. */
-export const vouchFor = (file: string, mark: string): void => {
+/** Records that the file now at that path is the one with the mark. */
+export const recordIdentity = (file: string, mark: string): void => {
   const companion = companionOf(file);
   const unfinished = `${companion}.${mark}`;
   try {
@@ -68,8 +68,8 @@ export const vouchFor = (file: string, mark: string): void => {
 };
 
 /**
- * Two bounds, of which the larger holds. No server commits a million writes in each second of its life, so the microseconds
- * since 1970 are above what any reached, also when one backup is served twice; the step helps where a clock is wrong.
+ * The larger of two bounds. No server sustains a million commits per second over its lifetime, so the microseconds
+ * since 1970 exceed any revision reached, even if one backup is served twice; the fixed step covers a wrong clock.
  */
 export const revisionAfterCopy = (head: Revision, nowMs: number): Revision => {
   const revision = Math.max(head + limits.copyRevisionStep, Math.floor(nowMs * 1_000));
@@ -79,7 +79,7 @@ export const revisionAfterCopy = (head: Revision, nowMs: number): Revision => {
 
 const companionOf = (file: string): string => `${file}-identity`;
 
-const isLeftHere = (database: DatabaseSync, file: string): boolean => {
+const isOriginal = (database: DatabaseSync, file: string): boolean => {
   const companion = companionOf(file);
   if (!isMarked(database) || !existsSync(companion)) return false;
   const mark = readText(database, 'SELECT mark FROM identity');
@@ -91,11 +91,11 @@ const identityOf = (file: string, mark: string): string => {
   return `mark=${mark} inode=${ino} born=${birthtimeNs}\n`;
 };
 
-/** Files of before have no marks. */
+/** Files of earlier versions have no marks. */
 const isMarked = (database: DatabaseSync): boolean =>
   readNumber(database, `SELECT count(*) FROM sqlite_schema WHERE name = 'identity'`) === 1;
 
-const markAnew = (database: DatabaseSync): string => {
+const renewMark = (database: DatabaseSync): string => {
   const mark = systemRandom.uuid();
   database.exec(`CREATE TABLE IF NOT EXISTS identity (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL)`);
   database.prepare('INSERT OR REPLACE INTO identity VALUES (1, ?)').run(mark);
@@ -109,7 +109,7 @@ const moveAhead = (database: DatabaseSync, nowMs: number): Revision => {
 };
 
 const inTransaction = <Result>(database: DatabaseSync, work: () => Result): Result => {
-  // In the mode of the log this syncs nothing.
+  // In WAL mode, synchronous = NORMAL does not sync at commit.
   database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE');
   try {
     const result = work();
