@@ -17,11 +17,11 @@ import { systemRandom } from './random.ts';
 export const privateMode = 0o600;
 const privateDirectoryMode = 0o700;
 
-/** Makes a directory, and those above it, that only its owner may enter. One that is there stays as it is. */
+/** Creates a directory and its parents, accessible only to the owner. An existing directory is not changed. */
 export function makePrivateDirectory(path: string): void {
   if (isDirectory(path)) return;
   const above = dirname(path);
-  // One by one: Node's own `recursive` never ends below a directory in which none can be made.
+  // One at a time: Node's own `recursive` never returns below a directory in which none can be created.
   if (above !== path) makePrivateDirectory(above);
   try {
     mkdirSync(path, { mode: privateDirectoryMode });
@@ -40,11 +40,11 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Puts a file in place whole or not at all, also when the machine stops in the middle: readers see the old content or
- * the new. Synchronous: it is used for small files while a server starts.
+ * Replaces a file atomically, even if the machine crashes: readers see either the old content or the new. Synchronous:
+ * it is used for small files while a server starts.
  */
 export function replaceFile(path: string, content: string, mode: number = privateMode): void {
-  if (hasContent(path, content, mode)) return; // a full disk is no reason not to start
+  if (hasContent(path, content, mode)) return; // a full disk must not prevent a start
   withTemporary(path, content, mode, (temporary) => renameSync(temporary, path));
 }
 
@@ -54,7 +54,8 @@ function hasContent(path: string, content: string, mode: number): boolean {
 }
 
 /**
- * As `replaceFile`, but a file that is there already stays. False then: someone was faster, and what they wrote counts.
+ * As `replaceFile`, but never replaces an existing file. Returns false in that case: another process was first, and its
+ * content counts.
  */
 export function createFile(path: string, content: string, mode: number = privateMode): boolean {
   try {
@@ -88,7 +89,7 @@ function withTemporary(path: string, content: string, mode: number, place: (temp
   syncDirectory(dirname(path));
 }
 
-/** A new name is durable only when its directory is. */
+/** A new name is durable only once its directory is synced. */
 function syncDirectory(path: string): void {
   const descriptor = openSync(path, 'r');
   try {

@@ -1,4 +1,4 @@
 import { type Random, systemRandom } from './random.ts';
 
-/** Random with which pauses between attempts are exactly what their policy says. */
+/** Random source without jitter: back-off delays are exactly those of the policy. */
 export const noJitter: Random = { ...systemRandom, bytes: (count) => new Uint8Array(count) };

@@ -1,25 +1,25 @@
 import type { Random } from './random.ts';
 
-/** How pauses between attempts grow. */
+/** How the delays between attempts grow. */
 export interface BackoffPolicy {
-  /** Before the second attempt. */
+  /** Delay before the second attempt. */
   readonly firstMs: number;
-  /** No pause is longer, its random part apart. */
+  /** The longest delay, without jitter. */
   readonly maxMs: number;
-  /** Each pause against the one before it. Absent: 2. */
+  /** Factor between successive delays. Default: 2. */
   readonly growth?: number;
 }
 
-/** Of a pause, added at random, so that many who fail together don't come back together. */
+/** Fraction of a delay, added at random, so that clients that fail together do not retry together. */
 const jitter = 0.2;
 
-/** Milliseconds until the next attempt, after so many failures in a row (1 or more). */
+/** Milliseconds until the next attempt after this many consecutive failures (1 or more). */
 export function backoffMs({ firstMs, maxMs, growth = 2 }: BackoffPolicy, failures: number, random: Random): number {
   const [byte = 0] = random.bytes(1);
   return Math.min(firstMs * growth ** (failures - 1), maxMs) * (1 + (jitter * byte) / 256);
 }
 
-/** Pauses of one that fails again and again; they start anew after a success. */
+/** Exponential back-off for a repeated operation; restarts after a success. */
 export class Backoff {
   readonly #policy: BackoffPolicy;
   readonly #random: Random;
@@ -35,13 +35,13 @@ export class Backoff {
     return this.#failures;
   }
 
-  /** Counts a failure; milliseconds until the next attempt. */
+  /** Counts a failure; returns the milliseconds until the next attempt. */
   next(): number {
     this.#failures++;
     return backoffMs(this.#policy, this.#failures, this.#random);
   }
 
-  /** It succeeded. */
+  /** Records a success. */
   reset(): void {
     this.#failures = 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Remembers what a function made of each text, for texts that come again and again. When `countMax` are held the oldest
- * half goes; texts longer than `lengthMax` are not kept. So clients that send ever new ones cost time, never memory.
+ * Memoizes a function of recurring texts. At `countMax` entries the oldest half is dropped; texts longer than
+ * `lengthMax` are not cached. Clients that keep sending new texts therefore cost time, but no memory.
  */
 export function boundedMemo<T>(
   make: (text: string) => T,

@@ -1,5 +1,5 @@
-/** Somebody who asked for something and may stop waiting for it: a request, or all who share one question. */
+/** A party that waits for an operation and may give up: one request, or all requests that share a call. */
 export interface Caller {
-  /** Aborts when nobody wants the answer any more. It may be made when it is first read: read it only where you wait. */
+  /** Aborts when nobody waits for the result any more. May be created lazily: read it only where you wait. */
   readonly signal: AbortSignal;
 }

@@ -4,13 +4,15 @@ import type { Closable } from './disposable.ts';
 export interface Clock {
   /** Wall-clock time, milliseconds since the Unix epoch. */
   now(): number;
-  /** Never goes back; only differences mean something. */
+  /** Never goes back; only differences are meaningful. */
   monotonic(): number;
-  /** Runs `callback` once after `delayMs`; closing the result before then cancels it. Does not keep the process alive. */
+  /**
+   * Runs `callback` once after `delayMs`; closing the result before then cancels it. Does not keep the process alive.
+   */
   after(delayMs: number, callback: () => void): Closable;
 }
 
-/** Waits; less long when the signal aborts. Never rejects. */
+/** Waits for the delay, or until the signal aborts. Never rejects. */
 export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -36,23 +38,23 @@ export const systemClock: Clock = {
   },
 };
 
-/** The machine's clock, but for the wall-clock time, which stands still: for work that is part of one moment elsewhere. */
+/** The system clock with a fixed wall-clock time, for work that belongs to one moment elsewhere. */
 export const clockAt = (nowMs: number): Clock => ({ ...systemClock, now: () => nowMs });
 
-/** Keeps the process alive until it is closed; no timer of a clock does. */
+/** Keeps the process alive until it is closed; timers of a clock do not. */
 export function keepAlive(): Closable {
   const timer = setInterval(() => {}, 2 ** 31 - 1);
   return { close: () => clearInterval(timer) };
 }
 
-/** As `pause`, and keeps the process alive for what comes after it. */
+/** As `pause`, but keeps the process alive meanwhile. */
 export async function pauseAlive(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   const alive = keepAlive();
   await pause(clock, delayMs, signal);
   alive.close();
 }
 
-/** Of one step of a manual clock: no test sets so many. */
+/** Timers run in one `advance` of a manual clock; no test sets this many. */
 const timersAtOnceMax = 1_000_000;
 
 /** A clock that stands still until `advance` is called. */
@@ -84,12 +86,12 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Timers that have neither run nor been cancelled. */
+  /** Timers that have neither run nor been canceled. */
   get pending(): number {
     return this.#timers.length;
   }
 
-  /** Moves time on and runs what is due, in order of being due. Throws where timers set each other without end. */
+  /** Advances the time and runs the due timers in order. Throws if timers keep setting each other endlessly. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (let ran = 0; ; ran++) {

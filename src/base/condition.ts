@@ -1,8 +1,11 @@
-/** A condition variable: `notifyAll` wakes everybody who waits. No wait outlives the notification or the abort of its signal. */
+/**
+ * A condition variable: `notifyAll` wakes all waiters. A wait ends with the next notification or the abort of its
+ * signal.
+ */
 export class Condition {
   readonly #waiting = new Set<() => void>();
 
-  /** How many wait. */
+  /** Number of waiters. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -13,7 +16,7 @@ export class Condition {
     for (const wake of woken) wake();
   }
 
-  /** Resolves at the next notification, or when `signal` aborts; at once when it is aborted already. Never rejects. */
+  /** Resolves at the next notification, or when `signal` aborts; at once if it is already aborted. Never rejects. */
   wait(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {

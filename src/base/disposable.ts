@@ -1,9 +1,9 @@
-/** Something that holds a listener, timer, watch or worker. Disposing twice is the same as once. */
+/** An object that holds a listener, timer, watch or worker. Closing is idempotent. */
 export interface Closable {
   close(): void;
 }
 
-/** A set of closables that end together, in reverse order of being added. */
+/** A set of closables that are closed together, in reverse order of addition. */
 export class ClosableStack implements Closable {
   readonly #held: Closable[] = [];
   #closed = false;
@@ -12,7 +12,7 @@ export class ClosableStack implements Closable {
     return this.#closed;
   }
 
-  /** Adds a closable, or closes it at once when the stack is closed already. */
+  /** Adds a closable, or closes it at once if the stack is already closed. */
   add<T extends Closable>(closable: T): T {
     if (this.#closed) closable.close();
     else this.#held.push(closable);

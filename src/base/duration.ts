@@ -10,8 +10,8 @@ const unitMs: Readonly<Record<string, number>> = {
 };
 
 /**
- * A time as configuration files of this field write it, in milliseconds: `70s`, `1h2m`, `1.5h`, `-5s`, `0`. Undefined where
- * the text is none.
+ * Parses a Go-style duration, as in Kubernetes configuration files, to milliseconds: `70s`, `1h2m`, `1.5h`, `-5s`, `0`.
+ * Undefined if the text is not a duration.
  */
 export function parseDuration(text: string): number | undefined {
   const [, sign = '', amount = ''] = /^([+-]?)(.*)$/s.exec(text) ?? [];

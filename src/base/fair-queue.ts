@@ -1,9 +1,9 @@
 /**
- * Items in queues by key. The keys take turns, whatever the number of their items; those of one key come in the order in
- * which they were added. Any item can leave at any time.
+ * Items queued by key, served round-robin over the keys, whatever the number of their items; FIFO within a key. Any
+ * item can be removed at any time.
  */
 export class FairQueue<K, T> implements Iterable<T> {
-  /** Only those with items; the one whose turn it is comes first. */
+  /** Only non-empty queues; the first key is served next. */
   readonly #queues = new Map<K, Set<T>>();
   #size = 0;
 
@@ -29,12 +29,12 @@ export class FairQueue<K, T> implements Iterable<T> {
     if (queue.size === 0) this.#queues.delete(key);
   }
 
-  /** The item whose turn it is. */
+  /** The next item. */
   first(): T | undefined {
     return this.#queues.values().next().value?.values().next().value;
   }
 
-  /** The key whose turn it is goes behind the others. Gives that key. */
+  /** Moves the first key behind the others. Returns that key. */
   passTurn(): K | undefined {
     const [first] = this.#queues;
     if (!first) return undefined;

@@ -1,11 +1,14 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** Files that others change, injected so that tests and simulations have their own. All throw where there is no such file. */
+/**
+ * Files that others may change, injected so that tests and simulations can provide their own. All methods throw if the
+ * file does not exist.
+ */
 export interface Files {
   read(path: string): Buffer;
-  /** Whether it is a file, and no directory or device. */
+  /** True for a regular file; false for a directory or device. */
   isRegular(path: string): boolean;
-  /** Differs when the file may have changed; cheaper than to read it. */
+  /** Changes if the file may have changed; cheaper than reading it. */
   stamp(path: string): string;
 }
 

@@ -1,12 +1,12 @@
 /** `JSON.rawJSON` is not in TypeScript's library yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
 
-/** JSON text of a value that may hold bigints; `indent` is spaces for each level, 0 for one line. */
+/** JSON text of a value that may contain bigints; `indent` is the number of spaces per level, 0 for a single line. */
 export function jsonText(value: unknown, indent = 0): string {
   try {
     return JSON.stringify(value, null, indent);
   } catch (error) {
-    // The engine refuses bigints, which are rare; a replacer would cost every value without one.
+    // JSON.stringify rejects bigints, which are rare; a replacer would slow down every value without one.
     if (!(error instanceof TypeError)) throw error;
     return JSON.stringify(value, replaceBigint, indent);
   }

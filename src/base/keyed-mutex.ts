@@ -1,18 +1,18 @@
 /**
- * A mutex for each key: work on one key runs in the order in which it came, work on different keys side by side. Writers
- * of one object that wait here for each other don't race in the store, where all but one would lose and begin anew: with n
- * of them at once that is n attempts instead of n².
+ * A mutex per key: work on one key runs in order of arrival, work on different keys concurrently. Writers of one object
+ * that wait here for each other do not race in the store, where all but one would fail and retry: n concurrent writers
+ * make n attempts instead of n².
  */
 export class KeyedMutex {
-  /** By key: the end of the last work that was asked for. Only keys that are being worked on are here. */
+  /** By key: the end of the last queued work. Contains only keys with work queued or running. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Keys that are being worked on. */
+  /** Number of keys with work queued or running. */
   get size(): number {
     return this.#last.size;
   }
 
-  /** `work` is told whether it runs at once, or later than others that it had to wait for. */
+  /** Tells `work` whether it runs at once, or had to wait for others. */
   async run<T>(key: string, work: (turn: 'atOnce' | 'later') => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     const later = (): Promise<T> => work('later');

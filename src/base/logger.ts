@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Structured log. Messages say what happened; fields carry the data. Callers never pass secrets: tokens, keys,
- * request bodies and the values of Secret objects stay out of every level.
+ * Structured log. Messages say what happened; fields carry the data. Callers never pass secrets: tokens, keys, request
+ * bodies and the values of Secret objects are never logged at any level.
  */
 export interface Logger {
   error(message: string, fields?: LogFields): void;
@@ -14,22 +14,22 @@ export interface Logger {
 export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = keyof Logger;
 
-/** Drops everything; for tests and tools. */
+/** Discards everything; for tests and tools. */
 export const silentLogger: Logger = { error() {}, warn() {}, info() {}, debug() {} };
 
 export interface LoggerOptions {
   /** The least important level that is written. */
   readonly level: LogLevel;
-  /** `json`: one object a line, for machines. `text`: for people at a terminal. */
+  /** `json`: one object per line, for machines. `text`: for people at a terminal. */
   readonly format: 'json' | 'text';
   readonly clock: Clock;
-  /** Takes one line with its line break. */
+  /** Receives one line, including its line break. */
   readonly write: (line: string) => void;
 }
 
 const order: readonly LogLevel[] = ['error', 'warn', 'info', 'debug'];
 
-/** A logger that writes lines. Never throws because of what it is given: values that JSON cannot hold become text. */
+/** A logger that writes lines. Never throws because of its arguments: values that JSON cannot represent become text. */
 export function createLogger(options: LoggerOptions): Logger {
   const format = options.format === 'json' ? jsonLine : textLine;
   const at = (level: LogLevel): Logger['info'] =>
@@ -44,7 +44,7 @@ export function createLogger(options: LoggerOptions): Logger {
 
 function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields | undefined): string {
   const own = { time, level, message };
-  // Twice: the first gives the order, the second wins over fields of the same names.
+  // Spread twice: the first sets the order, the second wins over fields of the same names.
   return toJson({ ...own, ...fields, ...own });
 }
 
@@ -58,7 +58,7 @@ function textValue(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? oneLine(value) : toJson(value);
 }
 
-/** What came from outside must not be able to begin a line of its own, or to steer a terminal. */
+/** External input must not be able to start a new line or to control a terminal. */
 const oneLine = (text: string): string =>
   text.replace(/\p{Cc}/gu, (character) => (character === '\n' ? ' | ' : JSON.stringify(character).slice(1, -1)));
 
@@ -66,7 +66,7 @@ function toJson(value: unknown): string {
   try {
     return JSON.stringify(value, plain) ?? 'null';
   } catch {
-    // A cycle, or a getter that throws: the line must come out all the same.
+    // A cycle, or a getter that throws: the line must be written all the same.
     return JSON.stringify(String(value));
   }
 }

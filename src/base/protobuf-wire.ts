@@ -1,13 +1,13 @@
 /**
- * The protobuf wire format (https://protobuf.dev/programming-guides/encoding), as far as messages of the API and of etcd use
- * it: varints, doubles and what has its length in front. Groups are refused: no message has them.
+ * The protobuf wire format (https://protobuf.dev/programming-guides/encoding), as far as the API's and etcd's messages
+ * use it: varints, doubles and length-delimited fields. Groups are refused: no message has them.
  */
 
 import { isUtf8 } from 'node:buffer';
 
 export const wireType = { varint: 0, fixed64: 1, delimited: 2, fixed32: 5 } as const;
 
-/** The bytes are no message of the kind that was expected. */
+/** The bytes are not a valid message of the expected type. */
 export class MalformedMessage extends Error {
   constructor(why: string) {
     super(why);
@@ -20,8 +20,8 @@ const cutOff = (): MalformedMessage => new MalformedMessage('the message is cut 
 const fieldNumberMax = 2 ** 29 - 1;
 
 /**
- * Walks over the fields of a message: `while (reader.next()) ...`, where the value of each field is to be taken, or
- * skipped. Throws MalformedMessage where the bytes are none; a length is looked at before anything is made of that length.
+ * Iterates over the fields of a message: `while (reader.next()) ...`; the value of each field must be read or skipped.
+ * Throws MalformedMessage if the bytes are malformed; lengths are checked before anything of that length is allocated.
  */
 export class WireReader {
   readonly #bytes: Buffer;
@@ -29,7 +29,7 @@ export class WireReader {
   #end: number;
   #low = 0;
   #high = 0;
-  /** Of the field that `next` found. */
+  /** Number of the field that `next` found. */
   field = 0;
   type = 0;
 
@@ -38,7 +38,7 @@ export class WireReader {
     this.#end = bytes.length;
   }
 
-  /** Goes to the next field; false at the end of the message. */
+  /** Moves to the next field; false at the end of the message. */
   next(): boolean {
     if (this.#at === this.#end) return false;
     const byte = this.#bytes[this.#at] as number;
@@ -57,18 +57,18 @@ export class WireReader {
     return true;
   }
 
-  /** True where bytes are left of what was entered. */
+  /** True if bytes are left in the message entered. */
   get more(): boolean {
     return this.#at < this.#end;
   }
 
-  /** Throws where the field that `next` found is of another type. */
+  /** Throws if the field that `next` found has another wire type. */
   expect(type: number): void {
     if (this.type === type) return;
     throw new MalformedMessage(`field ${this.field} has wire type ${this.type}, expected ${type}`);
   }
 
-  /** An int64: a number where that is exact, else a bigint. */
+  /** An int64: a number if exactly representable, otherwise a bigint. */
   int64(): number | bigint {
     this.#varint();
     if (this.#high === 0) return this.#low;
@@ -77,7 +77,7 @@ export class WireReader {
     return (BigInt(this.#high | 0) << 32n) | BigInt(this.#low);
   }
 
-  /** An int32; greater values are cut to 32 bits, as the format has it. */
+  /** An int32; larger values are truncated to 32 bits, as the format specifies. */
   int32(): number {
     this.#varint();
     return this.#low | 0;
@@ -102,7 +102,7 @@ export class WireReader {
     return view;
   }
 
-  /** A copy, so that a value that is kept does not keep the message that it came in. */
+  /** A copy, so that a retained value does not retain its message. */
   copy(): Uint8Array {
     const outer = this.enter();
     const copy = new Uint8Array(this.#end - this.#at);
@@ -116,14 +116,14 @@ export class WireReader {
     const [start, end] = [this.#at, this.#end];
     this.leave(outer);
     const text = this.#bytes.toString('utf8', start, end);
-    // What is not UTF-8 is replaced by this character, which text may also have of its own.
+    // Invalid UTF-8 is decoded to this character, which a text may also contain itself.
     if (text.includes('\ufffd') && !isUtf8(this.#bytes.subarray(start, end))) {
       throw new MalformedMessage(`field ${this.field} is not UTF-8`);
     }
     return text;
   }
 
-  /** Takes a length and makes its bytes the message that is read. What it returns is for `leave`. */
+  /** Reads a length and descends into the message of that length. Pass the result to `leave`. */
   enter(): number {
     this.#varint();
     const length = this.#high === 0 ? this.#low : this.#high * 2 ** 32 + this.#low;
@@ -133,13 +133,13 @@ export class WireReader {
     return outer;
   }
 
-  /** Goes on behind what was entered. */
+  /** Continues after the message entered. */
   leave(outer: number): void {
     this.#at = this.#end;
     this.#end = outer;
   }
 
-  /** Passes over the value of a field. */
+  /** Skips the value of a field. */
   skip(): void {
     switch (this.type) {
       case wireType.varint:
@@ -159,7 +159,7 @@ export class WireReader {
     }
   }
 
-  /** Passes over the value of a field; true where it says something: more than zeros. */
+  /** Skips the value of a field; true if the value is not a default: something other than zeros. */
   skipMeaning(): boolean {
     const at = this.#at;
     if (this.type === wireType.varint) return this.bool();
@@ -178,7 +178,7 @@ export class WireReader {
     return this.#bytes[this.#at++] as number;
   }
 
-  /** Reads up to ten bytes into two halves of 32 bits; what goes beyond 64 bits is dropped. */
+  /** Reads up to ten bytes into two halves of 32 bits; bits beyond 64 are dropped. */
   #varint(): void {
     let low = 0;
     for (let shift = 0; shift < 28; shift += 7) {
@@ -205,8 +205,8 @@ export class WireReader {
 const zeroDepthMax = 8;
 
 /**
- * True for the bytes of a message that says nothing: all of its fields are zero or empty, or are such messages. Clients
- * write fields of newer releases so where they don't use them.
+ * True for the bytes of an empty message: all of its fields are zero or empty, or are such messages. Clients write
+ * unused fields of newer releases in this form.
  */
 function isZeroMessage(bytes: Buffer, depth = 1): boolean {
   if (bytes.length > 0 && depth > zeroDepthMax) return false;
@@ -218,7 +218,7 @@ function isZeroMessage(bytes: Buffer, depth = 1): boolean {
     }
     return true;
   } catch {
-    return false; // no message, so a text or bytes, and not empty
+    return false; // not a message, so a non-empty text or bytes
   }
 }
 
@@ -227,15 +227,15 @@ const firstBytes = 4 * 1024;
 const spareBytesMax = 64 * 1024;
 const shortText = 48;
 
-/** A buffer that no writer uses now. Messages are written one after the other, so one is enough. */
+/** A buffer not used by any writer. Messages are written one after the other, so one is enough. */
 let spare: Buffer | undefined;
 
-/** The bytes of one varint, on their way into a buffer. */
+/** The bytes of one varint before they are copied into a buffer. */
 const varint = new Uint8Array(10);
 
 /**
- * Writes a message from its end to its beginning, so that the length of a part is known when it is written in front of
- * it: the last field first, and for each field its value before `tag`.
+ * Writes a message backwards, so that the length of a part is known when it is written in front of it: the last field
+ * first, and for each field its value before `tag`.
  */
 export class WireWriter {
   #buffer: Buffer;
@@ -256,19 +256,19 @@ export class WireWriter {
     this.uint(field * 8 + type);
   }
 
-  /** Puts a length and a tag in front of what was written since `length` was `before`. */
+  /** Prepends the length and tag of what was written since `length` was `before`. */
   delimit(field: number, before: number): void {
     this.uint(this.length - before);
     this.tag(field, wireType.delimited);
   }
 
-  /** A whole number from 0 to 2^53. */
+  /** An integer from 0 to 2^53. */
   uint(value: number): void {
     if (value < 0x80) this.#reserve(1)[this.#start] = value;
     else this.#halves(value >>> 0, Math.floor(value / 2 ** 32));
   }
 
-  /** Negative numbers take ten bytes, those of 32 bits too. */
+  /** Negative numbers take ten bytes, even 32-bit ones. */
   int(value: number | bigint): void {
     if (typeof value === 'bigint') {
       this.#halves(Number(BigInt.asUintN(32, value)), Number(BigInt.asUintN(32, value >> 32n)));
@@ -289,7 +289,10 @@ export class WireWriter {
     this.#reserve(Buffer.byteLength(value)).write(value, this.#start);
   }
 
-  /** Most texts are short and plain, and written sooner than a call into the engine is made. False where it is not. */
+  /**
+   * A fast path: most texts are short ASCII, and writing them here is faster than a native call. False if the text is
+   * not.
+   */
   #ascii(value: string): boolean {
     const buffer = this.#reserve(value.length);
     for (let i = 0; i < value.length; i++) {
@@ -303,7 +306,7 @@ export class WireWriter {
     return true;
   }
 
-  /** What was written. The writer is of no use afterwards. */
+  /** The bytes written. The writer must not be used afterwards. */
   finish(): Buffer {
     const written = Buffer.from(this.#buffer.subarray(this.#start));
     if (this.#buffer.length <= spareBytesMax) spare = this.#buffer;
@@ -324,7 +327,7 @@ export class WireWriter {
     for (let i = 0; i < count; i++) buffer[this.#start + i] = varint[i] as number;
   }
 
-  /** Makes room in front of what was written. */
+  /** Makes room in front of the bytes written. */
   #reserve(size: number): Buffer {
     if (size > this.#start) {
       const grown = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.length + size));

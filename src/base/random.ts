@@ -7,19 +7,19 @@ export interface Random {
   bytes(count: number): Uint8Array;
 }
 
-/** Bytes that were asked of the system together: each question takes microseconds, however little it is about. */
+/** Random bytes drawn from the system in bulk: each call takes microseconds, however few bytes it returns. */
 class RandomPool {
   #bytes: Uint8Array = new Uint8Array(0);
   #at = 0;
 
-  /** Bytes that nobody else is given. No more than `poolBytes`. */
+  /** Bytes never handed out twice. At most `poolBytes`. */
   take(count: number): Uint8Array {
     if (this.#at + count > this.#bytes.length) {
       this.#bytes = randomBytes(poolBytes);
       this.#at = 0;
     }
     const taken = Uint8Array.prototype.slice.call(this.#bytes, this.#at, this.#at + count);
-    // What was given away may be a secret.
+    // Bytes handed out may be a secret.
     this.#bytes.fill(0, this.#at, this.#at + count);
     this.#at += count;
     return taken;
@@ -34,17 +34,17 @@ export const systemRandom: Random = {
   bytes: (count) => (count <= 64 ? pool.take(count) : randomBytes(count)),
 };
 
-/** Fills memory with what nothing can compress, and nobody replays. */
+/** Fills memory with incompressible bytes, which need not be reproducible. */
 export const fillWithNoise = (memory: Uint8Array): void => {
   randomFillSync(memory);
 };
 
-/** Characters of `nameSuffix`. */
+/** Length of `nameSuffix`. */
 export const nameSuffixLength = 5;
-/** Neither vowels nor digits that look like letters: no words come of it. */
+/** No vowels, and no digits that resemble letters: the suffix forms no words. */
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Five characters that make a name of its own out of a prefix. */
+/** A random suffix of five characters for `generateName`. */
 export function nameSuffix(random: Random): string {
   let suffix = '';
   for (const byte of random.bytes(nameSuffixLength)) suffix += suffixAlphabet[byte % suffixAlphabet.length];
@@ -52,8 +52,8 @@ export function nameSuffix(random: Random): string {
 }
 
 /**
- * The same values for the same seed, to replay a run: for simulations only, since whoever knows some of them knows all.
- * The generator is sfc32.
+ * Deterministic values from a seed, to replay a run: for simulations only, because some of the values reveal all
+ * others. The generator is sfc32.
  */
 export function seededRandom(seed: number): Random {
   let [a, b, c, d] = [0x9e3779b9, 0x243f6a88, 0xb7e15162, seed | 0];
@@ -65,7 +65,7 @@ export function seededRandom(seed: number): Random {
     c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return sum >>> 24;
   };
-  // The first values still show the seed.
+  // The first values still correlate with the seed.
   for (let round = 0; round < 16; round++) next();
   const bytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, next);
   return {
@@ -74,12 +74,12 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** Bytes of a seed of `derivedRandom` that nobody can guess. */
+/** Length of an unguessable seed for `derivedRandom`. */
 export const randomSeedBytes = 32;
 
 /**
- * Values that follow from a seed, and that nobody can compute who does not know it: hashes of the seed with a counter. For work
- * that is handed to another thread with its randomness.
+ * Values derived from a seed, unpredictable without it: hashes of the seed with a counter. For work that is passed to
+ * another thread together with its randomness.
  */
 export function derivedRandom(seed: Uint8Array): Random {
   let counter = 0;

@@ -3,18 +3,18 @@ import type { Clock } from './clock.ts';
 import type { Metrics } from './metrics.ts';
 
 interface ReloadReportsOptions {
-  /** What is reloaded. */
+  /** The configuration that is reloaded. */
   readonly of: 'authentication' | 'authorization';
   readonly metrics: Metrics;
   readonly clock: Clock;
-  /** Tells this server from others; only its hash is shown; '' for none. */
+  /** Identifies this server; only its hash is shown; '' for none. */
   readonly serverId: string;
 }
 
-/** Tells that a configuration file has changed, and what came of it. */
+/** Reports that a configuration file has changed, and whether loading it succeeded. */
 export type ReloadReports = (status: 'success' | 'failure') => void;
 
-/** Counts reloads of a configuration file, under the names that published servers have for it. Made once for a server. */
+/** Counts reloads of a configuration file, under kube-apiserver's metric names. Create once per server. */
 export function reloadReports({ of, metrics, clock, serverId }: ReloadReportsOptions): ReloadReports {
   const labels = ['status', 'apiserver_id_hash'] as const;
   const prefix = `apiserver_${of}_config_controller_automatic_reload`;
@@ -35,5 +35,5 @@ export function reloadReports({ of, metrics, clock, serverId }: ReloadReportsOpt
   };
 }
 
-/** A text that metrics may not show, by its hash; '' stays ''. */
+/** The hash of a text that metrics must not show; '' is returned unchanged. */
 export const hashedLabel = (text: string): string => (text === '' ? '' : `sha256:${hash('sha256', text)}`);

@@ -8,16 +8,16 @@ const pauses: BackoffPolicy = { firstMs: limits.webhookRetryMs, maxMs: Number.PO
 interface RetryOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** No attempt begins after this. Monotonic milliseconds. */
+  /** No attempt starts after this time. Monotonic milliseconds. */
   readonly until: number;
-  /** How long to wait at least before it is tried again, in milliseconds; undefined: it is not, the error stands. */
+  /** Minimum delay before a retry, in milliseconds; undefined if the error is permanent. */
   readonly mayPass: (error: unknown) => number | undefined;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Does it, and again after a pause that grows, as published servers ask webhooks: at most `limits.webhookAttemptsMax` times in
- * all, and only after errors that may pass. Rejects with the last error.
+ * Runs `attempt`, and retries it with exponential back-off, as kube-apiserver does for webhooks: at most
+ * `limits.webhookAttemptsMax` attempts, and only after transient errors. Rejects with the last error.
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { clock, random, until, mayPass, signal } = options;

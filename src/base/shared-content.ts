@@ -4,7 +4,7 @@ import { WeakValues } from './weak-values.ts';
 const identities = new WeakMap<object, number>();
 let identitiesGiven = 0;
 
-/** A number that no other object of the process has. */
+/** A number unique to the object within the process. */
 export function identityOf(object: object): number {
   let identity = identities.get(object);
   if (identity === undefined) {
@@ -15,13 +15,16 @@ export function identityOf(object: object): number {
 }
 
 /**
- * Gives data of the same content as one object, so that what is made of it is made once, and kept by identity. Functions,
- * and objects that are no plain data, have the same content when they are the same.
+ * Interns data by content: equal data becomes one object, so that what is derived from it is built once and cached by
+ * identity. Functions, and objects that are not plain data, are compared by identity.
  */
 export class SharedContent<Value extends object> {
   readonly #known = new WeakValues<Value>();
 
-  /** The first with this content that is still in use; it may be `value` itself. Neither may be changed from then on. */
+  /**
+   * The first object with this content that is still in use; it may be `value` itself. Neither may be modified from
+   * then on.
+   */
   share(value: Value): Value {
     const key = hash('sha256', JSON.stringify(value, distinct), 'base64');
     const known = this.#known.get(key);
@@ -31,9 +34,9 @@ export class SharedContent<Value extends object> {
   }
 }
 
-/** What JSON cannot say is written as texts that no text of the content is written as. */
+/** Values that JSON cannot represent are encoded as texts that no other content is encoded as. */
 function distinct(this: Readonly<Record<string, unknown>>, name: string): unknown {
-  // As it is, not as its toJSON says.
+  // The value itself, not the result of its toJSON.
   const value = this[name];
   switch (typeof value) {
     case 'string':

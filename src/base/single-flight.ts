@@ -2,15 +2,15 @@ import type { Caller } from './caller.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
- * Calls of one key at one time are made once, and all who asked get the same answer. A call is aborted when all of them have
- * gone; who asks after that begins a new one.
+ * Coalesces concurrent calls with the same key into one, whose result all callers share. The call is aborted when all
+ * of them have given up; a later caller starts a new one.
  */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
   /**
-   * `call` is made where none of that key is under way; what it answers at once is shared with nobody. Rejects with the
-   * reason of the caller's signal when that aborts. Who asks without a signal stays to the end.
+   * Runs `call` unless one with that key is in progress; a result returned synchronously is not shared. Rejects with
+   * the reason of the caller's signal if that aborts. A caller without a signal waits until the end.
    */
   run(key: string, call: (all: Caller) => T | Promise<T>, caller?: Caller): T | Promise<T> {
     const running = this.#flights.get(key);

@@ -1,20 +1,20 @@
 import { compareKeys, sortsNatively } from './key-order.ts';
 
-/** What the tree sorts by. */
+/** An item with the key that the tree sorts by. */
 export interface Keyed {
   readonly key: string;
 }
 
 /** Most items of a leaf, and most children of a branch. A write copies at most this many references per level. */
 const nodeItemsMax = 64;
-/** A node below this is merged with a neighbour when both fit into one. */
+/** A smaller node is merged with a neighbor if both fit into one. */
 const nodeItemsMin = nodeItemsMax / 4;
 
-/** A node may be changed in place by the tree whose owner token it carries; all others copy it first. */
+/** A node may be modified in place by the tree whose owner token it carries; all others copy it first. */
 class Leaf<T extends Keyed> {
   readonly owner: object;
   items: T[];
-  /** What was made of the items, and is kept until they change: see `summaries`. */
+  /** The cached summary of the items, valid until they change: see `summaries`. */
   summary: unknown;
 
   constructor(owner: object, items: T[]) {
@@ -27,15 +27,20 @@ class Leaf<T extends Keyed> {
   }
 }
 
-/** How keys are compared: 'native' while every key that was ever put in sorts natively, which most do and is faster. */
+/**
+ * How keys are compared: 'native' while every key ever inserted sorts natively, which is the common case and faster.
+ */
 type KeyOrder = 'native' | 'bytes';
 
 class Branch<T extends Keyed> {
   readonly owner: object;
   children: Node<T>[];
-  /** `lows[i]` is not above any key of `children[i]`, and above all keys of `children[i - 1]`. `lows[0]` is not looked at. */
+  /**
+   * `lows[i]` is a lower bound of the keys of `children[i]`, and above all keys of `children[i - 1]`. `lows[0]` is
+   * unused.
+   */
   lows: string[];
-  /** Items below this branch. */
+  /** Number of items below this branch. */
   size: number;
 
   constructor(owner: object, children: Node<T>[], lows: string[], size: number) {
@@ -48,7 +53,7 @@ class Branch<T extends Keyed> {
 
 type Node<T extends Keyed> = Leaf<T> | Branch<T>;
 
-/** Items of a leaf, from the index `from` up to but without `to`. */
+/** Items of a leaf, from index `from` (inclusive) to `to` (exclusive). */
 interface Stretch<T extends Keyed> {
   readonly leaf: Leaf<T>;
   readonly from: number;
@@ -61,17 +66,18 @@ export interface RangeStart {
   readonly exclusive: boolean;
 }
 
-/** The part of SortedEntries that does not change it. */
+/** The read-only part of SortedEntries. */
 export type ReadonlySortedEntries<T extends Keyed> = Pick<
   SortedEntries<T>,
   'size' | 'get' | 'at' | 'range' | 'rank' | 'summaries'
 >;
 
 /**
- * Objects sorted by key in UTF-8 byte order: a B+ tree whose copies share nodes until one of them is written to, and whose
- * branches know how many items are below them. `get`, `set`, `delete` and `rank` are O(log n); `snapshot` is O(1).
+ * Objects sorted by key in UTF-8 byte order: a copy-on-write B+ tree whose branches count the items below them. `get`,
+ * `set`, `delete` and `rank` are O(log n); `snapshot` is O(1).
  *
- * Ours, because a library's counts the keys of a range (`remainingItemCount`) in O(n), and because the items carry their keys.
+ * Our own, because library trees count the keys of a range (`remainingItemCount`) in O(n), and because the items carry
+ * their keys.
  */
 export class SortedEntries<T extends Keyed> {
   #owner: object = {};
@@ -87,11 +93,11 @@ export class SortedEntries<T extends Keyed> {
     return new SortedEntries<T>(new Leaf<T>({}, []), 'native');
   }
 
-  /** Builds the tree of items that are in order already, without two of the same key. O(n). */
+  /** Builds a tree from items sorted by key, without duplicates. O(n). */
   static fromSorted<T extends Keyed>(items: readonly T[]): SortedEntries<T> {
     const owner = {};
     const order = items.every(({ key }) => sortsNatively(key)) ? 'native' : 'bytes';
-    // Not filled up, so that the first writes to a node don't split it at once.
+    // Not full, so that the first write to a node does not split it.
     const perNode = (nodeItemsMax * 3) / 4;
     let level: Node<T>[] = [];
     let lows: string[] = [];
@@ -124,7 +130,7 @@ export class SortedEntries<T extends Keyed> {
     return item?.key === key ? item : undefined;
   }
 
-  /** Puts the item in, in place of the one with its key, which is returned. */
+  /** Inserts the item, or replaces the item with its key and returns that. */
   set(item: T): T | undefined {
     if (this.#order === 'native' && !sortsNatively(item.key)) this.#order = 'bytes';
     const { node, split, replaced } = this.#set(this.#root, item);
@@ -134,7 +140,7 @@ export class SortedEntries<T extends Keyed> {
     return replaced;
   }
 
-  /** Takes the item of that key out, and returns it. */
+  /** Removes the item with that key, and returns it. */
   delete(key: string): T | undefined {
     const item = this.get(key);
     if (!item) return undefined;
@@ -144,13 +150,13 @@ export class SortedEntries<T extends Keyed> {
     return item;
   }
 
-  /** The same items, in a tree of their own. O(1): writes to either copy what they change. */
+  /** The same items as a separate tree. O(1): writes to either copy what they change. */
   snapshot(): SortedEntries<T> {
     this.#owner = {};
     return new SortedEntries<T>(this.#root, this.#order);
   }
 
-  /** How many keys sort before `key`. */
+  /** Number of keys that sort before `key`. */
   rank(key: string): number {
     let rank = 0;
     let node = this.#root;
@@ -162,7 +168,7 @@ export class SortedEntries<T extends Keyed> {
     return rank + firstNotBelow(this.#order, node.items, key);
   }
 
-  /** The item that `index` others stand before. O(log n). */
+  /** The item at position `index`. O(log n). */
   at(index: number): T | undefined {
     let rest = index;
     let node = this.#root;
@@ -176,7 +182,10 @@ export class SortedEntries<T extends Keyed> {
     return node.items[rest];
   }
 
-  /** Items in order, from `start` up to but without `end` (undefined: to the last). The tree must not change meanwhile. */
+  /**
+   * Items in order, from `start` (inclusive, unless after) to `end` (exclusive; undefined: to the last). The tree must
+   * not change meanwhile.
+   */
   *range(start: RangeStart, end: string | undefined): IterableIterator<T> {
     for (const { leaf, from, to } of this.#leaves(start, end)) {
       const { items } = leaf;
@@ -185,9 +194,9 @@ export class SortedEntries<T extends Keyed> {
   }
 
   /**
-   * What `summarize` makes of the items of a range, leaf by leaf. Of leaves that are in the range as a whole it is kept until
-   * they change: whoever asks again pays for what has changed since. All who ask of one tree and its snapshots give the same
-   * function.
+   * The results of `summarize` for the items of a range, leaf by leaf. Those of leaves entirely within the range are
+   * cached until the leaf changes, so a repeated call costs only what has changed since. All callers for one tree and
+   * its snapshots must pass the same function.
    */
   *summaries<S>(
     start: RangeStart,
@@ -248,7 +257,8 @@ export class SortedEntries<T extends Keyed> {
     }
     leaf.items.splice(at, 0, item);
     if (leaf.items.length <= nodeItemsMax) return { node: leaf };
-    // Objects made in order of name go to the end: then the left half would stay half empty for ever.
+    // Objects created in order of name are appended at the end: an even split would leave the left half half empty
+    // forever.
     const cut = at === leaf.items.length - 1 ? at : leaf.items.length >>> 1;
     const sibling = new Leaf(this.#owner, leaf.items.splice(cut));
     return { node: leaf, split: { low: sibling.items[0]?.key ?? '', node: sibling } };
@@ -263,7 +273,7 @@ export class SortedEntries<T extends Keyed> {
     return { low: lows[0] ?? '', node: new Branch(this.#owner, children, lows, size) };
   }
 
-  /** Expects the key to be there. */
+  /** Requires that the key exists. */
   #delete(node: Node<T>, key: string): Node<T> {
     if (node instanceof Leaf) {
       const leaf = this.#ownedLeaf(node);
@@ -278,7 +288,7 @@ export class SortedEntries<T extends Keyed> {
     return branch;
   }
 
-  /** Takes an empty child out, and joins a small one with its left or right neighbour where both fit into one node. */
+  /** Removes an empty child, and merges a small one with its left or right neighbor if both fit into one node. */
   #mergeSmall(branch: Branch<T>, index: number): void {
     const width = nodeWidth(childAt(branch, index));
     if (width >= nodeItemsMin) return;
@@ -296,7 +306,7 @@ export class SortedEntries<T extends Keyed> {
     }
   }
 
-  /** Both are of one level. */
+  /** Both nodes are on the same level. */
   #join(a: Node<T>, b: Node<T>, lowOfB: string): Node<T> {
     if (a instanceof Leaf && b instanceof Leaf) return new Leaf(this.#owner, [...a.items, ...b.items]);
     const [left, right] = [a as Branch<T>, b as Branch<T>];
@@ -316,7 +326,7 @@ export class SortedEntries<T extends Keyed> {
   }
 }
 
-/** Moves on to the leaf after the one that `path` leads to. */
+/** Advances to the leaf after the one that `path` leads to. */
 function nextLeaf<T extends Keyed>(path: { readonly branch: Branch<T>; index: number }[]): Leaf<T> | undefined {
   for (let step = path.pop(); step; step = path.pop()) {
     if (step.index + 1 >= step.branch.children.length) continue;
@@ -343,7 +353,7 @@ const totalSize = <T extends Keyed>(nodes: readonly Node<T>[]): number =>
 const isBelow = (order: KeyOrder, a: string, b: string): boolean =>
   order === 'native' ? a < b : compareKeys(a, b) < 0;
 
-/** The child that holds `key`, or would: the last one whose low is not above it. */
+/** The child that contains `key`, or would: the last one whose low is not above it. */
 function childIndex(order: KeyOrder, lows: readonly string[], key: string): number {
   let low = 0;
   let high = lows.length - 1;

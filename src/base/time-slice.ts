@@ -3,15 +3,15 @@ import { limits } from './limits.ts';
 import { inOwnTurn, workBegan } from './turns.ts';
 
 interface TimeSliceOptions {
-  /** For whom the work is: owners take turns. Absent: the work is an owner of its own. */
+  /** The owner on whose behalf the work runs: owners take turns. Default: the work is its own owner. */
   readonly owner?: unknown;
   readonly sliceMs?: number;
 }
 
 /**
- * Cuts long work on the event loop, so that others get their turn. Work asks `over` now and then, which costs a reading of
- * the clock, and awaits `next` when it is. All slices of one turn share what the turn may take: one that is begun late in a
- * turn is short, or over before it began, so that work which many were woken for together does not add up.
+ * Splits long work on the event loop into slices of time. The work calls `over` now and then, at the cost of reading
+ * the clock, and awaits `next` if the slice is over. All slices of one turn of the event loop share that turn's time: a
+ * slice that starts late in a turn is short, or over immediately, so that work woken at the same time does not add up.
  */
 export class TimeSlice {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -30,7 +30,7 @@ export class TimeSlice {
     return this.#clock.monotonic() >= this.#end;
   }
 
-  /** Lets others run, and starts the next slice, in a turn of the event loop that no other slice has. */
+  /** Yields, and starts the next slice in a turn of the event loop without any other slice. */
   async next(): Promise<void> {
     await new Promise<void>((resolve) => inOwnTurn(resolve, this.#owner));
     this.#end = this.#endOfSlice();

@@ -4,7 +4,7 @@ import { limits } from './limits.ts';
 
 type MonotonicClock = Pick<Clock, 'monotonic'>;
 
-/** Work that waits for a turn, by owner: owners take turns, whatever they have waiting. */
+/** Work waiting for a turn, by owner: owners take turns, whatever their number of waiting items. */
 const waiting = new FairQueue<unknown, () => void>();
 
 /** By clock: when the first slice of this turn began. */
@@ -13,9 +13,9 @@ const begun = new Map<MonotonicClock, number>();
 let armed = false;
 
 /**
- * Calls back in a turn of the event loop that nobody else has who asks here. Long work of many goes on one after the other,
- * with connections looked at in between: slices that all ran in one turn would add up to a long one. Owners take turns; work
- * without one is an owner of its own.
+ * Runs `work` in a turn of the event loop without any other work queued here. Long work of many owners runs one piece
+ * per turn, with I/O in between: pieces that all ran in one turn would add up to a long one. Owners take turns; work
+ * without one is its own owner.
  */
 export function inOwnTurn(work: () => void, owner: unknown = work): void {
   waiting.add(owner, work);
@@ -23,8 +23,8 @@ export function inOwnTurn(work: () => void, owner: unknown = work): void {
 }
 
 /**
- * When sliced work first began in this turn, by `clock`: now, if it had not. All slices of a turn share what the turn may
- * take, also those whose owners were woken together.
+ * When sliced work first began in this turn, by `clock`; now, if there was none. All slices of a turn share its time,
+ * including those whose owners were woken together.
  */
 export function workBegan(clock: MonotonicClock): number {
   const there = begun.get(clock);
@@ -47,7 +47,7 @@ function nextTurn(): void {
   begun.clear();
   const work = waiting.first();
   if (!work) return;
-  // Connections are looked at before a further slice.
+  // I/O is handled before another slice.
   if (isLong) {
     arm();
     return;
@@ -58,7 +58,7 @@ function nextTurn(): void {
   work();
 }
 
-/** Whether those who were woken in this turn have done so much in it that another slice would be too much. */
+/** Whether the work of this turn has already taken so long that another slice would be too much. */
 function isTurnLong(): boolean {
   for (const [clock, began] of begun) if (clock.monotonic() - began >= limits.turnMs - limits.sliceMs) return true;
   return false;

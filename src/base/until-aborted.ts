@@ -1,12 +1,12 @@
 /**
- * Waits for `work` no longer than until the signal aborts: then rejects with its reason, and what comes of the work is
- * dropped. The work itself goes on, unless it heeds the signal.
+ * Waits for `work` until the signal aborts; then rejects with the signal's reason and discards the result of the work.
+ * The work itself continues unless it observes the signal.
  */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
     const settle = (): void => signal.removeEventListener('abort', abort);
-    // Settled first, so that nothing is left behind on a signal that lives longer.
+    // The listener is removed before settling, so that none stays on a signal that lives longer.
     work.then(
       (value) => {
         settle();

@@ -1,18 +1,24 @@
 import { once as firstOf } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How tests wait: for a condition, a promise or an event, never for a time. A wait that is in vain fails and says what was missing. */
+/**
+ * Waiting in tests: for a condition, a promise or an event, never for a fixed time. A wait that times out fails with a
+ * description of what was missing.
+ */
 
-/** Far above what anything takes, so that a busy machine changes no outcome. */
+/** Far above the duration of any operation, so that a busy machine does not change results. */
 const waitMsMax = 60_000;
 
-/** Turn by turn at first, so that what happens within the process is noticed at once; then the processor is left to others. */
+/**
+ * Polls in every turn of the event loop at first, to notice in-process events at once; after this time it yields the
+ * CPU.
+ */
 const turnsMsMax = 100;
 const pollMs = 2;
 
 /**
- * Polls until the condition holds, and lets everything else run in between; a condition may also take a step itself. Rejects after
- * a minute with `what`, which says what is wrong then.
+ * Polls until the condition holds, and lets everything else run in between; the condition may also advance the test.
+ * Rejects after a minute with `what`, which describes what was missing.
  */
 export async function until(
   holds: () => boolean | Promise<boolean>,
@@ -26,7 +32,7 @@ export async function until(
   }
 }
 
-/** What a promise gives. Rejects after a minute with `what`, which says what is wrong then. */
+/** The result of a promise. Rejects after a minute with `what`, which describes what was missing. */
 export async function within<T>(promise: PromiseLike<T>, what: string | (() => string)): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(tooLate(what)), waitMsMax).unref();
@@ -37,7 +43,7 @@ export async function within<T>(promise: PromiseLike<T>, what: string | (() => s
   }
 }
 
-/** `once` of `node:events`, for a minute. */
+/** `once` of `node:events`, with a timeout of a minute. */
 export const once = (emitter: NodeJS.EventEmitter, event: string): ReturnType<typeof firstOf> =>
   within(firstOf(emitter, event), `no ${event} from ${emitter.constructor.name}`);
 

@@ -3,7 +3,7 @@ import type { Closable } from './disposable.ts';
 import type { Files } from './files.ts';
 import { limits } from './limits.ts';
 
-/** A file as it was read at the start. */
+/** A file as read at the start. */
 export interface FileContent {
   readonly path: string;
   readonly content: Buffer;
@@ -12,13 +12,15 @@ export interface FileContent {
 interface WatchOptions<Content> {
   readonly clock: Clock;
   readonly files: Files;
-  /** Called with each new content, never with the same twice in a row. What it throws goes to `failed`. */
+  /**
+   * Called with each new content, never with the same content twice in a row. Errors it throws are passed to `failed`.
+   */
   readonly apply: (content: Content) => void;
-  /** A content that cannot be read or applied; what was applied before stays. Called once for each such content. */
+  /** Called once for each content that cannot be read or applied; the previously applied content stays in effect. */
   readonly failed: (error: unknown) => void;
-  /** Between two looks. Milliseconds. */
+  /** Polling interval. Milliseconds. */
   readonly intervalMs?: number;
-  /** After this time the file is read although it looks the same. Milliseconds. */
+  /** After this time the file is read although it looks unchanged. Milliseconds. */
   readonly rereadMs?: number;
 }
 
@@ -31,9 +33,9 @@ interface WatchedFilesOptions extends WatchOptions<readonly Buffer[]> {
 }
 
 /**
- * Files that may change while the server runs, and mean something together: all are read when one looks different. They are
- * looked at from time to time rather than waited for: that also notices a replaced file, a link that points elsewhere, and
- * files of systems that report no changes.
+ * Files that may change while the server runs and belong together: if one looks changed, all are read. They are polled
+ * rather than watched: polling also detects a replaced file, a symlink with a new target, and changes on file systems
+ * that do not report them.
  */
 export class WatchedFiles implements Closable {
   readonly #options: Required<WatchedFilesOptions>;
@@ -43,7 +45,7 @@ export class WatchedFiles implements Closable {
   #problem = '';
   #timer: Closable;
 
-  /** `contents` is what the caller has read and applied already. */
+  /** `contents` is what the caller has already read and applied. */
   constructor(options: WatchedFilesOptions, contents: readonly Buffer[] | undefined) {
     this.#options = { intervalMs: limits.fileLookMs, rereadMs: limits.fileRereadMs, ...options };
     this.#contents = contents;
@@ -51,7 +53,7 @@ export class WatchedFiles implements Closable {
     this.#timer = this.#schedule();
   }
 
-  /** Looks now. */
+  /** Checks now. */
   check(): void {
     const { paths, clock, files, apply, failed, rereadMs } = this.#options;
     try {
@@ -94,7 +96,7 @@ const isSame = (before: readonly Buffer[] | undefined, now: readonly Buffer[]): 
 export class WatchedFile implements Closable {
   readonly #files: WatchedFiles;
 
-  /** `content` is what the caller has read and applied already. */
+  /** `content` is what the caller has already read and applied. */
   constructor({ path, apply, ...options }: WatchedFileOptions, content: Buffer | undefined) {
     const applyAll = ([changed]: readonly Buffer[]): void => {
       if (changed) apply(changed);
@@ -102,7 +104,7 @@ export class WatchedFile implements Closable {
     this.#files = new WatchedFiles({ ...options, paths: [path], apply: applyAll }, content && [content]);
   }
 
-  /** Looks now. */
+  /** Checks now. */
   check(): void {
     this.#files.check();
   }

@@ -1,8 +1,8 @@
-/** Values by key, each for as long as somebody else holds it. */
+/** Values by key, each kept as long as it is referenced elsewhere. */
 export class WeakValues<Value extends object> {
   readonly #values = new Map<string, WeakRef<Value>>();
   readonly #forget = new FinalizationRegistry<string>((key) => {
-    // Another value may have taken its place.
+    // Another value may have been stored under the key.
     if (this.#values.get(key)?.deref() === undefined) this.#values.delete(key);
   });
 

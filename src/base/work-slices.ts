@@ -1,20 +1,20 @@
 import { inOwnTurn } from './turns.ts';
 
 /**
- * Long work in slices, between which others get a turn of the event loop. Slices are counted in steps and not in time, so
- * that a run repeats; a step should take well below a millisecond.
+ * Splits long work into slices of a number of steps and yields to the event loop between them. Slices are counted in
+ * steps and not in time, so that runs are reproducible; a step should take well below a millisecond.
  */
 export class WorkSlices {
   readonly #stepsPerSlice: number;
   #steps = 0;
-  /** While the next turn is waited for: work that shares the slices waits along. */
+  /** Pending while waiting for the next turn: work that shares the slices waits too. */
   #waiting: Promise<void> | undefined;
 
   constructor(stepsPerSlice: number) {
     this.#stepsPerSlice = stepsPerSlice;
   }
 
-  /** To be awaited before each step: waits for the next turn of the event loop when the slice has had its steps. */
+  /** Await before each step: waits for the next turn of the event loop if the slice has used up its steps. */
   step(): Promise<void> | undefined {
     if (!this.#waiting && ++this.#steps < this.#stepsPerSlice) return undefined;
     this.#waiting ??= new Promise<void>((resolve) => inOwnTurn(resolve, this)).then(() => {

@@ -1,15 +1,15 @@
 import { type CelType, dynType, typeName } from './type.ts';
 
 /**
- * What the parameters of signatures (`list(T)`) stand for while an expression is checked. Bindings made in a try that
- * failed are taken back.
+ * Bindings of the type parameters of signatures (`list(T)`) during type checking. Bindings of a failed attempt are
+ * rolled back.
  */
 export class Bindings {
   readonly #bound = new Map<string, CelType>();
   readonly #trail: (readonly [string, CelType | undefined])[] = [];
   #fresh = 0;
 
-  /** The types with parameters of their own, the same new one for the same old one. */
+  /** The types with fresh parameters; occurrences of the same parameter map to the same fresh one. */
   instantiate(types: readonly CelType[]): readonly CelType[] {
     const names = new Map<string, CelType>();
     return types.map((type) => mapParams(type, (name) => getOrAdd(names, name, () => this.fresh())));
@@ -19,7 +19,7 @@ export class Bindings {
     return { kind: 'param', name: `T${this.#fresh++}` };
   }
 
-  /** True, and bindings kept, where values of the actual types can stand where the expected ones are asked for. */
+  /** Whether values of the actual types are assignable to the expected ones; if so, keeps the bindings. */
   assignAll(expected: readonly CelType[], actual: readonly CelType[]): boolean {
     const before = this.#trail.length;
     if (expected.every((type, index) => this.#assign(type, actual[index] ?? dynType))) return true;
@@ -31,7 +31,7 @@ export class Bindings {
     return this.assignAll([expected], [actual]);
   }
 
-  /** The type with what its parameters stand for; parameters that stand for nothing remain. */
+  /** The type with its bound parameters substituted; unbound parameters remain. */
   resolve(type: CelType): CelType {
     return mapParams(type, (name, param) => {
       const bound = this.#bound.get(name);
@@ -39,8 +39,8 @@ export class Bindings {
     });
   }
 
-  /** As `resolve`, and what is not known is known only when evaluated. */
-  settle(type: CelType): CelType {
+  /** As `resolve`, with unbound parameters replaced by `dyn`. */
+  finalize(type: CelType): CelType {
     return mapParams(this.resolve(type), () => dynType);
   }
 
@@ -76,7 +76,7 @@ export class Bindings {
     return expected.kind === actual.kind && typeName(expected) === typeName(actual);
   }
 
-  /** False where the parameter would stand for something that contains it. */
+  /** False if the parameter would be bound to a type that contains it. */
   #bind(name: string, type: CelType): boolean {
     const resolved = this.resolve(type);
     if (resolved.kind === 'param' && resolved.name === name) return true;
@@ -94,11 +94,11 @@ export class Bindings {
   }
 }
 
-/** Types of which null is a value as well, as published servers have it. */
+/** Types of which null is also a value, as in kube-apiserver. */
 const isNullable = (type: CelType): boolean =>
   ['null_type', 'struct', 'opaque', 'optional', 'duration', 'timestamp'].includes(type.kind);
 
-/** True where `type` leaves open what `other` says. */
+/** Whether `type` leaves open what `other` specifies. */
 function isLessSpecific(type: CelType, other: CelType): boolean {
   if (type.kind === 'dyn') return true;
   if (type.kind === 'list' && other.kind === 'list') return isLessSpecific(type.element, other.element);

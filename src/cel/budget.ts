@@ -1,8 +1,8 @@
 import { limits } from '../base/limits.ts';
 
 /**
- * What a set of expressions may cost together: make one per request and pass it to each evaluation. Costs are counted as
- * published 1.32 servers count them, roughly one for each value that is looked at and a tenth for each character.
+ * The shared cost budget of a set of expressions: create one per request and pass it to each evaluation. Costs are
+ * counted as in kube-apiserver 1.32: roughly one per value examined, and a tenth per character.
  */
 export class CelBudget {
   #left: number;
@@ -15,7 +15,7 @@ export class CelBudget {
     return this.#left;
   }
 
-  /** Takes what an evaluation has cost; may go below zero, after which nothing more is evaluated. */
+  /** Deducts the cost of an evaluation. The budget may go below zero; after that, evaluations fail. */
   take(cost: number): void {
     this.#left -= cost;
   }

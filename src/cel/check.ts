@@ -24,23 +24,24 @@ import {
 } from './type.ts';
 import { CelUint, type CelValue } from './value.ts';
 
-/** What checking has found out about an expression. */
+/** The result of type checking. */
 export interface Checked {
   readonly type: CelType;
-  /** The signatures that a call may mean; which of them, its arguments tell. */
+  /** The candidate signatures of a call; the arguments select one at evaluation. */
   overloadsOf(call: Call): readonly Overload[];
-  /** True where the target of a call is the first part of the function's name: `sets.contains(a, b)`. */
+  /** True if the target of a call is the first part of a qualified function name: `sets.contains(a, b)`. */
   isQualified(call: Call): boolean;
 }
 
-/** Names of types, which are values as well: `type(claims.x) == string`. */
+/** Names of types, which are also values: `type(claims.x) == string`. */
 export const typeNames: ReadonlySet<string> = new Set(
   'bool int uint double string bytes list map null_type type optional_type'.split(' '),
 );
 
 /**
- * Checks an expression against the types of its variables (langdef, "Gradual Type Checking"). Throws CelCompileError at
- * what is undeclared, has no matching function, or mixes types in one list or map, which published servers refuse as well.
+ * Checks an expression against the types of its variables (langdef, "Gradual Type Checking"). Throws CelCompileError
+ * for undeclared names, calls without a matching function, and lists or maps of mixed types, which kube-apiserver
+ * rejects too.
  */
 export function check(expr: Expr, source: string, environment: CelEnvironment): Checked {
   const checker = new Checker(source, environment);
@@ -52,7 +53,7 @@ export function check(expr: Expr, source: string, environment: CelEnvironment): 
   };
 }
 
-/** A variable of a macro, and those around it. */
+/** A macro variable, and the enclosing scopes. */
 interface Scope {
   readonly name: string;
   readonly type: CelType;
@@ -75,7 +76,7 @@ class Checker {
   }
 
   check(expr: Expr): CelType {
-    return this.#bindings.settle(this.#typeOf(expr));
+    return this.#bindings.finalize(this.#typeOf(expr));
   }
 
   #error(expr: Expr, reason: string): CelCompileError {
@@ -83,7 +84,7 @@ class Checker {
   }
 
   #name(type: CelType): string {
-    return typeName(this.#bindings.settle(type));
+    return typeName(this.#bindings.finalize(type));
   }
 
   #typeOf(expr: Expr): CelType {
@@ -127,7 +128,7 @@ class Checker {
     return Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined;
   }
 
-  /** Its type, which must be able to stand where `type` is asked for. */
+  /** The type of the expression, which must be assignable to `type`. */
   #expect(type: CelType, expr: Expr): CelType {
     const actual = this.#typeOf(expr);
     if (this.#bindings.assign(type, actual)) return actual;
@@ -225,7 +226,7 @@ class Checker {
     return types;
   }
 
-  /** The one type that all have. */
+  /** The common type of all parts. */
   #join(expr: Expr, name: string, parts: readonly Expr[]): CelType {
     const types = parts.map((part) => this.#typeOf(part));
     const joined = this.#bindings.fresh();
@@ -243,7 +244,7 @@ class Checker {
     return mapType(keys, values);
   }
 
-  /** The type of an element; of an optional one, that of the value within. */
+  /** The type of an element; for an optional element, the type of its value. */
   #entryType(value: Expr, optional: boolean): CelType {
     const type = this.#bindings.resolve(this.#typeOf(value));
     if (!optional || type.kind === 'dyn') return type;
@@ -343,7 +344,7 @@ function literalType(value: CelValue): CelType {
   }
 }
 
-/** The type of the result where several signatures match. */
+/** The result type if several signatures match. */
 function commonType(types: readonly CelType[]): CelType {
   const [first, ...others] = types;
   if (first === undefined) return dynType;

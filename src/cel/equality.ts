@@ -12,8 +12,8 @@ import {
 } from './value.ts';
 
 /**
- * langdef, "Equality": numbers of all types are compared by value, values of different types are not equal, lists and maps
- * are equal where their elements are. Costs what is looked at.
+ * langdef, "Equality": numbers of all types are compared by value, values of different types are unequal, lists and
+ * maps are equal if their elements are. The cost is that of the values compared.
  */
 export function equal(left: CelValue, right: CelValue, meter: Meter): boolean {
   if (typeof left === 'string') return typeof right === 'string' && equalText(left, right, meter);
@@ -59,7 +59,7 @@ function equalAtoms(left: object, right: object): boolean {
   );
 }
 
-/** Negative, zero or positive, and NaN where one is no number; an int is compared with a double as a double. */
+/** Negative, zero or positive, and NaN if an operand is NaN; an int and a double are compared as doubles. */
 export function compareNumbers(left: CelValue, right: CelValue): number {
   const [a, b] = [asNumber(left), asNumber(right)];
   if (typeof a === 'bigint' && typeof b === 'bigint') return Number(a > b) - Number(a < b);
@@ -77,13 +77,13 @@ function asNumber(value: CelValue): number | bigint | undefined {
   return value instanceof CelUint ? value.value : undefined;
 }
 
-/** Negative, zero or positive; strings in the order of their code points. */
+/** Negative, zero or positive; strings are ordered by code points. */
 export function compareText(left: string, right: string): number {
   let at = 0;
   while (at < left.length && left.charCodeAt(at) === right.charCodeAt(at)) at++;
   const [a, b] = [left.charCodeAt(at), right.charCodeAt(at)];
   if (Number.isNaN(a) || Number.isNaN(b)) return left.length - right.length;
-  // Surrogates stand for code points above all others.
+  // Surrogates encode code points above all others.
   const [aHigh, bHigh] = [isSurrogate(a), isSurrogate(b)];
   return aHigh === bHigh ? a - b : Number(aHigh) - Number(bHigh);
 }

@@ -1,10 +1,10 @@
-/** Where in the source something stands; both count from 1, columns in UTF-16 units. */
+/** A position in the source; line and column start at 1, columns count UTF-16 code units. */
 export interface CelPosition {
   readonly line: number;
   readonly column: number;
 }
 
-/** The expression cannot be evaluated, whatever its variables hold. The message says where and why. */
+/** The expression is invalid, whatever the values of its variables. The message says where and why. */
 export class CelCompileError extends Error {
   readonly position: CelPosition | undefined;
 
@@ -16,12 +16,12 @@ export class CelCompileError extends Error {
 }
 
 export type CelEvaluationCode =
-  /** It would take more than `limits.celCostMax`, or more than is left of the shared budget. */
+  /** The evaluation would exceed `limits.celCostMax`, or the rest of the shared budget. */
   | 'cost'
-  /** Anything else: no such key, no such overload, a number out of its range. */
+  /** Anything else: no such key, no such overload, a number out of range. */
   | 'failed';
 
-/** An evaluation came to no value. The message may name keys of the expression, never values of its variables. */
+/** An evaluation failed. The message may name keys of the expression, never values of its variables. */
 export class CelEvaluationError extends Error {
   readonly code: CelEvaluationCode;
 

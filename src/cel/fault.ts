@@ -2,9 +2,9 @@ import type { CelEvaluationCode } from './error.ts';
 import type { Meter } from './meter.ts';
 
 /**
- * Thrown where an evaluation comes to no value. Not an Error: `||` and `exists` go on after one (langdef, "Logical
- * Operators"), thousands of times where an expression wants it so, and a stack trace each time would cost more than all
- * else. A program turns it into a CelEvaluationError.
+ * Thrown if an evaluation fails. Not an Error: `||` and `exists` can absorb it and continue (langdef, "Logical
+ * Operators"), thousands of times if an expression is written so, and capturing a stack trace each time would dominate
+ * the cost. A program converts it into a CelEvaluationError.
  */
 export class CelFault {
   readonly reason: string;
@@ -16,12 +16,12 @@ export class CelFault {
   }
 }
 
-/** What `||` and macros may go on after, paid for; all else is thrown again. */
+/** Returns a fault that `||` and macros may absorb, and charges for it; rethrows anything else. */
 export function absorb(thrown: unknown, meter: Meter): CelFault {
   if (!(thrown instanceof CelFault) || thrown.code === 'cost') throw thrown;
   meter.spend(costOfFault);
   return thrown;
 }
 
-/** What throwing and catching takes, by what else could be done in that time. */
+/** Cost of throwing and catching, relative to other operations. */
 const costOfFault = 10;

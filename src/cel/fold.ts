@@ -4,20 +4,20 @@ import { asBool, type Frame, type Planning, type Step } from './step.ts';
 import type { Fold, OptionalMap } from './syntax.ts';
 import { CelMap, CelOptional, type CelValue, isList, KeyedMap, typeNameOf } from './value.ts';
 
-/** One turn of a macro: its variables. */
+/** One iteration of a macro: the values of its variables. */
 interface Turn {
   readonly first: CelValue;
-  /** The element or value; with one variable the same as `first`. */
+  /** The element or value; the same as `first` if there is only one variable. */
   readonly second: CelValue;
 }
 
-/** What a macro makes of its turns. `add` returns true where the result stands and no further turn is needed. */
+/** Accumulates the result of a macro. `add` returns true if the result is final and the iteration can stop. */
 interface Collector {
   add(turn: Turn, frame: Frame): boolean;
   result(): CelValue;
 }
 
-/** The steps of a macro over a list, or the keys of a map. */
+/** Plans a macro over a list, or over the keys of a map. */
 export function planFold(expr: Fold, planner: Planning): Step {
   const range = planner.plan(expr.range);
   return planner.within(expr.first, (first) => {
@@ -78,7 +78,7 @@ const collectors: Readonly<Record<Fold['operation'], (body: Step, frame: Frame) 
     }),
 };
 
-/** One element that decides is enough, wherever it stands; only else does one without a value count. */
+/** One decisive element settles the result, wherever it is; only without one does a fault count. */
 function quantifier(body: Step, decisive: boolean): Collector {
   let [decided, fault]: [boolean, CelFault | undefined] = [false, undefined];
   return {
@@ -102,7 +102,7 @@ function toList(frame: Frame, add: (turn: Turn, list: CelValue[]) => unknown): C
   const list: CelValue[] = [];
   return {
     add: (turn) => {
-      // Published servers make a list of one element in each turn, and add it.
+      // kube-apiserver creates a one-element list in each iteration and appends it.
       frame.meter.spend(costOfList);
       add(turn, list);
       return false;
@@ -124,7 +124,7 @@ function toMap(frame: Frame, add: (turn: Turn, map: KeyedMap) => void): Collecto
   };
 }
 
-/** The steps of `optMap` and `optFlatMap`. */
+/** Plans `optMap` and `optFlatMap`. */
 export function planOptionalMap(expr: OptionalMap, planner: Planning): Step {
   const target = planner.plan(expr.target);
   return planner.within(expr.variable, (slot) => {

@@ -1,7 +1,7 @@
 import { CelCompileError, type CelPosition } from './error.ts';
 import { readLiteralText, type StringLiteral } from './string-literal.ts';
 
-/** One word or sign of a source. */
+/** One token of a source. */
 export type Token =
   | { readonly kind: 'ident'; readonly at: number; readonly text: string }
   | { readonly kind: 'int' | 'uint' | 'double'; readonly at: number; readonly text: string }
@@ -16,7 +16,7 @@ const integer = /0[xX][0-9a-fA-F]+|[0-9]+/y;
 const sign = /&&|\|\||[=!<>]=|[-+*/%<>!?:.,()[\]{}]/y;
 const quote = /(?:[rR][bB]?|[bB][rR]?)?(?:"""|'''|"|')/y;
 
-/** All words and signs, an end behind them. Throws CelCompileError for what is none. */
+/** All tokens, followed by an end token. Throws CelCompileError for an invalid token. */
 export function tokenize(source: string): readonly Token[] {
   const tokens: Token[] = [];
   let at = skipBlank(source, 0);

@@ -1,10 +1,10 @@
 import { CelFault } from './fault.ts';
-import { parseDuration, parseTimestamp } from './library/moments.ts';
 import { compilePattern } from './library/patterns.ts';
+import { parseDuration, parseTimestamp } from './library/timestamp-text.ts';
 import type { Complain } from './macros.ts';
 import type { Call, Expr } from './syntax.ts';
 
-/** What is wrong in a text that stands in the source is said when it is compiled: patterns, durations, timestamps. */
+/** Literals validated at compile time: patterns, durations, timestamps. */
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
   matches: compilePattern,
   find: compilePattern,
@@ -25,6 +25,6 @@ export function validateLiterals(call: Call, complain: Complain): void {
   }
 }
 
-/** The argument that is read: of `a.matches(b)` and `matches(a, b)` the pattern. */
+/** The argument that is parsed: for `a.matches(b)` and `matches(a, b)`, the pattern. */
 const literalText = ({ name, target, args }: Call): Expr | undefined =>
   name === 'matches' && target === undefined ? args[1] : args[0];

@@ -1,12 +1,12 @@
 import type { CelCompileError } from './error.ts';
 import type { Call, Expr, Fold, FoldOperation } from './syntax.ts';
 
-/** Makes the error that says what is wrong at an offset of the source. */
+/** Creates an error for an offset of the source. */
 export type Complain = (at: number, reason: string) => CelCompileError;
 
 /**
- * What a call stands for where its name and number of arguments are those of a macro (langdef, "Macros"; of the optional
- * types; of comprehensions over two variables). Undefined for calls of functions.
+ * The expansion of a call whose name and number of arguments are those of a macro (langdef, "Macros"; of the optional
+ * types; of comprehensions over two variables). Undefined for a function call.
  */
 export function expandMacro(call: Call, complain: Complain): Expr | undefined {
   const { name, target, args, at } = call;

@@ -1,6 +1,6 @@
 import { CelFault } from './fault.ts';
 
-/** Counts what one evaluation costs. */
+/** Counts the cost of one evaluation. */
 export class Meter {
   readonly #costMax: number;
   #spent = 0;
@@ -13,22 +13,22 @@ export class Meter {
     return this.#spent;
   }
 
-  /** Asked before the work is done, with what the work costs at most; throws a fault that nothing in the expression catches. */
+  /** Called before the work, with an upper bound on its cost; throws a fault that no expression can absorb. */
   spend(cost: number): void {
     this.#spent += cost;
     if (this.#spent > this.#costMax) throw new CelFault('the expression costs more than it may', 'cost');
   }
 
-  /** A tenth for each character or byte that is looked at. */
+  /** A tenth per character or byte traversed. */
   spendTraversal(length: number): void {
     this.spend(Math.ceil(length * costPerCharacter));
   }
 }
 
-/** Of strings and bytes that are looked through (as published). */
+/** For strings and bytes that are traversed (as in kube-apiserver). */
 export const costPerCharacter = 0.1;
-/** Lists and maps that an expression makes (as published). */
+/** For each list or map that an expression creates (as in kube-apiserver). */
 export const costOfList = 10;
 export const costOfMap = 30;
-/** One turn of a macro beside what its expressions cost: its test, its variables. */
+/** Overhead of one macro iteration besides its expressions: its condition and variables. */
 export const costOfTurn = 3;

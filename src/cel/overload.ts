@@ -12,20 +12,20 @@ import {
   isList,
 } from './value.ts';
 
-/** One signature of a function, and what it does. */
+/** One signature of a function, with its implementation. */
 export interface Overload {
   /** `size`, `_+_`, `sets.contains`. */
   readonly name: string;
-  /** Called on its first argument: `text.size()`. */
+  /** Called with a receiver: `text.size()`. */
   readonly member: boolean;
   readonly params: readonly CelType[];
   readonly result: CelType;
   /**
-   * Called with arguments of the types that `params` says, and the meter behind them. Elements of lists and maps have any
-   * type, as they may come from data whose type is known only now. Throws CelFault.
+   * Called with arguments of the types in `params`, followed by the meter. Elements of lists and maps can be of any
+   * type, because they may come from data whose type is only known at evaluation. Throws CelFault.
    */
   readonly run: (...args: never[]) => CelValue;
-  /** Spent before `run`; what it costs beyond, `run` spends itself. Absent: 1. */
+  /** Charged before `run`, which charges any further cost itself. Default: 1. */
   readonly cost?: Cost;
 }
 
@@ -39,7 +39,7 @@ export const define = (
   cost?: Cost,
 ): Overload => ({ name, member: false, params, result, run, ...(cost && { cost }) });
 
-/** A function that is called on its first parameter. */
+/** A function called on a receiver of the type of its first parameter. */
 export const defineMethod = (
   name: string,
   params: readonly CelType[],
@@ -54,7 +54,7 @@ export function runOverload(overload: Overload, args: readonly CelValue[], meter
   return (run as (...args: readonly (CelValue | Meter)[]) => CelValue)(...args, meter);
 }
 
-/** True where the values are of the parameters' types, without a look at elements. */
+/** Whether the values have the parameters' types; elements are not checked. */
 export const acceptsAll = (overload: Overload, args: readonly CelValue[]): boolean =>
   overload.params.every((param, index) => accepts(param, args[index] as CelValue));
 

@@ -5,14 +5,14 @@ import { expandMacro } from './macros.ts';
 import type { Element, Entry, Expr } from './syntax.ts';
 import { CelUint, intMax, intMin } from './value.ts';
 
-/** Words that cannot name a variable or function: langdef, "Syntax". */
+/** Identifiers that cannot name a variable or function: langdef, "Syntax". */
 const reserved = new Set(
   (
     'as break const continue else for function if import let loop package namespace return var void while ' +
     'true false null in'
   ).split(' '),
 );
-/** And those that cannot name a field. */
+/** Identifiers that cannot name a field either. */
 const keywords = new Set(['true', 'false', 'null', 'in']);
 
 const relations = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
@@ -20,8 +20,8 @@ const sums = new Set(['+', '-']);
 const products = new Set(['*', '/', '%']);
 
 /**
- * Reads a source: langdef, "Syntax", with optional selection (`a.?b`, `a[?b]`). Throws CelCompileError that says where it
- * is wrong; also for sources that are too long, or nested too deeply.
+ * Parses a source: langdef, "Syntax", with optional selection (`a.?b`, `a[?b]`). Throws CelCompileError with the
+ * position of a syntax error, and for sources that are too long or nested too deeply.
  */
 export function parse(source: string): Expr {
   if (source.length > limits.celSourceLengthMax) {
@@ -72,7 +72,7 @@ class Parser {
     return errorAt(this.#source, at, `unexpected ${found}${wanted === undefined ? '' : `, expected ${wanted}`}`);
   }
 
-  /** Runs what reads something nested; the JavaScript stack is never deeper than the limit allows. */
+  /** Runs a parser of a nested expression; the depth limit bounds the JavaScript stack. */
   #nested<T>(read: () => T): T {
     if (++this.#nesting > limits.celDepthMax) throw this.#tooDeep(this.#token.at);
     const result = read();
@@ -84,7 +84,7 @@ class Parser {
     return errorAt(this.#source, at, `nested deeper than ${limits.celDepthMax}`);
   }
 
-  /** Keeps account of how deep what was read is: chains such as `a + a + a` are deep without being nested. */
+  /** Tracks the depth of the resulting tree: chains such as `a + a + a` are deep without being nested. */
   #node<E extends Expr>(expr: E, children: readonly Expr[]): E {
     const depth = 1 + children.reduce((most, child) => Math.max(most, this.#depths.get(child) ?? 1), 0);
     if (depth > limits.celDepthMax) throw this.#tooDeep(expr.at);
@@ -121,7 +121,7 @@ class Parser {
     return this.#chain(relations, () => this.#chain(sums, () => this.#chain(products, () => this.#unary())));
   }
 
-  /** Operators of one rank, the left ones first. */
+  /** Operators of one precedence, left-associative. */
   #chain(operators: ReadonlySet<string>, read: () => Expr): Expr {
     let left = read();
     while (operators.has(this.#token.text) && (this.#token.kind === 'sign' || this.#token.kind === 'ident')) {
@@ -148,7 +148,7 @@ class Parser {
     return this.#token.kind === 'int' || this.#token.kind === 'double';
   }
 
-  /** `minus` stands before a number that the member begins with. */
+  /** `minus` precedes a number literal at the start of the member. */
   #member(minus: '-' | '' = ''): Expr {
     let expr = this.#primary(minus);
     for (;;) {
@@ -253,7 +253,8 @@ class Parser {
       const parts = entries.flatMap((entry) => [entry.key, entry.value]);
       return this.#node({ kind: 'map', at, entries }, parts);
     }
-    // A leading dot names a variable as well, even within a macro that has one of that name: we have no such names.
+    // A leading dot names a variable of the environment, even inside a macro with a variable of the same name; the
+    // environments here have no such names.
     if (this.#take('.')) return this.#name();
     throw this.#unexpected();
   }

@@ -19,14 +19,14 @@ import {
   typeNameOf,
 } from './value.ts';
 
-/** Where a name finds its value: the innermost first. */
+/** Resolves names to values: the innermost scope first. */
 interface Names {
   readonly name: string;
   readonly slot: number;
   readonly around: Names | undefined;
 }
 
-/** Turns a checked expression into steps. */
+/** Converts a checked expression into steps. */
 export class Planner implements Planning {
   readonly #checked: Checked;
   readonly #environment: CelEnvironment;
@@ -133,7 +133,7 @@ export class Planner implements Planning {
     };
   }
 
-  /** One term that decides is enough, wherever it stands; only then does a term without a value count. */
+  /** One decisive term settles the result, wherever it is; only without one does a fault count. */
   #logic({ operator, terms }: Logic): Step {
     const steps = terms.map((term) => this.plan(term));
     const decisive = operator === '||';
@@ -183,13 +183,13 @@ function overloadFor(overloads: readonly Overload[], args: readonly CelValue[]):
   throw new CelFault(`no such overload: ${overloads[0]?.name ?? ''}(${args.map(typeNameOf).join(', ')})`);
 }
 
-/** The value within an optional one. */
+/** The value of an optional. */
 function present(value: CelValue): CelValue | undefined {
   if (value instanceof CelOptional) return value.value;
   throw new CelFault(`no such overload: optional_type expected, found ${typeNameOf(value)}`);
 }
 
-/** Undefined where the value has no such field. */
+/** Undefined if the value has no such field. */
 function fieldOf(value: CelValue, field: string): CelValue | undefined {
   if (value instanceof CelMap) return value.get(field);
   throw new CelFault(`no such overload: ${typeNameOf(value)}.${field}`);

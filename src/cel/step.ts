@@ -3,22 +3,22 @@ import type { Meter } from './meter.ts';
 import type { Expr } from './syntax.ts';
 import { type CelValue, typeNameOf } from './value.ts';
 
-/** What one evaluation works with. */
+/** The state of one evaluation. */
 export interface Frame {
   readonly meter: Meter;
-  /** The variables as they were given. */
+  /** The variables as passed by the caller. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Variables that were read, and those of macros; by their slots. */
+  /** Variables already converted, and those of macros; by slot. */
   readonly slots: (CelValue | undefined)[];
 }
 
-/** Gives the value of an expression, or throws a CelFault. */
+/** Returns the value of an expression, or throws a CelFault. */
 export type Step = (frame: Frame) => CelValue;
 
-/** Turns expressions into steps. */
+/** Converts expressions into steps. */
 export interface Planning {
   plan(expr: Expr): Step;
-  /** Plans what lies within a macro, where a name stands for a slot of its own. */
+  /** Plans expressions within a macro, where `name` refers to a slot of its own. */
   within<T>(name: string, act: (slot: number) => T): T;
 }
 

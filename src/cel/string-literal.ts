@@ -25,7 +25,9 @@ export function readLiteralText(source: string, start: number, opening: string):
   return { literal, end: to + quotes.length };
 }
 
-/** Where the closing quotes stand; undefined without any, or where a short string runs over its line. */
+/**
+ * The offset of the closing quotes; undefined if there are none, or if a single-quoted literal extends beyond its line.
+ */
 function endOf(source: string, from: number, quotes: string, raw: boolean): number | undefined {
   for (let at = from; at < source.length; at++) {
     if (source.startsWith(quotes, at)) return at;
@@ -54,7 +56,7 @@ const simple: Readonly<Record<string, string>> = {
 const escapeSequence =
   /\\(?:([abfnrtv\\?'"`])|[xX]([0-9a-fA-F]{2})|([0-3][0-7]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))/y;
 
-/** The pieces of a body: text, and numbers that are a byte in bytes, and a code point in strings. */
+/** The parts of a literal's body: text, and numbers, which are bytes in a bytes literal and code points in a string. */
 function pieces(body: string, bytes: boolean): (string | number)[] | { readonly wrong: string } {
   const parts: (string | number)[] = [];
   let at = 0;

@@ -1,6 +1,6 @@
 import type { CelValue } from './value.ts';
 
-/** What an expression is made of, macros expanded. `at` is its offset in the source, of operators that of the sign. */
+/** The syntax tree, with macros expanded. `at` is the offset in the source; for operators, that of the operator. */
 export type Expr =
   | { readonly kind: 'literal'; readonly at: number; readonly value: CelValue }
   | { readonly kind: 'ident'; readonly at: number; readonly name: string }
@@ -14,7 +14,7 @@ export type Expr =
   | Fold
   | OptionalMap;
 
-/** `operand.field`; `operand.?field` where it is optional, `has(operand.field)` where it is a test. */
+/** `operand.field`; `operand.?field` if optional, `has(operand.field)` if a presence test. */
 export interface Select {
   readonly kind: 'select';
   readonly at: number;
@@ -32,7 +32,7 @@ export interface Index {
   readonly optional: boolean;
 }
 
-/** `name(args)`, `target.name(args)`, and operators under names as `_+_`. */
+/** `name(args)`, `target.name(args)`, and operators, named like `_+_`. */
 export interface Call {
   readonly kind: 'call';
   readonly at: number;
@@ -41,7 +41,7 @@ export interface Call {
   readonly args: readonly Expr[];
 }
 
-/** An element of a list; `[?value]` stands for none where the optional value has none. */
+/** An element of a list; `[?value]` is omitted if the optional is empty. */
 export interface Element {
   readonly value: Expr;
   readonly optional: boolean;
@@ -53,7 +53,7 @@ export interface Entry {
   readonly optional: boolean;
 }
 
-/** A chain of `&&` or of `||`, in one node, so that long ones are not deep. */
+/** A chain of `&&` or `||` as one node, so that long chains are not deep. */
 export interface Logic {
   readonly kind: 'logic';
   readonly at: number;
@@ -79,13 +79,15 @@ export type FoldOperation =
   | 'transformMap'
   | 'transformMapEntry';
 
-/** A macro that goes through a list or the keys of a map: `range.all(first, body)`, `range.map(first, filter, body)`. */
+/**
+ * A macro that iterates over a list or the keys of a map: `range.all(first, body)`, `range.map(first, filter, body)`.
+ */
 export interface Fold {
   readonly kind: 'fold';
   readonly at: number;
   readonly operation: FoldOperation;
   readonly range: Expr;
-  /** With `second`: the index or key, and `second` the element or value. */
+  /** With `second`: `first` is the index or key, and `second` the element or value. */
   readonly first: string;
   readonly second: string | undefined;
   readonly filter: Expr | undefined;
@@ -102,7 +104,7 @@ export interface OptionalMap {
   readonly flat: boolean;
 }
 
-/** What stands directly below an expression. */
+/** The direct children of an expression. */
 function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'literal':
@@ -129,6 +131,6 @@ function childrenOf(expr: Expr): readonly Expr[] {
   }
 }
 
-/** True where the expression, or any below it, is so. */
+/** Whether the expression or any of its descendants satisfies `test`. */
 export const someExpr = (expr: Expr, test: (expr: Expr) => boolean): boolean =>
   test(expr) || childrenOf(expr).some((child) => someExpr(child, test));

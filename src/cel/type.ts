@@ -1,6 +1,6 @@
 /**
- * The types of the Common Expression Language (https://github.com/google/cel-spec, langdef, "Values"), as the checker
- * knows them and as environments declare their variables.
+ * The types of the Common Expression Language (https://github.com/google/cel-spec, langdef, "Values"), as used by the
+ * checker and for declaring variables.
  */
 export type CelType =
   | { readonly kind: PlainKind }
@@ -8,9 +8,9 @@ export type CelType =
   | { readonly kind: 'map'; readonly key: CelType; readonly value: CelType }
   | { readonly kind: 'optional'; readonly value: CelType }
   | { readonly kind: 'struct'; readonly name: string; readonly fields: Readonly<Record<string, CelType>> }
-  /** What only functions make and take: a URL, a quantity. */
+  /** A type that only functions produce and accept: a URL, a quantity. */
   | { readonly kind: 'opaque'; readonly name: string }
-  /** Stands for any one type within the signature of a function. */
+  /** A type parameter within a function's signature. */
   | { readonly kind: 'param'; readonly name: string };
 
 type PlainKind =
@@ -24,7 +24,7 @@ type PlainKind =
   | 'duration'
   | 'timestamp'
   | 'type'
-  /** Known only when evaluated. */
+  /** Known only at evaluation. */
   | 'dyn';
 
 export const boolType: CelType = { kind: 'bool' };
@@ -46,8 +46,8 @@ export const opaqueType = (name: string): CelType => ({ kind: 'opaque', name });
 export const paramType = (name: string): CelType => ({ kind: 'param', name });
 
 /**
- * An object with declared fields. Selecting any other field is an error at compile time; selecting a declared one that the
- * value lacks is one when evaluated, and `has()` tells.
+ * An object with declared fields. Selecting any other field is a compile error; selecting a declared field that the
+ * value lacks is an evaluation error, which `has()` can avoid.
  */
 export const structType = (name: string, fields: Readonly<Record<string, CelType>>): CelType => ({
   kind: 'struct',
@@ -55,7 +55,7 @@ export const structType = (name: string, fields: Readonly<Record<string, CelType
   fields,
 });
 
-/** The type as messages name it: `map(string, list(string))`. */
+/** The type as shown in messages: `map(string, list(string))`. */
 export function typeName(type: CelType): string {
   switch (type.kind) {
     case 'list':

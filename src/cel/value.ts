@@ -1,8 +1,8 @@
 import { CelFault } from './fault.ts';
 
 /**
- * A value while an expression is evaluated. Data of variables is never handed to JavaScript's own property lookup: objects
- * are read through CelMap, which sees own fields only.
+ * A value during evaluation. JavaScript property lookup is never applied to data of variables: objects are read through
+ * CelMap, which exposes own properties only.
  */
 export type CelValue =
   | boolean
@@ -32,7 +32,7 @@ export class CelUint {
   }
 }
 
-/** A span of time, of at most 2^63 nanoseconds, as published servers have it. */
+/** A duration of at most 2^63 nanoseconds, as in kube-apiserver. */
 export class CelDuration {
   readonly nanoseconds: bigint;
 
@@ -41,7 +41,7 @@ export class CelDuration {
   }
 }
 
-/** A moment between the years 1 and 9999. */
+/** A point in time between the years 1 and 9999. */
 export class CelTimestamp {
   readonly nanoseconds: bigint;
 
@@ -50,7 +50,7 @@ export class CelTimestamp {
   }
 }
 
-/** A type as a value: what `type(x)` gives. */
+/** A type as a value: the result of `type(x)`. */
 export class CelTypeValue {
   readonly name: string;
 
@@ -59,7 +59,7 @@ export class CelTypeValue {
   }
 }
 
-/** A value of a type that only functions know: its type's name, and a text that is equal for equal values. */
+/** A value of an opaque type: the name of its type, and a text that is equal for equal values. */
 export abstract class CelOpaque {
   abstract readonly typeName: string;
   abstract readonly text: string;
@@ -80,12 +80,12 @@ export const optionalOf = (value: CelValue | undefined): CelOptional =>
 
 export abstract class CelMap {
   abstract readonly size: number;
-  /** Undefined where the key is not there. */
+  /** Undefined if the key does not exist. */
   abstract get(key: CelValue): CelValue | undefined;
   abstract keys(): readonly CelValue[];
 }
 
-/** An object of JSON. */
+/** A JSON object. */
 class JsonMap extends CelMap {
   readonly #object: Readonly<Record<string, unknown>>;
   readonly #read = new Map<string, CelValue>();
@@ -117,11 +117,11 @@ class JsonMap extends CelMap {
   }
 }
 
-/** A map that an expression makes. */
+/** A map created by an expression. */
 export class KeyedMap extends CelMap {
   readonly #entries = new Map<string, readonly [CelValue, CelValue]>();
 
-  /** Throws where the key stands there already, or is of no type that keys can have. */
+  /** Throws if the key already exists, or has a type that is not allowed for keys. */
   add(key: CelValue, value: CelValue): void {
     const text = keyText(key);
     if (text === undefined) throw new CelFault(`unsupported key type: ${typeNameOf(key)}`);
@@ -143,7 +143,7 @@ export class KeyedMap extends CelMap {
   }
 }
 
-/** Equal for keys that are equal, of which numbers of all types are; undefined for what cannot be a key. */
+/** The same text for equal keys (numbers of all types can be equal); undefined if the value cannot be a key. */
 function keyText(key: CelValue): string | undefined {
   if (typeof key === 'string') return `s${key}`;
   if (typeof key === 'boolean') return `b${key}`;
@@ -156,7 +156,7 @@ function keyText(key: CelValue): string | undefined {
 export const intMin = -(2n ** 63n);
 export const intMax = 2n ** 63n - 1n;
 
-/** A value of JSON. Whole numbers are ints; those beyond 64 bits are doubles, as published servers read them. */
+/** A JSON value. Whole numbers are ints; those beyond 64 bits are doubles, as in kube-apiserver. */
 export function fromJson(data: unknown): CelValue {
   switch (typeof data) {
     case 'string':
@@ -177,7 +177,7 @@ export function fromJson(data: unknown): CelValue {
 
 export const isList = (value: CelValue): value is CelList => Array.isArray(value);
 
-/** The name of a value's type as `type()` gives it. */
+/** The name of a value's type as returned by `type()`. */
 export function typeNameOf(value: CelValue): string {
   switch (typeof value) {
     case 'boolean':

@@ -4,7 +4,7 @@ import { define } from '../overload.ts';
 import { boolType, bytesType, doubleType, intType, listType, paramType, stringType, uintType } from '../type.ts';
 import { type CelList, CelUint, intMax, intMin } from '../value.ts';
 
-/** A 64-bit int, or the fault that there is none. */
+/** Returns the value if it fits into a 64-bit int, otherwise throws a fault. */
 export function int(value: bigint): bigint {
   if (value < intMin || value > intMax) throw new CelFault('integer overflow');
   return value;
@@ -33,7 +33,7 @@ const joinCost = (a: { readonly length: number }, b: { readonly length: number }
 
 const T = listType(paramType('T'));
 
-/** langdef, "Arithmetic": within 64 bits, or a fault. */
+/** langdef, "Arithmetic": overflow of 64 bits is a fault. */
 export const arithmetic = [
   ...ints('_+_', (a, b) => a + b),
   ...ints('_-_', (a, b) => a - b),

@@ -20,7 +20,8 @@ import type { CelDuration, CelList, CelMap, CelTimestamp, CelValue } from '../va
 type Order = (a: never, b: never) => number;
 
 /**
- * Negative, zero or positive, and NaN where there is no order. Numbers of all types have one, the others with their like.
+ * Negative, zero or positive, and NaN if the values are unordered. Numbers of all types are comparable with each other,
+ * other types only with themselves.
  */
 const orders: readonly (readonly [left: CelType, right: CelType, order: Order])[] = [
   ...[intType, uintType, doubleType].flatMap((left) =>

@@ -24,7 +24,7 @@ import {
   typeNameOf,
 } from '../value.ts';
 import { int, uint } from './arithmetic.ts';
-import { durationText, parseDuration, parseTimestamp, timestamp, timestampText } from './moments.ts';
+import { durationText, parseDuration, parseTimestamp, timestamp, timestampText } from './timestamp-text.ts';
 
 const nanosecondsPerSecond = 1_000_000_000n;
 
@@ -43,7 +43,7 @@ function parseInteger(text: string, pattern: RegExp): bigint {
   return BigInt(text.replace(/^\+/, ''));
 }
 
-/** What the published servers read: decimal, also with an exponent, and the words for what is no number. */
+/** The formats that kube-apiserver parses: decimal, optionally with an exponent, and the names of infinity and NaN. */
 function parseDouble(text: string): number {
   const word = /^([+-]?)(inf|infinity)$/i.exec(text);
   if (word !== null) return word[1] === '-' ? -Infinity : Infinity;
@@ -65,7 +65,7 @@ function parseBool(text: string): boolean {
   return value;
 }
 
-/** As published servers write it: the shortest digits, with an exponent below -4 and from 21 on. */
+/** Formatted as in kube-apiserver: shortest digits, with an exponent below -4 and from 21 on. */
 function doubleText(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
@@ -74,7 +74,7 @@ function doubleText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** With two digits of the exponent at least. */
+/** With at least two digits in the exponent. */
 export const exponentText = (text: string): string => text.replace(/e([+-])([0-9])$/, 'e$10$2');
 
 function decode(bytes: Uint8Array): string {

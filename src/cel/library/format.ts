@@ -13,9 +13,9 @@ import {
   typeNameOf,
 } from '../value.ts';
 import { exponentText } from './conversions.ts';
-import { durationText, timestampText } from './moments.ts';
+import { durationText, timestampText } from './timestamp-text.ts';
 
-/** `text.format(args)`: the clauses %s %d %f %e %b %o %x %X, of which %f and %e may have a precision, and %%. */
+/** `text.format(args)`: the verbs %s %d %f %e %b %o %x %X, of which %f and %e may have a precision, and %%. */
 export function format(template: string, args: CelList, meter: Meter): string {
   let next = 0;
   const parts: string[] = [];
@@ -86,7 +86,7 @@ const writers: Readonly<Record<string, Writer>> = {
   X: (value, precision, meter) => hex(value, precision, meter).toUpperCase(),
 };
 
-/** Doubles, and words for what is no number. */
+/** Accepts doubles, and the names of infinity and NaN. */
 function numberOf(value: CelValue): number | undefined {
   if (typeof value === 'number') return value;
   const words = ['NaN', 'Infinity', '-Infinity'];
@@ -95,7 +95,7 @@ function numberOf(value: CelValue): number | undefined {
   return integer === undefined ? undefined : Number(integer);
 }
 
-/** Rounded to the even digit where the value lies exactly between two. */
+/** Ties round to the even digit. */
 function fixed(value: number, precision: number): string {
   const scaled = value * 10 ** precision;
   const floor = Math.floor(scaled);
@@ -111,7 +111,7 @@ function hex(value: CelValue, _: number, meter: Meter): string {
   return (integerOf(value) ?? refuse('%x', value)).toString(16);
 }
 
-/** Any value as text, keys of maps in order. */
+/** Any value as text, with the keys of maps sorted. */
 function textOf(value: CelValue, meter: Meter): string {
   meter.spend(1);
   if (typeof value === 'string') return value;

@@ -3,12 +3,12 @@ import { arithmetic } from './arithmetic.ts';
 import { comparisons } from './comparisons.ts';
 import { conversions } from './conversions.ts';
 import { lists } from './lists.ts';
-import { moments } from './moment-functions.ts';
 import { networks } from './networks.ts';
 import { optionals } from './optionals.ts';
 import { patterns } from './patterns.ts';
 import { sets } from './sets.ts';
 import { strings } from './strings.ts';
+import { timestamps } from './timestamps.ts';
 import { urls } from './urls.ts';
 
 const all: readonly Overload[] = [
@@ -20,7 +20,7 @@ const all: readonly Overload[] = [
   ...lists,
   ...sets,
   ...optionals,
-  ...moments,
+  ...timestamps,
   ...urls,
   ...networks,
 ];
@@ -34,9 +34,9 @@ const members = Map.groupBy(
   (overload) => overload.name,
 );
 
-/** All functions: those of the language, and the extensions that published 1.32 servers offer in these environments. */
+/** All functions: those of the language, and the extensions that kube-apiserver 1.32 offers in these environments. */
 export const functions = {
   global: (name: string): readonly Overload[] | undefined => globals.get(name),
-  /** Those that are called on a value. */
+  /** Functions with a receiver. */
   member: (name: string): readonly Overload[] | undefined => members.get(name),
 };

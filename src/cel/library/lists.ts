@@ -18,9 +18,9 @@ import {
 import { CelDuration, type CelList, CelUint, type CelValue, typeNameOf } from '../value.ts';
 import { arithmetic } from './arithmetic.ts';
 import { comparisons } from './comparisons.ts';
-import { moments } from './moment-functions.ts';
+import { timestamps } from './timestamps.ts';
 
-/** Applies an operator, whatever the types of the elements are. */
+/** Applies an operator to elements of any type. */
 function apply(overloads: readonly Overload[], args: readonly CelValue[], meter: Meter): CelValue {
   const found = overloads.find((overload) => acceptsAll(overload, args));
   if (found === undefined) throw new CelFault(`no such overload: ${args.map(typeNameOf).join(', ')}`);
@@ -28,7 +28,7 @@ function apply(overloads: readonly Overload[], args: readonly CelValue[], meter:
 }
 
 const less = comparisons.filter((overload) => overload.name === '_<_');
-const plus = [...arithmetic, ...moments].filter((overload) => overload.name === '_+_');
+const plus = [...arithmetic, ...timestamps].filter((overload) => overload.name === '_+_');
 
 const isLess = (a: CelValue, b: CelValue, meter: Meter): boolean => apply(less, [a, b], meter) === true;
 
@@ -52,7 +52,7 @@ const zeros: readonly (readonly [CelType, CelValue])[] = [
 const ordered = [intType, uintType, doubleType, boolType, stringType, bytesType, durationType, timestampType];
 const listOfAny = listType(paramType('T'));
 
-/** The extension for lists of the published servers. */
+/** The list extension of kube-apiserver. */
 export const lists: readonly Overload[] = [
   ...ordered.flatMap((element) => {
     const list = listType(element);

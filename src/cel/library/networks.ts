@@ -26,7 +26,7 @@ class Ip extends CelOpaque {
   }
 }
 
-/** Addresses that begin with the same bits. */
+/** A range of addresses with a common prefix. */
 class Cidr extends CelOpaque {
   readonly typeName = 'net.CIDR';
   readonly address: Ip;
@@ -56,7 +56,7 @@ class Cidr extends CelOpaque {
 
 const ipv4Text = (bits: bigint): string => [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 255n).join('.');
 
-/** RFC 5952: the longest run of zeros, of two at least, is left out. */
+/** RFC 5952: the longest run of at least two zero groups is compressed. */
 function ipv6Text(bits: bigint): string {
   const groups = Array.from({ length: 8 }, (_, index) => ((bits >> BigInt(112 - 16 * index)) & 0xffffn).toString(16));
   let [start, length] = [0, 1];
@@ -69,7 +69,7 @@ function ipv6Text(bits: bigint): string {
   return `${groups.slice(0, start).join(':')}::${groups.slice(start + length).join(':')}`;
 }
 
-/** Undefined for what is no address; also for those with a zone, and IPv4 addresses mapped into IPv6. */
+/** Undefined if the text is not an address, has a zone, or is an IPv4-mapped IPv6 address. */
 function parseIp(text: string): Ip | undefined {
   if (isIPv4(text))
     return new Ip(
@@ -88,7 +88,7 @@ function ipv6Bits(text: string): bigint {
   return [...front, ...zeros, ...back].reduce((bits, group) => (bits << 16n) | group, 0n);
 }
 
-/** Groups of 16 bits; an IPv4 address at the end is two of them. */
+/** Groups of 16 bits; a trailing IPv4 address is two of them. */
 function groupsOf(text: string): bigint[] {
   if (text === '') return [];
   return text.split(':').flatMap((group) => {
@@ -115,7 +115,7 @@ const orFault =
 
 const [toIp, toCidr] = [orFault(parseIp, 'IP address'), orFault(parseCidr, 'network address')];
 
-/** True where the address lies in one of the networks. */
+/** Whether the address is in one of the networks. */
 const within = (...networks: readonly string[]) => {
   const parsed = networks.map(toCidr);
   return (ip: Ip): boolean => parsed.some((network) => network.contains(ip));
@@ -131,11 +131,11 @@ const isGlobalUnicast = (ip: Ip): boolean =>
   ![isLoopback, isUnspecified, isLinkLocalUnicast, isMulticast, isBroadcast].some((test) => test(ip));
 
 const [ipType, cidrType] = [opaqueType('net.IP'), opaqueType('net.CIDR')];
-/** Taking a text apart costs more than looking at it. */
+/** Parsing costs more than scanning. */
 const parseCost = (text: string): number => 10 + Math.ceil(text.length * costPerCharacter);
 const ipTests = { isLoopback, isUnspecified, isLinkLocalUnicast, isLinkLocalMulticast, isGlobalUnicast };
 
-/** The extensions for IP addresses and networks of the published servers. */
+/** The IP address and CIDR extensions of kube-apiserver. */
 export const networks = [
   define('ip', [stringType], ipType, toIp, parseCost),
   define('isIP', [stringType], boolType, (text: string) => parseIp(text) !== undefined, parseCost),

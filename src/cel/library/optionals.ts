@@ -6,7 +6,7 @@ import { CelMap, CelOptional, CelUint, type CelValue, isList, optionalOf } from 
 const T = paramType('T');
 const optional = optionalType(T);
 
-/** Without what it holds by default: zero, nothing, an empty list. */
+/** Whether the value is the zero value of its type: zero, null, an empty list. */
 function isZero(value: CelValue): boolean {
   if (value === null || value === false || value === 0 || value === 0n || value === '') return true;
   if (isList(value) || value instanceof Uint8Array) return value.length === 0;

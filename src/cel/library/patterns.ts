@@ -6,12 +6,12 @@ import { define, defineMethod } from '../overload.ts';
 import { boolType, intType, listType, stringType } from '../type.ts';
 import type { CelList } from '../value.ts';
 
-/** Patterns that stand in sources. */
+/** Compiled patterns that are literals in sources. */
 const literals = new Map<string, RE2JS>();
 
 /**
- * Compiles a pattern of RE2 that stands in a source, and keeps it; matching takes a time that grows with the text and not
- * beyond. Throws CelFault for what is none.
+ * Compiles and caches an RE2 pattern that is a literal in a source. Matching takes time linear in the text. Throws
+ * CelFault if the pattern is invalid.
  */
 export function compilePattern(pattern: string): RE2JS {
   const made = literals.get(pattern) ?? tryCompile(pattern, (error) => `invalid regular expression: ${error}`);
@@ -20,18 +20,21 @@ export function compilePattern(pattern: string): RE2JS {
   return made;
 }
 
-/** One that is met when evaluating: from a variable, or made. It is paid for and not kept, and errors don't show it. */
+/**
+ * Compiles a pattern known only at evaluation: from a variable, or computed. Its cost is charged, it is not cached, and
+ * errors do not show it.
+ */
 function patternFor(pattern: string, meter: Meter): RE2JS {
   const known = literals.get(pattern);
   if (known !== undefined) return known;
   meter.spend(pattern.length * costPerCompiledCharacter);
   const made = tryCompile(pattern, () => 'invalid regular expression');
-  // What it has become of counts such as `{500}` is known only now; the engine bounds it.
+  // The size after expanding counts such as `{500}` is known only now; the engine bounds it.
   meter.spend(made.programSize() * costPerInstruction);
   return made;
 }
 
-/** Compiling takes some microseconds for each. */
+/** Compiling takes some microseconds per character. */
 const costPerCompiledCharacter = 50;
 const costPerInstruction = 10;
 
@@ -47,8 +50,8 @@ function tryCompile(pattern: string, describe: (error: string) => string): RE2JS
 }
 
 /**
- * Paid for by the size of what the pattern was compiled to: published servers count its characters, by which `(a?){1000}`
- * would be cheap, and seconds of work a small part of what an expression may cost.
+ * Charged by the size of the compiled program. kube-apiserver charges by the length of the pattern, which would make
+ * `(a?){1000}` cheap, and seconds of work a small part of an expression's limit.
  */
 function matcherOf(text: string, pattern: string, meter: Meter): Matcher {
   const compiled = patternFor(pattern, meter);
@@ -71,7 +74,7 @@ function findAll(text: string, pattern: string, limit: bigint, meter: Meter): Ce
   const found: string[] = [];
   while ((limit < 0n || found.length < limit) && matcher.find()) {
     found.push(matcher.group() ?? '');
-    // The next search may look at all that is left, whatever it finds.
+    // The next search may scan all remaining text, even if it finds nothing.
     meter.spend(searchCost(matcher.patternInput, text.length - matcher.end()));
   }
   return found;
@@ -79,7 +82,7 @@ function findAll(text: string, pattern: string, limit: bigint, meter: Meter): Ce
 
 const [S, listOfStrings] = [stringType, listType(stringType)];
 
-/** `matches` of the language, and the extension for regular expressions of the published servers. */
+/** `matches` of the language, and the regular expression extension of kube-apiserver. */
 export const patterns = [
   define('matches', [S, S], boolType, matches),
   defineMethod('matches', [S, S], boolType, matches),

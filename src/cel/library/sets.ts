@@ -9,7 +9,7 @@ const list = listType(paramType('T'));
 const contains = (all: CelList, some: CelList, meter: Meter): boolean =>
   some.every((value) => all.some((each) => equal(each, value, meter)));
 
-/** The extension for sets: lists without regard to order and repetition. */
+/** The extension for sets: lists compared without regard to order and duplicates. */
 export const sets = [
   define('sets.contains', [list, list], boolType, contains),
   define(

@@ -7,7 +7,7 @@ import { format } from './format.ts';
 import { lengthOfText, pointAt, sliceText, unitAt } from './text.ts';
 
 const traversal = (text: string): number => Math.ceil(text.length * costPerCharacter);
-/** Of what looks through a text and makes another. */
+/** Cost of a function that scans one text and builds another. */
 const twoTraversals = (text: string): number => Math.ceil(text.length * 2 * costPerCharacter);
 const searchCost = (text: string, part: string): number => traversal(text) * Math.max(1, traversal(part));
 const affixCost = (_: string, affix: string): number => traversal(affix);
@@ -37,7 +37,7 @@ function charAt(text: string, index: bigint): string {
   return sliceText(text, Number(index), Number(index) + 1);
 }
 
-/** The pieces between the separators, of which at most `limit`; the last has the rest. */
+/** The parts between separators, at most `limit`; the last part contains the rest. */
 function split(text: string, separator: string, limit: bigint, meter: Meter): CelList {
   if (limit === 0n) return [];
   const all = separator === '' ? Array.from(text) : text.split(separator);
@@ -47,7 +47,10 @@ function split(text: string, separator: string, limit: bigint, meter: Meter): Ce
   return [...all.slice(0, kept), all.slice(kept).join(separator)];
 }
 
-/** Replaces the first `limit`, all where it is negative; an empty text stands before and behind every character. */
+/**
+ * Replaces the first `limit` occurrences, all if it is negative; an empty `from` matches before and after every
+ * character.
+ */
 function replace(text: string, from: string, to: string, limit: bigint, meter: Meter): string {
   if (limit === 0n) return text;
   const pieces = from === '' ? ['', ...Array.from(text), ''] : text.split(from);
@@ -100,7 +103,7 @@ const size = [
   ['size', [mapOfAny], (map: CelMap) => BigInt(map.size)],
 ] as const;
 
-/** Those of the language, and the extension for strings, version 2, of the published servers. */
+/** The language's string functions, and version 2 of the string extension of kube-apiserver. */
 export const strings = [
   ...size.flatMap(([name, params, run]) => [define(name, params, I, run), defineMethod(name, params, I, run)]),
   defineMethod('contains', [S, S], boolType, (text: string, part: string) => text.includes(part), searchCost),

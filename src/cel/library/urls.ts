@@ -4,12 +4,12 @@ import { define, defineMethod } from '../overload.ts';
 import { boolType, listType, mapType, opaqueType, stringType } from '../type.ts';
 import { type CelMap, CelOpaque, type CelValue, KeyedMap } from '../value.ts';
 
-/** The parts of an absolute URI, or of an absolute path, as they were written. */
+/** The parts of an absolute URI, or of an absolute path, as written in the source. */
 class Url extends CelOpaque {
   readonly typeName = 'net.URL';
   readonly text: string;
   readonly scheme: string;
-  /** With its port, and an IPv6 address in brackets. */
+  /** Including the port, with brackets around an IPv6 address. */
   readonly host: string;
   readonly path: string;
   readonly query: string;
@@ -27,7 +27,7 @@ class Url extends CelOpaque {
 const shape = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?$/s;
 const host = /^(?:[^@]*@)?(?:\[[0-9a-fA-F:.%]+\]|[^:[\]]*)(?::([0-9]*))?$/;
 
-/** RFC 3986 section 3; undefined for what is no absolute URI and no absolute path. */
+/** RFC 3986 section 3; undefined if the text is neither an absolute URI nor an absolute path. */
 function parse(text: string): Url | undefined {
   const match = shape.exec(text);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no part of a URL may have them
@@ -38,7 +38,7 @@ function parse(text: string): Url | undefined {
   return new Url(text, match);
 }
 
-/** True where every percent sign begins an escape. */
+/** Whether every percent sign begins an escape. */
 const isEscaped = (text: string): boolean => !/%(?![0-9a-fA-F]{2})/.test(text);
 
 function url(text: string): Url {
@@ -67,7 +67,7 @@ function query({ query: text }: Url): CelMap {
 const urlType = opaqueType('net.URL');
 const traversal = (text: string): number => Math.ceil(text.length * costPerCharacter);
 
-/** The extension for URLs of the published servers. */
+/** The URL extension of kube-apiserver. */
 export const urls = [
   define('url', [stringType], urlType, url, traversal),
   define('isURL', [stringType], boolType, (text: string) => parse(text) !== undefined, traversal),

@@ -3,7 +3,7 @@ import { CelDuration, CelTimestamp, intMax, intMin } from '../value.ts';
 
 const second = 1_000_000_000n;
 
-/** Nanoseconds in a unit of a duration's text. */
+/** Nanoseconds per unit in the text form of a duration. */
 const units: Readonly<Record<string, bigint>> = {
   h: 3600n * second,
   m: 60n * second,
@@ -20,7 +20,7 @@ export function duration(nanoseconds: bigint): CelDuration {
   return new CelDuration(nanoseconds);
 }
 
-/** The years 1 to 9999. */
+/** Years 1 to 9999. */
 const [earliest, latest] = [-62_135_596_800n * second, 253_402_300_800n * second - 1n];
 
 export function timestamp(nanoseconds: bigint): CelTimestamp {
@@ -28,7 +28,7 @@ export function timestamp(nanoseconds: bigint): CelTimestamp {
   return new CelTimestamp(nanoseconds);
 }
 
-/** Reads `1h30m`, `-1.5s`. */
+/** Parses `1h30m`, `-1.5s`. */
 export function parseDuration(text: string): CelDuration {
   const match = /^([+-]?)((?:(?:[0-9]{1,19}(?:\.[0-9]{0,19})?|\.[0-9]{1,19})(?:h|ms|m|s|us|µs|\u03bcs|ns))+|0)$/.exec(
     text,
@@ -47,7 +47,7 @@ export function parseDuration(text: string): CelDuration {
 const rfc3339 =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9})[0-9]{0,9})?(?:Z|([+-])([0-9]{2}):([0-9]{2}))$/;
 
-/** Reads a timestamp of RFC 3339. */
+/** Parses an RFC 3339 timestamp. */
 export function parseTimestamp(text: string): CelTimestamp {
   const match = rfc3339.exec(text);
   if (match === null) throw new CelFault('invalid timestamp');
@@ -60,7 +60,7 @@ export function parseTimestamp(text: string): CelTimestamp {
   return timestamp(BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, '0')) + offset);
 }
 
-/** Undefined for a day or time that the calendar has not. */
+/** Undefined for a day or time that does not exist in the calendar. */
 function utcMs(year: number, [month, day, hour, minute, seconds]: readonly [number, number, number, number, number]) {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
@@ -75,14 +75,14 @@ export function durationText({ nanoseconds }: CelDuration): string {
   return `${nanoseconds < 0n ? '-' : ''}${size / second}${fractionText(size % second)}s`;
 }
 
-/** RFC 3339 in UTC, with as many digits as there are. */
+/** RFC 3339 in UTC, without trailing zeros in the fraction. */
 export function timestampText({ nanoseconds }: CelTimestamp): string {
   const { wholeMs, rest } = splitMs(nanoseconds);
   const text = new Date(wholeMs).toISOString();
   return `${text.slice(0, -5)}${fractionText(rest)}Z`;
 }
 
-/** The whole seconds in milliseconds, and the nanoseconds beyond. */
+/** The whole seconds, in milliseconds, and the remaining nanoseconds. */
 export function splitMs(nanoseconds: bigint): { readonly wholeMs: number; readonly rest: bigint } {
   const rest = ((nanoseconds % second) + second) % second;
   return { wholeMs: Number((nanoseconds - rest) / 1_000_000n), rest };

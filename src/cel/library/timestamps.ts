@@ -2,9 +2,9 @@ import { CelFault } from '../fault.ts';
 import { define, defineMethod } from '../overload.ts';
 import { durationType, intType, stringType, timestampType } from '../type.ts';
 import type { CelDuration, CelTimestamp } from '../value.ts';
-import { duration, splitMs, timestamp } from './moments.ts';
+import { duration, splitMs, timestamp } from './timestamp-text.ts';
 
-/** Parts of a moment by the function that gives them; months, days of the month and of the year count from 0. */
+/** Accessors of timestamps by function name; months, days of the month and days of the year count from 0. */
 const parts: Readonly<Record<string, (date: Date) => number>> = {
   getFullYear: (date) => date.getUTCFullYear(),
   getMonth: (date) => date.getUTCMonth(),
@@ -24,9 +24,9 @@ function dayOfYear(date: Date): number {
   return Math.round((date.getTime() - first.getTime()) / 86_400_000);
 }
 
-/** A date whose UTC parts are those of the moment in a time zone: a name, or `+01:30`. */
-function dateIn(moment: CelTimestamp, zone: string): Date {
-  const { wholeMs, rest } = splitMs(moment.nanoseconds);
+/** A date whose UTC fields are those of the timestamp in a time zone: an IANA name, or `+01:30`. */
+function dateIn(timestamp: CelTimestamp, zone: string): Date {
+  const { wholeMs, rest } = splitMs(timestamp.nanoseconds);
   const milliseconds = wholeMs + Number(rest / 1_000_000n);
   return new Date(milliseconds + offsetMs(zone, milliseconds));
 }
@@ -65,16 +65,16 @@ function formatFor(zone: string): Intl.DateTimeFormat {
   }
 }
 
-/** Making a formatter takes some tenths of a millisecond. */
+/** Creating a formatter takes some tenths of a millisecond. */
 const zoneCost = () => 5_000;
 
 const accessors = Object.entries(parts).flatMap(([name, part]) => [
-  defineMethod(name, [timestampType], intType, (moment: CelTimestamp) => BigInt(part(dateIn(moment, 'UTC')))),
+  defineMethod(name, [timestampType], intType, (timestamp: CelTimestamp) => BigInt(part(dateIn(timestamp, 'UTC')))),
   defineMethod(
     name,
     [timestampType, stringType],
     intType,
-    (moment: CelTimestamp, zone: string) => BigInt(part(dateIn(moment, zone))),
+    (timestamp: CelTimestamp, zone: string) => BigInt(part(dateIn(timestamp, zone))),
     zoneCost,
   ),
 ]);
@@ -90,8 +90,8 @@ const sum = (a: { readonly nanoseconds: bigint }, b: { readonly nanoseconds: big
 const difference = (a: { readonly nanoseconds: bigint }, b: { readonly nanoseconds: bigint }) =>
   a.nanoseconds - b.nanoseconds;
 
-/** What the language has for timestamps and durations. */
-export const moments = [
+/** The language's functions on timestamps and durations. */
+export const timestamps = [
   ...accessors,
   ...spans.map(([name, size]) => defineMethod(name, [D], intType, (span: CelDuration) => span.nanoseconds / size)),
   defineMethod('getMilliseconds', [D], intType, (span: CelDuration) => (span.nanoseconds / 1_000_000n) % 1_000n),
