@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../base/waits-fixture.ts';
 import type { CacheEvent } from '../cache/cache.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { RegistryFixture } from './registry-fixture.ts';
@@ -93,8 +94,7 @@ test('versions: a watch tells of changes in its own version, converted once for 
     ...{ metadata: sent.metadata, involvedObject: sent.regarding, message: 'by the other version' },
   });
   await fixture.call('DELETE', `${inEvents}/one`);
-  await fixture.cache.fresh();
-  await new Promise((resolve) => setImmediate(resolve));
+  await until(() => told.values().every((events) => events.length === 3), 'not all watches are told of all events');
   const bytes = new Set<Buffer>();
   for (const [path, events] of told) {
     const [field, apiVersion] = path === inCore ? ['message', 'v1'] : ['note', 'events.orch.io/v1'];
