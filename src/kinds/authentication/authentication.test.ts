@@ -11,7 +11,7 @@ const whole = { username: 'jane', uid: 'u-1', groups: ['dev'], extra: { scopes: 
 
 describe('TokenReview (spec section 2.4)', () => {
   const apiAudiences = ['api-one', 'api-two'];
-  /** What is asked about a token, and the answer that a review makes of it. */
+  /** Runs a review; returns its answer and the arguments that the authenticator received. */
   async function review(
     spec: Readonly<Record<string, unknown>>,
     found: AuthenticatedToken | undefined | Error,

@@ -14,7 +14,7 @@ const schema = kindSchema('api.authentication.v1.SelfSubjectReview', 'Asks who t
   status: always(2, status, 'The answer; filled in by the server.'),
 });
 
-/** SelfSubjectReview (spec section 2.6). Nothing of what was sent is in the answer. */
+/** SelfSubjectReview (spec section 2.6). The response contains nothing of the request. */
 export const selfSubjectReview = (dialect: Dialect): Kind =>
   answeredKind({
     group: dialect.group('authentication'),

@@ -1,36 +1,36 @@
-/** What tokens of service accounts are asked for with (spec section 2.3), by the kind, and made from, by whoever signs them. */
+/** Types for requesting (`core/service-account-token.ts`) and issuing service account tokens (spec section 2.3). */
 
-/** What the lifetime of a token depends on. */
+/** The inputs that determine the lifetime of a token. */
 export interface TokenLifetimeRequest {
-  /** As asked, defaulted and validated. */
+  /** As requested, after defaulting and validation. */
   readonly expirationSeconds: number;
   readonly audiences: readonly string[];
   readonly boundToPod: boolean;
 }
 
-/** Seconds from the issue on. */
+/** Lifetime of a token, in seconds from its issue. */
 export interface TokenLifetime {
-  /** What the client is told: what it asked for, or the most that it may have. */
+  /** Reported to the client: the requested value, capped at the allowed maximum. */
   readonly expirationSeconds: number;
-  /** How long the token is valid: longer, where clients that never read it again are given time to change (KEP-1205). */
+  /** Actual validity. Longer than reported if expiration is extended for clients that do not reload tokens (KEP-1205). */
   readonly lifetimeSeconds: number;
-  /** From when on the use of the token is to be warned of; only where it is valid for longer than was told. */
+  /** Use of the token is reported as stale from then on. Set only if the validity is longer than reported. */
   readonly warnAfterSeconds?: number;
-  /** For the client, as text of a `Warning` header. */
+  /** Text of a `Warning` header for the client. */
   readonly warning?: string;
 }
 
-/** An object, and no other of its name. */
+/** Identifies one object, as opposed to a later one of the same name. */
 export interface ObjectIdentity {
   readonly name: string;
   readonly uid: string;
 }
 
-/** What a token ends with. */
+/** The bound object of a token: the token becomes invalid when it is deleted. */
 export type TokenBinding =
   | (ObjectIdentity & {
       readonly kind: 'pod';
-      /** Where the pod runs, once that is known; without uid where there is no such node. */
+      /** The pod's node, once scheduled; without uid if the Node object does not exist. */
       readonly node?: { readonly name: string; readonly uid?: string };
     })
   | (ObjectIdentity & { readonly kind: 'secret' | 'node' });
@@ -38,12 +38,12 @@ export type TokenBinding =
 export interface TokenGrant extends Pick<TokenLifetime, 'lifetimeSeconds' | 'warnAfterSeconds'> {
   readonly account: ObjectIdentity & { readonly namespace: string };
   readonly binding?: TokenBinding;
-  /** One at least. */
+  /** At least one. */
   readonly audiences: readonly string[];
 }
 
 export interface IssuedToken {
   readonly token: string;
-  /** From when on its times count. Seconds since the Unix epoch. */
+  /** Time of issue, in seconds since the Unix epoch; the lifetime starts here. */
   readonly issuedAt: number;
 }

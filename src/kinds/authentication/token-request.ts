@@ -21,7 +21,7 @@ const status = struct('api.authentication.v1.TokenRequestStatus', 'The token.', 
   expirationTimestamp: req(2, time(), 'When the token expires.', { presence: 'always' }),
 });
 
-/** Spec section 2.3. */
+/** TokenRequest (spec section 2.3). */
 export const tokenRequestSchema = kindSchema('api.authentication.v1.TokenRequest', 'Asks for a token of an account.', {
   spec: req(2, spec, 'What is asked for.', { presence: 'always' }),
   status: always(3, status, 'The answer; filled in by the server.'),
@@ -30,5 +30,5 @@ export const tokenRequestSchema = kindSchema('api.authentication.v1.TokenRequest
 type TokenRequest = Infer<typeof tokenRequestSchema>;
 export type BoundObjectReference = Infer<typeof boundObject>;
 
-/** A decoded request by its static type. */
+/** Casts a decoded TokenRequest to its static type. */
 export const asTokenRequest = (object: ApiObject): TokenRequest => typed(tokenRequestSchema, object);

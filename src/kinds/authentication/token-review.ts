@@ -41,7 +41,7 @@ export const tokenReview = (dialect: Dialect): Kind =>
     },
   });
 
-/** What published servers say of a token that no authenticator knows. */
+/** As in kube-apiserver, for a token that no authenticator recognizes. */
 const unknownToken: Status = { user: {}, error: 'invalid bearer token' };
 
 async function review(services: KindServices, token: string, named: readonly string[]): Promise<Status> {
@@ -50,13 +50,13 @@ async function review(services: KindServices, token: string, named: readonly str
   try {
     found = await services.authenticateToken(token, asked);
   } catch (error) {
-    // The question is answered: the token does not hold, or could not be checked.
+    // An authentication error is a result of the review, not a failure: the token is invalid or could not be checked.
     return { user: {}, error: error instanceof Error ? error.message : 'the token could not be checked' };
   }
   if (!found) return unknownToken;
   const audiences = compatible(asked, found, services.apiAudiences);
   if (asked.length > 0 && audiences.length === 0) {
-    if (!found.audiences) return unknownToken; // it is for the API server, which was not asked for
+    if (!found.audiences) return unknownToken; // the token is for the API server, which is not a requested audience
     throw internalError(new Error('an authenticator accepted a token for audiences that were not asked for'));
   }
   return { authenticated: true, user: userInfoOf(found.user), ...(audiences.length > 0 && { audiences }) };

@@ -1,7 +1,7 @@
 import type { UserInfo } from '../../request/user-info.ts';
 import { type Infer, list, map, opt, string, struct } from '../../schema/schema.ts';
 
-/** Spec section 2.5. */
+/** UserInfo (spec section 2.5). */
 export const userInfo = struct('api.authentication.v1.UserInfo', 'Who a caller is.', {
   username: opt(1, string(), 'Names the user, uniquely among those that are active.'),
   uid: opt(2, string(), 'Tells users of the same name apart, over all time.'),
@@ -9,7 +9,7 @@ export const userInfo = struct('api.authentication.v1.UserInfo', 'Who a caller i
   extra: opt(4, map(list(string())), 'What else the authenticator knows of the user.'),
 });
 
-/** A user as the schema has it: what is empty is left out. */
+/** Converts a user to the API type, without empty fields. */
 export const userInfoOf = ({ username, uid, groups, extra }: UserInfo): Infer<typeof userInfo> => ({
   ...(username !== '' && { username }),
   ...(uid !== '' && { uid }),
@@ -17,5 +17,5 @@ export const userInfoOf = ({ username, uid, groups, extra }: UserInfo): Infer<ty
   ...(Object.keys(extra).length > 0 && { extra: copyOf(extra) }),
 });
 
-/** Quicker than a clone of anything: this answers every review. */
+/** Faster than structuredClone, which matters for the rate of reviews. */
 const copyOf = (extra: UserInfo['extra']): Record<string, string[]> => Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]]));

@@ -21,7 +21,7 @@ const nonResourceAttributes = struct('api.authorization.v1.NonResourceAttributes
   verb: opt(2, string(), 'The HTTP method in lower case.'),
 });
 
-/** The fields by which every access review says what it asks about: one of them. */
+/** The request attributes of every access review; exactly one of the two is set. */
 export const attributeFields = {
   resourceAttributes: ptr(1, resourceAttributes, 'A request for objects.'),
   nonResourceAttributes: ptr(2, nonResourceAttributes, 'A request for a path.'),
@@ -34,7 +34,7 @@ export interface SentAttributes {
   readonly nonResourceAttributes?: Infer<typeof nonResourceAttributes>;
 }
 
-/** What a review may not leave out, and may not say twice. */
+/** Requires exactly one of resource and non-resource attributes, and valid selectors. */
 export function validateAttributes(sent: SentAttributes): FieldError[] {
   const { resourceAttributes: resource, nonResourceAttributes: path } = sent;
   if (!resource && !path) {
@@ -51,11 +51,11 @@ export function validateAttributes(sent: SentAttributes): FieldError[] {
 
 interface ReadAttributes {
   readonly attributes: Attributes;
-  /** What could not be read of the selectors, in words; it was left out of account. */
+  /** Messages about selectors that could not be parsed and were ignored. */
   readonly problems: readonly string[];
 }
 
-/** The question of a review that was validated. */
+/** The attributes for the authorizers, from a validated review. */
 export function readAttributes({ resourceAttributes: resource, nonResourceAttributes: path }: SentAttributes): ReadAttributes {
   if (resource) return readResource(resource);
   return { attributes: { type: 'path', verb: path?.verb ?? '', path: path?.path ?? '' }, problems: [] };

@@ -22,7 +22,7 @@ const kindOf = (name: keyof typeof makers): Kind => makers[name](orch);
 
 const allow: Decision = { verdict: 'allow', reason: 'because' };
 
-/** What is asked of the authorizers, and the answer that a review makes of theirs. */
+/** Runs a review; returns its answer and the attributes that the authorizers received. */
 async function review(name: keyof typeof makers, sent: Sent, decision: Decision = allow) {
   const asked: (readonly [UserInfo, Attributes])[] = [];
   const { object } = await answerTo(kindOf(name), sent, {

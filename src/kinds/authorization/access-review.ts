@@ -6,7 +6,7 @@ import { kindSchema } from '../meta/kind-schema.ts';
 import type { KindServices } from '../services.ts';
 import { attributeFields, readAttributes, type SentAttributes, validateAttributes } from './access-attributes.ts';
 
-/** What the kinds of access reviews have in common (spec section 5.7). */
+/** Shared parts of the access review kinds (spec section 5.7). */
 
 const status = struct('api.authorization.v1.SubjectAccessReviewStatus', 'What the authorizers say.', {
   allowed: req(1, bool(), 'The request would be allowed.', { presence: 'always' }),
@@ -27,7 +27,7 @@ const subjectSpec = struct('api.authorization.v1.SubjectAccessReviewSpec', 'A re
 
 const selfSpec = struct('api.authorization.v1.SelfSubjectAccessReviewSpec', 'A request of the caller.', attributeFields);
 
-/** The schema of a review that asks about any user. */
+/** Schema of reviews whose spec names the user. */
 export const subjectReviewSchema = (kind: string, description: string) =>
   kindSchema(`api.authorization.v1.${kind}`, description, {
     spec: req(2, subjectSpec, 'What is asked.', { presence: 'always' }),
@@ -41,13 +41,13 @@ export const selfReviewSchema = kindSchema('api.authorization.v1.SelfSubjectAcce
 
 type SubjectSpec = Infer<typeof subjectSpec>;
 
-/** The request, and whom it is about. */
+/** Validates the attributes and the subject. */
 export const validateSubjectSpec = (spec: SubjectSpec): FieldError[] => [
   ...validateAttributes(spec),
   ...(!spec.user && (spec.groups ?? []).length === 0 ? [invalid('spec.user', '', 'at least one of user or group must be specified')] : []),
 ];
 
-/** A review is no object: what its metadata says would mean nothing. `allowed` may be there all the same. */
+/** Rejects metadata, which has no meaning in a review, except `managedFields` and the `allowed` fields. */
 export function validateNoMetadata({ metadata }: ApiObject, allowed: readonly string[] = [], detail = 'must be empty'): FieldError[] {
   const said = Object.entries(metadata).some(([field, value]) => value !== null && field !== 'managedFields' && !allowed.includes(field));
   return said ? [invalid('metadata', metadata, detail)] : [];
@@ -60,7 +60,7 @@ export const subjectOf = ({ user = '', uid = '', groups = [], extra = {} }: Subj
   extra,
 });
 
-/** The review with its answer. */
+/** Authorizes the attributes and returns the review with its status. */
 export async function decided(object: ApiObject, services: KindServices, user: UserInfo, asked: SentAttributes): Promise<ApiObject> {
   const { attributes, problems } = readAttributes(asked);
   const { verdict, reason, evaluationError } = await services.authorize(user, attributes);

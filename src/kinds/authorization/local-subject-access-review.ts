@@ -9,8 +9,8 @@ import { decided, subjectOf, subjectReviewSchema, validateNoMetadata, validateSu
 const schema = subjectReviewSchema('LocalSubjectAccessReview', 'Asks what somebody may do in one namespace.');
 
 /**
- * LocalSubjectAccessReview: what any user may do in the namespace of the review, for those who may ask there and nowhere
- * else.
+ * LocalSubjectAccessReview: whether any user may do something in the namespace of the review. Permission to create it can
+ * be granted per namespace.
  */
 export const localSubjectAccessReview = (dialect: Dialect): Kind =>
   answeredKind(
@@ -32,7 +32,7 @@ function validate(object: ApiObject): FieldError[] {
   return [...validateSubjectSpec(spec), ...validateNoMetadata(object, ['namespace'], 'must be empty except for namespace'), ...validateLocal(object)];
 }
 
-/** Otherwise who may ask in one namespace would learn of others. */
+/** Requires the review's namespace in the attributes. Otherwise it would disclose permissions in other namespaces. */
 function validateLocal(object: ApiObject): FieldError[] {
   const { resourceAttributes: resource, nonResourceAttributes: path } = typed(schema, object).spec;
   const { namespace = '' } = resource ?? {};

@@ -4,7 +4,7 @@ import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import { always, type Infer, list, opt, string, struct } from '../../schema/schema.ts';
 import { labelSelectorRequirement, readLabelRequirement } from '../meta/label-selector.ts';
 
-/** What an access review says of the selectors of a request (KEP-4601). */
+/** Field and label selectors of access reviews (KEP-4601). */
 
 const fieldSelectorRequirement = struct('apimachinery.pkg.apis.meta.v1.FieldSelectorRequirement', 'A condition on one field.', {
   key: always(1, string(), 'The field, as selectors name it.'),
@@ -50,7 +50,7 @@ function validateSelector(sent: LabelSelectorAttributes | undefined, path: strin
   ];
 }
 
-/** Operators that nobody here knows are let pass: newer clients may ask with them, and the question becomes a broader one. */
+/** Accepts unknown operators, which newer clients may send. Without such a requirement the review asks for broader access. */
 function validateValues({ operator, values = [] }: SentRequirement, path: string): FieldError[] {
   switch (operator) {
     case 'In':
@@ -64,18 +64,18 @@ function validateValues({ operator, values = [] }: SentRequirement, path: string
   }
 }
 
-/** What could be read of a selector. */
+/** The requirements of a selector that could be parsed. */
 export interface ReadSelector {
-  /** Undefined where nothing limits the request. */
+  /** Undefined if the request is not restricted. */
   readonly selector: Selector | undefined;
-  /** Whether all of it was read. What was not is left out of account. */
+  /** False if a requirement could not be parsed and was ignored. */
   readonly complete: boolean;
 }
 
 const none: ReadSelector = { selector: undefined, complete: true };
 const unreadable: ReadSelector = { selector: undefined, complete: false };
 
-/** Fields have one value each, and no other operators than those of the query parameter. */
+/** Field requirements have one value, and only the operators that the query parameter has. */
 export const readFieldSelector = (sent: FieldSelectorAttributes | undefined): ReadSelector =>
   read(sent, parseFieldSelector, ({ key = '', operator = '', values = [] }) => {
     if (values.length !== 1 || (operator !== 'In' && operator !== 'NotIn')) return undefined;
@@ -100,6 +100,6 @@ function readText(text: string, parse: (text: string) => Selector): ReadSelector
     const selector = parse(text);
     return selector.length > 0 ? { selector, complete: true } : none;
   } catch {
-    return unreadable; // said in the answer
+    return unreadable; // reported in the response
   }
 }

@@ -5,7 +5,7 @@ import { typed } from '../typed.ts';
 import { validateAttributes } from './access-attributes.ts';
 import { decided, selfReviewSchema, validateNoMetadata } from './access-review.ts';
 
-/** SelfSubjectAccessReview: what the caller may do. */
+/** SelfSubjectAccessReview: whether the caller may do something. */
 export const selfSubjectAccessReview = (dialect: Dialect): Kind =>
   answeredKind(
     {

@@ -37,7 +37,7 @@ const schema = kindSchema('api.authorization.v1.SelfSubjectRulesReview', 'Asks w
   status: always(3, status, 'The answer; filled in by the server.'),
 });
 
-/** SelfSubjectRulesReview: for people and their tools, not for decisions. Nothing of what was sent is in the answer. */
+/** SelfSubjectRulesReview: for display, not for authorization decisions. The response contains nothing of the request. */
 export const selfSubjectRulesReview = (dialect: Dialect): Kind =>
   answeredKind({
     group: dialect.group('authorization'),
@@ -53,7 +53,7 @@ export const selfSubjectRulesReview = (dialect: Dialect): Kind =>
     },
   });
 
-/** Written with the time that the published types always write. */
+/** The Go type always writes this field, as null if unset. */
 const noMetadata = { creationTimestamp: null } as object;
 
 const statusOf = ({ resourceRules, pathRules, incomplete, errors }: UserRules): Infer<typeof status> => ({

@@ -6,7 +6,7 @@ import { decided, subjectOf, subjectReviewSchema, validateNoMetadata, validateSu
 
 const schema = subjectReviewSchema('SubjectAccessReview', 'Asks what somebody may do.');
 
-/** SubjectAccessReview: what any user may do, anywhere. */
+/** SubjectAccessReview: whether any user may do something, in any namespace. */
 export const subjectAccessReview = (dialect: Dialect): Kind =>
   answeredKind(
     {

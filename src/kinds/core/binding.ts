@@ -1,7 +1,7 @@
 import { defineKind } from '../define-kind.ts';
 import { podBinding } from './pod/pod-binding.ts';
 
-/** POST `bindings`: the way to bind a pod from before it had a subresource for that. */
+/** POST `bindings`: the legacy equivalent of the `pods/binding` subresource. */
 export const binding = defineKind({
   kind: podBinding.body.kind,
   schema: podBinding.body.schema,

@@ -21,7 +21,7 @@ const schema = kindSchema(
   { freeze: { by: 'immutable', fields: ['data', 'binaryData'] } },
 );
 
-/** The path of errors about a whole ConfigMap, as clients know it. */
+/** Path of errors about the whole ConfigMap, as in kube-apiserver. */
 const wholeObject = '[]';
 
 function validate(object: ApiObject): FieldError[] {

@@ -50,7 +50,7 @@ const rows: { why: string; sent: Sent; errors: string[] }[] = [
 
 for (const { why, sent, errors } of rows) {
   test(`Event: ${why}`, () => {
-    // A missing name part is told twice: once as empty, once as no name.
+    // A missing name part gives two errors: it is empty, and it is not a valid name.
     assert.deepEqual(
       create(kind, sent).errors.filter((error) => !error.includes('regex')),
       errors,

@@ -44,10 +44,10 @@ type Event = Infer<typeof schema>;
 const shortTextBytesMax = 128;
 const messageBytesMax = 1024;
 
-/** Events are about objects of their own namespace; those about cluster-scoped objects are in `default`. */
+/** Rules of every client. Events of the newer form have an eventTime. */
 const validate = (event: Event, dialect: Dialect): FieldError[] => (event.eventTime ? validateNewForm(event, dialect) : validateOldForm(event));
 
-/** As published, only clients of the events group are held to its rules; both must keep to those of the core group. */
+/** As in kube-apiserver, the stricter rules of the events group apply only to its clients; the core rules apply to all. */
 const isStrict = ({ dialect, requested }: StrategyContext): boolean => requested.group === dialect.group('events');
 
 function validateCreate(object: ApiObject, context: StrategyContext): FieldError[] {
@@ -78,7 +78,7 @@ function validateSeries({ series }: Event): FieldError[] {
   return errors;
 }
 
-/** What clients of the events group may change of an event is its series. */
+/** Through the events group, only the series of an event may change, besides metadata. */
 const immutableFields = [
   'involvedObject',
   'reason',
@@ -133,12 +133,12 @@ function validateNewForm(event: Event, dialect: Dialect): FieldError[] {
 
 const validateLength = (field: string, value = '', bytesMax: number): FieldError[] => (Buffer.byteLength(value) > bytesMax ? [invalid(field, '', `can have at most ${bytesMax} characters`)] : []);
 
-/** The newest of the times that an event carries, and what stands for it where it has none. */
+/** Age of the latest occurrence: of the series, else of lastTimestamp, else the first occurrence. */
 const lastSeen = (event: Event, now: number): string => (event.series ? age(event.series.lastObservedTime, now) : event.lastTimestamp ? age(event.lastTimestamp, now) : firstSeen(event, now));
 
 const firstSeen = (event: Event, now: number): string => age(event.firstTimestamp || event.eventTime, now);
 
-/** Events of the newer form that stand alone carry no count. */
+/** An event with neither series nor count (the newer form, single occurrence) counts as 1. */
 const countOf = (event: Event): number => event.series?.count ?? (event.series ? 0 : event.count || 1);
 
 function target({ involvedObject }: Event): string {
@@ -172,8 +172,8 @@ const columns = [
 ];
 
 /**
- * Event of the core group. Names may be any path segment, as published: recorders append a time to the name of the
- * object that an event is about, and that may be one that no DNS name allows.
+ * Event of the core group. As in kube-apiserver, names may be any path segment: recorders append a timestamp to the name of
+ * the object, which need not be a DNS name.
  */
 export const event = (_dialect: Dialect): Kind =>
   defineKind({

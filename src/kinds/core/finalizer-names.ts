@@ -4,12 +4,12 @@ import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.t
 import { isQualifiedName } from '../../schema/formats.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 
-/** Finalizer names without a domain that have a meaning in every kind; the dialect's own name is the third. */
+/** Finalizers without a domain that are valid in every kind, besides the dialect's own name. */
 const standardNames: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion']);
 
 const isStandard = (name: string, dialect: Dialect): boolean => standardNames.has(name) || name === dialect.name;
 
-/** Finalizers must name who answers for them: a qualified name with a domain, or one of the few standard names. */
+/** Requires each finalizer to be a qualified name with a domain, or a standard name. */
 export const validateFinalizerNames = (names: readonly string[], dialect: Dialect, field: string): FieldError[] =>
   errorsOfEach(names, (name) => [
     ...isQualifiedName(name).map((problem) => invalid(field, name, problem)),
@@ -22,8 +22,8 @@ const validateDomain = (name: string, dialect: Dialect, field: string): FieldErr
     : [invalid(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
 
 /**
- * A kind with the rule that the finalizers in its metadata have a domain: core kinds but Events, roles and bindings. Kinds
- * of other groups take any qualified name, as published. What is a qualified name is checked for every kind alike.
+ * Adds to a kind the rule that finalizers in metadata must have a domain. As in kube-apiserver, it applies to core kinds
+ * except Event, and to RBAC kinds; other kinds accept any qualified name, which is checked for every kind.
  */
 export function withFinalizerRule(kind: Kind): Kind {
   const check = (object: ApiObject, { dialect }: StrategyContext): FieldError[] =>

@@ -33,13 +33,13 @@ const schema = kindSchema('api.core.v1.Namespace', 'A scope for names: namespace
   status: always(3, namespaceStatus, 'The state of the namespace.'),
 });
 
-/** Every namespace can be selected by its name as a label (KEP-2161). */
+/** Sets the label with the namespace's name, for selectors (KEP-2161). */
 function labelWithName({ metadata }: ApiObject, { dialect }: StrategyContext): void {
   if (metadata.name === undefined) return;
   metadata.labels = { ...metadata.labels, [`${dialect.domain}/metadata.name`]: metadata.name };
 }
 
-/** A new namespace is active, and keeps what is in it until the namespace controller has deleted that. */
+/** A new namespace is Active and has a finalizer, which the namespace controller removes after deleting the contents. */
 function prepareForCreate(object: ApiObject, { dialect }: StrategyContext): void {
   const namespace = typed(schema, object);
   const finalizers = namespace.spec?.finalizers ?? [];
@@ -60,7 +60,7 @@ function putBackFinalizers(object: ApiObject, old: ApiObject): void {
 
 const validateSpecFinalizers = (object: ApiObject, { dialect }: StrategyContext): FieldError[] => validateFinalizerNames(typed(schema, object).spec?.finalizers ?? [], dialect, 'spec.finalizers');
 
-/** The phase follows the deletion: it is Terminating from the moment that a deletion was asked for. */
+/** The phase must be Terminating if and only if the namespace has a deletionTimestamp. */
 function validateStatus(object: ApiObject): FieldError[] {
   const phase = typed(schema, object).status?.phase ?? '';
   const deleting = object.metadata.deletionTimestamp !== undefined;
@@ -110,6 +110,6 @@ export const namespace = (_dialect: Dialect): Kind =>
         validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
       },
     ],
-    // A mistyped request must not delete everything; published servers don't serve it either.
+    // As in kube-apiserver: a mistyped request must not delete all namespaces.
     withoutVerbs: ['deletecollection'],
   });

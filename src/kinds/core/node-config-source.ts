@@ -17,7 +17,7 @@ export const nodeConfigSource = struct('api.core.v1.NodeConfigSource', 'Source o
 
 type ConfigMapSource = Infer<typeof configMapNodeConfigSource>;
 
-/** A source in `spec` names a ConfigMap; one in `status` says which object and version of it was read. */
+/** A source in `spec` names a ConfigMap; one in `status` also has the uid and resourceVersion that were read. */
 export function validateConfigSource(source: Infer<typeof nodeConfigSource>, place: 'spec' | 'status', field: string): FieldError[] {
   if (!source.configMap) return [invalid(field, source, 'exactly one reference subfield must be non-nil')];
   const path = `${field}.configMap`;

@@ -3,7 +3,7 @@ import { bool, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { nodeConfigSource } from './node-config-source.ts';
 import { taint } from './taint.ts';
 
-/** What is assigned to a node once stays. */
+/** Fields that may be assigned once and then not change. */
 const assigned = (name: string): Immutable => ({
   when: 'onceSet',
   problem: { type: 'forbidden', detail: `node updates may not change ${name} except from "" to valid` },

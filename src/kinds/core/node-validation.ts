@@ -9,7 +9,7 @@ import { validateTaints } from './taint.ts';
 type Spec = Infer<typeof nodeSpec>;
 type Status = Infer<typeof nodeStatus>;
 
-/** What holds for the spec of a node at any time. CIDRs are checked one by one by the schema. */
+/** Validates the spec of a node, on create and update. The schema checks each CIDR. */
 export const validateSpec = (spec: Spec): FieldError[] => [
   ...validateTaints(spec.taints ?? [], 'spec.taints'),
   ...validatePodCidrs(spec.podCIDRs ?? []),
@@ -32,13 +32,13 @@ function validatePodCidrs(cidrs: readonly string[]): FieldError[] {
   return [...errors, ...repeated];
 }
 
-/** What holds for the status of a node, on create and on update. */
+/** Validates the status of a node, on create and update. */
 export const validateStatus = (status: Status): FieldError[] => [
   ...validateResources(status.capacity ?? {}, 'status.capacity'),
   ...validateResources(status.allocatable ?? {}, 'status.allocatable'),
 ];
 
-/** What holds for the status of a node on update. */
+/** Validates the status of a node on update. */
 export const validateStatusUpdate = (status: Status): FieldError[] => [
   ...validateStatus(status),
   ...validateAddresses(status.addresses ?? []),
@@ -63,7 +63,7 @@ const zero = { nanos: 0n, family: 'decimal' } as const;
 function validateResources(resources: Readonly<Record<string, string>>, field: string): FieldError[] {
   return errorsOfEach(Object.entries(resources), ([name, text]) => {
     const quantity = parseQuantity(text);
-    // Decoding has refused what is no quantity.
+    // Decoding has rejected invalid quantities.
     if (!quantity) return [];
     const errors: FieldError[] = [];
     const path = `${field}.${name}`;
@@ -73,5 +73,5 @@ function validateResources(resources: Readonly<Record<string, string>>, field: s
   });
 }
 
-/** Resources that come in whole pieces: pods, and those that have a domain. */
+/** Resources that must be whole numbers: pods, and extended resources (with a domain). */
 const isCounted = (name: string): boolean => name === 'pods' || name.includes('/');

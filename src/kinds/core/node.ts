@@ -20,7 +20,7 @@ const schema = kindSchema('api.core.v1.Node', 'A machine that pods run on.', {
 
 type Node = Infer<typeof schema>;
 
-/** All of the capacity is for pods unless the node says otherwise; the single CIDR and the first of the list are one. */
+/** Defaults allocatable to capacity, and podCIDRs to podCIDR and vice versa. */
 function setDefaults(object: ApiObject): void {
   const { spec, status } = typed(schema, object);
   if (status?.capacity && !status.allocatable) status.allocatable = { ...status.capacity };
@@ -44,7 +44,7 @@ function readiness(object: ApiObject): string {
   return specOf(object).unschedulable ? `${state},SchedulingDisabled` : state;
 }
 
-/** Roles come from labels: their names in the keys of one domain, or in the value of an older label. */
+/** Roles from labels: the suffixes of `node-role.<domain>/` keys, and the value of the legacy label. */
 function roles({ metadata }: ApiObject, { domain }: Dialect): string {
   const prefix = `node-role.${domain}/`;
   const found = new Set<string>();
@@ -70,7 +70,7 @@ const columns = (dialect: Dialect): Column[] => [
   column('Container-Runtime', 'Name and version of the container runtime.', '.status.nodeInfo.containerRuntimeVersion', { ...wide, absent: unknown }),
 ];
 
-/** Node. Its status may be set on create, unlike that of other kinds: nodes register themselves with all they know. */
+/** Node. Unlike in other kinds, status may be set on create, because kubelets register with their full status. */
 export const node = (dialect: Dialect): Kind =>
   defineKind({
     kind: 'Node',

@@ -31,21 +31,21 @@ const text = (data: Data, key: string): string => Buffer.from(data[key] ?? '', '
 const dataKey = (key: string): string => `data[${key}]`;
 const missing = (data: Data, ...keys: string[]): FieldError[] => keys.filter((key) => !Object.hasOwn(data, key)).map((key) => required(dataKey(key)));
 
-/** The value must be a JSON object. What is wrong with it is not said in detail: that would show parts of the secret. */
+/** The value must be a JSON object. Errors have no detail, which would disclose parts of the secret. */
 function validateJson(data: Data, key: string): FieldError[] {
   const absent = missing(data, key);
   if (absent.length > 0) return absent;
   const broken = [invalid(dataKey(key), '<secret contents redacted>', 'must be a JSON object')];
   try {
     const value: unknown = JSON.parse(text(data, key));
-    // `null` reads as an empty object in the published server.
+    // kube-apiserver accepts `null` as an empty object.
     return typeof value === 'object' && !Array.isArray(value) ? [] : broken;
   } catch {
     return broken;
   }
 }
 
-/** What each type of Secret asks for. Types that are not named here are free. */
+/** Rules by Secret type. Other types have none. */
 function typeRules({ domain }: Dialect): Readonly<Record<string, (data: Data, object: ApiObject) => FieldError[]>> {
   const accountName = `${domain}/service-account.name`;
   return {
@@ -63,7 +63,7 @@ function typeRules({ domain }: Dialect): Readonly<Record<string, (data: Data, ob
 
 const tlsType = ({ domain }: Pick<Dialect, 'domain'>): string => `${domain}/tls`;
 
-/** `stringData` is for writing only. */
+/** Moves `stringData`, which is write-only, into `data`. */
 function mergeStringData(object: ApiObject): void {
   const secret = typed(schema, object);
   if (secret.stringData === undefined) return;
@@ -75,7 +75,7 @@ function mergeStringData(object: ApiObject): void {
   delete secret.stringData;
 }
 
-/** A pair that does not fit is stored all the same, with a warning. */
+/** The problem of an invalid or mismatched TLS key pair, for a warning; the secret is stored anyway. */
 function keyPairProblem(data: Data): string | undefined {
   try {
     const certificate = text(data, 'tls.crt');

@@ -36,7 +36,7 @@ interface Asked {
   readonly warnings: readonly string[];
 }
 
-/** Asks for a token as the registry does. `lifetime` is what the server makes of what was asked. */
+/** Requests a token as the registry does. `lifetime` is the lifetime that the server grants. */
 async function ask(
   spec: Sent,
   more: Sent = {},

@@ -10,7 +10,7 @@ import type { ActionSubresource, ActionTarget, AnswerContext, GroupVersionKind }
 import type { KindServices } from '../services.ts';
 import { asPod } from './pod/pod-schema.ts';
 
-/** Shorter is refused: who renews a token at four fifths of its time would have no time left. */
+/** Minimum lifetime: clients that renew a token after four fifths of its lifetime need some time left. */
 const secondsMin = 600;
 const secondsMax = 2 ** 32;
 
@@ -78,7 +78,7 @@ async function issue(body: ApiObject, target: ActionTarget, context: AnswerConte
   return { ...body, spec: { ...spec, expirationSeconds }, status: { token, expirationTimestamp } };
 }
 
-/** What the token is bound to, as it is now. */
+/** Resolves the bound object reference to the current object. */
 async function boundTo(
   reference: BoundObjectReference,
   target: ActionTarget,
@@ -95,14 +95,14 @@ async function boundTo(
   return binding;
 }
 
-/** What is no group and version counts as neither, as in published servers. */
+/** As in kube-apiserver, an invalid apiVersion counts as empty group and version. */
 function groupVersionOf(apiVersion: string): readonly [group: string, version: string] {
   const [first = '', second, ...more] = apiVersion.split('/');
   if (more.length > 0) return ['', ''];
   return second === undefined ? ['', first] : [first, second];
 }
 
-/** Undefined for kinds that no token can be bound to. */
+/** Undefined for kinds that a token cannot be bound to. */
 async function bindingTo(
   { kind, name }: { readonly kind: string; readonly name: string },
   target: ActionTarget,
@@ -130,7 +130,7 @@ async function found(resource: string, namespace: string, name: string, services
   return object;
 }
 
-/** A pod's token tells its node as well. Where the node is not there its name is told, so that it can be seen in tokens. */
+/** A pod-bound token also names the pod's node; by name only if the Node object does not exist. */
 async function bindingToPod(pod: ApiObject, { name }: ActionTarget, services: KindServices): Promise<TokenBinding> {
   const { serviceAccountName, nodeName = '' } = asPod(pod).spec ?? {};
   if (serviceAccountName !== name) {

@@ -17,17 +17,17 @@ const schema = kindSchema('api.core.v1.ServiceAccount', 'An identity for program
 
 export type ServiceAccount = Infer<typeof schema>;
 
-/** A decoded account by its static type. */
+/** Casts a decoded ServiceAccount to its static type. */
 export const asServiceAccount = (object: ApiObject): ServiceAccount => typed(schema, object);
 
-/** Secrets are named in the same namespace, so nothing but the name is kept. */
+/** Secret references are in the same namespace, so only the name is kept. */
 function keepNames(object: ApiObject): void {
   const account = typed(schema, object);
   if (account.secrets === undefined) return;
   account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
 }
 
-/** ServiceAccount (spec section 2.2). Unlike the published kind it is created by PUT, since spec section 4.2 says so. */
+/** ServiceAccount (spec section 2.2). Unlike in kube-apiserver, PUT creates it (spec section 4.2). */
 export const serviceAccount = (dialect: Dialect): Kind => {
   const deprecated = `${dialect.domain}/enforce-mountable-secrets`;
   const carries = (object: ApiObject | undefined): boolean => object?.metadata.annotations?.[deprecated] !== undefined;

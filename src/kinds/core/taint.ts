@@ -2,7 +2,6 @@ import { errorsOfEach, type FieldError, invalid, notSupported, required } from '
 import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import { always, type Infer, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 
-/** A taint of a node. */
 export const taint = struct('api.core.v1.Taint', 'Keeps pods that do not tolerate it off a node.', {
   key: always(1, string(), 'Key of the taint.'),
   value: opt(2, string(), 'Value of the taint.'),

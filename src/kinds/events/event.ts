@@ -30,7 +30,7 @@ const schema = kindSchema('api.events.v1.Event', 'Something that happened to an 
   deprecatedCount: opt(15, int32(), 'How often an event of the older form was seen.'),
 });
 
-/** By their names in the core group. */
+/** Field names of the events group and their names in the core group. */
 const renames = {
   regarding: 'involvedObject',
   note: 'message',
@@ -43,7 +43,7 @@ const renames = {
 
 const regardingFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-/** Event of the events group: another version of those of the core group, and stored as they are. */
+/** Event of the events group: another version of the core group's Event, and stored in its form. */
 export function eventsEvent(dialect: Dialect, core: Kind): Kind {
   const name = { group: dialect.group('events'), version: 'v1', kind: core.kind };
   const storedAs = renamedFields(core, name, renames);

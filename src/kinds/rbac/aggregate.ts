@@ -7,13 +7,12 @@ import type { PolicyRule } from './policy-rule.ts';
 type LabelSelector = NonNullable<AggregationRule['clusterRoleSelectors']>[number];
 
 /**
- * The rules that a cluster role with an aggregationRule has to have (spec section 5.8): those of all cluster roles that one
- * of its selectors selects, each rule once, in the order of selectors and then names. Itself it never selects. Undefined
- * where it has no aggregationRule, or one that can't be read.
+ * The rules of a ClusterRole with an aggregationRule (spec section 5.8): the union of the rules of all other ClusterRoles
+ * that its selectors match, in order of selector, then name. Undefined if it has no aggregationRule or an invalid one.
  *
- * This is one step: where roles that aggregate select each other, it is repeated until nothing changes. It comes to an
- * end, since each step only adds rules that some role has; for the same reason, roles that select each other never lose
- * a rule that one of them got, as on published servers.
+ * This is a single step. If aggregating roles select each other, the caller repeats it until nothing changes. That
+ * terminates, because each step only adds rules that some role has. For the same reason, roles that select each other
+ * never lose a rule that one of them had, as in Kubernetes.
  */
 export function aggregate(clusterRole: ApiObject, all: Iterable<ApiObject>): readonly PolicyRule[] | undefined {
   const { aggregationRule } = asClusterRole(clusterRole);
@@ -30,7 +29,7 @@ export function aggregate(clusterRole: ApiObject, all: Iterable<ApiObject>): rea
   return [...rules.values()];
 }
 
-/** True where two lists of rules are the same; whether a field is absent or empty makes no difference. */
+/** True if two lists of rules are equal; absent fields equal empty ones. */
 export const sameRules = (one: readonly PolicyRule[], other: readonly PolicyRule[]): boolean =>
   one.length === other.length && one.every((rule, index) => ruleKey(rule) === ruleKey(other[index] ?? { verbs: [] }));
 
@@ -55,7 +54,7 @@ function selects(selector: Selector, { metadata: { labels = {} } }: ApiObject): 
   return matches(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined));
 }
 
-/** Undefined where an operator is not one of labels, which validation keeps out. */
+/** Undefined if an operator is invalid, which validation prevents. */
 function readSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Selector | undefined {
   const requirements: Requirement[] = Object.entries(matchLabels).map(([key, value]) => ({
     operator: 'in',

@@ -33,13 +33,13 @@ const roleRef = struct(
 export type Subject = Infer<typeof subject>;
 export type RoleRef = Infer<typeof roleRef>;
 
-/** The fields that a binding of either kind has. */
+/** Fields of RoleBinding and ClusterRoleBinding. */
 interface BindingFields {
   subjects?: Subject[];
   roleRef: RoleRef;
 }
 
-/** Otherwise who may change a binding's subjects could bind them to any role. */
+/** roleRef is immutable. Otherwise a user who may only change the subjects could bind them to any role. */
 const sameRole = {
   when: 'always',
   problem: { type: 'invalid', detail: 'cannot change roleRef', shows: 'value' },
@@ -51,13 +51,13 @@ export const bindingSchema = (kind: string, description: string) =>
     roleRef: req(3, roleRef, 'The role that is bound. It can not be changed.', { presence: 'always', immutable: sameRole }),
   });
 
-/** A decoded binding of either kind by its static type. */
+/** Casts a decoded RoleBinding or ClusterRoleBinding to its static type. */
 export const asBinding = (object: ApiObject): ApiObject & BindingFields => object as ApiObject & BindingFields;
 
 interface BindingRules {
-  /** Full name of the group of roles. */
+  /** Full name of the RBAC API group. */
   readonly group: string;
-  /** The kinds of roles that may be bound. */
+  /** Kinds allowed in roleRef. */
   readonly roleKinds: readonly string[];
   readonly scope: 'Namespaced' | 'Cluster';
 }
@@ -76,7 +76,7 @@ export function bindingStrategy(rules: BindingRules): Strategy {
   };
 }
 
-/** Users, groups and roles are in the group of roles unless said otherwise. */
+/** Defaults the apiGroup of roleRef and of User and Group subjects to the RBAC group. */
 function addGroups({ subjects = [], roleRef }: BindingFields, group: string): void {
   if (!roleRef.apiGroup) roleRef.apiGroup = group;
   for (const each of subjects) if (each.kind === 'User' || each.kind === 'Group') each.apiGroup ??= group;

@@ -21,7 +21,7 @@ const schema = kindSchema('api.rbac.v1.ClusterRole', 'Rules that can be bound to
 export type ClusterRole = Infer<typeof schema>;
 export type AggregationRule = Infer<typeof aggregationRule>;
 
-/** A decoded cluster role by its static type. */
+/** Casts a decoded ClusterRole to its static type. */
 export const asClusterRole = (object: ApiObject): ClusterRole => typed(schema, object);
 
 function validate(object: ApiObject, old?: ApiObject): FieldError[] {

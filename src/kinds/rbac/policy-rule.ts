@@ -2,7 +2,7 @@ import { limits } from '../../base/limits.ts';
 import { boundedCount, errorsOfEach, type FieldError, invalid, required as requiredError } from '../../meta/field-error.ts';
 import { type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
 
-/** `*` as a verb, group, resource or path stands for all of them (spec section 5.8). */
+/** The wildcard for verbs, API groups, resources and non-resource URLs (spec section 5.8). */
 export const everything = '*';
 
 export const policyRule = struct('api.rbac.v1.PolicyRule', 'What may be done, to which resources or paths.', {
@@ -15,13 +15,13 @@ export const policyRule = struct('api.rbac.v1.PolicyRule', 'What may be done, to
 
 export type PolicyRule = Infer<typeof policyRule>;
 
-/** The rules of a role, and those that it had. `Namespaced` roles say nothing about paths, which lie in no namespace. */
+/** Validates the rules of a role, given the `old` ones. A `Namespaced` role may not have rules for non-resource URLs. */
 export function validateRules(rules: readonly PolicyRule[], scope: 'Namespaced' | 'Cluster', old: readonly PolicyRule[]): FieldError[] {
   const counts = validateCounts(rules, old);
   return counts.length > 0 ? counts : errorsOfEach(rules, (rule, index) => validateRule(rule, scope, `rules[${index}]`));
 }
 
-/** The index of roles holds each rule and all that it names. */
+/** Bounds the number of rules and of their terms, because the RBAC index holds all of them. */
 function validateCounts(rules: readonly PolicyRule[], old: readonly PolicyRule[]): FieldError[] {
   const [terms, before] = [termsOf(rules), termsOf(old)];
   const errors = boundedCount('rules', rules.length, limits.roleRulesMax, old.length);

@@ -14,7 +14,7 @@ const schema = kindSchema('api.rbac.v1.Role', 'Rules that can be bound to subjec
 
 type Role = Infer<typeof schema>;
 
-/** A decoded role by its static type. */
+/** Casts a decoded Role to its static type. */
 export const asRole = (object: ApiObject): Role => typed(schema, object);
 
 const validate = (object: ApiObject, old?: ApiObject): FieldError[] => validateRules(asRole(object).rules ?? [], 'Namespaced', (old && asRole(old).rules) ?? []);

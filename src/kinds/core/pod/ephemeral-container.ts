@@ -1,7 +1,7 @@
 import { type Infer, inline, opt, string, struct } from '../../../schema/schema.ts';
 import { container } from './container.ts';
 
-/** In protobuf its fields are a message of their own; they are those of other containers. */
+/** The fields shared with other containers, which protobuf has in a message of their own. */
 const ephemeralContainerCommon = struct('api.core.v1.EphemeralContainerCommon', 'The fields that an ephemeral container shares with other containers.', container.fields);
 
 export const ephemeralContainer = struct('api.core.v1.EphemeralContainer', 'A container added to a running pod for debugging; it has no guarantees and is never restarted.', {

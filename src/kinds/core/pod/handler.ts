@@ -32,7 +32,7 @@ export const sleepAction = struct('api.core.v1.SleepAction', 'A pause of the con
   seconds: always(1, int64(), 'Length of the pause.'),
 });
 
-/** Exactly one way to act; of several the first one counts. */
+/** Exactly one handler must be set; any after the first is in error. */
 export const handlerUnion = (...fields: readonly string[]): Union => ({
   fields,
   title: 'handler',

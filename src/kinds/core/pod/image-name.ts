@@ -1,6 +1,6 @@
 /**
- * The tag of an image reference, `latest` where it has neither tag nor digest. A colon before the last slash belongs to
- * the registry's port.
+ * The tag of an image reference: `latest` if it has neither tag nor digest, '' if it has only a digest. A colon before the
+ * last slash belongs to the port of the registry.
  */
 export function imageTag(reference: string): string {
   const [name = '', digest] = reference.split('@', 2);
@@ -9,6 +9,6 @@ export function imageTag(reference: string): string {
   return digest === undefined ? 'latest' : '';
 }
 
-/** When an image is fetched if nobody says: a moving tag each time, all others once. */
+/** The default imagePullPolicy: `Always` for the tag `latest`, else `IfNotPresent`. */
 export const defaultPullPolicy = (reference: string): 'Always' | 'IfNotPresent' =>
   imageTag(reference) === 'latest' ? 'Always' : 'IfNotPresent';

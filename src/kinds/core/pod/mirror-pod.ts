@@ -3,21 +3,21 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts';
 import { asPod } from './pod-schema.ts';
 
-/** The annotation of pods that a node's agent makes to show what it runs without the server; any value counts. */
+/** The annotation of mirror pods, with any value. */
 export const mirrorAnnotation = ({ domain }: Dialect): string => `${domain}/config.mirror`;
 
-/** Made by a node's agent to show a pod that runs without the server: nobody schedules it, and it must stay as it is. */
+/** True for a mirror pod, which a kubelet creates to represent a static pod. It is not scheduled and must not change. */
 export const isMirrorPod = ({ metadata }: ApiObject, dialect: Dialect): boolean =>
   metadata.annotations?.[mirrorAnnotation(dialect)] !== undefined;
 
-/** Only a pod that has a node can be one that the node made. */
+/** A mirror pod must have a nodeName. */
 export function validateMirrorCreate(object: ApiObject, dialect: Dialect): readonly FieldError[] {
   if (!isMirrorPod(object, dialect) || asPod(object).spec?.nodeName) return [];
   const value = object.metadata.annotations?.[mirrorAnnotation(dialect)];
   return [invalid(annotationField(dialect), value, 'must set spec.nodeName if mirror pod annotation is set')];
 }
 
-/** A pod becomes no mirror pod, and stays one: what a node is entitled to, and what it may delete, depends on it. */
+/** The mirror annotation is immutable, because a node's permissions on the pod depend on it. */
 export function validateMirrorUpdate(object: ApiObject, old: ApiObject, dialect: Dialect): readonly FieldError[] {
   const annotation = mirrorAnnotation(dialect);
   const [value, oldValue] = [object.metadata.annotations?.[annotation], old.metadata.annotations?.[annotation]];

@@ -13,7 +13,7 @@ const actionOf = (name: string): ActionSubresource => {
   return found;
 };
 
-/** A stored pod that actions run on; keeps what a deletion was asked with. */
+/** A stored pod that actions run on; records the options of deletions. */
 function targetOf(object: ApiObject): ActionTarget & { readonly deletions: ApiObject[] } {
   const deletions: ApiObject[] = [];
   return {

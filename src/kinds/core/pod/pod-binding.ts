@@ -17,7 +17,7 @@ const schema = kindSchema('api.core.v1.Binding', 'Assigns a pod to a node.', {
 
 const kind = { group: '', version: 'v1', kind: 'Binding' } as const;
 
-/** POST `pods/{name}/binding`: what a scheduler does once it has found a node. */
+/** POST `pods/{name}/binding`: a scheduler assigns a pod to a node. */
 export const podBinding: ActionSubresource = {
   type: 'action',
   name: 'binding',
@@ -46,7 +46,7 @@ function targetNode(body: ApiObject, podName: string): string {
   return name;
 }
 
-/** A uid and a resourceVersion say which pod, and which state of it, the binding is meant for. */
+/** Checks the uid and resourceVersion preconditions of the binding. */
 function checkPreconditions({ metadata }: ApiObject, { metadata: wanted }: ApiObject, resourceVersion: string): void {
   const name = metadata.name ?? '';
   if (wanted.uid && wanted.uid !== metadata.uid) {
@@ -58,7 +58,7 @@ function checkPreconditions({ metadata }: ApiObject, { metadata: wanted }: ApiOb
   }
 }
 
-/** A pod is assigned once, and only while it is wanted and nothing holds back its scheduling. */
+/** Assigns the pod to a node. Fails if it is being deleted, already assigned, or has scheduling gates. */
 function bind(object: ApiObject, { metadata: wanted }: ApiObject, nodeName: string, { now }: StrategyContext): void {
   const { metadata } = object;
   const pod = asPod(object);

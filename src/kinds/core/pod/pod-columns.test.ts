@@ -26,7 +26,7 @@ interface Case {
   readonly spec?: Sent;
   readonly status: Sent;
   readonly metadata?: Sent;
-  /** Ready, Status, Restarts. */
+  /** Cells of Ready, Status and Restarts. */
   readonly shows: readonly [string, string, string];
 }
 

@@ -4,7 +4,7 @@ import type { Column } from '../../kind.ts';
 import { asPod, type Pod } from './pod-schema.ts';
 import { summarize } from './pod-summary.ts';
 
-/** The table of pods, as published. */
+/** The table columns of pods, as in Kubernetes. */
 export const podColumns: readonly Column[] = [
   nameColumn,
   column('Ready', 'Containers that are ready, of those that the pod has.', (object) => {

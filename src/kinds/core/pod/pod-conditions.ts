@@ -1,6 +1,6 @@
 import type { PodCondition, PodStatus } from './pod-status.ts';
 
-/** What a writer of a condition decides. */
+/** A condition to set, without its times. */
 interface Verdict {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -8,7 +8,7 @@ interface Verdict {
   readonly message?: string;
 }
 
-/** Sets one condition, at its place if it was there. The time of its last transition stays while its status does. */
+/** Sets a condition, replacing one of the same type in place. lastTransitionTime changes only if the status does. */
 export function setCondition(status: PodStatus, verdict: Verdict, now: string | null): void {
   const conditions = status.conditions ?? [];
   const old = conditions.find(({ type }) => type === verdict.type);
@@ -20,6 +20,6 @@ export function setCondition(status: PodStatus, verdict: Verdict, now: string | 
     lastProbeTime: old?.lastProbeTime ?? null,
     lastTransitionTime: unchanged ? (old?.lastTransitionTime ?? null) : now,
     ...explained,
-  } as PodCondition; // a time that is not set is null in the API
+  } as PodCondition; // an unset time is null in the API
   status.conditions = old ? conditions.map((each) => (each === old ? condition : each)) : [...conditions, condition];
 }

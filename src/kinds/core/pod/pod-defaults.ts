@@ -9,8 +9,7 @@ import type { PodStatus } from './pod-status.ts';
 import { type Volume, volumeSources } from './volume.ts';
 
 /**
- * Defaults of a pod that depend on other fields; the constant ones stand in the schema. Running it twice changes
- * nothing.
+ * Sets the defaults of a pod that depend on other fields; constant ones are in the schema. Idempotent.
  */
 export function defaultPod(object: ApiObject): void {
   const { spec, status } = asPod(object);
@@ -30,7 +29,7 @@ function defaultSpec(spec: PodSpec): void {
   roundUp(spec.overhead);
 }
 
-/** Both names of the field show the same account; the newer one wins. */
+/** Syncs serviceAccountName and its deprecated alias serviceAccount; the former takes precedence. */
 function defaultServiceAccount(spec: PodSpec): void {
   const name = spec.serviceAccountName ?? spec.serviceAccount;
   if (name === undefined) return;
@@ -52,19 +51,19 @@ function defaultContainer(container: Container | EphemeralContainer): void {
   roundUp(container.resources?.requests);
 }
 
-/** Whoever names a limit and no request asks for as much as the limit. */
+/** A resource with a limit and no request gets the limit as its request. */
 function requestLimits({ resources }: Container): void {
   const limits = resources?.limits;
   if (!resources || !limits) return;
   resources.requests = { ...limits, ...resources.requests };
 }
 
-/** On the network of the node a container's port is a port of the node. */
+/** With host networking, hostPort defaults to containerPort. */
 function exposePorts({ ports = [] }: Container): void {
   for (const port of ports) port.hostPort ??= port.containerPort;
 }
 
-/** Resources are kept in whole thousandths. */
+/** Rounds resource quantities up to milli-units, their stored precision. */
 function roundUp(resources: Record<string, string> | undefined): void {
   for (const [name, text] of Object.entries(resources ?? {})) {
     const quantity = parseQuantity(text);
@@ -73,8 +72,7 @@ function roundUp(resources: Record<string, string> | undefined): void {
 }
 
 /**
- * `podIP` and the first of `podIPs` are the same address. Where they differ, the single one wins, since those who know
- * only that one wrote it.
+ * Syncs `podIP` and the first of `podIPs`. If they differ, `podIP` takes precedence: its writer does not know `podIPs`.
  */
 function defaultStatus(status: PodStatus): void {
   const { podIP } = status;

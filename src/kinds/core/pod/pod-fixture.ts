@@ -9,26 +9,26 @@ import type { StrategyContext, ViewSubresource } from '../../kind.ts';
 import { pod } from './pod.ts';
 import { asPod, type Pod, podSchema } from './pod-schema.ts';
 
-/** Takes pods through decoding, defaults, strategy and validation as the write path does, for tests of pods. */
+/** Runs pods through decoding, defaulting, strategy and validation as the write path does, for tests of pods. */
 
 export const now = Date.UTC(2026, 0, 10);
 export const kind = pod(orch);
 const context: StrategyContext = { dialect: orch, user: anonymousUser, now, requested: kind };
 
-/** Part of a pod, as a client sends it. */
+/** A pod or part of one, as sent by a client. */
 export type Sent = Readonly<Record<string, unknown>>;
 
-/** The smallest pod, with more or other fields in its spec. */
+/** A minimal valid pod with the given spec fields. */
 export const podWith = (spec: Sent, metadata: Sent = {}): Sent => ({
   metadata: { name: 'web', namespace: 'default', ...metadata },
   spec: { containers: [{ name: 'app', image: 'app:1' }], ...spec },
 });
 
-/** The smallest pod, with more or other fields in its container. */
+/** A minimal valid pod with the given container fields. */
 export const containerWith = (fields: Sent, spec: Sent = {}): Sent =>
   podWith({ ...spec, containers: [{ name: 'app', image: 'app:1', ...fields }] });
 
-/** Fails on unknown fields and wrong types, so that tests spell fields right. */
+/** Throws on unknown fields and wrong types, to catch typos in tests. */
 export function decoded(sent: Sent): ApiObject {
   const { value, errors, unknown } = decode(podSchema, { apiVersion: 'v1', kind: 'Pod', ...sent });
   if (errors.length + unknown.length > 0) throw new Error(JSON.stringify({ errors, unknown }));
@@ -50,7 +50,7 @@ export function created(sent: Sent): Outcome {
   return { object, pod: asPod(object), errors };
 }
 
-/** `old` is a stored pod; the update goes through one of its doors. */
+/** Updates `old`, a stored pod, through the pod itself or a subresource. */
 export function updated(
   old: ApiObject,
   sent: Sent,
@@ -69,7 +69,7 @@ export function updated(
   return { object, pod: asPod(object), errors };
 }
 
-/** `FieldValueRequired spec.containers` for each error. */
+/** `<type> <field>` of each error: `FieldValueRequired spec.containers`. */
 export const causes = ({ errors }: Outcome): string[] => errors.map(({ type, field }) => `${type} ${field}`).sort();
 
 /** A pod with its status, as if it had been stored. */

@@ -3,13 +3,13 @@ import type { EphemeralContainer } from './ephemeral-container.ts';
 import type { Pod } from './pod-schema.ts';
 import type { Volume } from './volume.ts';
 
-/** Names of the objects of its namespace that a pod takes something from, beside its service account. */
+/** Names of the objects in its namespace that a pod refers to, other than its service account. */
 interface PodReferences {
   readonly secrets: ReadonlySet<string>;
   readonly configMaps: ReadonlySet<string>;
-  /** Persistent volume claims, those included that are made for the pod. */
+  /** PersistentVolumeClaims, including those created for its ephemeral volumes. */
   readonly volumeClaims: ReadonlySet<string>;
-  /** Resource claims that are known by name: those made from a template stand in the status once they are made. */
+  /** ResourceClaims with known names: those created from a template appear in the status. */
   readonly resourceClaims: ReadonlySet<string>;
 }
 
@@ -21,9 +21,8 @@ interface Found {
 }
 
 /**
- * Everything that a pod refers to, in whatever way: what the agent of its node must be able to read to run it. Complete as
- * published for 1.32; a source of volumes that names a secret and is missing here could not be mounted. Cheap: called for
- * every event of every pod. Names that are left out or empty are none.
+ * All objects that a pod refers to, which its kubelet must be able to read. Complete for Kubernetes 1.32: a volume source
+ * missing here could not be mounted. Cheap, because it is called for every pod event. Absent and empty names are skipped.
  */
 export function podReferences({ metadata, spec, status }: Pod): PodReferences {
   const found: Found = {
@@ -72,11 +71,11 @@ function addVolume(found: Found, volume: Volume, podName: string): void {
     add(found.configMaps, configMap?.name);
   }
   add(found.volumeClaims, volume.persistentVolumeClaim?.claimName);
-  // The claim that is made for the volume has a name of its own.
+  // The claim that is created for an ephemeral volume.
   if (volume.ephemeral) add(found.volumeClaims, `${podName}-${volume.name}`);
 }
 
-/** A volume has one source; each names its secret in its own way. */
+/** Each type of volume source has its own field for a secret; a volume has one source. */
 const secretsOfVolume = (volume: Volume): readonly (string | undefined)[] => [
   volume.secret?.secretName,
   volume.azureFile?.secretName,

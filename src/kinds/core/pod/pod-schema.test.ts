@@ -7,7 +7,7 @@ import { podSchema } from './pod-schema.ts';
 
 type Walk = { readonly field: Field; readonly schema: Schema };
 
-/** The field at a path: `spec.containers.ports`; lists and maps are walked through. */
+/** The field at a path: `spec.containers.ports`. Lists and maps need no step. */
 function at(path: string): Walk {
   let walk: Walk = { field: podSchema.fields.metadata, schema: podSchema };
   for (const name of path.split('.')) {
@@ -26,7 +26,7 @@ function through(schema: Schema): StructSchema {
   return schema as StructSchema;
 }
 
-/** Path, protobuf numbers with those of the messages around it, type, presence; typed by hand from the published API. */
+/** Path, protobuf numbers with those of enclosing messages, type, presence; typed by hand from the Kubernetes API. */
 const facts: readonly (readonly [string, string, Schema['type'], Field['presence'] | 'required'])[] = [
   ['spec', '2', 'struct', 'always'],
   ['status', '3', 'struct', 'always'],
@@ -109,7 +109,7 @@ for (const [path, numbers, type, presence] of facts) {
   });
 }
 
-/** Path, list type with its keys, patch strategy with its key. */
+/** Path, list type with map keys, patch strategy with merge key. */
 const lists: readonly (readonly [string, string, string])[] = [
   ['spec.volumes', 'map name', 'merge,retainKeys name'],
   ['spec.containers', 'map name', 'merge name'],
@@ -147,7 +147,7 @@ test('schema: structs that are owned as a whole', () => {
   assert.equal(through(at('spec.securityContext').schema).structType, 'granular');
 });
 
-/** A pod as tools write it, with something of everything. */
+/** A realistic pod that uses most features. */
 const large: Sent = {
   metadata: {
     name: 'shop-7d9c5b7f4-x2x9k',

@@ -5,7 +5,7 @@ import { typed } from '../../typed.ts';
 import { podSpec } from './pod-spec.ts';
 import { podStatus } from './pod-status.ts';
 
-/** Pod, complete, as published for 1.32. Constant defaults stand in the schema, the others in `pod-defaults.ts`. */
+/** The complete Pod of Kubernetes 1.32. Constant defaults are in the schema, others in `pod-defaults.ts`. */
 export const podSchema = kindSchema('api.core.v1.Pod', 'A group of containers that run together on one node.', {
   spec: always(2, podSpec, 'What is asked for.'),
   status: always(3, podStatus, 'What was last observed; written through the `status` subresource.'),
@@ -13,5 +13,5 @@ export const podSchema = kindSchema('api.core.v1.Pod', 'A group of containers th
 
 export type Pod = Infer<typeof podSchema>;
 
-/** A decoded pod by its static type. */
+/** Casts a decoded pod to its static type. */
 export const asPod = (object: ApiObject): Pod => typed(podSchema, object);

@@ -24,7 +24,7 @@ export const podStrategy: Strategy = {
   gracePeriodSeconds,
 };
 
-/** Nothing has been observed of a new pod; one with gates says that it waits for them. */
+/** Resets status to Pending with the QoS class; a pod with scheduling gates gets the condition for them. */
 function prepareForCreate(object: ApiObject): void {
   const pod = asPod(object);
   const { spec = { containers: [] } } = pod;
@@ -40,7 +40,7 @@ type PodAffinityTerm = NonNullable<
   NonNullable<Affinity['podAffinity']>['requiredDuringSchedulingIgnoredDuringExecution']
 >[number];
 
-/** Writes the labels that `matchLabelKeys` and `mismatchLabelKeys` name into the selectors of the terms. */
+/** Merges the pod's labels named by `matchLabelKeys` and `mismatchLabelKeys` into the selectors of affinity terms. */
 function selectByOwnLabels({ podAffinity, podAntiAffinity }: Affinity, labels: Readonly<Record<string, string>>): void {
   for (const affinity of [podAffinity, podAntiAffinity]) {
     const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -65,8 +65,8 @@ function narrow(
 }
 
 /**
- * A pod that a node runs is given time to end; one that no node has, or that has ended, is removed at once. Until the
- * node, or a deletion with 0 seconds, has removed it, the pod is there and terminating.
+ * A scheduled pod gets a grace period; one without a node, or finished, is deleted immediately. The pod stays, terminating,
+ * until the kubelet removes it by a deletion with 0 seconds.
  */
 function gracePeriodSeconds(object: ApiObject, requested: number | undefined): number {
   const { spec, status } = asPod(object);
@@ -75,7 +75,7 @@ function gracePeriodSeconds(object: ApiObject, requested: number | undefined): n
   return seconds < 0 ? 1 : Math.min(seconds, limits.graceSecondsMax);
 }
 
-/** What works, but not as its author may think. */
+/** Warnings about fields that are valid but may not have the intended effect. */
 function warningsOnCreate(object: ApiObject): readonly string[] {
   const { spec = { containers: [] } } = asPod(object);
   const nameProblems = isDnsLabel(object.metadata.name ?? '');

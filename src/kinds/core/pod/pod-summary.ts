@@ -2,20 +2,20 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import type { ContainerStatus } from './container-status.ts';
 import { asPod, type Pod } from './pod-schema.ts';
 
-/** What the columns Ready, Status and Restarts show of a pod, computed as published clients expect it. */
+/** Values of the columns Ready, Status and Restarts, computed as kube-apiserver does. */
 interface PodSummary {
   readonly ready: number;
-  /** Main containers, and init containers that go on running beside them. */
+  /** Number of containers, including sidecars (restartable init containers). */
   readonly total: number;
   readonly status: string;
   readonly restartCount: number;
-  /** When the container that was restarted last had ended; undefined where that is not known. */
+  /** Time of the latest container termination before a restart; undefined if unknown. */
   readonly lastRestart: string | undefined;
 }
 
 /**
- * While the init containers run, the status tells about the first of them that is not done; afterwards about the main
- * containers, of which the first one with something to tell wins. A deletion under way beats both.
+ * During initialization the status describes the first init container that is not done; afterwards the first main
+ * container with a reason to show. A deletion in progress takes precedence over both.
  */
 export function summarize(object: ApiObject): PodSummary {
   const pod = asPod(object);
@@ -43,7 +43,7 @@ function sidecarNames({ spec }: Pod): ReadonlySet<string> {
   return new Set(sidecars.map(({ name }) => name));
 }
 
-/** The phase, unless the pod says why it is in it or waits for its scheduling gates. */
+/** `SchedulingGated`, else the status reason, else the phase. */
 function baseStatus({ status }: Pod): string {
   const gated = status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated');
   return gated ? 'SchedulingGated' : (status?.reason ?? status?.phase ?? '');
@@ -51,9 +51,9 @@ function baseStatus({ status }: Pod): string {
 
 interface InitSummary {
   readonly ready: number;
-  /** Why the first init container that is not done is not; undefined once all are. */
+  /** State of the first init container that is not done; undefined if all are. */
   readonly blocked: string | undefined;
-  /** Init containers looked at, up to and with the blocked one. */
+  /** Number of init containers up to and including the blocked one. */
   readonly seen: number;
 }
 
@@ -109,7 +109,7 @@ function deletionStatus({ metadata }: ApiObject, { status }: Pod): string | unde
   return status?.phase === 'Succeeded' || status?.phase === 'Failed' ? undefined : 'Terminating';
 }
 
-/** When the last of the former runs ended. RFC 3339 times in UTC sort as text. */
+/** The latest end of a previous run. RFC 3339 times in UTC sort as text. */
 function latestEnd(statuses: readonly ContainerStatus[]): string | undefined {
   const ends = statuses.map(({ lastState }) => lastState?.terminated?.finishedAt).filter((end) => !!end);
   return ends.sort().at(-1);

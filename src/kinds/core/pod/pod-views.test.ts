@@ -32,7 +32,7 @@ test('status: only the status changes, with labels and annotations', () => {
 const ended = (name: string, exitCode: number): Sent => ({ name, state: { terminated: { exitCode } } });
 const alive = (name: string): Sent => ({ name, state: { running: {} } });
 
-/** What was reported, what is reported now, and the causes. */
+/** Case, old status, new status, expected causes. */
 const reports: readonly (readonly [string, Sent, Sent, ...string[]])[] = [
   ['another class', {}, { qosClass: 'Guaranteed' }, 'FieldValueInvalid status.qosClass'],
   [

@@ -5,8 +5,8 @@ import { validateEphemeralUpdate } from './validation/ephemeral-update-validatio
 import { validateStatusUpdate } from './validation/status-validation.ts';
 
 /**
- * `pods/{name}/status`: for who runs the pod. Labels, annotations and finalizers can be changed through it, as
- * published; the owners cannot, and the class of service is kept where a writer does not know it.
+ * `pods/{name}/status`, for kubelets. As in kube-apiserver, it may also change labels, annotations and finalizers, but not
+ * ownerReferences, and keeps qosClass if the writer omits it.
  */
 export const podStatusView: ViewSubresource = {
   type: 'view',
@@ -22,7 +22,7 @@ export const podStatusView: ViewSubresource = {
   validateUpdate: validateStatusUpdate,
 };
 
-/** `pods/{name}/ephemeralcontainers`: the only door through which ephemeral containers are added. */
+/** `pods/{name}/ephemeralcontainers`: the only endpoint that can add ephemeral containers. */
 export const podEphemeralContainersView: ViewSubresource = {
   type: 'view',
   name: 'ephemeralcontainers',

@@ -9,7 +9,7 @@ import { podSchema } from './pod-schema.ts';
 import { podStrategy } from './pod-strategy.ts';
 import { podEphemeralContainersView, podStatusView } from './pod-views.ts';
 
-/** Pod, as published for 1.32. No node runs it here: who writes its status, and ends its deletion, is a client. */
+/** The Pod of Kubernetes 1.32. A client (the kubelet) writes its status and completes its deletion. */
 export const pod = (dialect: Dialect): Kind =>
   defineKind({
     kind: 'Pod',

@@ -3,7 +3,7 @@ import { labelSelector } from '../../meta/label-selector.ts';
 import { localObjectReference } from '../references.ts';
 import { objectFieldSelector, resourceFieldSelector } from './env.ts';
 
-/** Permission bits of a file. */
+/** File permission bits. */
 const fileMode = int32({ minimum: 0, maximum: 0o777 });
 
 const keyToPath = struct('api.core.v1.KeyToPath', 'Maps an entry of a secret or config map to a file.', {

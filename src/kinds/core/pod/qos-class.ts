@@ -4,13 +4,13 @@ import type { PodSpec } from './pod-spec.ts';
 
 type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
-/** The resources that the class follows from. */
+/** The resources that determine the QoS class. */
 const counted = ['cpu', 'memory'] as const;
 const zero: Quantity = { nanos: 0n, family: 'decimal' };
 
 /**
- * The class of service of a pod: `Guaranteed` when every container limits processor and memory and asks for just that,
- * `BestEffort` when none asks for or limits any, `Burstable` otherwise.
+ * The QoS class of a pod: `Guaranteed` if every container has CPU and memory limits and the total requests equal the total
+ * limits, `BestEffort` if no container has CPU or memory requests or limits, else `Burstable`.
  */
 export function qosClass({ containers = [], initContainers = [] }: PodSpec): QosClass {
   const all = [...containers, ...initContainers];
@@ -27,7 +27,7 @@ export function qosClass({ containers = [], initContainers = [] }: PodSpec): Qos
 const limitsAll = (container: Container): boolean =>
   counted.every((name) => positive(container.resources?.limits?.[name]) !== undefined);
 
-/** What all containers ask for together; a resource that none asks for is left out. */
+/** The sum per resource over all containers, without resources of which no container has any. */
 function sum(containers: readonly Container[], which: 'requests' | 'limits'): ReadonlyMap<string, Quantity> {
   const total = new Map<string, Quantity>();
   for (const name of counted) {

@@ -1,6 +1,6 @@
 import { always, bool, enumOf, type Infer, int64, list, opt, ptr, req, string, struct } from '../../../schema/schema.ts';
 
-/** Largest user or group id. */
+/** Largest user or group ID. */
 const idMax = 2 ** 31 - 1;
 
 const seLinuxOptions = struct('api.core.v1.SELinuxOptions', 'Labels for SELinux.', {

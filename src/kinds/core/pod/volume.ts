@@ -49,7 +49,7 @@ const volumeSource = struct('api.core.v1.VolumeSource', 'Where the content of a 
 
 type SourceName = keyof typeof volumeSource.fields;
 
-/** `emptyDir` comes first: of two sources the other one is the mistake. */
+/** `emptyDir` first: if a volume has two sources, the error is reported at the other one. */
 const sourceNames: readonly SourceName[] = ['emptyDir', ...(Object.keys(volumeSource.fields) as SourceName[]).filter((name) => name !== 'emptyDir')];
 
 export const volume = struct(
@@ -64,5 +64,5 @@ export const volume = struct(
 
 export type Volume = Infer<typeof volume>;
 
-/** The sources that a volume has; a valid volume has one. */
+/** The sources that are set in a volume; a valid volume has exactly one. */
 export const volumeSources = (volume: Volume): readonly SourceName[] => sourceNames.filter((name) => volume[name] !== undefined);

@@ -10,7 +10,7 @@ import { failing } from './field-checks.ts';
 type LabelSelector = Infer<typeof labelSelector>;
 type Requirement = NonNullable<NodeSelectorTerm['matchExpressions']>[number];
 
-/** Weights and topology keys are the schema's. */
+/** The schema checks weights and topology keys. */
 export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity, path: string): FieldError[] {
   return [
     ...validateNodeAffinity(nodeAffinity, `${path}.nodeAffinity`),
@@ -35,7 +35,7 @@ function validateNodeAffinity(affinity: Affinity['nodeAffinity'], path: string):
   ];
 }
 
-/** Preferences may name values that no label can have, since a node need not match them. */
+/** Preferred terms may have values that are not valid label values, because a node need not match them. */
 function validateNodeTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   path: string,
@@ -57,7 +57,7 @@ function validateNodeTerm(
   ];
 }
 
-/** How many values go with an operator. */
+/** Checks the number of values for an operator. */
 function validateCount({ operator, values = [] }: Requirement, path: string): FieldError[] {
   const field = `${path}.values`;
   switch (operator) {
@@ -79,7 +79,7 @@ function validateCount({ operator, values = [] }: Requirement, path: string): Fi
   }
 }
 
-/** The only field that nodes are selected by is their name. */
+/** The only field for selecting nodes is `metadata.name`. */
 function validateNodeField({ key = '', operator, values = [] }: Requirement, path: string): FieldError[] {
   const errors: FieldError[] = [];
   if (operator !== 'In' && operator !== 'NotIn') {
@@ -120,11 +120,11 @@ function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
   ];
 }
 
-/** Without a selector they are forbidden, which is the schema's to see. */
+/** Checks label keys next to a selector. The schema forbids them without one. */
 const validateLabelKeys = (keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] =>
   selector ? errorsOfEach(keys, (key, index) => failing(isQualifiedName, `${path}[${index}]`, key)) : [];
 
-/** Skews, keys and policies are the schema's. */
+/** The schema checks skews, topology keys and policies. */
 export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[], path: string): FieldError[] {
   return errorsOfEach(constraints, (constraint, index) => {
     const at = `${path}[${index}]`;
@@ -138,7 +138,7 @@ export function validateTopologySpread(constraints: readonly TopologySpreadConst
   });
 }
 
-/** Unlike in pod affinity, a key may not be one that the selector names. */
+/** Unlike in pod affinity, a key may not also be in the selector. */
 function validateSpreadKeys(keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] {
   const selected = new Set([
     ...Object.keys(selector?.matchLabels ?? {}),

@@ -17,7 +17,7 @@ import { validateProbes } from './probe-validation.ts';
 import { type ResourceScope, validateResources } from './resources-validation.ts';
 import { validateContainerSecurity } from './security-validation.ts';
 
-/** What the rules of a container need of its pod. */
+/** Parts of the pod that the rules of a container need. */
 interface ContainerScope extends ResourceScope {
   readonly spec: PodSpec;
   readonly volumes: VolumesByName;
@@ -25,7 +25,7 @@ interface ContainerScope extends ResourceScope {
 
 const graceSecondsOf = ({ spec }: ContainerScope): number => spec.terminationGracePeriodSeconds ?? 0;
 
-/** Main containers. That there is one is the schema's to see. */
+/** Main containers. The schema requires at least one. */
 export function validateContainers(
   containers: readonly Container[],
   path: string,
@@ -44,7 +44,7 @@ export function validateContainers(
   return [...errors, ...validateHostPorts(containers, path)];
 }
 
-/** Init containers run one by one, so that only those that go on running have checks and actions. */
+/** Init containers. Only sidecars (restartable init containers) may have probes and lifecycle handlers. */
 export function validateInitContainers(
   containers: readonly Container[],
   path: string,
@@ -73,7 +73,7 @@ function forbidProbes(
     .map(([name]) => forbidden(`${path}.${name}`, 'may not be set for init containers without restartPolicy=Always'));
 }
 
-/** Fields that make no sense for a container that is only looked through. */
+/** Fields that ephemeral containers may not have. */
 const forbiddenForEphemeral = [
   'ports',
   'resizePolicy',
@@ -120,7 +120,7 @@ function forbidFields(container: EphemeralContainer, path: string): FieldError[]
   ];
 }
 
-/** What holds for every container. */
+/** Rules of all types of containers. */
 function validateContainer(container: Container, path: string, scope: ContainerScope): FieldError[] {
   const { ports = [], env = [], envFrom = [], resources = {}, securityContext } = container;
   const hostUsers = scope.spec.hostUsers !== false;
@@ -142,7 +142,7 @@ function validateImage(image: string | undefined, field: string): FieldError[] {
   return image.trim() === image ? [] : [invalid(field, image, 'must not have leading or trailing whitespace')];
 }
 
-/** That names are unique within a list is the schema's to see; here `taken` are those of the other lists. */
+/** Names must be unique across the container lists; `taken` are those of the other lists. The schema checks each list. */
 const validateName = ({ name }: Container, path: string, taken: ReadonlySet<string>): FieldError[] =>
   taken.has(name) ? [duplicate(`${path}.name`, name)] : [];
 

@@ -3,12 +3,12 @@ import { isDnsSubdomain } from '../../../../schema/formats.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import { failing } from './field-checks.ts';
 
-/** What resolvers of common C libraries can hold. */
+/** Limits of common C library resolvers. */
 const nameserversMax = 3;
 const searchesMax = 32;
 const searchCharactersMax = 2048;
 
-/** That name servers are IP addresses is the schema's to see. */
+/** The schema checks that nameservers are IP addresses. */
 export function validateDns({ dnsPolicy, dnsConfig }: PodSpec, path: string): FieldError[] {
   const { nameservers = [], searches = [], options = [] } = dnsConfig ?? {};
   if (dnsPolicy === 'None') {

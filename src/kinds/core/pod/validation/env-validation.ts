@@ -4,7 +4,7 @@ import type { EnvFromSource, EnvVar } from '../env.ts';
 import { failing } from './field-checks.ts';
 import { environmentFields, validateFieldSelector, validateResourceSelector } from './selector-validation.ts';
 
-/** Any visible ASCII character or space, save the one that ends the name. */
+/** Printable ASCII, including space, without `=`. */
 const isVariableName: FormatCheck = (value) =>
   /^[ -<>-~]+$/.test(value)
     ? []

@@ -7,7 +7,7 @@ import { isMirrorPod } from '../mirror-pod.ts';
 import { asPod } from '../pod-schema.ts';
 import { validatePodSpec } from './pod-validation.ts';
 
-/** Ephemeral containers are added; those that are there stay as they are. Pods that a node made itself have none. */
+/** Ephemeral containers may be added; existing ones must not change. Mirror pods may have none. */
 export function validateEphemeralUpdate(object: ApiObject, old: ApiObject, dialect: Dialect): readonly FieldError[] {
   if (isMirrorPod(old, dialect)) {
     return [forbidden('', 'static pods do not support ephemeral containers')];

@@ -1,11 +1,11 @@
 import { type FieldError, invalid } from '../../../../meta/field-error.ts';
 import type { FormatCheck } from '../../../../schema/formats.ts';
 
-/** One error for each thing that a check has to say about a value. */
+/** The errors of a format check at a field. */
 export const failing = (check: FormatCheck, field: string, value: string): FieldError[] =>
   check(value).map((detail) => invalid(field, value, detail));
 
-/** For a name that refers to something which is not there. */
+/** The error for a reference to a name that does not exist. */
 export const notFound = (field: string, value: string): FieldError => ({
   type: 'FieldValueNotFound',
   field,
@@ -13,7 +13,7 @@ export const notFound = (field: string, value: string): FieldError => ({
   detail: '',
 });
 
-/** The name of a port, as services are registered (RFC 6335 section 5.1). */
+/** A port name: an IANA service name (RFC 6335 section 5.1). */
 export const isPortName: FormatCheck = (value) => {
   const problems: string[] = [];
   if (value.length > 15) problems.push('must be no more than 15 characters');
@@ -25,19 +25,19 @@ export const isPortName: FormatCheck = (value) => {
   return problems;
 };
 
-/** The number of a port, or the name of one that the container declares. */
+/** A port number, or the name of a port. */
 export function validatePort(port: number | string, field: string): FieldError[] {
   if (typeof port === 'string') return failing(isPortName, field, port);
   return port >= 1 && port <= 65535 ? [] : [invalid(field, port, 'must be between 1 and 65535, inclusive')];
 }
 
-/** A path that stays below the directory it is taken from. */
+/** A relative path that stays below its base directory. */
 export const isDescendingPath: FormatCheck = (path) => [
   ...(path.startsWith('/') ? ['must be a relative path'] : []),
   ...hasNoBacksteps(path),
 ];
 
-/** As a descending path; names that begin with two dots are kept for the node's own use. */
+/** A descending path that does not start with a name beginning with `..`, which the kubelet reserves. */
 export const isFilePath: FormatCheck = (path) => [
   ...isDescendingPath(path),
   ...(path.startsWith('..') && !path.startsWith('../') ? ["must not start with '..'"] : []),

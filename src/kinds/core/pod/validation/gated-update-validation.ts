@@ -7,22 +7,22 @@ const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 const affinityPath = 'spec.affinity.nodeAffinity';
 
 /**
- * While gates keep a pod from being scheduled, its requirements on the node may become narrower, never wider. For other
- * pods they don't change at all, which is checked elsewhere.
+ * While a pod has scheduling gates, its node selector and required node affinity may become narrower, never wider. For
+ * other pods they are immutable, which `pod-update-validation.ts` checks.
  */
 export function validateGatedScheduling(spec: PodSpec, old: PodSpec): FieldError[] {
   if ((old.schedulingGates ?? []).length === 0) return [];
   return [...validateNodeSelector(spec, old), ...validateNodeAffinity(spec, old)];
 }
 
-/** Labels may be added. */
+/** Only allows added labels. */
 function validateNodeSelector({ nodeSelector = {} }: PodSpec, old: PodSpec): FieldError[] {
   const kept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => nodeSelector[key] === value);
   const detail = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)';
   return kept ? [] : [invalid('spec.nodeSelector', nodeSelector, detail)];
 }
 
-/** Where nothing was required anything may be; terms that are there may get further conditions. Preferences are free. */
+/** Required affinity may be set if absent; existing terms may only get more requirements. Preferences may change freely. */
 function validateNodeAffinity(spec: PodSpec, old: PodSpec): FieldError[] {
   const oldTerms = old.affinity?.nodeAffinity?.[required]?.nodeSelectorTerms;
   if (!oldTerms) return [];
@@ -35,7 +35,7 @@ function validateNodeAffinity(spec: PodSpec, old: PodSpec): FieldError[] {
 }
 
 function validateTerm(term: NodeSelectorTerm, old: NodeSelectorTerm, path: string): FieldError[] {
-  // A term without conditions matches no node: giving it some would make it wider.
+  // A term without requirements matches no node: adding some would widen it.
   const narrower =
     isEmpty(old) === isEmpty(term) &&
     isPrefix(old.matchExpressions, term.matchExpressions) &&

@@ -4,10 +4,10 @@ import type { Volume } from '../volume.ts';
 import type { VolumeDevice, VolumeMount } from '../volume-mount.ts';
 import { failing, hasNoBacksteps, isDescendingPath, notFound } from './field-checks.ts';
 
-/** The volumes of a pod by their names. */
+/** Volumes of a pod by name. */
 export type VolumesByName = ReadonlyMap<string, Volume>;
 
-/** The mounts of one container: each names a volume, and has a path of its own. */
+/** Mounts of one container: each must refer to a volume and have a unique path. */
 export function validateMounts(container: Container, volumes: VolumesByName, path: string): FieldError[] {
   const { volumeMounts = [], volumeDevices = [] } = container;
   const paths = new Set<string>();
@@ -64,7 +64,7 @@ function validateRecursiveReadOnly(mount: VolumeMount, path: string): FieldError
   ];
 }
 
-/** The devices of one container: each names a claim, and has a path of its own. */
+/** Devices of one container: each must refer to a claim volume and have a unique path. */
 export function validateDevices(
   { volumeDevices = [], volumeMounts = [] }: Container,
   volumes: VolumesByName,

@@ -28,7 +28,7 @@ const containerSecurityFields = [
   'runAsGroup',
 ] as const;
 
-/** Settings that only the other operating system has. */
+/** Forbids settings that are specific to the other operating system. */
 export function validateOs(spec: PodSpec, path: string): FieldError[] {
   switch (spec.os?.name) {
     case 'linux':

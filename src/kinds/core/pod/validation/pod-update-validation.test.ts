@@ -17,7 +17,7 @@ const zone = { key: 'zone', operator: 'Exists' };
 const toleration = { key: 'a', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 10 };
 const terms = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
 
-/** What changes in the spec, and the causes that the client sees. */
+/** Case, old spec, new spec, expected causes. */
 const table: readonly (readonly [string, Sent, Sent, ...string[]])[] = [
   ['nothing', {}, {}],
   ['image', {}, { containers: [{ name: 'app', image: 'app:2' }] }],

@@ -9,7 +9,7 @@ import type { Toleration } from '../toleration.ts';
 import { validateGatedScheduling } from './gated-update-validation.ts';
 import { validatePodSpec } from './pod-validation.ts';
 
-/** What a client may change of the spec of a pod, as clients are told. */
+/** The mutable fields of a pod's spec, for the error message. */
 const updatable = [
   '`spec.containers[*].image`',
   '`spec.initContainers[*].image`',
@@ -19,8 +19,8 @@ const updatable = [
 ].join(',');
 
 /**
- * A pod that runs cannot become another one: its spec stays as it is, save images, a nearer deadline, further
- * tolerations and, before it is scheduled, fewer gates and narrower requirements on the node.
+ * The spec of a pod is immutable except for images, a shorter deadline, added tolerations, and, while it has scheduling
+ * gates, removed gates and narrower node requirements.
  */
 export function validatePodUpdate(object: ApiObject, old: ApiObject, dialect: Dialect): readonly FieldError[] {
   const spec = asPod(object).spec ?? { containers: [] };
@@ -43,7 +43,7 @@ export function validatePodUpdate(object: ApiObject, old: ApiObject, dialect: Di
 
 const containerLists = ['containers', 'initContainers'] as const;
 
-/** The deadline may be set, and come nearer. */
+/** activeDeadlineSeconds may be set or decreased. */
 function validateDeadline(spec: PodSpec, old: PodSpec): FieldError[] {
   const field = 'spec.activeDeadlineSeconds';
   const [next, last] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
@@ -52,7 +52,7 @@ function validateDeadline(spec: PodSpec, old: PodSpec): FieldError[] {
   return next > last ? [invalid(field, next, 'must be less than or equal to previous value')] : [];
 }
 
-/** The seconds of a toleration may change; nothing else of those that are there. */
+/** Existing tolerations must stay; only their tolerationSeconds may change. */
 function validateAddedTolerations({ tolerations = [] }: PodSpec, old: PodSpec): FieldError[] {
   const identities = new Set(tolerations.map(identityOf));
   const kept = (old.tolerations ?? []).every((last) => identities.has(identityOf(last)));
@@ -78,7 +78,7 @@ function validateRemovedGates({ schedulingGates = [] }: PodSpec, old: PodSpec): 
   );
 }
 
-/** All that the rules above don't speak of must be as it was. The error lists the fields that are not. */
+/** All other fields must be unchanged. The error lists those that are not. */
 function validateUnchanged(spec: PodSpec, old: PodSpec): FieldError[] {
   const comparable = withUpdatable(spec, old);
   if (isDeepStrictEqual(comparable, old)) return [];
@@ -89,7 +89,7 @@ function validateUnchanged(spec: PodSpec, old: PodSpec): FieldError[] {
   return [forbidden('spec', detail)];
 }
 
-/** The new spec with all that may change, or is checked elsewhere, as it was. */
+/** The new spec with all fields reset that may change or are checked elsewhere. */
 function withUpdatable(spec: PodSpec, old: PodSpec): PodSpec {
   const comparable: PodSpec = { ...spec, containers: withImages(spec.containers, old.containers) };
   if (spec.initContainers) comparable.initContainers = withImages(spec.initContainers, old.initContainers);
@@ -115,7 +115,7 @@ function restore<K extends keyof PodSpec>(spec: PodSpec, old: PodSpec, field: K)
   else spec[field] = value;
 }
 
-/** Requirements on the node are checked by the rules for gated pods. */
+/** Resets node requirements, which `validateGatedScheduling` checks. */
 function restoreGated(spec: PodSpec, old: PodSpec): void {
   restore(spec, old, 'nodeSelector');
   const { nodeAffinity: _, ...others } = spec.affinity ?? {};

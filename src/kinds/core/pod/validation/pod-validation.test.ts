@@ -26,7 +26,7 @@ const spread = (fields: Sent): Sent =>
     topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...fields }],
   });
 
-/** What each rule refuses, and the causes that the client sees. */
+/** Rule, invalid pod, expected causes. */
 const bad: readonly (readonly [string, Sent, ...string[]])[] = [
   ['no container', podWith({ containers: [] }), 'FieldValueRequired spec.containers'],
   ['no spec', { metadata: { name: 'web' } }, 'FieldValueRequired spec.containers'],
@@ -515,7 +515,7 @@ for (const [rule, sent, ...expected] of bad) {
   });
 }
 
-/** What is close to a rule, and allowed. */
+/** Valid pods close to a rule. */
 const good: readonly (readonly [string, Sent])[] = [
   ['the smallest pod', podWith({})],
   ['a negative grace period', podWith({ terminationGracePeriodSeconds: -5 })],

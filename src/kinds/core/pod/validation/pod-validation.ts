@@ -18,7 +18,7 @@ import { validateVolumes } from './volume-validation.ts';
 
 const path = 'spec';
 
-/** A new pod: ephemeral containers come later, and a node only once nothing holds back the scheduler. */
+/** Additional rules on create: no ephemeral containers, and no nodeName while there are scheduling gates. */
 export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly FieldError[] {
   const { spec = { containers: [] } } = asPod(object);
   const { containers = [], initContainers = [], volumes = [], ephemeralContainers = [] } = spec;
@@ -39,7 +39,7 @@ export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly
   ];
 }
 
-/** Elements of lists that are no scalars, at any depth. The graph of nodes reads each pod that is bound to one. */
+/** Number of structured list elements at any depth, bounded because the node graph reads every bound pod. */
 function partsOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let parts = 0;
@@ -50,8 +50,8 @@ function partsOf(value: unknown): number {
 }
 
 /**
- * The rules between the fields of a pod's spec, on create and on update. What the schema says - required fields, known
- * values, formats, ranges - is checked by its own validation and not repeated here.
+ * Rules across fields of a pod's spec, on create and update. Schema validation checks required fields, enums, formats and
+ * ranges.
  */
 export function validatePodSpec(object: ApiObject, dialect: Dialect): readonly FieldError[] {
   const { spec = { containers: [] } } = asPod(object);
@@ -101,7 +101,7 @@ function validateResourceClaims({ resourceClaims = [] }: PodSpec): FieldError[] 
   });
 }
 
-/** A token of a service account needs one. */
+/** Projected service account tokens require a serviceAccountName. */
 function validateTokenVolumes({ serviceAccountName, volumes = [] }: PodSpec): FieldError[] {
   if (serviceAccountName !== undefined) return [];
   return errorsOfEach(volumes, ({ projected }, volume) =>

@@ -2,14 +2,14 @@ import { duplicate, errorsOfEach, type FieldError, invalid } from '../../../../m
 import type { Container, ContainerPort } from '../container.ts';
 import { failing, isPortName } from './field-checks.ts';
 
-/** Names of the ports of one container; their numbers are the schema's. */
+/** Port names of one container. The schema checks the numbers. */
 export function validatePorts(ports: readonly ContainerPort[], path: string): FieldError[] {
   return errorsOfEach(ports, ({ name }, index) =>
     name === undefined ? [] : failing(isPortName, `${path}[${index}].name`, name),
   );
 }
 
-/** Two containers that run at the same time cannot both have a port of the node. */
+/** Containers that run at the same time may not share a hostPort. */
 export function validateHostPorts(containers: readonly Container[], path: string): FieldError[] {
   const taken = new Set<string>();
   return errorsOfEach(containers, ({ ports = [] }, at) =>
@@ -23,7 +23,7 @@ export function validateHostPorts(containers: readonly Container[], path: string
   );
 }
 
-/** On the network of the node a port cannot have another number there. */
+/** With host networking, hostPort must equal containerPort. */
 export const validateHostNetworkPorts = (containers: readonly Container[], path: string): FieldError[] =>
   errorsOfEach(containers, ({ ports = [] }, at) =>
     errorsOfEach(ports, ({ hostPort = 0, containerPort }, index) =>

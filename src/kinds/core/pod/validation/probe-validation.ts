@@ -5,7 +5,7 @@ import type { Lifecycle } from '../lifecycle.ts';
 import type { Probe } from '../probe.ts';
 import { failing, validatePort } from './field-checks.ts';
 
-/** The checks and actions of a container that may have them. `graceSeconds` is that of its pod. */
+/** Probes and lifecycle handlers of a container that may have them. `graceSeconds` is the pod's grace period. */
 export function validateProbes(container: Container, path: string, graceSeconds: number): FieldError[] {
   const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
   return [
@@ -16,7 +16,7 @@ export function validateProbes(container: Container, path: string, graceSeconds:
   ];
 }
 
-/** Probes that decide whether a container lives: one success is enough. */
+/** Liveness and startup probes: successThreshold must be 1. */
 function validateDecidingProbe(probe: Probe, path: string): FieldError[] {
   const { successThreshold = 1 } = probe;
   return [
@@ -25,7 +25,7 @@ function validateDecidingProbe(probe: Probe, path: string): FieldError[] {
   ];
 }
 
-/** A container that is not ready is not stopped, so no grace period fits. */
+/** A readiness probe never stops the container, so it may not have a grace period. */
 function validateReadinessProbe(probe: Probe, path: string): FieldError[] {
   const { terminationGracePeriodSeconds: seconds } = probe;
   const field = `${path}.terminationGracePeriodSeconds`;
@@ -57,7 +57,7 @@ function validateAction(action: Action, path: string, graceSeconds: number): Fie
 
 type Handler = Pick<Action & Probe, 'exec' | 'httpGet' | 'tcpSocket'>;
 
-/** Of several ways the first one counts. That there is one is the schema's to see. */
+/** Validates the first handler. The schema requires exactly one. */
 function validateHandler({ exec, httpGet, tcpSocket }: Handler, path: string): FieldError[] {
   if (exec) return exec.command ? [] : [required(`${path}.exec.command`)];
   if (httpGet) return validateHttpGet(httpGet, `${path}.httpGet`);
@@ -71,7 +71,7 @@ function validateHttpGet({ port, httpHeaders = [] }: NonNullable<Handler['httpGe
   ];
 }
 
-/** That there is a port at all is the schema's to see. */
+/** Validates a port if present. The schema requires it. */
 const validateKnownPort = (port: number | string | undefined, field: string): FieldError[] =>
   port === undefined ? [] : validatePort(port, field);
 

@@ -4,9 +4,9 @@ import { compareQuantity, parseQuantity, type Quantity } from '../../../../schem
 import type { ResourceRequirements } from '../container-resources.ts';
 import { failing, notFound } from './field-checks.ts';
 
-/** What the rules for resources depend on. */
+/** Context of the resource rules. */
 export interface ResourceScope {
-  /** Domain of the product's own resource names: `orch.io`. */
+  /** Domain of native resource names: `orch.io`. */
   readonly domain: string;
   /** Names of the pod's resource claims. */
   readonly claims: ReadonlySet<string>;
@@ -16,10 +16,10 @@ const nanosPerUnit = 10n ** 9n;
 const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage']);
 const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 
-/** Resources of the product itself, which need no domain; all others belong to some vendor and are whole numbers. */
+/** Native resources have no domain or the product's own. All others are extended resources and must be whole numbers. */
 const isNative = (name: string, domain: string): boolean => !name.includes('/') || name.includes(`${domain}/`);
 
-/** A request above the limit, or of what may not be shared without a limit, is refused. */
+/** A request may not exceed its limit; resources that cannot be overcommitted require a limit. */
 export function validateResources(
   { limits = {}, requests = {}, claims = [] }: ResourceRequirements,
   path: string,
@@ -39,7 +39,7 @@ export function validateResources(
   return [...errors, ...validateClaims(claims, `${path}.claims`, scope.claims)];
 }
 
-/** Names and amounts of a list of resources. */
+/** Validates names and quantities of a resource list. */
 export const validateAmounts = (
   amounts: Readonly<Record<string, string>>,
   path: string,

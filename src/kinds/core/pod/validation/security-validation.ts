@@ -7,7 +7,7 @@ const sysctlLengthMax = 253;
 const sysctlName = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?$/;
 const profilePathBytesMax = 4095;
 
-/** Ranges of ids and the known values of policies are the schema's. */
+/** The schema checks ID ranges and enums. */
 export function validatePodSecurity(spec: PodSpec, path: string): FieldError[] {
   const { securityContext = {}, shareProcessNamespace, hostPID } = spec;
   const errors = [
@@ -34,7 +34,7 @@ function validateSysctls(sysctls: NonNullable<PodSecurityContext['sysctls']>, pa
   });
 }
 
-/** `hostUsers` is false where the pod has user ids of its own. */
+/** `hostUsers` is false if the pod has its own user namespace. */
 export function validateContainerSecurity(
   context: SecurityContext,
   path: string,
@@ -90,7 +90,7 @@ function validateAppArmor(profile: SecurityContext['appArmorProfile'], path: str
   ];
 }
 
-/** A pod with user ids of its own shares nothing else with the node either. */
+/** A pod with its own user namespace may not share other namespaces of the host. */
 export function validateHostUsers({ hostUsers, hostNetwork, hostPID, hostIPC }: PodSpec, path: string): FieldError[] {
   if (hostUsers !== false) return [];
   return Object.entries({ hostNetwork, hostPID, hostIPC })

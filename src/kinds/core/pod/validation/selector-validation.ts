@@ -3,7 +3,7 @@ import { isQualifiedName } from '../../../../schema/formats.ts';
 import type { ObjectFieldSelector, ResourceFieldSelector } from '../env.ts';
 import { failing } from './field-checks.ts';
 
-/** Fields of the pod that environment variables can show. */
+/** Pod fields available to environment variables. */
 export const environmentFields: readonly string[] = [
   'metadata.name',
   'metadata.namespace',
@@ -16,7 +16,7 @@ export const environmentFields: readonly string[] = [
   'status.podIPs',
 ];
 
-/** Fields of the pod that files can show. */
+/** Pod fields available to downward API files. */
 export const fileFields: readonly string[] = [
   'metadata.name',
   'metadata.namespace',
@@ -25,10 +25,10 @@ export const fileFields: readonly string[] = [
   'metadata.uid',
 ];
 
-/** One label or annotation: `metadata.labels['key']`. */
+/** A single label or annotation: `metadata.labels['key']`. */
 const subscripted = /^(.*)\['([^']*)'\]$/;
 
-/** A path that no field of a pod has is an error whatever the version says. */
+/** Validates a downward API field reference. A path that is not a pod field is an error in any apiVersion. */
 export function validateFieldSelector(
   { apiVersion = '', fieldPath = '' }: ObjectFieldSelector,
   path: string,
@@ -61,7 +61,7 @@ const byteDivisors = [
   ...['k', 'M', 'G', 'T', 'P', 'E'].flatMap((unit) => [`1${unit}`, `1${unit === 'k' ? 'K' : unit}i`]),
 ];
 
-/** `container`: whether the container must be named, as it must where there is no container around the selector. */
+/** `container`: containerName must be `named` (volumes), or is `implied` by the container that has the reference (env). */
 export function validateResourceSelector(
   { containerName, resource = '', divisor = '0' }: ResourceFieldSelector,
   path: string,

@@ -7,7 +7,7 @@ import type { PodSpec } from '../pod-spec.ts';
 import type { PodStatus } from '../pod-status.ts';
 import { failing } from './field-checks.ts';
 
-/** What an observer of a pod may report, given what it reported before. */
+/** Validates a reported pod status against the previous one. */
 export function validateStatusUpdate(object: ApiObject, old: ApiObject): readonly FieldError[] {
   const { spec = { containers: [] }, status = {} } = asPod(object);
   const oldStatus = asPod(old).status ?? {};
@@ -27,7 +27,7 @@ const validateConditions = ({ conditions = [] }: PodStatus): FieldError[] =>
     systemConditions.has(type) ? [] : failing(isQualifiedName, `status.conditions[${index}].type`, type),
   );
 
-/** A container that ended for good does not come back to life. Ephemeral containers are never restarted. */
+/** A container that terminated for good may not run again. Ephemeral containers are never restarted. */
 function validateTransitions(spec: PodSpec, status: PodStatus, old: PodStatus): FieldError[] {
   const { restartPolicy = 'Always', initContainers = [] } = spec;
   const sidecars = new Set(initContainers.filter((each) => each.restartPolicy === 'Always').map(({ name }) => name));
@@ -82,7 +82,7 @@ function validateHostAddresses({ hostIP, hostIPs = [] }: PodStatus): FieldError[
   ];
 }
 
-/** At most one address of each family. */
+/** At most one address per IP family. */
 function validateAddresses(addresses: Addresses, path: string): FieldError[] {
   const ips = addresses.map(({ ip = '' }) => ip);
   const errors = errorsOfEach(ips, (ip, index) => failing(isIpAddress, `${path}[${index}]`, ip));

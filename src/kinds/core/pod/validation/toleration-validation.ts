@@ -3,7 +3,7 @@ import { isLabelValue } from '../../../../schema/formats.ts';
 import type { Toleration } from '../toleration.ts';
 import { failing } from './field-checks.ts';
 
-/** How the fields of a toleration go together; the values that each may have are the schema's. */
+/** Rules across the fields of a toleration. The schema checks each field. */
 export const validateTolerations = (tolerations: readonly Toleration[], path: string): FieldError[] =>
   errorsOfEach(tolerations, (toleration, index) => validateToleration(toleration, `${path}[${index}]`));
 

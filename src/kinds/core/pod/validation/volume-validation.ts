@@ -6,7 +6,7 @@ import { type Volume, volumeSources } from '../volume.ts';
 import { failing, hasNoBacksteps, isDescendingPath, isFilePath } from './field-checks.ts';
 import { fileFields, validateFieldSelector, validateResourceSelector } from './selector-validation.ts';
 
-/** `podName` is '' where it is not known; claims made for the pod are named after it. */
+/** `podName` is used for the names of ephemeral volume claims; '' if unknown. */
 export const validateVolumes = (volumes: readonly Volume[], path: string, podName: string): FieldError[] =>
   errorsOfEach(volumes, (volume, index) => {
     const at = `${path}[${index}]`;
@@ -15,7 +15,7 @@ export const validateVolumes = (volumes: readonly Volume[], path: string, podNam
     return [...validateSource(volume, at), ...(named ? validateClaimName(podName, name, at) : [])];
   });
 
-/** Of several sources the first one counts. That there is one, required fields and ranges are the schema's. */
+/** Validates the first source. The schema requires exactly one, and checks required fields and ranges. */
 function validateSource(volume: Volume, path: string): FieldError[] {
   const [first] = volumeSources(volume);
   return (first && checks[first]?.(volume, `${path}.${first}`)) ?? [];
@@ -23,7 +23,7 @@ function validateSource(volume: Volume, path: string): FieldError[] {
 
 type SourceName = ReturnType<typeof volumeSources>[number];
 
-/** What the schema cannot say of a source. */
+/** Rules of volume sources that the schema cannot express. */
 const checks: Readonly<Partial<Record<SourceName, (volume: Volume, path: string) => FieldError[]>>> = {
   hostPath: ({ hostPath }, path) => (hostPath?.path ? failing(hasNoBacksteps, `${path}.path`, hostPath.path) : []),
   emptyDir: ({ emptyDir }, path) => validateSizeLimit(emptyDir?.sizeLimit, `${path}.sizeLimit`),
@@ -65,7 +65,7 @@ const validateFilePath = ({ path = '' }: PathItem, field: string): FieldError[] 
 
 type DownwardFile = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];
 
-/** Published servers name the volume, not the file, in these errors. */
+/** As in kube-apiserver, these errors name the volume, not the file. */
 const validateFiles = (files: readonly DownwardFile[] = [], path: string): FieldError[] =>
   errorsOfEach(files, (file) => validateFile(file, path));
 
@@ -85,7 +85,7 @@ function validateFile(file: DownwardFile, path: string): FieldError[] {
 
 type Projection = NonNullable<ProjectedVolumeSource['sources']>[number];
 
-/** Sources share one directory, so that no two files may have the same path. */
+/** All sources are projected into one directory, so file paths must be unique across them. */
 function validateProjected({ sources = [] }: ProjectedVolumeSource, path: string): FieldError[] {
   const paths = new Set<string>();
   return errorsOfEach(sources, (source, index) => [
