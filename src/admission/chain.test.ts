@@ -34,12 +34,12 @@ describe('the chain', () => {
     assert.deepEqual(log, ['a mutates', 'b mutates', 'a validates', 'b validates']);
   });
 
-  it('leaves out those whom the write does not concern', async () => {
+  it('skips plugins that do not apply to the write', async () => {
     await admit([plugin('a', { concerns: () => false }), plugin('b')]);
     assert.deepEqual(log, ['b mutates', 'b validates']);
   });
 
-  it('waits where a plugin does, and only there', async () => {
+  it('is asynchronous only if a plugin is', async () => {
     const later = (name: string): Partial<AdmissionPlugin> => ({
       mutate: async () => {
         await null;
@@ -87,7 +87,7 @@ describe('a dry run (spec section 4.6)', () => {
     });
   }
 
-  it('is refused too where only the changes of others make a plugin concerned', async () => {
+  it('is rejected too if a plugin applies only after changes by others', async () => {
     let changed = false;
     const plugins = [
       plugin('late', { sideEffects: 'some', concerns: () => changed }),

@@ -51,36 +51,36 @@ export interface Mutator {
 export const admissionChain = (plugins: readonly AdmissionPlugin[]): Admission => ({
   mutate(attributes) {
     const rounds = new MutatorRounds();
-    const round = () => inTurn(plugins, (plugin) => mutate(plugin, attributes, rounds));
+    const round = () => inSequence(plugins, (plugin) => mutate(plugin, attributes, rounds));
     const again = () => (rounds.beginSecond() ? round() : undefined);
     const first = round();
     return first ? first.then(again) : again();
   },
   validate: (attributes) =>
-    inTurn(plugins, (plugin) => {
+    inSequence(plugins, (plugin) => {
       // A mutation may have made the write one that the plugin applies to.
       if (!plugin.validate || !plugin.concerns(attributes)) return undefined;
       if (isRefused(plugin, attributes)) throw sideEffectsRefused(titleOf(plugin));
-      return whileAsked(plugin.validate(attributes), attributes);
+      return untilRequestEnds(plugin.validate(attributes), attributes);
     }),
 });
 
 /** Calls `step` for each item in sequence. Returns a promise only if a step does, which is rare. */
-function inTurn<T>(items: readonly T[], step: (item: T) => Promise<void> | void, from = 0): Promise<void> | void {
+function inSequence<T>(items: readonly T[], step: (item: T) => Promise<void> | void, from = 0): Promise<void> | void {
   for (let at = from; at < items.length; at++) {
     const waiting = step(items[at] as T);
-    if (waiting) return waiting.then(() => inTurn(items, step, at + 1));
+    if (waiting) return waiting.then(() => inSequence(items, step, at + 1));
   }
 }
 
 /** Waits for a plugin, at most until the request ends. */
-const whileAsked = (work: Promise<void> | void, attributes: AdmissionAttributes): Promise<void> | void =>
+const untilRequestEnds = (work: Promise<void> | void, attributes: AdmissionAttributes): Promise<void> | void =>
   work && untilAborted(work, attributes.signal);
 
 function mutate(plugin: AdmissionPlugin, attributes: AdmissionAttributes, rounds: MutatorRounds): Promise<void> | void {
   if (!plugin.concerns(attributes)) return;
   if (isRefused(plugin, attributes)) throw sideEffectsRefused(titleOf(plugin));
-  const mutating = whileAsked(plugin.mutate?.(attributes), attributes);
+  const mutating = untilRequestEnds(plugin.mutate?.(attributes), attributes);
   const { mutators } = plugin;
   if (!mutators) return mutating;
   const run = () => runMutators(plugin, mutators(attributes), attributes, rounds);

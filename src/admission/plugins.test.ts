@@ -7,7 +7,7 @@ const account = 'ServiceAccount';
 const nodes = 'NodeRestriction';
 const owners = 'OwnerReferencesPermissionEnforcement';
 
-it('the published names, in the published order, and those that are on by default', () => {
+it('the names and order of kube-apiserver, and the plugins enabled by default', () => {
   assert.deepEqual(pluginNames, [lifecycle, account, nodes, owners]);
   assert.deepEqual(defaultPlugins, [lifecycle, account, nodes]);
 });

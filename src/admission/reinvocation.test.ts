@@ -94,7 +94,7 @@ function chainOf(script: Script, log: string[], sideEffects: SideEffects = 'none
   return admissionChain(script.chain.map(plugin));
 }
 
-describe('what runs, and how often (reinvocationPolicy)', () => {
+describe('order and number of calls (reinvocationPolicy)', () => {
   for (const script of scripts) {
     it(script.what, async () => {
       const log: string[] = [];
@@ -139,7 +139,7 @@ describe('a request that ends', () => {
     'a mutator': { ...base, mutators: () => [mutator] },
   };
   for (const [what, plugin] of Object.entries(rows)) {
-    it(`is not held up by ${what}`, async () => {
+    it(`does not wait for ${what}`, async () => {
       const abort = new AbortController();
       const after: string[] = [];
       const next: AdmissionPlugin = {

@@ -19,7 +19,7 @@ import {
   struct,
   time,
 } from '../schema/schema.ts';
-import { applyConfiguration, keepTimesOfNothing, updateManagedFields, type WriteSource } from './apply.ts';
+import { applyConfiguration, keepTimesOfNoOp, updateManagedFields, type WriteSource } from './apply.ts';
 import { applyConflict } from './conflict.ts';
 import { describePath } from './field-path.ts';
 import { pathsOf } from './field-set.ts';
@@ -119,7 +119,7 @@ function update(
 
 /** The end of the write path: a no-op write stores nothing. */
 function stored(object: ApiObject, old: ApiObject | undefined): ApiObject {
-  if (old) keepTimesOfNothing(object, old);
+  if (old) keepTimesOfNoOp(object, old);
   // Stored objects are serialized and share nothing with the request.
   return JSON.parse(JSON.stringify(object));
 }

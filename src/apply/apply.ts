@@ -228,7 +228,7 @@ function withEntries(object: Readonly<Record<string, unknown>>, owners: Owners):
  * Restores the stored managedFields if only their times differ, so that a write that is a no-op after defaulting and
  * admission creates no new revision. `object` is as it would be stored; its resourceVersion is ignored.
  */
-export function keepTimesOfNothing(object: ApiObject, old: ApiObject): void {
+export function keepTimesOfNoOp(object: ApiObject, old: ApiObject): void {
   const [entries, oldEntries] = [object.metadata.managedFields, old.metadata.managedFields];
   if (!entries || !oldEntries || entries === oldEntries || entries.length !== oldEntries.length) return;
   const oldByOwner = new Map(oldEntries.map((entry) => [entryId(entry), entry]));

@@ -1,7 +1,7 @@
 import { limits } from '../base/limits.ts';
+import { compareText } from './canonical-json.ts';
 import { union } from './field-set.ts';
 import { type Owner, type Owners, ownerId } from './owners.ts';
-import { compareText } from './published-json.ts';
 
 /** The manager name of merged old updates. */
 const ancientManager = 'ancient-changes';

@@ -2,7 +2,7 @@ import { boundedMemo } from '../base/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
 import { readJson } from '../codec/json-reader.ts';
 import { isRecord } from '../schema/own-property.ts';
-import { compareText, publishedJson } from './published-json.ts';
+import { canonicalJson, compareText } from './canonical-json.ts';
 
 /**
  * One step of a field path, in its FieldsV1 form (KEP-555): a field or map key `f:replicas`, a list element by its keys
@@ -15,7 +15,7 @@ export type PathElement = `f:${string}` | `k:${string}` | `v:${string}` | `i:${s
 export type FieldPath = readonly PathElement[];
 
 export const fieldElement = (name: string): PathElement => `f:${name}`;
-export const valueElement = (value: unknown): PathElement => `v:${publishedJson(value)}`;
+export const valueElement = (value: unknown): PathElement => `v:${canonicalJson(value)}`;
 
 export const indexElement = (index: number): PathElement => `i:${index}`;
 
@@ -24,13 +24,13 @@ export function keyElement(keys: readonly string[], valueAt: (key: string, index
   let text = '';
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string;
-    text += `${index === 0 ? '' : ','}${keyText(key)}:${publishedJson(valueAt(key, index))}`;
+    text += `${index === 0 ? '' : ','}${keyText(key)}:${canonicalJson(valueAt(key, index))}`;
   }
   return `k:{${text}}`;
 }
 
 /** Keys come from schemas, so there are few. */
-const keyText = boundedMemo(publishedJson, { countMax: 1_024, lengthMax: 64 });
+const keyText = boundedMemo(canonicalJson, { countMax: 1_024, lengthMax: 64 });
 
 export const isField = (element: PathElement): boolean => element.charCodeAt(0) === fieldMark;
 /** The name of a field element. */
@@ -72,7 +72,7 @@ function readJsonElement(text: `k:${string}` | `v:${string}`): PathElement {
   if (known !== undefined) return known;
   const value = jsonOf(text);
   if (text.startsWith('k') && !isRecord(value)) throw new PathElementError(`path element ${shown(text)} has no keys`);
-  const element = `${text[0]}:${publishedJson(value)}` as PathElement;
+  const element = `${text[0]}:${canonicalJson(value)}` as PathElement;
   remember(text, element);
   return element;
 }
@@ -186,8 +186,8 @@ export const describePath = (path: FieldPath): string => path.map(describeElemen
 export function describeElement(element: PathElement): string {
   if (isField(element)) return `.${nameOf(element)}`;
   const value = jsonOf(element);
-  if (element.startsWith('v')) return `[=${publishedJson(value)}]`;
+  if (element.startsWith('v')) return `[=${canonicalJson(value)}]`;
   if (!isRecord(value)) return `[${value}]`;
   const keys = Object.keys(value).sort(compareText);
-  return `[${keys.map((key) => `${key}=${publishedJson(value[key])}`).join(',')}]`;
+  return `[${keys.map((key) => `${key}=${canonicalJson(value[key])}`).join(',')}]`;
 }

@@ -73,7 +73,7 @@ suite('path elements', () => {
     test(`${JSON.stringify(text)} is refused`, () => assert.throws(() => readElement(text), PathElementError));
   }
 
-  test('are sorted as published: fields, keys, values, indexes', () => {
+  test('are sorted as in kube-apiserver: fields, keys, values, indexes', () => {
     const sorted = [
       'f:',
       'f:B',

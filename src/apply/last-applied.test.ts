@@ -40,7 +40,7 @@ suite('a client that merged by itself and now applies', () => {
     identified({ text: 'x', inner: { name: 'other' } }),
   );
 
-  test('has no conflicts over what it applied and what is still so', () => {
+  test('has no conflicts over fields it applied that are unchanged', () => {
     const applied = apply(live, { text: 'y' });
     assert.equal(applied.type, 'applied');
     if (applied.type !== 'applied') return;
@@ -48,7 +48,7 @@ suite('a client that merged by itself and now applies', () => {
     assert.deepEqual(ownersOf(applied.object as ApiObject)['client/Apply'], ['.text']);
   });
 
-  test('has conflicts over the rest, and is told only of these', () => {
+  test('has conflicts over the other fields only', () => {
     assert.deepEqual(conflictsOf(apply(live, { text: 'y', inner: { name: 'm' }, flag: false })), [
       '.flag',
       '.inner.name',

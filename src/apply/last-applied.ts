@@ -3,11 +3,11 @@ import { parseJson } from '../codec/json.ts';
 import type { ObjectMeta } from '../meta/api-object.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { isRecord } from '../schema/own-property.ts';
+import { canonicalJson } from './canonical-json.ts';
 import { compareValues } from './compare-values.ts';
 import { readConfiguration } from './configuration.ts';
 import { difference, type FieldSet, noFields } from './field-set.ts';
 import { fieldsOf } from './fields-of.ts';
-import { publishedJson } from './published-json.ts';
 import type { VersionedObject } from './versions.ts';
 
 /**
@@ -58,7 +58,7 @@ export function keepLastApplied(
 ): Readonly<Record<string, unknown>> {
   const { [annotation]: last, ...annotations } = annotationsOf(object) ?? {};
   if (!last) return object;
-  const applied = `${publishedJson(withoutAnnotation(config, annotation))}\n`;
+  const applied = `${canonicalJson(withoutAnnotation(config, annotation))}\n`;
   const updated = { ...annotations, [annotation]: applied };
   if (last === applied) return object;
   const metadata = object['metadata'] as ObjectMeta;

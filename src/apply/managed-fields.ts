@@ -1,9 +1,9 @@
 import type { ManagedFieldsEntry } from '../meta/api-object.ts';
+import { compareText } from './canonical-json.ts';
 import { PathElementError } from './field-path.ts';
 import type { FieldSet } from './field-set.ts';
 import { decodeFields, encodeFields } from './fields-v1.ts';
 import { type Owner, type Owners, ownerId } from './owners.ts';
-import { compareText } from './published-json.ts';
 
 /**
  * Decodes `metadata.managedFields`. Undefined if any entry is invalid: as in kube-apiserver, the whole list is then

@@ -34,7 +34,7 @@ const timesOf = (object: ApiObject | undefined): Readonly<Record<string, string 
 const minute = (count: number): string => new Date(firstMs + count * stepMs).toISOString().replace('.000', '');
 
 suite('managedFields', () => {
-  test('have the published form and order', () => {
+  test('have the form and order of kube-apiserver', () => {
     const { object } = run(allShapes, [
       { update: 'u', object: { text: 'x', data: { k: 'v' } } },
       { apply: 'b', config: { parts: [{ name: 'p', tags: ['t'] }] } },
@@ -153,7 +153,7 @@ suite('managedFields', () => {
     assert.deepEqual(ownersOf(again.object), { 'a/Apply': ['.text'] });
   });
 
-  test('that come to nothing after defaulting keep their times', () => {
+  test('that are no-ops after defaulting keep their times', () => {
     const operations: Operation[] = [
       { update: 'u', object: { text: 'x' } },
       { apply: 'a', config: { count: null } },
@@ -279,7 +279,7 @@ suite('managedFields that a client sends with an update', () => {
     test(name, () => assert.deepEqual(ownersOf(run(allShapes, [...stored, operation]).object), expected));
   }
 
-  test('cannot make an apply remove what identifies an object', () => {
+  test('cannot make an apply remove identity fields', () => {
     const identity = { 'f:metadata': { '.': {}, 'f:name': {}, 'f:uid': {} }, 'f:kind': {} };
     const forged = { ...entry, manager: 'a', operation: 'Apply', fieldsV1: identity };
     const { object } = run(allShapes, [
@@ -301,7 +301,7 @@ suite('an object without owners', () => {
     assert.deepEqual(entriesOf(object), []);
   });
 
-  test('has what was there before its first apply owned by a manager of its own', () => {
+  test('has its fields before the first apply owned by before-first-apply', () => {
     const { object } = step(allShapes, { apply: 'a', config: { data: { l: 'w' } } }, untracked);
     assert.deepEqual(ownersOf(object), {
       'a/Apply': ['.data.l'],
@@ -319,7 +319,7 @@ suite('an object without owners', () => {
   });
 });
 
-suite('fields that a door does not write', () => {
+suite('fields that an endpoint does not write', () => {
   const main = { resetFields: fieldSetOfNames(['status']) };
   const status = { resetFields: fieldSetOfNames(['text'], ['metadata', 'labels']) };
 
@@ -363,7 +363,7 @@ suite('conflicts', () => {
     return applyConflict(applied.type === 'conflicts' ? applied.conflicts : []);
   };
 
-  test('have the published text when there is one', () => {
+  test('have the message of kube-apiserver for a single one', () => {
     const error = conflictsAfter([{ update: 'u', object: { data: { k: 'v' } } }], { data: { k: 'w' } });
     assert.equal(error.message, 'Apply failed with 1 conflict: conflict with "u" using v1: .data.k');
     assert.deepEqual(error.toStatus(), {
@@ -445,7 +445,7 @@ suite('a configuration that cannot be applied', () => {
     );
   }
 
-  test('is told all that is wrong with it', () => {
+  test('reports all its problems', () => {
     assert.throws(() => attempt({ text: 5, count: 'x' }), {
       message:
         'failed to create typed patch object (/thing; v1, Kind=Thing): errors:\n  .text: expected string, got number\n  .count: expected integer, got string',
@@ -460,7 +460,7 @@ suite('a configuration that cannot be applied', () => {
     attempt({ metadata: { managedFields: null } });
   });
 
-  test('has unknown fields told and left out', () => {
+  test('reports and drops unknown fields', () => {
     const config = identified({ txet: 1, parts: [{ name: 'p', size: 1 }], point: { z: 1 }, data: { any: 'key' } });
     const applied = applyConfiguration({ ...base, manager: 'a', live: undefined, config });
     assert.deepEqual(applied.unknown, ['txet', 'parts[0].size', 'point.z']);

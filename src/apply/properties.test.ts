@@ -124,7 +124,7 @@ function existing(content: ApiObject): ReadonlySet<string> {
 }
 
 suite('under random writes by several managers', () => {
-  test('nobody owns what is not there, unless he asked for its absence', () => {
+  test('absent fields have no owner except an applier of their absence', () => {
     fc.assert(
       fc.property(operations, (list) => {
         let state: State = empty;
@@ -210,7 +210,7 @@ suite('under random writes by several managers', () => {
     );
   });
 
-  test('an apply without force takes nothing that is still there from anybody', () => {
+  test('an apply without force takes no existing field from others', () => {
     fc.assert(
       fc.property(operations, manager, config, (list, name, fields) => {
         const { object: live } = run(allShapes, list);
@@ -278,7 +278,7 @@ suite('appliers', () => {
     );
   });
 
-  test('that all apply nothing leave nothing but what was updated', () => {
+  test('that all apply nothing leave only fields of updates', () => {
     fc.assert(
       fc.property(fc.array(applyOperation, { maxLength: 5 }), (list) => {
         const last = ['a', 'b', 'c'].map((apply): Operation => ({ apply, config: {} }));

@@ -1,7 +1,7 @@
 import { isRecord } from '../schema/own-property.ts';
 import { anyValue, type Field, type ListSchema, type Schema, type StructSchema, schemaOf } from '../schema/schema.ts';
+import { compareText } from './canonical-json.ts';
 import { fieldElement, keyElement, type PathElement, valueElement } from './field-path.ts';
-import { compareText } from './published-json.ts';
 
 /**
  * What field ownership needs of a schema (spec section 4.7): which values are owned whole, and how the parts of the

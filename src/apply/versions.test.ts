@@ -57,7 +57,7 @@ suite('a schema that changed', () => {
   const schemaWith = (schema: Schema) => thing({ it: opt(2, schema, 'It.'), text: opt(3, string(), 'Text.') });
 
   for (const [name, { granular, atomic, value, other, field }] of Object.entries(kinds)) {
-    test(`${name}: what was granular and is atomic belongs whole to all who had a part`, () => {
+    test(`${name}: a value that became atomic is owned whole by all owners of a part`, () => {
       const before = run(schemaWith(granular), [
         { apply: 'a', config: { it: value } },
         { apply: 'b', config: { it: other } },
@@ -67,7 +67,7 @@ suite('a schema that changed', () => {
       step(schemaWith(atomic), { apply: 'a', config: { it: value }, conflicts: ['b: .it'] }, after);
     });
 
-    test(`${name}: what was atomic and is granular has no inferred owners of its parts`, () => {
+    test(`${name}: a value that became granular has no inferred owners of its parts`, () => {
       const before = run(schemaWith(atomic), [{ apply: 'a', config: { it: value } }]);
       const after = step(schemaWith(granular), { apply: 'b', config: { it: value } }, before);
       assert.deepEqual(ownersOf(after.object)['a/Apply'], ['.it']);
@@ -120,7 +120,7 @@ suite('several versions', () => {
       : result.conflicts.map(({ path }) => path.join('/'));
   };
 
-  test('a manager is asked in the version in which it named its fields', () => {
+  test('fields of a manager are compared in the version of its entry', () => {
     const live = applied('v1', 'a', undefined, { text: 'x', other: 'o' }) as ApiObject;
     assert.deepEqual(applied('v2', 'b', live, { title: 'y' }), ['f:text']);
     const shared = applied('v2', 'b', live, { title: 'x' }) as ApiObject;
@@ -129,7 +129,7 @@ suite('several versions', () => {
     assert.deepEqual(contentOf(left), { text: 'x' });
   });
 
-  test('an applier that comes in another version gives up what it named in the one before', () => {
+  test('an applier that changes its version gives up the fields of its last entry', () => {
     const live = applied('v1', 'a', undefined, { text: 'x', other: 'o' }) as ApiObject;
     const moved = applied('v2', 'a', live, { title: 'x' }) as ApiObject;
     assert.deepEqual(contentOf(moved), { title: 'x' });
@@ -137,7 +137,7 @@ suite('several versions', () => {
     assert.equal(entriesOf(moved)[0]?.apiVersion, 'v2');
   });
 
-  test('entries in versions that are no longer served go with the next change', () => {
+  test('entries in versions that are no longer served are dropped at the next change', () => {
     const live = applied('v1', 'a', undefined, { text: 'x' }) as ApiObject;
     const [entry] = entriesOf(live);
     live.metadata.managedFields = [{ ...entry, apiVersion: 'v0' }];

@@ -1,6 +1,6 @@
 import type { Dialect } from '../dialect/dialect.ts';
 import { badRequest } from '../meta/status-error.ts';
-import type { ResourceAttributes } from '../request/attributes.ts';
+import type { ResourceAttributes } from '../request/authorization-attributes.ts';
 import { anonymousUser, groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
 import { isDnsLabel, isDnsSubdomain } from '../schema/formats.ts';
 import { decodeHeaderText, extraKey } from './header-decoding.ts';

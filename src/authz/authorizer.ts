@@ -1,11 +1,11 @@
 import type { Caller } from '../base/caller.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Decision } from '../request/access.ts';
-import type { Attributes, ResourceAttributes } from '../request/attributes.ts';
+import type { Attributes, ResourceAttributes } from '../request/authorization-attributes.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
 export type { Decision } from '../request/access.ts';
-export type { Attributes, PathAttributes, ResourceAttributes } from '../request/attributes.ts';
+export type { Attributes, PathAttributes, ResourceAttributes } from '../request/authorization-attributes.ts';
 
 export interface Authorizer {
   /**

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Decision, UserRules } from '../request/access.ts';
-import type { Attributes } from '../request/attributes.ts';
+import type { Attributes } from '../request/authorization-attributes.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { IssuedToken, TokenGrant, TokenLifetime, TokenLifetimeRequest } from './authentication/token-grant.ts';
 

@@ -114,7 +114,7 @@ test('RFC 6902 appendix A, and what section 4 says of each operation', () => {
   }
 });
 
-test('a patch that does not apply is a 422 in the words of published servers', () => {
+test('a patch that does not apply is a 422 with the message of kube-apiserver', () => {
   const target = freeze({ foo: 'bar', list: [1, 2], none: null, deep: { a: 1 } });
   for (const [operation, member, message] of [
     [
@@ -397,7 +397,7 @@ test('names of prototypes are names like any other', () => {
   assert.equal(({} as { p?: unknown }).p, undefined);
 });
 
-test('members that no operation has are told, for field validation', () => {
+test('unknown members are reported for field validation', () => {
   const patch = [{ op: 'remove', path: '/a', vlaue: 1 }, 1, { op: 'copy', from: '', path: '/b', 'x.y': 1, z: 2 }];
   assert.deepEqual(unknownMembers(patch), ['[0].vlaue', '[2].x.y', '[2].z']);
   const many = Array.from({ length: limits.findingsMax + 1 }, () => ({ x: 1 }));

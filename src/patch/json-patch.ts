@@ -2,9 +2,9 @@ import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import { entityTooLarge, type StatusError } from '../meta/status-error.ts';
 import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
-import { Effort } from './effort.ts';
 import { arrayIndex, type JsonPointer, leadsInto, parsePointer } from './json-pointer.ts';
 import { cloneJson, depthOf, jsonEqual } from './json-value.ts';
+import { PatchBudget } from './patch-budget.ts';
 import { doesNotApply, malformedPatch, shorten, shown, typeName } from './patch-error.ts';
 
 /*
@@ -98,7 +98,7 @@ class PatchedDocument {
   root: unknown;
   /** Objects and arrays created here, which may be modified in place. The parent of an owned container is owned too. */
   readonly #owned = new Set<unknown>();
-  readonly #effort = new Effort();
+  readonly #budget = new PatchBudget();
   #copiedBytes = 0;
   /** Index of the current operation, for errors. */
   #index = 0;
@@ -228,7 +228,7 @@ class PatchedDocument {
     if (value === undefined) {
       throw this.#error(`test operation does not apply: is missing path: ${plain(path)}: missing value`);
     }
-    if (!jsonEqual(value, expected, this.#effort)) {
+    if (!jsonEqual(value, expected, this.#budget)) {
       throw this.#error(`testing value ${plain(path)} failed: test failed`);
     }
   }
@@ -279,12 +279,12 @@ class PatchedDocument {
 
   /** Shifting an element is cheap, but a patch can shift very many repeatedly. */
   #shift(elements: number): void {
-    this.#effort.spend(elements >> 4);
+    this.#budget.spend(elements >> 4);
   }
 
   /** Copies and moves must not nest deeper than a request body may. */
   #checkDepth(path: JsonPointer, value: unknown): void {
-    if (path.tokens.length + depthOf(value, this.#effort) > limits.depthMax) {
+    if (path.tokens.length + depthOf(value, this.#budget) > limits.depthMax) {
       throw this.#error(`the result would have more than ${limits.depthMax} levels of nesting at ${quoted(path)}`);
     }
   }

@@ -26,7 +26,7 @@ test('RFC 6901 section 5', () => {
   }
 });
 
-test('what is no pointer', () => {
+test('invalid pointers', () => {
   assert.deepEqual(tokens('a'), ['problem: must be empty or begin with "/"']);
   assert.deepEqual(tokens('#/a'), ['problem: must be empty or begin with "/"']);
   assert.deepEqual(tokens('/~'), ['problem: "~" must be followed by 0 or 1']);

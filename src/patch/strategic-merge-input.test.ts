@@ -140,7 +140,7 @@ test('what the patch does not touch is shared, and long text is cut in messages'
   }
 });
 
-test('the cost is that of the lists, and bounded where a patch names one element again and again', () => {
+test('the cost is that of the lists, and bounded if a patch repeats one element', () => {
   const names = Array.from({ length: 20_000 }, (_, index) => `n${index}`);
   const order = names.toReversed();
   const original = { parts: named(...names), marks: names };

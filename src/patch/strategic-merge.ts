@@ -1,8 +1,8 @@
 import { joinPath } from '../schema/field-path.ts';
 import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
 import { type ListSchema, type Schema, type StructSchema, schemaOf } from '../schema/schema.ts';
-import { Effort } from './effort.ts';
 import { arrange, type ElementKey } from './element-order.ts';
+import { PatchBudget } from './patch-budget.ts';
 import { badFormat, isDirective, type PatchedObject, patchDirective, readDirectives } from './patch-directives.ts';
 import { doesNotApply, malformedPatch, shown, typeName } from './patch-error.ts';
 
@@ -72,7 +72,7 @@ const isMerged = (schema: Schema | undefined): schema is ListSchema =>
 /** State of one merge: the current path, for errors, and the work done. */
 class StrategicMerge {
   readonly #steps: string[] = [];
-  readonly #effort = new Effort();
+  readonly #budget = new PatchBudget();
 
   object(schema: Schema | undefined, original: JsonObject, patch: JsonObject): Record<string, unknown> {
     const directive = this.#directiveOf(patch);
@@ -101,7 +101,7 @@ class StrategicMerge {
 
   /** A copy of the original without the fields that are not retained. */
   #retain(original: JsonObject, retained: PatchedObject['retained']): Record<string, unknown> {
-    this.#effort.spend(Object.keys(original).length);
+    this.#budget.spend(Object.keys(original).length);
     const merged = { ...original };
     if (retained) for (const name of Object.keys(merged)) if (!retained.has(name)) delete merged[name];
     return merged;
@@ -142,7 +142,7 @@ class StrategicMerge {
   }
 
   #list(schema: ListSchema, current: readonly unknown[], patch: readonly unknown[]): readonly unknown[] {
-    this.#effort.spend(current.length + patch.length);
+    this.#budget.spend(current.length + patch.length);
     if (current.length === 0 && patch.length === 0) return current;
     const mergeKey = this.#checkElements(schema, current, patch);
     const merged =
@@ -263,7 +263,7 @@ class StrategicMerge {
     this.#checkOrder(patch ?? [], wanted, { mergeKey, order });
     const list = patch === undefined ? current : this.#value(field, current, patch);
     if (!Array.isArray(list)) return;
-    this.#effort.spend(list.length + order.length);
+    this.#budget.spend(list.length + order.length);
     const before = this.#keysBefore(current ?? [], patch ?? [], mergeKey);
     const arranged = arrange(this.#elementsOf(list, mergeKey), wanted, before);
     setOwn(

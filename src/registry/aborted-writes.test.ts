@@ -49,7 +49,7 @@ const heldUpBy = (obstacle: Obstacle) =>
 for (const row of writeRows(orch.group('rbac.authorization'))) {
   describe(row.what, () => {
     for (const at of ['mutate', 'validate'] as const) {
-      test(`ends while a plugin is to ${at}; nothing is written, and others may write`, async () => {
+      test(`ends while a plugin blocks in ${at}; nothing is written, and others may write`, async () => {
         const obstacle = new Obstacle();
         await using fixture = await RegistryFixture.open({ admission: heldUpBy(obstacle) });
         const send = ({ method, path, patch, body }: SentRequest, signal?: AbortSignal) => {
@@ -82,7 +82,7 @@ describe('a write that waits for others', () => {
   const path = '/api/v1/namespaces/n/configmaps';
   const object = (value: string) => ({ metadata: { name: 'a' }, data: { value } });
 
-  test('is not begun when its time is over by then', async () => {
+  test('does not start after its deadline', async () => {
     const obstacle = new Obstacle();
     await using fixture = await RegistryFixture.open({ admission: heldUpBy(obstacle) });
     await fixture.call('POST', path, object('1'));
@@ -98,7 +98,7 @@ describe('a write that waits for others', () => {
     assert.deepEqual((await fixture.object('GET', `${path}/a`))['data'], { value: '1' });
   });
 
-  test('ends while it is asked whether it may create', async () => {
+  test('ends while the permission to create is checked', async () => {
     const obstacle = new Obstacle();
     obstacle.stand('creation');
     await using fixture = await RegistryFixture.open({ requireCreate: () => obstacle.pass('creation') });
@@ -111,7 +111,7 @@ describe('a write that waits for others', () => {
     await refused;
   });
 
-  test('ends while the store is silent', async () => {
+  test('ends while the store does not respond', async () => {
     const store = openMemoryStore();
     const asked = Promise.withResolvers<void>();
     await using fixture = await RegistryFixture.open({ store });
@@ -153,7 +153,7 @@ describe('the other kinds of an object', () => {
   }
 });
 
-describe('what admission is shown of a request', () => {
+describe('admission attributes of a request', () => {
   const path = '/api/v1/namespaces/n/configmaps';
   const meta = { apiVersion: `${orch.group('meta')}/v1` };
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };

@@ -155,7 +155,7 @@ test('4.7 a reset comes first: the writer owns other fields changed in the same 
   assert.deepEqual(ownersOf(await managers.merge('u', configMap, patch)), { 'u/Update': data('l') });
 });
 
-test('4.7 after a reset the next applier shares with whoever wrote before', async () => {
+test('4.7 after a reset the next applier shares fields with before-first-apply', async () => {
   await using managers = await Managers.open();
   await managers.apply('one', configMap, { data: { k: 'v' } });
   await managers.merge('u', configMap, { metadata: { managedFields: [{}] } });
@@ -207,7 +207,7 @@ test('4.6 fieldValidation of an apply: Warn is the default, Ignore is silent, St
 });
 
 const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: one\n  k: two\n';
-test('4.6 duplicate fields of a YAML body are told, refused or ignored; the last one counts', async () => {
+test('4.6 duplicate fields of a YAML body are a warning, rejected or ignored; the last one counts', async () => {
   await using managers = await Managers.open();
   const { fixture } = managers;
   fixture.patchType = 'apply';
@@ -218,7 +218,7 @@ test('4.6 duplicate fields of a YAML body are told, refused or ignored; the last
   assert.deepEqual([...new Set(fixture.warnings)], ['duplicate field "data.k"']);
 });
 
-test('4.6 a dry run of an apply shows what would be, conflicts included, and keeps nothing', async () => {
+test('4.6 a dry run of an apply shows the result or its conflicts, and stores nothing', async () => {
   await using managers = await Managers.open();
   const made = await managers.apply('one', configMap, { data: { k: 'v' } }, '&dryRun=All');
   assert.equal(made.metadata.resourceVersion, undefined);

@@ -140,7 +140,7 @@ test('3.2 an update, too, removes a terminating object with its last finalizer, 
   assert.notEqual(second.metadata.uid, first.metadata.uid);
 });
 
-test('what a deletion set cannot be taken back', async () => {
+test('fields set by a deletion cannot be reverted', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.call('POST', configMaps, { metadata: { name: 'a', finalizers: [held] } });
   const marked = await fixture.object('DELETE', `${configMaps}/a`);
@@ -217,7 +217,7 @@ for (const { what, spec, deletions, gives } of graces) {
   });
 }
 
-test('a pod that waits for its grace period and a finalizer goes when both are gone', async () => {
+test('a pod with a grace period and a finalizer is removed when both have ended', async () => {
   await using fixture = await RegistryFixture.open();
   await boundPod(fixture);
   await fixture.call('PATCH', `${pods}/a`, { metadata: { finalizers: [held] } });
@@ -228,14 +228,14 @@ test('a pod that waits for its grace period and a finalizer goes when both are g
   assert.equal((await fixture.refusal('GET', `${pods}/a`)).code, 404);
 });
 
-test('a pod that is on no node does not wait', async () => {
+test('an unscheduled pod has no grace period', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.call('POST', pods, { metadata: { name: 'a' }, spec: { containers: [{ name: 'c', image: 'i:1' }] } });
   await fixture.call('DELETE', `${pods}/a?gracePeriodSeconds=60`);
   assert.equal((await fixture.refusal('GET', `${pods}/a`)).code, 404);
 });
 
-test('4.2 a deletion answers with the object of kinds that say so, else with a Status', async () => {
+test('4.2 a deletion returns the object for some kinds, else a Status', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.call('POST', accounts, { metadata: { name: 'a' } });
   await fixture.call('POST', configMaps, { metadata: { name: 'a' } });
@@ -331,14 +331,14 @@ for (const { what, query = '', body, gives } of collectionDeletions) {
   });
 }
 
-test('deletecollection gives every object the grace period that was asked for', async () => {
+test('deletecollection gives every object the requested grace period', async () => {
   await using fixture = await RegistryFixture.open({ clock: new ManualClock() });
   await boundPod(fixture);
   await fixture.call('DELETE', `${pods}?gracePeriodSeconds=9`);
   assert.equal((await fixture.object('GET', `${pods}/a`)).metadata.deletionGracePeriodSeconds, 9);
 });
 
-test('deletecollection where an object goes meanwhile is a success', async () => {
+test('deletecollection succeeds if an object is removed meanwhile', async () => {
   await using fixture = await withObjects(Array.from({ length: 50 }, (_, n) => `o${n}`));
   const one = fixture.call('DELETE', `${configMaps}/o25`).catch((error) => assert.equal(error.code, 404));
   await Promise.all([one, fixture.call('DELETE', configMaps), fixture.call('DELETE', configMaps)]);

@@ -80,7 +80,7 @@ describe('fields of a feature that is off', () => {
     });
   }
 
-  test('are nobody’s', async () => {
+  test('have no owner', async () => {
     await using off = await open(new Set());
     const made = await write(off, create, disabled);
     const put: Way = { method: 'PUT', target: `${gadgets}/g`, body: (spec) => sent(spec) };
@@ -106,7 +106,7 @@ describe('fields of a feature that is off', () => {
     });
   }
 
-  test('are dropped from a status, and kept where it has them', async () => {
+  test('are dropped from a status, and kept if it has them already', async () => {
     const store = openMemoryStore();
     await using on = await open(all, undefined, store);
     await using off = await open(new Set(), undefined, store);
@@ -122,7 +122,7 @@ describe('fields of a feature that is off', () => {
   });
 
   for (const operation of ['create', 'update'] as const) {
-    test(`are dropped where admission adds them to ${operation === 'create' ? 'a new object' : 'a changed one'}`, async () => {
+    test(`are dropped if admission adds them to ${operation === 'create' ? 'a new object' : 'a changed one'}`, async () => {
       await using off = await open(new Set(), {
         mutate: (attributes) => {
           if (attributes.operation === operation)
@@ -154,7 +154,7 @@ describe('a version behind a feature', () => {
     [[], false, false],
   ];
   for (const [on, v1, v2alpha1] of rows) {
-    test(`is served where that is on: ${on.join(' and ') || 'none'}`, async () => {
+    test(`is served if its gates are enabled: ${on.join(' and ') || 'none'}`, async () => {
       await using fixture = await RegistryFixture.open({ kinds: versions, features: new Set(on) });
       assert.deepEqual([found(fixture, 'v1'), found(fixture, 'v2alpha1')], [v1, v2alpha1]);
       const resources = [...fixture.resources.stored()].filter(({ kind }) => kind.kind === 'Gadget');
@@ -162,7 +162,7 @@ describe('a version behind a feature', () => {
     });
   }
 
-  test('is kept in the form of one that is not served', async () => {
+  test('can be the storage version without being served', async () => {
     await using fixture = await RegistryFixture.open({ kinds: versions, features: new Set(['Gadgets']) });
     const target = gadgets.replace('/v1/', '/v2alpha1/');
     const made = await fixture.object('POST', target, { metadata: { name: 'g' }, spec: { size: 1 } });

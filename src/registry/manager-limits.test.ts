@@ -56,7 +56,7 @@ for (const [what, entries, type] of bounds) {
     const first = entries()[0]?.manager ?? '';
 
     for (const query of ['', '&dryRun=All', '&force=true']) {
-      test(`another one is refused, and told what to do${query}`, async () => {
+      test(`another manager is rejected, with advice${query}`, async () => {
         await using managers = await holding(entries());
         const before = await managers.fixture.object('GET', configMap);
         const error = await managers.refusedApply('new', configMap, intent(configMap, { data: { new: 'v' } }), query);
@@ -68,14 +68,14 @@ for (const [what, entries, type] of bounds) {
       });
     }
 
-    test('the same manager through another door counts as another one', async () => {
+    test('the same manager with a subresource counts separately', async () => {
       await using managers = await holding(entries());
       const sent = { metadata: { managedFields: [...entries(), { ...applier(first, 'k0'), subresource: 'status' }] } };
       managers.fixture.patchType = 'merge';
       assert.equal((await managers.fixture.refusal('PATCH', configMap, sent)).code, 422);
     });
 
-    test('those that are there go on, also when they come to own more', async () => {
+    test('existing managers can still apply, also more fields', async () => {
       await using managers = await holding(entries());
       const own = Object.fromEntries(namesOf(entries().slice(0, 1)).map((name) => [name, '']));
       const object = await managers.apply(first, configMap, { data: { ...own, more: 'v' } }, '&force=true');
@@ -83,7 +83,7 @@ for (const [what, entries, type] of bounds) {
       assert.equal((object['data'] as Record<string, string>)['more'], 'v');
     });
 
-    test('writers who do not apply go on', async () => {
+    test('managers that do not apply are not limited', async () => {
       await using managers = await holding(entries());
       await managers.merge('updater', configMap, { data: { merged: 'v' } });
       const object = await managers.fixture.object('GET', configMap);
@@ -101,7 +101,7 @@ for (const [what, entries, type] of bounds) {
       assert.equal((await managers.fixture.refusal('GET', configMap)).code, 404);
     });
 
-    test('another one may come when all entries were given up', async () => {
+    test('another manager is accepted when all entries are gone', async () => {
       await using managers = await holding(entries());
       await managers.merge('cleaner', configMap, { metadata: { managedFields: [{}] } });
       await managers.apply('new', configMap, { data: { new: 'v' } });
@@ -110,7 +110,7 @@ for (const [what, entries, type] of bounds) {
 }
 
 describe('managers that apply', () => {
-  test('are as many as there may be, and no more', async () => {
+  test('are accepted up to the limit', async () => {
     await using managers = await holding(appliers(limits.applyManagersMax - 1));
     await managers.apply('last', configMap, { data: { last: 'v' } });
     const refused = await managers.refusedApply('new', configMap, intent(configMap, { data: { new: 'v' } }));
@@ -119,7 +119,7 @@ describe('managers that apply', () => {
     await managers.apply('new', configMap, { data: { new: 'v' } });
   });
 
-  test('one that takes over what others own makes room by that', async () => {
+  test('a manager that takes over fields of others makes room', async () => {
     await using managers = await holding(appliers(limits.applyManagersMax));
     const all = Object.fromEntries(appliers(limits.applyManagersMax).map((_, index) => [`k${index}`, 'mine']));
     const object = await managers.apply('new', configMap, { data: all }, '&force=true');
@@ -133,7 +133,7 @@ describe('managers that apply', () => {
     ['POST', configMap.slice(0, configMap.lastIndexOf('/'))],
     ['POST', node.slice(0, node.lastIndexOf('/'))],
   ] as const) {
-    test(`are bounded in what ${method} ${target} sends`, async () => {
+    test(`are limited in the body of ${method} ${target}`, async () => {
       await using managers = await Managers.open();
       const metadata = { managedFields: appliers(limits.applyManagersMax + 1) };
       const path = `${target}/a`;

@@ -106,7 +106,7 @@ for (const door of ['', '/status']) {
         });
       }
 
-      test(`${way}: other annotations of a mirror pod may change, and those of others`, async () => {
+      test(`${way}: other annotations may change, on mirror pods and others`, async () => {
         for (const annotations of [{ [mirror]: 'hash' }, {}]) {
           await using fixture = await opened(annotations);
           const { method, path, body } = await write(fixture, request, annotations[mirror]);
@@ -117,7 +117,7 @@ for (const door of ['', '/status']) {
       });
     }
 
-    test('an apply that no longer names the annotation does not take it away', async () => {
+    test('an apply without the annotation does not remove it', async () => {
       await using fixture = await RegistryFixture.open();
       fixture.patchType = 'apply';
       const path = `${pods}/p?fieldManager=m`;
@@ -139,7 +139,7 @@ describe('ephemeral containers', () => {
     });
 
     for (const value of ['hash', '']) {
-      test(`${way}: a mirror pod has none (annotation ${JSON.stringify(value)})`, async () => {
+      test(`${way}: rejected for a mirror pod (annotation ${JSON.stringify(value)})`, async () => {
         await using fixture = await opened({ [mirror]: value });
         const { method, path, body } = await write(fixture, request, value);
         const error = await fixture.refusal(method, path, body);
@@ -155,7 +155,7 @@ for (const [path, value] of [
   ['/api/v1/namespaces/n/bindings', 'hash'],
   ['/api/v1/namespaces/n/bindings', ''],
 ] as const) {
-  test(`a binding makes no mirror pod: ${path} ${JSON.stringify(value)}`, async () => {
+  test(`a binding does not create a mirror pod: ${path} ${JSON.stringify(value)}`, async () => {
     const annotations = { [mirror]: value };
     await using fixture = await opened({}, false);
     const binding = { metadata: { name: 'p', annotations }, target: { kind: 'Node', name: 'node' } };
@@ -170,7 +170,7 @@ for (const [path, value] of [
   });
 }
 
-test('a mirror pod is made with its node, or not at all', async () => {
+test('a mirror pod is created with its node, or not at all', async () => {
   await using fixture = await RegistryFixture.open();
   const error = await fixture.refusal(
     'POST',

@@ -332,7 +332,7 @@ describe('the options of deletions', () => {
     }
   }
 
-  test('of one object: ?resourceVersion is a precondition, as published', async () => {
+  test('of one object: ?resourceVersion is a precondition, as in kube-apiserver', async () => {
     await using fixture = await opened();
     const { resourceVersion } = (await fixture.object('GET', object)).metadata;
     assert.equal((await fixture.refusal('DELETE', `${object}?resourceVersion=1`)).code, 409);
@@ -359,7 +359,7 @@ describe('the options of deletions', () => {
     test(`of a collection: ?${query}`, async () => (await check(all, query, outcome))[Symbol.asyncDispose]());
   }
 
-  test('of one object: selectors are none of its options', async () =>
+  test('of one object: selectors are not options', async () =>
     (await check(one, 'labelselector=x&shardSelector=x&limit=x', done))[Symbol.asyncDispose]());
 
   for (const [what, body] of [

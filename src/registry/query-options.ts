@@ -52,7 +52,7 @@ interface WritingQuery {
  * to keep: a misspelled option (`dryrun`, `labelselector`, `propagation-policy`), an option of a later release, and an
  * option with two different values. Other unknown parameters are ignored, as in kube-apiserver.
  */
-export function refuseMistaken({ query, options, later = [] }: WritingQuery): void {
+export function refuseMistakenParameters({ query, options, later = [] }: WritingQuery): void {
   if (query.size === 0) return;
   for (const name of new Set(query.keys())) {
     refuseMisspelled(name, options, 'query parameter');
@@ -71,8 +71,8 @@ export function refuseMistaken({ query, options, later = [] }: WritingQuery): vo
 export function refuseMisspelled(name: string, options: readonly StructSchema[], what: string): void {
   const names = options.flatMap(optionNames);
   if (names.includes(name)) return;
-  const sound = soundOf(name);
-  const meant = names.find((each) => soundOf(each) === sound);
+  const normalized = normalizedName(name);
+  const meant = names.find((each) => normalizedName(each) === normalized);
   if (meant !== undefined) {
     throw badRequest(`unknown ${what} ${JSON.stringify(name)}: did you mean ${JSON.stringify(meant)}?`);
   }
@@ -82,7 +82,7 @@ export function refuseMisspelled(name: string, options: readonly StructSchema[],
 function refuseStruct(name: string, options: readonly StructSchema[]): void {
   for (const { fields } of options) {
     for (const [known, field] of Object.entries(fields)) {
-      if (schemaOf(field).type === 'struct' && soundOf(name).startsWith(soundOf(known))) {
+      if (schemaOf(field).type === 'struct' && normalizedName(name).startsWith(normalizedName(known))) {
         throw badRequest(`query parameter ${JSON.stringify(name)}: ${known} is read from the body of a request only`);
       }
     }
@@ -97,7 +97,7 @@ const fieldOf = (name: string, options: readonly StructSchema[]): Field | undefi
   options.find(({ fields }) => Object.hasOwn(fields, name))?.fields[name];
 
 /** The letters of a name, ignoring case, separators and a plural s. */
-const soundOf = (name: string): string =>
+const normalizedName = (name: string): string =>
   name
     .toLowerCase()
     .replaceAll(/[^a-z]/g, '')

@@ -162,7 +162,7 @@ for (const row of rows) {
   });
 }
 
-describe('what the server sets of an object', () => {
+describe('server-set fields of an object', () => {
   const claimed = {
     deletionTimestamp: '2020-01-01T00:00:00Z',
     deletionGracePeriodSeconds: 1,
@@ -172,7 +172,7 @@ describe('what the server sets of an object', () => {
     resourceVersion: '1',
   };
 
-  test('a new one: none of it is a plugin’s to say', async () => {
+  test('of a new object cannot be set by a plugin', async () => {
     const webhook = new Webhook();
     await using fixture = await RegistryFixture.open({ admission: webhook });
     webhook.change = metadata(claimed);
@@ -197,7 +197,7 @@ describe('what the server sets of an object', () => {
     });
   }
 
-  test('defaults, those of the strategy as well, are set anew', async () => {
+  test('defaults, including those of the strategy, are applied again', async () => {
     const webhook = new Webhook();
     await using fixture = await RegistryFixture.open({ admission: webhook });
     webhook.change = (object) => ({ ...object, spec: { containers: [{ name: 'other', image: 'j:latest' }] } });
@@ -210,7 +210,7 @@ describe('what the server sets of an object', () => {
     );
   });
 
-  test('the status of a new object, and by an update of the object itself, is not a plugin’s to say', async () => {
+  test('a plugin cannot set the status of a new object, or by an update of the main object', async () => {
     const webhook = new Webhook();
     await using fixture = await RegistryFixture.open({ admission: webhook });
     webhook.change = (object) => ({ ...object, status: { phase: 'Failed', reason: 'Webhook' } });
@@ -223,7 +223,7 @@ describe('what the server sets of an object', () => {
     assert.equal((changed['status'] as Record<string, unknown>)['reason'], undefined);
   });
 
-  test('generation counts what plugins change', async () => {
+  test('generation counts changes by plugins', async () => {
     const webhook = new Webhook();
     const [counted] = kinds(orch).flatMap((kind) =>
       kind.kind === 'ConfigMap' ? [{ ...kind, group: 'things.example', resource: 'things', generation: true }] : [],

@@ -182,7 +182,7 @@ test('get: version unset, 0, older and newer', async () => {
   assert.equal((await fixture.refusal('GET', '/api/v1/namespaces/n/configmaps/b')).code, 404);
 });
 
-test('a version that is not there yet is 504 with a time to wait, for get and every kind of list', async () => {
+test('a future version is a 504 with Retry-After, for get and every kind of list', async () => {
   await using fixture = await RegistryFixture.open();
   const { R2 } = await changed(fixture, scopes[0] as Scope);
   const resourceVersion = String(Number(R2) + 1000);
@@ -229,7 +229,7 @@ test('an exact version that history no longer has is 410 Expired', async () => {
   assert.equal(served.items.length, 5, 'not older than a version that is gone is served');
 });
 
-test('versions that are none are refused', async () => {
+test('invalid versions are rejected', async () => {
   await using fixture = await RegistryFixture.open();
   for (const version of ['abc', '-1', '1.5', '0x1']) {
     for (const path of ['/api/v1/nodes', '/api/v1/nodes/n', '/api/v1/nodes?watch=1']) {
@@ -238,7 +238,7 @@ test('versions that are none are refused', async () => {
   }
 });
 
-test('watch: version unset and 0 start with the state, another one with what follows it', async () => {
+test('watch: version unset and 0 start with the state, any other with the events after it', async () => {
   await using fixture = await RegistryFixture.open();
   const { R1, R2 } = await changed(fixture, scopes[0] as Scope);
   for (const [version, initial, expected] of [

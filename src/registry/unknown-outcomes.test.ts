@@ -88,7 +88,7 @@ const fates = {
 for (const row of writeRows(orch.group('rbac.authorization'))) {
   describe(row.what, () => {
     for (const [what, { loss, overwritten }] of Object.entries(fates)) {
-      test(`${what}: 504, and it is not done again`, async () => {
+      test(`${what}: 504, and the write is not retried`, async () => {
         const memory = openMemoryStore();
         const lossy = new LossyStore(memory);
         await using server = await Server.open(lossy.asStore);

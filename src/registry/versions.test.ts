@@ -74,7 +74,7 @@ for (const [path, label, other] of [
   });
 }
 
-test('versions: a watch tells of changes in its own version, converted once for all', async () => {
+test('versions: a watch sends events in its own version, converted once for all watchers', async () => {
   await using fixture = await RegistryFixture.open();
   const told = new Map<string, CacheEvent[]>();
   for (const path of [
@@ -164,7 +164,7 @@ test('versions: owners are named in the version in which they write', async () =
   assert.equal(same.metadata.resourceVersion, updated.metadata.resourceVersion, 'nothing changed: nothing is written');
 });
 
-test('versions: patches are of the version that they are sent to', async () => {
+test('versions: a patch applies to the version of its path', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.object('POST', inEvents, sent);
   for (const type of ['merge', 'strategic'] as const) {
@@ -183,7 +183,7 @@ test('versions: patches are of the version that they are sent to', async () => {
   );
 });
 
-test('versions: what is wrong is told by the names of the version', async () => {
+test('versions: errors name fields as in the version of the request', async () => {
   await using fixture = await RegistryFixture.open();
   const refused = await fixture.refusal('POST', inEvents, { ...sent, note: 'n'.repeat(1025), reportingController: '' });
   assert.match(refused.message, /note: .*at most 1024/);

@@ -108,7 +108,7 @@ test('generateName: a suffix of five characters, drawn again after collisions, a
   assert.equal((await fixture.refusal('POST', configMaps, body)).reason, 'AlreadyExists');
 });
 
-test('update: the version decides; without one the newest state is overwritten', async () => {
+test('update: the resourceVersion is a precondition; without one the newest state is overwritten', async () => {
   await using fixture = await RegistryFixture.open();
   const first = await fixture.object('POST', configMaps, configMap('a'));
   const second = await fixture.object('PUT', `${configMaps}/a`, { ...first, data: { value: '2' } });
@@ -122,7 +122,7 @@ test('update: the version decides; without one the newest state is overwritten',
   assert.equal(third.metadata.creationTimestamp, first.metadata.creationTimestamp);
 });
 
-test('update that changes nothing makes no new version', async () => {
+test('an update that changes nothing creates no new version', async () => {
   await using fixture = await RegistryFixture.open();
   const first = await fixture.object('POST', configMaps, configMap('a'));
   const head = await fixture.store.head();
@@ -147,7 +147,7 @@ for (const [what, body, code] of refusedUpdates) {
   });
 }
 
-test('update of an absent object: created where its kind allows it, else 404', async () => {
+test('update of an absent object: created if its kind allows it, else 404', async () => {
   await using fixture = await RegistryFixture.open();
   const accounts = '/api/v1/namespaces/n/serviceaccounts';
   const reply = await fixture.call('PUT', `${accounts}/s`, { metadata: { name: 's' } });
@@ -160,7 +160,7 @@ test('update of an absent object: created where its kind allows it, else 404', a
   assert.equal((await fixture.refusal('PUT', `${configMaps}/a`, configMap('a'))).code, 404);
 });
 
-test('an update that creates asks for the permission to create, and one that does not create does not', async () => {
+test('an update requires the permission to create only if it creates', async () => {
   const asked: string[] = [];
   await using fixture = await RegistryFixture.open({
     requireCreate: ({ verb, namespace, name }) => {
@@ -180,7 +180,7 @@ test('an update that creates asks for the permission to create, and one that doe
   assert.equal(asked.length, 2);
 });
 
-test('a lost race is run again, and seen by the client only where it named a version', async () => {
+test('a lost race is retried, and a conflict only if the client sent a resourceVersion', async () => {
   await using fixture = await RegistryFixture.open();
   const first = await fixture.object('POST', configMaps, configMap('a'));
   const patches = Array.from({ length: 20 }, (_, n) =>
@@ -198,7 +198,7 @@ test('a lost race is run again, and seen by the client only where it named a ver
   );
 });
 
-test('the status of a kind changes only through its own door, and the rest not through it', async () => {
+test('the status changes only through the status subresource, and nothing else does', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.call('POST', '/api/v1/nodes', { metadata: { name: 'x' }, spec: { podCIDR: '10.0.0.0/24' } });
   const conditions = [{ type: 'Ready', status: 'True' }];
@@ -215,7 +215,7 @@ test('the status of a kind changes only through its own door, and the rest not t
   assert.equal((status['status'] as { conditions: unknown[] }).conditions.length, 1);
 });
 
-test('delete: gone at once; with finalizers marked first and gone with the last of them', async () => {
+test('delete: removed at once; with finalizers marked first and removed with the last', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.call('POST', configMaps, configMap('a'));
   const gone = await fixture.call('DELETE', `${configMaps}/a`);

@@ -186,7 +186,7 @@ test('integer parameters', () => {
     assert.throws(() => read(text), /query parameter n/);
 });
 
-test('request info: what selectors of collections say', () => {
+test('request info: selectors of collections', () => {
   const selectorsOf = (method: string, target: string) => {
     const info = parseRequestInfo(method, target);
     assert.equal(info.type, 'resource');

@@ -27,7 +27,7 @@ async function refusal(attributes: AdmissionAttributes, late = false): Promise<S
   }
 }
 
-describe('what may be written in which namespace', () => {
+describe('writes by namespace phase', () => {
   for (const [write, code] of [
     [{ namespace: 'active' }, undefined],
     [{ namespace: 'going' }, 403],
@@ -53,7 +53,7 @@ describe('what may be written in which namespace', () => {
   }
 });
 
-it('the refusals as clients know them', async () => {
+it('the error messages of kube-apiserver', async () => {
   const going = await refusal(attributesOf({ namespace: 'going', resource: 'leases', group: 'coordination.orch.io' }));
   assert.deepEqual(going?.toStatus(), {
     kind: 'Status',
@@ -85,7 +85,7 @@ it('the refusals as clients know them', async () => {
   );
 });
 
-it('a namespace that begins to go while other plugins work is noticed', async () => {
+it('a namespace that starts terminating while other plugins run is noticed', async () => {
   let phase: NamespacePhase = 'Active';
   const chain = admissionChain([
     namespaceLifecycle({ phase: () => phase, immortal: new Set(), exempt: new Set() }),

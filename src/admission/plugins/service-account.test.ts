@@ -76,7 +76,7 @@ const refusal = async (spec: object, setting: Setting = {}): Promise<StatusError
 };
 
 describe('the account of a pod', () => {
-  it('is the default one where none is named', async () => {
+  it('is the default one if none is named', async () => {
     const spec = await admit(bare);
     assert.deepEqual([spec.serviceAccountName, spec.serviceAccount], ['default', 'default']);
   });
@@ -86,7 +86,7 @@ describe('the account of a pod', () => {
     assert.deepEqual([spec.serviceAccountName, spec.serviceAccount], ['builder', 'builder']);
   });
 
-  it('must be there', async () => {
+  it('must exist', async () => {
     const error = await refusal({ ...bare, serviceAccountName: 'none' });
     assert.equal(
       error?.message,
@@ -95,7 +95,7 @@ describe('the account of a pod', () => {
     assert.deepEqual(error?.details, { name: 'p', kind: 'pods' });
   });
 
-  it('is waited for where it is the default one, which may just be being made', async () => {
+  it('is waited for if it is the default one, which may not be created yet', async () => {
     const accounts: Record<string, object> = {};
     const admitted = admit(bare, { accounts });
     for (let turn = 0; clock.pending === 0; turn++) {
@@ -107,7 +107,7 @@ describe('the account of a pod', () => {
     assert.equal((await admitted).serviceAccountName, 'default');
   });
 
-  it('is not waited for without end', async () => {
+  it('is not waited for indefinitely', async () => {
     const refused = refusal(bare, { accounts: {} });
     let waitedMs = 0;
     let settled = false;
@@ -179,7 +179,7 @@ describe('the token of a pod', () => {
 
   const own = { name: 'own', mountPath: '/var/run/secrets/orch.io/serviceaccount' };
 
-  it('is left out of containers that have something else there', async () => {
+  it('is not mounted over another mount of a container', async () => {
     const containers = [container('a', { volumeMounts: [own] }), container('b')];
     const spec = await admit({ containers, volumes: [{ name: 'own' }] });
     assert.deepEqual(
@@ -192,7 +192,7 @@ describe('the token of a pod', () => {
     );
   });
 
-  it('has no volume where no container needs it', async () => {
+  it('has no volume if no container needs it', async () => {
     const spec = await admit({ containers: [container('a', { volumeMounts: [own] })], volumes: [{ name: 'own' }] });
     assert.deepEqual(
       spec.volumes?.map(({ name }) => name),
@@ -200,7 +200,7 @@ describe('the token of a pod', () => {
     );
   });
 
-  it('uses a volume of that name that is there', async () => {
+  it('uses an existing volume of that name', async () => {
     const spec = await admit({ ...bare, volumes: [{ name: 'orch-api-access-mine' }] });
     assert.deepEqual(
       spec.volumes?.map(({ name }) => name),
@@ -213,12 +213,12 @@ describe('the token of a pod', () => {
 describe('pull secrets', () => {
   const accounts = { default: { imagePullSecrets: [{ name: 'a' }, { name: 'b' }] } };
 
-  it('are those of the account where the pod has none', async () => {
+  it('are those of the account if the pod has none', async () => {
     assert.deepEqual((await admit(bare, { accounts })).imagePullSecrets, [{ name: 'a' }, { name: 'b' }]);
     assert.equal((await admit(bare)).imagePullSecrets, undefined);
   });
 
-  it("are the pod's own where it has some", async () => {
+  it("are the pod's own if it has some", async () => {
     const spec = await admit({ ...bare, imagePullSecrets: [{ name: 'mine' }] }, { accounts });
     assert.deepEqual(spec.imagePullSecrets, [{ name: 'mine' }]);
   });
@@ -293,7 +293,7 @@ describe('an account that limits secrets', () => {
   }
 });
 
-describe('what is left alone', () => {
+describe('writes that are not changed', () => {
   for (const [operation, resource] of [
     ['update', 'pods'],
     ['update', 'pods/status'],
@@ -307,7 +307,7 @@ describe('what is left alone', () => {
   }
 });
 
-describe('a pod that only shows what runs on a node', () => {
+describe('a mirror pod', () => {
   const mirror = { metadata: { annotations: { 'orch.io/config.mirror': 'x' } } };
 
   it('stays as it is', async () => assert.deepEqual(await admit(bare, mirror), bare));

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../meta/field-error.ts';
 import { invalid } from '../../meta/field-error.ts';
-import type { Attributes, ResourceAttributes } from '../../request/attributes.ts';
+import type { Attributes, ResourceAttributes } from '../../request/authorization-attributes.ts';
 import { type Infer, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { fieldSelectorAttributes, labelSelectorAttributes, type ReadSelector, readFieldSelector, readLabelSelector, validateFieldSelector, validateLabelSelector } from './selector-attributes.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
 import type { Decision } from '../../request/access.ts';
-import type { Attributes, ResourceAttributes } from '../../request/attributes.ts';
+import type { Attributes, ResourceAttributes } from '../../request/authorization-attributes.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import { answerTo, errorsOf, jane } from '../answer-fixture.ts';
 import type { Kind } from '../kind.ts';

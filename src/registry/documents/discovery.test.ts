@@ -50,7 +50,7 @@ test('groups by name, core first; versions in the order in which they were added
   );
 });
 
-test('GET /api has the versions of core, and where the server is', () => {
+test('GET /api has the versions of core, and the server address', () => {
   assert.deepEqual(coreVersions(groups, '127.0.0.1:6443'), {
     kind: 'APIVersions',
     versions: ['v1'],
@@ -99,7 +99,7 @@ test('a resource list names its group version, and every subresource behind its 
     assert.ok(names.includes(name));
 });
 
-test('an entry says what can be done with the resource, sorted', () => {
+test('an entry has the verbs of the resource, sorted', () => {
   const { storageVersionHash, ...pods } = entry('pods');
   assert.deepEqual(pods, {
     name: 'pods',
@@ -117,7 +117,7 @@ test('an entry says what can be done with the resource, sorted', () => {
   assert.equal('categories' in entry('configmaps'), false, 'nothing is told of what there is none');
 });
 
-test('a subresource has verbs of its own, and the kind that it takes where that is another', () => {
+test('a subresource has its own verbs, and the kind of its body if different', () => {
   assert.deepEqual(entry('pods/status'), {
     name: 'pods/status',
     singularName: '',

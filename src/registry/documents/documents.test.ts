@@ -15,7 +15,7 @@ for (const dialect of [orch, kubernetes]) {
   const documents = new ApiDocuments(dialect, withoutObjects(kinds(dialect)), address);
   const leases = dialect.group('coordination');
 
-  test(`what is served is described, what is not is not (${dialect.name})`, () => {
+  test(`the documents describe exactly what is served (${dialect.name})`, () => {
     for (const [what, document, kind] of [
       ['/api', documents.coreVersions(), 'APIVersions'],
       ['/apis', documents.groupList(), 'APIGroupList'],
@@ -76,7 +76,7 @@ for (const dialect of [orch, kubernetes]) {
 
 const late = { ...configMap(orch), group: 'late.orch.io', kind: 'Late', listKind: 'LateList', resource: 'lates' };
 
-test('a document is made once, until what it describes changes', async () => {
+test('a document is built once, until what it describes changes', async () => {
   const resources = withoutObjects(kinds(orch));
   const documents = new ApiDocuments(orch, resources, address);
   const leases = orch.group('coordination');
@@ -108,7 +108,7 @@ test('a document is made once, until what it describes changes', async () => {
   for (const [index, each] of before.all.entries()) assert.equal(made().all[index]?.hash, each.hash);
 });
 
-test('where the server is, is asked for when the document is', () => {
+test('the server address is read when the document is built', () => {
   let port = 0;
   const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => `127.0.0.1:${port}`);
   port = 7443;

@@ -9,8 +9,8 @@ import { watchEvent } from '../../kinds/meta/watch-event.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { openapiSchemas } from '../../schema/openapi.ts';
 import type { StructSchema } from '../../schema/schema.ts';
-import type { Parameter } from '../parameters.ts';
 import { type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
+import type { Parameter } from './parameters.ts';
 
 type Json = Record<string, unknown>;
 

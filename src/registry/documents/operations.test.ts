@@ -5,10 +5,10 @@ import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import { parseRequestInfo } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
-import { parameterSets } from '../parameters.ts';
 import { allowedVerbs, checkRequest } from '../registry.ts';
 import { withoutObjects } from '../registry-fixture.ts';
 import { type Operation, operations, versionOperations } from './operations.ts';
+import { parameterSets } from './parameters.ts';
 
 const served = withoutObjects(kinds(orch));
 const of = (resource: string): readonly Operation[] => {
@@ -47,7 +47,7 @@ test('of a namespaced kind of core, with subresources', () => {
   );
 });
 
-test('of a kind of the whole cluster, without the verbs that it does not have', () => {
+test('of a cluster-scoped kind, without unsupported verbs', () => {
   assert.deepEqual(
     texts(of('namespaces')).filter((each) => !/(finalize|status) /.test(each)),
     [
@@ -63,7 +63,7 @@ test('of a kind of the whole cluster, without the verbs that it does not have', 
   );
 });
 
-test('of a version of a group itself', () => {
+test('of a group version itself', () => {
   const versions = [
     { group: '', version: 'v1' },
     { group: 'farm.orch.io', version: 'v1beta1' },
@@ -108,7 +108,7 @@ const rows: readonly (readonly [
 
 const named = (schema: Operation['responses'][string] | undefined): string => schema?.struct.split('.').at(-1) ?? '';
 
-describe('what an operation on service accounts takes and gives', () => {
+describe('input and output of operations on service accounts', () => {
   for (const [method, rest, action, set, body, answers, streams = false] of rows) {
     test(`${method} ${rest}: ${action}`, () => {
       const path = `/api/v1/namespaces/{namespace}/serviceaccounts${rest}`;
@@ -161,7 +161,7 @@ for (const dialect of [orch, kubernetes]) {
     const registry = withoutObjects(kinds(dialect));
     const all = [...registry.all()];
 
-    test('every operation is served, as what it is called', () => {
+    test('every operation is served with its verb', () => {
       for (const resource of all) {
         for (const operation of operations(resource)) {
           const info = requestOf(operation);

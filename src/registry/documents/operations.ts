@@ -7,9 +7,9 @@ import { status } from '../../kinds/meta/status.ts';
 import { watchEvent } from '../../kinds/meta/watch-event.ts';
 import type { ResourceVerb } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
-import { type Parameter, parameterSets, pathParameters } from '../parameters.ts';
 import { allowedVerbs } from '../registry.ts';
 import { patchMediaTypes } from '../write/patch-formats.ts';
+import { type Parameter, parameterSets, pathParameters } from './parameters.ts';
 
 /** A schema in the documents, by its struct name. */
 export interface SchemaRef {

@@ -6,9 +6,9 @@ import { decodeContinueToken, encodeContinueToken } from './continue-token.ts';
 
 const collection = '/core/configmaps/n/';
 
-describe('a token that comes back', () => {
+describe('a token sent back by a client', () => {
   for (const after of ['a', 'n/a', 'a.b-c', 'ns/event.17f0', 'über/ä']) {
-    test(`leads on after ${after}`, () => {
+    test(`continues after ${after}`, () => {
       const token = { revision: 42, after };
       const text = encodeContinueToken(token, collection);
       assert.match(text, /^[A-Za-z0-9_-]+$/, 'fits into a query as it is');
@@ -54,12 +54,12 @@ const rows: readonly (readonly [what: string, text: string, message: RegExp])[] 
   ['far too much', forged({ ...fields, after: 'a'.repeat(limits.continueTokenBytesMax) }), notOurs],
 ];
 
-test('a token may lead on at the newest version', () => {
+test('a token may continue at the newest version', () => {
   const token = { revision: 'newest', after: 'a' } as const;
   assert.deepEqual(decodeContinueToken(encodeContinueToken(token, collection), collection), token);
 });
 
-describe('what is no token is a 400', () => {
+describe('an invalid token is a 400', () => {
   for (const [what, text, message] of rows) {
     test(what, () => {
       assert.throws(

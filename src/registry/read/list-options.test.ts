@@ -106,14 +106,14 @@ describe('a list', () => {
     });
   }
 
-  test('is limited where a limit is named that is not 0', () => {
+  test('is limited by a limit other than 0', () => {
     assert.deepEqual(
       ['', 'limit=-1', 'limit=0', 'limit=1', 'limit=500'].map((query) => list(query).limit),
       [undefined, undefined, undefined, 1, 500],
     );
   });
 
-  test('goes on where its token says', () => {
+  test('continues at its token', () => {
     assert.equal(list(`continue=${token}`).after, 'm');
     assert.equal(list('').after, undefined);
     assert.equal(list('continue=').after, undefined);
@@ -151,7 +151,7 @@ describe('a watch', () => {
     test(`?${query} starts so`, () => assert.deepEqual(watch(`watch=1&${query}`).start, start));
   }
 
-  test('is one however the parameter is written', () => {
+  test('is recognized in every spelling of the parameter', () => {
     const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
     for (const parameter of ['watch', 'watch=', 'watch=true']) {
       assert.equal(watch(`${parameter}&${query}`).start.type, 'state', parameter);
@@ -176,7 +176,7 @@ describe('a watch', () => {
     });
   }
 
-  test('has bookmarks where they are allowed, and marks the end of a state that is sent', () => {
+  test('has bookmarks if allowed, and marks the end of the initial state', () => {
     const told = (query: string) => {
       const { bookmarks, initialEventsEnd } = watch(`watch=1&${query}`);
       return [bookmarks, initialEventsEnd];
@@ -240,7 +240,7 @@ describe('a selection', () => {
     });
   }
 
-  test('names the one object and namespace that it is about', () => {
+  test('has the name and namespace that it requires', () => {
     const of = (fieldSelector: string) => {
       const { name, namespace } = list(`${new URLSearchParams({ fieldSelector })}`, pods).selection;
       return [name, namespace];

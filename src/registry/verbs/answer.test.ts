@@ -79,7 +79,7 @@ const open = (options: Parameters<typeof RegistryFixture.open>[0] = {}): Promise
   RegistryFixture.open({ kinds: made, clock: new ManualClock(Date.UTC(2026, 0, 1)), ...options });
 
 describe('a kind that is answered', () => {
-  it('is not waited for when its request has ended', async () => {
+  it('is not waited for after its request has ended', async () => {
     const ended = new Error('the deadline has passed');
     const reached = Promise.withResolvers<void>();
     const answer = () => {
@@ -173,7 +173,7 @@ describe('a kind that is answered', () => {
     assert.equal(clusterScoped.metadata.namespace, undefined);
   });
 
-  it('runs dry as it runs wet', async () => {
+  it('gives the same answer in a dry run', async () => {
     const { admission, seen } = watching();
     await using fixture = await open({ admission });
     assert.equal((await fixture.object('POST', `${path}?dryRun=All`, { text: 'x' }))['reply'], 'x admin');
@@ -217,7 +217,7 @@ describe('a kind that is answered', () => {
     ['mutate', ['mutate']],
     ['validate', ['mutate', 'validate']],
   ] as const) {
-    it(`is not answered where admission refuses to ${refused}`, async () => {
+    it(`is not answered if admission rejects in ${refused}`, async () => {
       const { admission, seen } = watching(refused);
       await using fixture = await open({ admission });
       assert.equal((await fixture.refusal('POST', path, { text: 'x' })).message, `${refused} refuses`);
@@ -250,7 +250,7 @@ describe('a kind that is answered', () => {
   }
 });
 
-describe('what is told of a kind that is answered', () => {
+describe('discovery and OpenAPI of a kind that is answered', () => {
   const served = [...withoutObjects(made).all()];
 
   it('discovery lists creation only, and no stored version', () => {
@@ -276,7 +276,7 @@ describe('what is told of a kind that is answered', () => {
     assert.deepEqual(named, ['io.orch.api.questions.v1.Question']);
   });
 
-  it('who asks for its stored objects is told of the fault', () => {
+  it('reading its stored objects is an error', () => {
     assert.throws(() => served[0]?.collection.get('x'), /objects of kind Question are never stored/);
   });
 });
@@ -319,7 +319,7 @@ describe('an action', () => {
     return fixture;
   }
 
-  it('has its body go through admission as a creation, and the object it changes not once more', async () => {
+  it('admits its body as a create, and the object it changes not again', async () => {
     const { admission, seen } = watching();
     await using fixture = await opened(admission);
     seen.length = 0;
@@ -367,7 +367,7 @@ describe('an action', () => {
     assert.deepEqual((await fixture.object('GET', `${things}/a`))['data'], { known: '1' });
   });
 
-  it('does nothing where admission refuses the body', async () => {
+  it('does nothing if admission rejects the body', async () => {
     let refusing = '';
     const step = (name: string) => () => {
       if (refusing === name) throw badRequest(`${name} refuses`);
@@ -380,13 +380,13 @@ describe('an action', () => {
     }
   });
 
-  it('in another namespace than its body says is refused', async () => {
+  it('is rejected if its body names another namespace', async () => {
     await using fixture = await opened();
     assert.equal((await fixture.refusal('POST', `${things}/a/ask`, { metadata: { namespace: 'm' } })).code, 400);
   });
 
   for (const hanging of ['prepare', 'create'] as const) {
-    it(`ends with its request while it is to ${hanging}`, async () => {
+    it(`ends with its request while blocked in ${hanging}`, async () => {
       const ended = new Error('the deadline has passed');
       const reached = Promise.withResolvers<void>();
       const hang = () => {

@@ -31,7 +31,7 @@ test('4.7 an entry has manager, operation, apiVersion, time, fieldsType and fiel
   ]);
 });
 
-test('4.7 the entry of a write through a subresource says which', async () => {
+test('4.7 the entry of a write through a subresource names it', async () => {
   await using managers = await Managers.open();
   await managers.create('m', node, { metadata: { labels: { x: 'y' } } });
   await managers.apply('m', `${node}/status`, { status: { phase: 'Running' } });
@@ -67,7 +67,7 @@ test('4.7 nobody comes to own what a subresource does not change', async () => {
   );
 });
 
-test('4.6 apply creates the object where it is absent, and patches it where it is not', async () => {
+test('4.6 apply creates the object if absent, else patches it', async () => {
   await using managers = await Managers.open();
   managers.fixture.patchType = 'apply';
   const target = `${configMap}?fieldManager=m`;
@@ -255,7 +255,7 @@ for (const state of ['absent', 'there'] as const) {
   }
 }
 
-test('4.7 a body that does not produce a valid object fails: what is required is not there', async () => {
+test('4.7 a body that does not produce a valid object fails: a required field is missing', async () => {
   await using managers = await Managers.open();
   const error = await managers.refusedApply('m', pod, intent(pod, { spec: { containers: [{ name: 'c' }] } }));
   assert.equal(error.code, 422);
@@ -369,7 +369,7 @@ test('4.7 a time moves only when what its manager owns changes', async () => {
   );
 });
 
-test('4.7 an apply that changes nothing makes no new version, whatever is defaulted', async () => {
+test('4.7 an apply that changes nothing creates no new version, whatever is defaulted', async () => {
   await using managers = await Managers.open();
   const fields = { spec: { containers: [{ name: 'c', image: 'i:1', ports: [{ containerPort: 80 }] }] } };
   const first = await managers.apply('m', pod, fields);

@@ -1,4 +1,4 @@
-import { applyConfiguration, keepTimesOfNothing } from '../../apply/apply.ts';
+import { applyConfiguration, keepTimesOfNoOp } from '../../apply/apply.ts';
 import { applyConflict } from '../../apply/conflict.ts';
 import { badRequest, conflict, staleObject } from '../../meta/status-error.ts';
 import { isRecord } from '../../schema/own-property.ts';
@@ -6,8 +6,8 @@ import { type Reply, shownBytes } from '../reply.ts';
 import type { RequestBody, VerbRequest } from '../verb.ts';
 import { checkUnknown, decodeObject, duplicateFields, withKind } from '../write/decode-body.ts';
 import type { ObjectWriter, UpdateView, WriteContext } from '../write/object-writer.ts';
-import { writeSource } from '../write/ownership.ts';
 import type { Stored } from '../write/stored-object.ts';
+import { writeSource } from '../write/track-managed-fields.ts';
 import { parseWriteOptions, type WriteOptions } from '../write/write-options.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 
@@ -33,7 +33,7 @@ export async function apply(
       checkIdentity(request, config, stored);
       const object = applied(writer, request, context, { config, options, stored });
       const step = await writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
-      if (step.type === 'put') keepTimesOfNothing(step.object, stored.object);
+      if (step.type === 'put') keepTimesOfNoOp(step.object, stored.object);
       return step;
     },
     view

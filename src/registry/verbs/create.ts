@@ -3,7 +3,7 @@ import { badRequest } from '../../meta/status-error.ts';
 import { type Reply, shownBytes } from '../reply.ts';
 import type { VerbRequest } from '../verb.ts';
 import { decodeBody } from '../write/decode-body.ts';
-import { joinEqualOwners } from '../write/join-owners.ts';
+import { dedupOwnerReferences } from '../write/dedup-owner-references.ts';
 import type { ObjectWriter, WriteContext } from '../write/object-writer.ts';
 import { parseWriteOptions, type WriteOptions } from '../write/write-options.ts';
 
@@ -16,7 +16,7 @@ export async function create(writer: ObjectWriter, request: VerbRequest): Promis
     throw badRequest('resourceVersion should not be set on objects to be created');
   }
   placeInNamespace(object, request);
-  joinEqualOwners(object, 'client', request);
+  dedupOwnerReferences(object, 'client', request);
   const written = await writer.create(writeContext(request, options), object);
   return { type: 'object', status: 201, served, bytes: shownBytes(served, written.bytes) };
 }
@@ -33,7 +33,7 @@ export const writeContext = (
   manager,
   ownership,
   dryRun,
-  admission: 'asked',
+  admission: 'required',
   options: sent,
   request,
 });

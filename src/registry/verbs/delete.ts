@@ -15,8 +15,8 @@ import {
   type WriteContext,
   type Written,
 } from '../write/object-writer.ts';
-import { clientName } from '../write/ownership.ts';
 import type { Stored } from '../write/stored-object.ts';
+import { clientName } from '../write/track-managed-fields.ts';
 import { writeContext } from './create.ts';
 import { removeCorrupt } from './unsafe-delete.ts';
 
@@ -132,7 +132,7 @@ function mark(writer: ObjectWriter, context: WriteContext, object: ApiObject, gr
   const { metadata } = object;
   const strategyContext = writer.strategyContext(context);
   if (metadata.deletionTimestamp !== undefined) {
-    bringNearer(metadata, metadata.deletionTimestamp, graceSeconds);
+    moveEarlier(metadata, metadata.deletionTimestamp, graceSeconds);
     return;
   }
   metadata.deletionTimestamp = formatTime(strategyContext.now + graceSeconds * 1000);
@@ -141,7 +141,7 @@ function mark(writer: ObjectWriter, context: WriteContext, object: ApiObject, gr
   context.served.kind.strategy.prepareForDelete?.(object, strategyContext);
 }
 
-function bringNearer(metadata: ObjectMeta, deletionTimestamp: string, graceSeconds: number): void {
+function moveEarlier(metadata: ObjectMeta, deletionTimestamp: string, graceSeconds: number): void {
   const markedSeconds = metadata.deletionGracePeriodSeconds ?? 0;
   if (graceSeconds >= markedSeconds) return;
   const startMs = (parseTime(deletionTimestamp) ?? 0) - markedSeconds * 1000;

@@ -357,7 +357,7 @@ const versioned: readonly (readonly [type: PatchFormat, patch: (version: string)
   ['strategic', (version) => ({ metadata: { resourceVersion: version }, data: { c: '3' } })],
 ];
 for (const [type, patchOf] of versioned) {
-  test(`a ${type} patch that names the current version goes through, and again not`, async () => {
+  test(`a ${type} patch with the current resourceVersion succeeds once`, async () => {
     const { fixture, stored } = await holding(configMap);
     await using _ = fixture;
     fixture.patchType = type;
@@ -406,7 +406,7 @@ test('a patch of the status changes the status alone', async () => {
   assert.deepEqual(main, patched);
 });
 
-test('a dry run of a patch shows what would be and keeps nothing', async () => {
+test('a dry run of a patch shows the result and stores nothing', async () => {
   const { fixture, stored } = await holding(configMap);
   await using _ = fixture;
   for (const query of ['dryRun=All', 'dryRun']) {
@@ -417,7 +417,7 @@ test('a dry run of a patch shows what would be and keeps nothing', async () => {
   }
 });
 
-test('patches that race are all made', async () => {
+test('concurrent patches are all applied', async () => {
   const { fixture } = await holding(configMap);
   await using _ = fixture;
   fixture.patchType = 'json';

@@ -14,7 +14,7 @@ async function damaged() {
   return store;
 }
 
-test('a corrupt object fails what would show it, and cannot be deleted the ordinary way', async () => {
+test('a corrupt object fails reads that include it, and cannot be deleted normally', async () => {
   await using fixture = await RegistryFixture.open({ store: await damaged(), unsafeDeletion: true });
   await fixture.call('POST', path, { metadata: { name: 'good' } });
   assert.equal((await fixture.refusal('GET', `${path}/bad`)).code, 500);
@@ -36,7 +36,7 @@ test('without the gate the option changes nothing', async () => {
   assert.equal((await fixture.refusal('DELETE', `${path}/bad`, option)).code, 500);
 });
 
-test('a readable object is deleted the ordinary way, with its finalizers', async () => {
+test('a readable object is deleted normally, with its finalizers', async () => {
   await using fixture = await RegistryFixture.open({ unsafeDeletion: true });
   await fixture.call('POST', path, { metadata: { name: 'held', finalizers: ['example.com/hold'] } });
   assert.ok((await fixture.object('DELETE', `${path}/held`, option)).metadata.deletionTimestamp);
@@ -49,7 +49,7 @@ for (const [name, value] of [
   ['preconditions', { uid: 'x' }],
   ['propagationPolicy', 'Orphan'],
 ] as const) {
-  test(`the option goes not with ${name}`, async () => {
+  test(`the option cannot be combined with ${name}`, async () => {
     await using fixture = await RegistryFixture.open({ store: await damaged(), unsafeDeletion: true });
     const error = await fixture.refusal('DELETE', `${path}/bad`, { ...option, [name]: value });
     assert.equal(error.code, 422);
@@ -60,7 +60,7 @@ for (const [name, value] of [
   });
 }
 
-test('who may not ignore read errors removes nothing, readable or not, and is not asked without the option', async () => {
+test('a user without the permission removes nothing, readable or not; it is checked only with the option', async () => {
   const asked: string[] = [];
   await using fixture = await RegistryFixture.open({
     store: await damaged(),

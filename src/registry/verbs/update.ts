@@ -6,7 +6,7 @@ import { parseResourceVersion } from '../read/list-options.ts';
 import { type Reply, shownBytes } from '../reply.ts';
 import type { VerbRequest } from '../verb.ts';
 import { decodeBody } from '../write/decode-body.ts';
-import { joinEqualOwners } from '../write/join-owners.ts';
+import { dedupOwnerReferences } from '../write/dedup-owner-references.ts';
 import type { ObjectWriter, Step, UpdateView, WriteContext } from '../write/object-writer.ts';
 import type { Stored } from '../write/stored-object.ts';
 import { parseWriteOptions } from '../write/write-options.ts';
@@ -18,7 +18,7 @@ export async function update(writer: ObjectWriter, request: VerbRequest, view?: 
   const options = parseWriteOptions(request, writer.dialect.group('meta'));
   const sent = decodeBody(request, served.kind, options);
   placeInNamespace(sent, request);
-  joinEqualOwners(sent, 'client', request);
+  dedupOwnerReferences(sent, 'client', request);
   checkName(sent, info.name);
   const context = writeContext(request, options);
   const written = await writer.change(

@@ -6,7 +6,7 @@ import { badRequest } from '../../meta/status-error.ts';
 import { decode } from '../../schema/decode.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import type { Infer } from '../../schema/schema.ts';
-import { queryOptions, refuseMisspelled, refuseMistaken } from '../query-options.ts';
+import { queryOptions, refuseMisspelled, refuseMistakenParameters } from '../query-options.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { dryRunOfQuery, invalidOptions, validateDryRun } from './write-options.ts';
 
@@ -42,8 +42,7 @@ export function parseDeleteOptions(
   const metaGroup = dialect.group('meta');
   const query = optionsOfQuery(request);
   const body = request.body?.value;
-  const sent =
-    body === undefined || body === null ? query : besideQuery(decodeOptions(body, metaGroup), query, request);
+  const sent = body === undefined || body === null ? query : combined(decodeOptions(body, metaGroup), query, request);
   const { ignoreStoreReadErrorWithClusterBreakingPotential: ignoreReadErrors, ...others } = sent;
   return validated(unsafeDeletion && ignoreReadErrors === true ? sent : others, metaGroup);
 }
@@ -66,7 +65,7 @@ const laterListOptions = ['shardSelector'];
 function optionsOfQuery({ info: { query, verb } }: VerbRequest): SentOptions {
   if (query.size === 0) return {};
   const ofCollection = verb === 'deletecollection';
-  refuseMistaken({
+  refuseMistakenParameters({
     query,
     options: [deleteOptions, preconditions, ...(ofCollection ? [listOptions] : [])],
     later: ofCollection ? laterListOptions : [],
@@ -85,14 +84,14 @@ function optionsOfQuery({ info: { query, verb } }: VerbRequest): SentOptions {
 }
 
 /** Combines the options of a body and a query. */
-function besideQuery(body: SentOptions, query: SentOptions, request: VerbRequest): SentOptions {
+function combined(body: SentOptions, query: SentOptions, request: VerbRequest): SentOptions {
   const keeps = query.orphanDependents === true || query.propagationPolicy === 'Orphan';
   const saysPolicy = body.orphanDependents !== undefined || body.propagationPolicy !== undefined;
   if (keeps && !saysPolicy)
-    throw overlooked(query.propagationPolicy === undefined ? 'orphanDependents' : 'propagationPolicy');
+    throw ignoredOption(query.propagationPolicy === undefined ? 'orphanDependents' : 'propagationPolicy');
   const { uid, resourceVersion } = { ...query.preconditions, ...body.preconditions };
-  if (uid !== body.preconditions?.uid) throw overlooked('uid');
-  if (resourceVersion !== body.preconditions?.resourceVersion) throw overlooked('resourceVersion');
+  if (uid !== body.preconditions?.uid) throw ignoredOption('uid');
+  if (resourceVersion !== body.preconditions?.resourceVersion) throw ignoredOption('resourceVersion');
   for (const name of Object.keys(query)) {
     if (name !== 'dryRun') request.warn(`query parameter ${JSON.stringify(name)} is ignored: the request has a body`);
   }
@@ -100,7 +99,7 @@ function besideQuery(body: SentOptions, query: SentOptions, request: VerbRequest
   return { ...body, ...(dryRun.length > 0 && { dryRun }) };
 }
 
-const overlooked = (name: string) =>
+const ignoredOption = (name: string) =>
   badRequest(`query parameter ${name} does not count in a deletion with a body: say it in the body`);
 
 /**
@@ -172,11 +171,17 @@ const fromOrphan = (orphanDependents: boolean | undefined): PropagationPolicy | 
 const ignoreReadErrorsName = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 
 /** Options that cannot be combined with it, since none could be honored for an unreadable object. */
-const unheeded = ['dryRun', 'gracePeriodSeconds', 'orphanDependents', 'preconditions', 'propagationPolicy'] as const;
+const incompatible = [
+  'dryRun',
+  'gracePeriodSeconds',
+  'orphanDependents',
+  'preconditions',
+  'propagationPolicy',
+] as const;
 
 const validateIgnoreReadErrors = (sent: SentOptions): readonly FieldError[] =>
   sent[ignoreReadErrorsName] === true
-    ? unheeded
+    ? incompatible
         .filter((name) => sent[name] !== undefined)
         .map((name) => invalid(ignoreReadErrorsName, true, `cannot be set together with .${name}`))
     : [];

@@ -120,7 +120,7 @@ describe('an object that would be larger than the limit is refused', () => {
     }
   }
 
-  test('however small the steps are by which it grows', async () => {
+  test('by many small steps', async () => {
     await using fixture = await RegistryFixture.open();
     await fixture.call('POST', roles, roleOf(1));
     fixture.patchType = 'json';
@@ -136,7 +136,7 @@ describe('an object that would be larger than the limit is refused', () => {
     assert.deepEqual(codes, [...Array(6).fill(200), ...Array(4).fill(413)]);
   });
 
-  test('a patch that copies what is there', async () => {
+  test('by a patch that copies existing content', async () => {
     await using fixture = await RegistryFixture.open();
     await fixture.call('POST', roles, roleOf(400_000));
     fixture.patchType = 'json';
@@ -147,7 +147,7 @@ describe('an object that would be larger than the limit is refused', () => {
   });
 });
 
-describe('an object that is stored already and larger than the limit', () => {
+describe('a stored object larger than the limit', () => {
   const large = limits.objectBytesMax + 100_000;
 
   /**
@@ -187,7 +187,7 @@ describe('an object that is stored already and larger than the limit', () => {
     });
   }
 
-  test('may be written as it is', async () => {
+  test('may be written unchanged', async () => {
     await using fixture = await holding(nodeOf, nodes);
     fixture.patchType = 'merge';
     const { status } = nodeOf(large);

@@ -20,12 +20,12 @@ import { isStoreError, StoreError } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { admissionAttributes } from './admission-attributes.ts';
-import { joinEqualOwners } from './join-owners.ts';
+import { dedupOwnerReferences } from './dedup-owner-references.ts';
 import { identityOf, keepIdentity } from './kept-identity.ts';
 import { requireObjectSize } from './object-size.ts';
-import { trackOwners } from './ownership.ts';
 import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata } from './server-metadata.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
+import { trackManagedFields } from './track-managed-fields.ts';
 
 /** The context of a write: who writes what, and how. Shared by all writing verbs. */
 export interface WriteContext {
@@ -42,7 +42,7 @@ export interface WriteContext {
   /** Runs every stage but stores nothing. */
   readonly dryRun: boolean;
   /** `done`: the request already passed admission in another form, such as the body of an action. */
-  readonly admission: 'asked' | 'done';
+  readonly admission: 'required' | 'done';
   /** The options that the client sent; shown to admission plugins. */
   readonly options: Readonly<Record<string, unknown>>;
   /** The request that the write belongs to. */
@@ -126,7 +126,7 @@ export class ObjectWriter {
     // Before managed fields are computed, and again after admission, before validation.
     const dropDisabled = (): void => dropDisabledFields(kind.schema, object, undefined, this.#parts.features);
     dropDisabled();
-    if (context.ownership === 'tracked') trackOwners(context, object, undefined, strategyContext.now);
+    if (context.ownership === 'tracked') trackManagedFields(context, object, undefined, strategyContext.now);
     kind.strategy.prepareForCreate?.(object, strategyContext);
     const admission = this.#admission(context);
     const fill = (made: ApiObject): void => kind.strategy.default?.(made, strategyContext);
@@ -142,7 +142,7 @@ export class ObjectWriter {
       kind.strategy.prepareForCreate?.(object, strategyContext);
     }
     dropDisabled();
-    joinEqualOwners(object, 'admission', context.request);
+    dedupOwnerReferences(object, 'admission', context.request);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object),
       ...validate(kind.schema, object),
@@ -284,15 +284,15 @@ export class ObjectWriter {
     const isMain = view === kind.strategy;
     // Restore what the subresource must not change first, so that the writer does not come to own it.
     if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
-    if (context.ownership === 'tracked') trackOwners(context, object, old, strategyContext.now);
-    const keepWhatIsKept = (): void => {
+    if (context.ownership === 'tracked') trackManagedFields(context, object, old, strategyContext.now);
+    const keepServerFields = (): void => {
       if (isMain) {
         keepStatus(kind, object, old);
         kind.strategy.prepareForUpdate?.(object, old, strategyContext);
       }
       countGeneration(kind, object, old);
     };
-    keepWhatIsKept();
+    keepServerFields();
     const admission = this.#admission(context);
     const fill = (made: ApiObject): void => kind.strategy.default?.(made, strategyContext);
     const attributes = admissionAttributes(this.#parts, context, { operation: 'update', object, old, fill });
@@ -303,10 +303,10 @@ export class ObjectWriter {
       keepIdentity(object, identity, { of: 'stored', request: context.request });
       keepServerMetadata(object, old);
       if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
-      keepWhatIsKept();
+      keepServerFields();
     }
     dropDisabled();
-    joinEqualOwners(object, 'admission', context.request);
+    dedupOwnerReferences(object, 'admission', context.request);
     rejectInvalid(context, object, [
       ...validateObjectMeta(kind, object, old),
       ...validateObjectMetaUpdate(object, old),

@@ -38,7 +38,7 @@ const saved = (name: string, more: object = {}): ApiObject => ({
 const path = '/api/v1/namespaces/n/configmaps';
 
 describe('a raw write', () => {
-  test('keeps all that an object says of itself but its version; admission is not asked', async () => {
+  test('keeps everything but the resourceVersion; admission does not run', async () => {
     const refuse = () => {
       throw new Error('admission is asked');
     };
@@ -108,7 +108,7 @@ describe('a raw write', () => {
     });
   }
 
-  test('that the store refuses writes nothing, and says which object it was', async () => {
+  test('that the store rejects writes nothing, and names the object', async () => {
     await using fixture = await RegistryFixture.open();
     await writeRaw(fixture, [saved('b')]);
     const { records } = await fixture.store.list('/');
@@ -131,7 +131,7 @@ describe('a raw write', () => {
     });
   }
 
-  test('is out of reach of requests: nothing but commands imports it', () => {
+  test('is not reachable by requests: only commands import it', () => {
     const sources = readSources(resolve(import.meta.dirname, '../../..'), ['src']).filter((file) => !isTest(file));
     const importers = sources.filter((file) =>
       localImports(file).some(({ target }) => target === 'src/registry/write/raw-write.ts'),

@@ -39,7 +39,7 @@ export async function writeRaw(parts: Parts, objects: readonly unknown[]): Promi
   }
   const servedKinds = servedByKind(parts);
   const writes = objects.map((object) => prepare(servedKinds, object));
-  refuseTwice(writes);
+  refuseDuplicates(writes);
   return commit(parts.store, writes);
 }
 
@@ -87,7 +87,7 @@ const notNamespaced: FieldError = {
   detail: 'not allowed on this type',
 };
 
-function refuseTwice(writes: readonly PreparedWrite[]): void {
+function refuseDuplicates(writes: readonly PreparedWrite[]): void {
   const keys = new Set<string>();
   for (const { key, served, name } of writes) {
     if (keys.has(key)) throw alreadyExists(served.name, name);

@@ -59,11 +59,15 @@ export function keepStatus({ subresources }: Kind, object: ApiObject, old: ApiOb
 
 /** `generation` counts changes of the desired state, not of metadata or status. */
 export function countGeneration({ generation }: Kind, object: ApiObject, old: ApiObject): void {
-  if (generation && !equalValues(wishOf(object), wishOf(old))) {
+  if (generation && !equalValues(desiredStateOf(object), desiredStateOf(old))) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   }
 }
 
-function wishOf({ metadata: _metadata, status: _status, ...wish }: ApiObject): Readonly<Record<string, unknown>> {
-  return wish;
+function desiredStateOf({
+  metadata: _metadata,
+  status: _status,
+  ...desired
+}: ApiObject): Readonly<Record<string, unknown>> {
+  return desired;
 }

@@ -2,10 +2,10 @@ import { validateFieldManager } from '../../kinds/meta/managed-fields-validation
 import { createOptions, patchOptions, updateOptions } from '../../kinds/meta/request-options.ts';
 import { type FieldError, forbidden, notSupported, required } from '../../meta/field-error.ts';
 import { invalidObject } from '../../meta/status-error.ts';
-import { queryOptions, refuseMistaken } from '../query-options.ts';
+import { queryOptions, refuseMistakenParameters } from '../query-options.ts';
 import type { VerbRequest } from '../verb.ts';
-import { clientName } from './ownership.ts';
 import type { PatchFormat } from './patch-formats.ts';
+import { clientName } from './track-managed-fields.ts';
 
 /** Spec section 4.6: how unknown and duplicate fields are handled. */
 type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -28,7 +28,7 @@ export interface WriteOptions {
 export function parseWriteOptions(request: VerbRequest, metaGroup: string): WriteOptions {
   const { query, verb } = request.info;
   const schema = verb === 'patch' ? patchOptions : verb === 'update' ? updateOptions : createOptions;
-  refuseMistaken({ query, options: [schema] });
+  refuseMistakenParameters({ query, options: [schema] });
   const sent: SentOptions = queryOptions(schema, query);
   const { fieldManager = '', fieldValidation = '' } = sent;
   const dryRun = dryRunOfQuery(sent.dryRun);

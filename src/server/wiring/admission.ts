@@ -20,7 +20,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { commonNameOfRequest } from '../../pki/certificate-request.ts';
 import type { Decision } from '../../request/access.ts';
 import type { Admission } from '../../request/admission.ts';
-import type { ResourceAttributes } from '../../request/attributes.ts';
+import type { ResourceAttributes } from '../../request/authorization-attributes.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { type Check, incomplete, quote, refused, shout } from './node-write.ts';
+import { type Check, incomplete, operationText, quote, refused } from './node-write.ts';
 import { sameContent } from './same-content.ts';
 
 type ClaimView = ApiObject & { readonly status?: Readonly<Record<string, unknown>> };
@@ -9,7 +9,7 @@ export const checkClaim: Check = (write) => {
   const { attributes, node, operation } = write;
   const { info, object, old } = attributes;
   if (info.subresource !== 'status') throw refused(write, 'may only update PVC status');
-  if (operation !== 'update') throw refused(write, `unexpected operation ${quote(shout(write))}`);
+  if (operation !== 'update') throw refused(write, `unexpected operation ${quote(operationText(write))}`);
   if (!object || !old) throw incomplete(write);
   if (sameContent(fixedPart(object), fixedPart(old))) return;
   throw refused(

@@ -40,4 +40,4 @@ export const refused = ({ attributes }: NodeWrite, why: string): StatusError => 
 export const incomplete = (write: NodeWrite): StatusError => refused(write, 'the object is missing');
 
 /** The operation in error messages: `CREATE`. */
-export const shout = ({ operation }: NodeWrite): string => operation.toUpperCase();
+export const operationText = ({ operation }: NodeWrite): string => operation.toUpperCase();

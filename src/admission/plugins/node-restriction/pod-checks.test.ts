@@ -248,7 +248,7 @@ describe('other writes of pods', () => {
     ],
   ]);
 
-  it('evict one that is not there', async () => {
+  it('evict a pod that does not exist', async () => {
     await assert.rejects(admit(podWrite({ resource: 'pods/eviction', name: 'gone' })), {
       reason: 'NotFound',
       message: 'pod "gone" not found',

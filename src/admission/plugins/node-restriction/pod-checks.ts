@@ -3,7 +3,7 @@ import { podReferences } from '../../../kinds/core/pod/pod-references.ts';
 import { asPod, type Pod } from '../../../kinds/core/pod/pod-schema.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { notFound, type StatusError } from '../../../meta/status-error.ts';
-import { type Check, incomplete, type NodeWrite, quote, refused, shout } from './node-write.ts';
+import { type Check, incomplete, type NodeWrite, operationText, quote, refused } from './node-write.ts';
 import { sameContent } from './same-content.ts';
 
 /** A kubelet creates and deletes mirror pods, reports the status of its pods, and evicts them. */
@@ -33,7 +33,7 @@ const checkMain: Check = (write) => {
     default:
       throw refused(
         write,
-        `unexpected operation ${quote(shout(write))}, node ${quote(write.node)} can only create and delete mirror pods`,
+        `unexpected operation ${quote(operationText(write))}, node ${quote(write.node)} can only create and delete mirror pods`,
       );
   }
 };
@@ -104,7 +104,7 @@ function referredTo(pod: Pod): string | undefined {
 const checkStatus: Check = (write) => {
   const { attributes, node, operation } = write;
   const { object, old } = attributes;
-  if (operation !== 'update') throw refused(write, `unexpected operation ${quote(shout(write))}`);
+  if (operation !== 'update') throw refused(write, `unexpected operation ${quote(operationText(write))}`);
   if (!object || !old) throw incomplete(write);
   if (nodeOf(old) !== node) {
     throw refused(write, `node ${quote(node)} can only update pod status for pods with spec.nodeName set to itself`);
@@ -128,7 +128,7 @@ const sameClaims = ({ status: a }: Pod, { status: b }: Pod): boolean =>
 async function checkEviction(write: NodeWrite): Promise<void> {
   const { attributes, node, operation, options } = write;
   const { info, object } = attributes;
-  if (operation !== 'create') throw refused(write, `unexpected operation ${shout(write)}`);
+  if (operation !== 'create') throw refused(write, `unexpected operation ${operationText(write)}`);
   const name = attributes.name || object?.metadata?.name;
   if (!name) throw refused(write, 'could not determine pod from request data');
   const pod = await options.pod(info.namespace, name);

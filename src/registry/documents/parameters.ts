@@ -1,6 +1,6 @@
-import { deleteOptions } from '../kinds/meta/delete-options.ts';
-import { createOptions, listOptions, patchOptions } from '../kinds/meta/request-options.ts';
-import { type Field, type StructSchema, schemaOf } from '../schema/schema.ts';
+import { deleteOptions } from '../../kinds/meta/delete-options.ts';
+import { createOptions, listOptions, patchOptions } from '../../kinds/meta/request-options.ts';
+import { type Field, type StructSchema, schemaOf } from '../../schema/schema.ts';
 
 /** A query or path parameter, for the OpenAPI documents. */
 export interface Parameter {
@@ -38,7 +38,7 @@ function parameterOf(name: string, field: Field): readonly Parameter[] {
   ];
 }
 
-const ofWatches = ['allowWatchBookmarks', 'watch'];
+const watchOnly = ['allowWatchBookmarks', 'watch'];
 
 /** The parameter sets of spec section 4.1, with the DELETE parameters that Kubernetes 1.32 adds. */
 export const parameterSets = {
@@ -47,7 +47,7 @@ export const parameterSets = {
   write: parametersOf(createOptions),
   patch: parametersOf(patchOptions),
   delete: parametersOf(deleteOptions),
-  deleteCollection: parametersOf(deleteOptions, listOptions).filter(({ name }) => !ofWatches.includes(name)),
+  deleteCollection: parametersOf(deleteOptions, listOptions).filter(({ name }) => !watchOnly.includes(name)),
 } as const satisfies Readonly<Record<string, readonly Parameter[]>>;
 
 /** Path parameters: the names in braces. */

@@ -33,7 +33,7 @@ for (const [what, method, options] of [
   ['a dry run of one', 'PUT', '?dryRun=All'],
   ['a patch', 'PATCH', ''],
 ] as const) {
-  test(`${what} that seems to change nothing is judged by the newest state, not by what the cache still shows`, async () => {
+  test(`${what} that seems to change nothing is compared with the newest state, not a stale cache`, async () => {
     const { store, hold, release } = heldBack();
     await using fixture = await RegistryFixture.open({ store });
     await fixture.call('POST', path, object('1'));

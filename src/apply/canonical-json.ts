@@ -4,12 +4,12 @@ import { isRecord } from '../schema/own-property.ts';
  * JSON in the format of Go's encoding/json, as kube-apiserver writes it: fields sorted by name; `<`, `>`, `&` and line
  * separators escaped. Canonical: equal values have equal texts.
  */
-export function publishedJson(value: unknown): string {
-  if (typeof value === 'string') return publishedString(value);
-  if (Array.isArray(value)) return `[${value.map(publishedJson).join(',')}]`;
+export function canonicalJson(value: unknown): string {
+  if (typeof value === 'string') return canonicalString(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (isRecord(value)) {
     const names = Object.keys(value).sort(compareText);
-    return `{${names.map((name) => `${publishedString(name)}:${publishedJson(value[name])}`).join(',')}}`;
+    return `{${names.map((name) => `${canonicalString(name)}:${canonicalJson(value[name])}`).join(',')}}`;
   }
   // JSON.stringify rejects bigints, and writes -0 as 0.
   return typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'null');
@@ -18,12 +18,12 @@ export function publishedJson(value: unknown): string {
 const plain = /^[^"\\<>&\u2028\u2029\p{Cc}\p{Cs}]*$/u;
 const escapes = /\\.|[<>&\u2028\u2029]/g;
 
-function publishedString(text: string): string {
-  return plain.test(text) ? `"${text}"` : JSON.stringify(text).replaceAll(escapes, publishedEscape);
+function canonicalString(text: string): string {
+  return plain.test(text) ? `"${text}"` : JSON.stringify(text).replaceAll(escapes, canonicalEscape);
 }
 
 /** `char` may also be an escape sequence. */
-function publishedEscape(char: string): string {
+function canonicalEscape(char: string): string {
   if (char.startsWith('\\')) {
     // JSON.stringify writes these two in short form, Go as \u escapes.
     return char === '\\b' ? '\\u0008' : char === '\\f' ? '\\u000c' : char;

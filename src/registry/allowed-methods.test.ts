@@ -36,9 +36,9 @@ for (const kind of kinds(orch)) {
   const within = `${root}/namespaces/n/${kind.resource}`;
   const watchRoot = `${root}/watch`;
 
-  describe(`the places of ${kind.kind}`, () => {
+  describe(`the paths of ${kind.kind}`, () => {
     if (kind.scope === 'Namespaced') {
-      test('across namespaces: read, or not there at all', () => {
+      test('across namespaces: read only, or not found', () => {
         const read = storesObjects(kind) ? '0' : '404';
         const refused = storesObjects(kind) ? '405 GET, HEAD' : '404';
         assert.deepEqual(
@@ -49,12 +49,12 @@ for (const kind of kinds(orch)) {
         assert.equal(outcome('GET', `${across}?fieldSelector=metadata.name%3Dx`), read);
       });
 
-      test('an object without its namespace is not there', () => {
+      test('an object without its namespace is not found', () => {
         for (const method of methods) assert.equal(outcome(method, `${across}/x`), '404', method);
         for (const { name } of kind.subresources) assert.equal(outcome('GET', `${across}/x/${name}`), '404');
       });
     } else {
-      test('in a namespace nothing is there', () => {
+      test('not found below a namespace', () => {
         for (const method of methods) {
           assert.equal(outcome(method, within), '404', method);
           assert.equal(outcome(method, `${within}/x`), '404', method);
@@ -63,7 +63,7 @@ for (const kind of kinds(orch)) {
       });
     }
 
-    test('watch paths: read, or not there at all', () => {
+    test('watch paths: read only, or not found', () => {
       const read = storesObjects(kind) ? '0' : '404';
       const refused = storesObjects(kind) ? '405 GET, HEAD' : '404';
       const collections =

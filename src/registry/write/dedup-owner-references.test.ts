@@ -86,7 +86,7 @@ for (const [way, request] of Object.entries(ways)) {
   });
 }
 
-test('owners that admission adds a second time are joined, and said to be those', async () => {
+test('owners duplicated by admission are joined, with a warning that says so', async () => {
   await using fixture = await RegistryFixture.open({
     admission: {
       mutate({ object }) {

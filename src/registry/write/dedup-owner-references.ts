@@ -4,7 +4,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
  * Removes duplicate owner references with a warning, as kube-apiserver does. `from` is the stage that may have added
  * duplicates. References to the same owner that differ in any field are kept.
  */
-export function joinEqualOwners(
+export function dedupOwnerReferences(
   { metadata }: ApiObject,
   from: 'client' | 'admission',
   client: { warn(text: string): void },

@@ -5,7 +5,7 @@ import { entityTooLarge } from '../meta/status-error.ts';
  * Limits the work of one patch beyond what its size and the size of the object explain: a few bytes of a patch can
  * cause repeated work over the whole object. Throws 413 above `limits.patchStepsMax`.
  */
-export class Effort {
+export class PatchBudget {
   #left: number = limits.patchStepsMax;
 
   /** One step is one field or element visited. */

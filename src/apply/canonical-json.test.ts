@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compareText } from './published-json.ts';
+import { compareText } from './canonical-json.ts';
 
 test('texts are in the order of their UTF-8 bytes', () => {
   // Few characters, so that texts share prefixes; includes single and paired surrogates, and characters above them.

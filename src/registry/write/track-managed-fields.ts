@@ -34,7 +34,12 @@ export const writeSource = ({ served, info, manager }: WriteContext, nowMs: numb
  * Records the managed fields, with paths in the client's version, when only the client and defaulting have touched the
  * object.
  */
-export function trackOwners(context: WriteContext, object: ApiObject, old: ApiObject | undefined, nowMs: number): void {
+export function trackManagedFields(
+  context: WriteContext,
+  object: ApiObject,
+  old: ApiObject | undefined,
+  nowMs: number,
+): void {
   const { served } = context;
   const written = served.fromStored(object);
   updateManagedFields({ ...writeSource(context, nowMs), object: written, old: old && served.fromStored(old) });
