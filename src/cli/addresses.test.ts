@@ -9,7 +9,7 @@ const values = (bind: string, advertised?: string, name?: string): AddressValues
   'external-hostname': name === undefined ? undefined : parseExternalAddress(name),
 });
 
-describe('a host that others are told', () => {
+describe('the published external address', () => {
   for (const [text, expected] of [
     ['api.example.com', { host: 'api.example.com' }],
     ['API', { host: 'API' }],
@@ -50,7 +50,7 @@ describe('a host that others are told', () => {
   }
 
   for (const bind of ['0.0.0.0', '::']) {
-    it(`one that clients can reach, where it listens on ${bind}`, () => {
+    it(`falls back to a reachable address if it listens on ${bind}`, () => {
       for (const given of [values(bind), values(bind, '::'), values(bind, '0.0.0.0')]) {
         const { host } = externalAddress(given);
         assert.ok(isIP(host) !== 0 && !['0.0.0.0', '::'].includes(host), host);
@@ -69,7 +69,7 @@ describe('a serving certificate', () => {
     }
   });
 
-  it('has what others are told', () => {
+  it('includes the published external address', () => {
     const hosts = servedHosts(values('127.0.0.1', '10.0.0.1', '[fd00::1]:443'));
     assert.ok(hosts.includes('10.0.0.1') && hosts.includes('fd00::1'));
     assert.ok(servedHosts(values('0.0.0.0', undefined, 'api.example.com:443')).includes('api.example.com'));

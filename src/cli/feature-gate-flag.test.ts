@@ -44,7 +44,7 @@ describe('feature gates', () => {
   }
 
   for (const name of publishedGates) {
-    it(`${name} of published servers works, or is taken with a warning`, () => {
+    it(`${name} of kube-apiserver works or is accepted with a warning`, () => {
       const ignored = ignoredGates(parse(`${name}=true`, `${name}=false`)).map((each) => each.name);
       assert.deepEqual(ignored, Object.hasOwn(featureGates, name) ? [] : [`feature-gates=${name}`]);
     });

@@ -14,7 +14,7 @@ const table = {
   v: integer({ default: 0, min: 0, max: 10, help: '' }),
 };
 
-describe('arguments that are understood', () => {
+describe('valid arguments', () => {
   for (const [args, expected] of [
     [[], {}],
     [['--secure-port=0'], { 'secure-port': 0 }],
@@ -50,7 +50,7 @@ describe('arguments that are understood', () => {
   }
 });
 
-describe('arguments that end the command', () => {
+describe('invalid arguments', () => {
   for (const [args, message] of [
     [['--nonsense-flag=1'], 'unknown flag --nonsense-flag'],
     [['--secur-port=1'], 'unknown flag --secur-port; did you mean --secure-port?'],

@@ -70,7 +70,7 @@ describe('backup and restore', () => {
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  it('carry the data over, beside a server that runs', async () => {
+  it('carry the data over while a server runs', async () => {
     const at = (name: string): string => join(directory, name);
     const store = await openSqliteStore({ file: at('orch.db') });
     try {
@@ -95,14 +95,14 @@ describe('backup and restore', () => {
     assert.equal(Buffer.from(record?.value ?? []).toString(), '1');
   });
 
-  it('fail in one line where there is nothing', async () => {
+  it('fail with one line if the source is missing', async () => {
     const { code, err } = await run('backup', `--to=${join(directory, 'none')}`, `--data-dir=${directory}/none`);
     assert.equal(code, 1);
     assert.match(err, /^orch backup: [^\n]*none\/orch\.db does not exist\n$/);
   });
 });
 
-describe('what is shown of a failure', () => {
+describe('the message of a failure', () => {
   for (const [name, error, expected] of [
     ['a mistake of the user', new UsageError('--x: no'), /^orch up: --x: no\n$/],
     [

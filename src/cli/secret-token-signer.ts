@@ -31,7 +31,7 @@ export function openSecretTokenSigner(
 ): OpenedSigner {
   const files = openFiles(flag, path, { clock, logger });
   const issuer = createTokenIssuer({
-    issuer: '', // tokens in Secrets name one that is always the same
+    issuer: '', // tokens in Secrets have a fixed issuer
     scope: '',
     signingKey: () => {
       const key = files.current().signingKey;

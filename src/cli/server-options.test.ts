@@ -71,7 +71,7 @@ describe('without flags', () => {
   });
 });
 
-it('flags are taken over', () => {
+it('flags set the configuration', () => {
   const options = read(
     '--dialect=kubernetes',
     '--bind-address=::',
@@ -120,7 +120,7 @@ it('etcd over TLS', () => {
   assert.equal(storage.prefix, '/registry');
 });
 
-it('admission plugins run in an order of their own, whatever the order of the flags', () => {
+it('the order of admission plugins does not depend on the order of the flags', () => {
   const plugins = (...args: readonly string[]) => read(...args).admissionPlugins;
   const [lifecycle, account, nodes] = ['NamespaceLifecycle', 'ServiceAccount', 'NodeRestriction'];
   const owners = 'OwnerReferencesPermissionEnforcement';
@@ -136,7 +136,7 @@ it('a serving pair', () => {
   assert.equal(pair?.certificate, readFileSync(at('a.crt'), 'utf8'));
 });
 
-describe('flags that do not go together, or name files that do not do', () => {
+describe('flags that conflict, or name invalid files', () => {
   for (const [args, message] of [
     [['--bind-address=localhost'], /^--bind-address: "localhost" is not an IP address$/],
     [['--client-ca-file=@none'], /^--client-ca-file: .*\/none cannot be read: ENOENT/],

@@ -41,7 +41,7 @@ const context = { clock: systemClock, logger: silentLogger };
 const read = (...args: readonly string[]) => readTls(parseFlags(tlsFlags, expand(args)), context);
 const requests = (...args: readonly string[]) => readRequests(parseFlags(requestFlags, args));
 
-it('without flags all is as documented', () => {
+it('the defaults are as documented', () => {
   assert.deepEqual(read(), {
     minVersion: 'TLSv1.2',
     named: [],
@@ -55,7 +55,7 @@ it('without flags all is as documented', () => {
   });
 });
 
-it('flags are taken over', () => {
+it('flags set the configuration', () => {
   const suites = 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_AES_128_GCM_SHA256';
   const options = read(
     '--tls-min-version=VersionTLS13',
@@ -131,7 +131,7 @@ describe('certificates by name', () => {
   });
 });
 
-describe('flags that do not do', () => {
+describe('invalid flags', () => {
   for (const [args, message] of [
     [
       ['--tls-min-version=VersionTLS11'],

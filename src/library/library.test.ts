@@ -32,7 +32,7 @@ function statusOf(url: string, kubeconfig: string): Promise<number | undefined> 
 }
 
 describe('the library', () => {
-  it('has this on its surface, and no more', () => {
+  it('exports exactly these names', () => {
     assert.deepEqual(Object.keys(library).sort(), [
       'ApiClient',
       'ApiError',
@@ -47,7 +47,7 @@ describe('the library', () => {
     ]);
   });
 
-  it('runs two servers beside each other, which know nothing of each other', async () => {
+  it('runs two independent servers in one process', async () => {
     await using first = await createServer();
     await using second = await createServer({ dialect: 'kubernetes' });
     await first.client().create(configMaps, named('my-first'));
@@ -57,13 +57,13 @@ describe('the library', () => {
     assert.deepEqual(await namesAt(second), ['my-second']);
   });
 
-  it('serves requests as the user that they are from', async () => {
+  it('serves requests with the identity of their user', async () => {
     await using server = await createServer();
     const jane = server.client({ username: 'jane' });
     await assert.rejects(jane.get(configMaps), (error) => library.hasReason(error, 'Forbidden'));
   });
 
-  it('ends watches when it is closed, although nobody listens', async () => {
+  it('ends watches on close without a listener', async () => {
     const server = await createServer();
     const events = server.client().watch(`${configMaps}?watch=true`, { signal: new AbortController().signal });
     const seen: string[] = [];
@@ -79,7 +79,7 @@ describe('the library', () => {
     await server.closed;
   });
 
-  it('listens, and gives connection files for whoever is named', async () => {
+  it('listens, and issues kubeconfigs for given users', async () => {
     await using server = await createServer();
     assert.throws(() => server.kubeconfig(), /does not listen/);
     const { url } = await server.listen();
@@ -88,7 +88,7 @@ describe('the library', () => {
     assert.equal(await statusOf(url + configMaps, server.kubeconfig({ username: 'jane' })), 403);
   });
 
-  it('goes on with an authority that was kept: connection files of one server are good at another', async () => {
+  it('reuses a stored authority: kubeconfigs of one server are valid for another', async () => {
     const { certificatePem: certificate, keyPem: key } = makeAuthority('mine', { clock, random });
     await using first = await createServer({ authority: { certificate, key } });
     await using same = await createServer({ authority: { certificate, key } });

@@ -43,7 +43,7 @@ export interface ServerOptions {
   readonly logger?: Logger;
 }
 
-/** The identity that requests are made with. */
+/** The identity of requests. */
 export interface User {
   readonly username: string;
   /** Members of `system:masters` may do everything. */

@@ -16,7 +16,7 @@ beforeEach(() => {
   });
 });
 
-test('each expires once its time is over, within a second, the oldest first', () => {
+test('items expire within a second of their deadline, oldest first', () => {
   queue.add('a');
   clock.advance(500);
   queue.add('b');
@@ -28,7 +28,7 @@ test('each expires once its time is over, within a second, the oldest first', ()
   assert.equal(expired.length, 2);
 });
 
-test('what was removed does not expire', () => {
+test('removed items do not expire', () => {
   queue.add('a');
   queue.add('b');
   queue.remove('a');
@@ -37,7 +37,7 @@ test('what was removed does not expire', () => {
   assert.deepEqual(expired, ['b at 60000']);
 });
 
-test('one timer serves any number, and none runs for nobody', () => {
+test('one timer serves all items, and none runs for an empty queue', () => {
   assert.equal(clock.pending, 0);
   for (let item = 0; item < 100; item++) queue.add(String(item));
   assert.equal(clock.pending, 1);
@@ -50,7 +50,7 @@ test('one timer serves any number, and none runs for nobody', () => {
   assert.deepEqual(expired, ['later at 61000']);
 });
 
-test('what an expiry removes or adds is heeded', () => {
+test('expiry callbacks may add and remove items', () => {
   const seen: string[] = [];
   const own = new DeadlineQueue<string>({
     clock,
@@ -70,7 +70,7 @@ test('what an expiry removes or adds is heeded', () => {
   assert.equal(clock.pending, 0);
 });
 
-test('a queue that is closed forgets all, and leaves no timer', () => {
+test('closing drops all items and the timer', () => {
   queue.add('a');
   queue.close();
   queue.close();

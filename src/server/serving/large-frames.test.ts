@@ -10,10 +10,10 @@ function fixture() {
   const making: { readonly signal: AbortSignal; readonly made: PromiseWithResolvers<Buffer> }[] = [];
   const frames = new LargeFrames(new ManualClock());
   const taken: MadeFrame[] = [];
-  const wait = (told: object, form: string) =>
+  const wait = (source: object, form: string) =>
     frames.wait(
       {
-        told,
+        source,
         form,
         make: (signal) => {
           const made = Promise.withResolvers<Buffer>();
@@ -27,16 +27,16 @@ function fixture() {
 }
 
 describe('frames of large objects', () => {
-  it('are made once for all who wait for the same form of the same event', async () => {
+  it('are encoded once for all watches that wait for the same form of the same event', async () => {
     const { frames, making, taken, wait } = fixture();
     const [one, other] = [{}, {}];
-    for (const [told, form] of [
+    for (const [source, form] of [
       [one, 'table'],
       [one, 'table'],
       [one, 'protobuf'],
       [other, 'table'],
     ] as const) {
-      wait(told, form);
+      wait(source, form);
     }
     assert.equal(making.length, 3);
     assert.ok(frames.has(one, 'table'));
@@ -46,29 +46,29 @@ describe('frames of large objects', () => {
     assert.ok(!frames.has(one, 'table'));
   });
 
-  it('tell all who wait why there is none', async () => {
+  it('reject for all waiting watches on failure', async () => {
     const { making, taken, wait } = fixture();
-    const told = {};
-    wait(told, 'table');
-    wait(told, 'table');
+    const source = {};
+    wait(source, 'table');
+    wait(source, 'table');
     const error = new Error('too heavy');
     making[0]?.made.reject(error);
     await until(() => taken.length === 2);
     assert.deepEqual(taken, [{ error }, { error }]);
   });
 
-  it('are given up when the last has left, and only then', async () => {
+  it('are aborted when the last watch has left, and only then', async () => {
     const { frames, making, taken, wait } = fixture();
-    const told = {};
-    const waits = [wait(told, 'table'), wait(told, 'table')];
+    const source = {};
+    const waits = [wait(source, 'table'), wait(source, 'table')];
     waits[0]?.close();
     waits[0]?.close();
     assert.equal(making[0]?.signal.aborted, false);
     waits[1]?.close();
     assert.equal(making[0]?.signal.aborted, true);
-    assert.ok(!frames.has(told, 'table'));
-    // Whoever comes after that has it made anew.
-    wait(told, 'table');
+    assert.ok(!frames.has(source, 'table'));
+    // A later watch starts a new encoding.
+    wait(source, 'table');
     making[0]?.made.reject(new Error('given up'));
     making[1]?.made.resolve(frame);
     await until(() => taken.length === 1);

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { TimeSlice } from '../../base/time-slice.ts';
 
-/** What became of a frame that was waited for. */
+/** The result of encoding a frame. */
 export type MadeFrame = { readonly frame: Buffer } | { readonly error: unknown };
 
 interface Making {
@@ -11,33 +11,33 @@ interface Making {
 }
 
 /**
- * Frames of large objects on their way from the thread for heavy work: each is made once for all watches that wait for it, and
- * given up when none does any more.
+ * Frames of large objects in progress on the second thread: each is encoded once for all watches that wait for it, and
+ * aborted when none does any more.
  */
 export class LargeFrames {
   readonly #clock: Clock;
-  /** By what is told, and by the form that it is told in. */
+  /** By event or entry, and by encoding. */
   readonly #making = new WeakMap<object, Map<string, Making>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Whether that frame of `told` is being made. */
-  has(told: object, form: string): boolean {
-    return this.#making.get(told)?.has(form) ?? false;
+  /** True while that frame of `source` is in progress. */
+  has(source: object, form: string): boolean {
+    return this.#making.get(source)?.has(form) ?? false;
   }
 
   /**
-   * Calls `take` once with the frame, unless closed before. `make` is called where nobody waits for that frame yet. Watches that
-   * wait for the same one are told in slices of time. `take` throws nothing.
+   * Calls `take` once with the result, unless closed before. `make` is called if that frame is not in progress. Watches
+   * that wait for the same frame are called in time slices. `take` must not throw.
    */
   wait(
-    { told, form, make }: { told: object; form: string; make(signal: AbortSignal): Promise<Buffer> },
+    { source, form, make }: { source: object; form: string; make(signal: AbortSignal): Promise<Buffer> },
     take: (made: MadeFrame) => void,
   ): Closable {
-    const forms = this.#making.get(told) ?? new Map<string, Making>();
-    this.#making.set(told, forms);
+    const forms = this.#making.get(source) ?? new Map<string, Making>();
+    this.#making.set(source, forms);
     const known = forms.get(form);
     const making = known ?? { abort: new AbortController(), waiting: new Set() };
     const { waiting, abort } = making;
@@ -66,7 +66,7 @@ export class LargeFrames {
     const slice = new TimeSlice(this.#clock);
     for (const take of waiting) {
       if (slice.over) await slice.next();
-      // Those that ended meanwhile have left.
+      // Watches that ended in the meantime have removed themselves.
       if (waiting.delete(take)) take(made);
     }
     forget();

@@ -58,13 +58,13 @@ describe('the pipeline', () => {
     );
   });
 
-  test('runs through in one go where no stage waits', () => {
+  test('runs synchronously if no stage waits', () => {
     const seen: string[] = [];
     servePipeline([recorded(seen, 'a'), recorded(seen, 'b')], parts())(new ExchangeFixture('GET', '/'));
     assert.deepEqual(seen, ['a', 'b']);
   });
 
-  test('waits for a stage that waits, and then goes on behind it', async () => {
+  test('resumes after a stage that waits', async () => {
     const seen: string[] = [];
     const gate = Promise.withResolvers<void>();
     const list = [recorded(seen, 'a'), recorded(seen, 'b', () => gate.promise), recorded(seen, 'c')];
@@ -104,13 +104,13 @@ describe('the pipeline', () => {
     });
   }
 
-  test('a request that cannot be read is refused with no more known of it', () => {
+  test('a malformed request is refused with nothing else known of it', () => {
     const exchange = new ExchangeFixture('GET', '/api/%zz');
     serve(exchange);
     assert.equal(exchange.status, 400);
   });
 
-  test('who asks is known before it is asked whether they may', async () => {
+  test('authentication comes before authorization', async () => {
     const asked: unknown[] = [];
     const authenticate = async (): Promise<UserInfo> => jane;
     const authorizer: PipelineParts['authorizer'] = {
@@ -127,7 +127,7 @@ describe('the pipeline', () => {
     assert.match(String(refused[0]), /User "jane" cannot delete resource "nodes".*nobody says so/);
   });
 
-  test('who is impersonated is asked about, not who asks', async () => {
+  test('the impersonated user is authorized, not the sender', async () => {
     const asked: string[] = [];
     const authorizer: PipelineParts['authorizer'] = {
       authorize({ verb }, user) {
@@ -147,7 +147,7 @@ describe('the pipeline', () => {
   });
 });
 
-describe('questions to an authorizer that takes its time', () => {
+describe('pending authorizations', () => {
   test('are bounded for each tenant, and refused with 429 before they are asked', async () => {
     const asked: string[] = [];
     const answers: (() => void)[] = [];
@@ -189,7 +189,7 @@ describe('questions to an authorizer that takes its time', () => {
 });
 
 describe('the deadline of a request', () => {
-  test('ends it with 504, and whatever it waits for', () => {
+  test('ends it and what it waits for with 504', () => {
     const stage = deadline(parts());
     const one = context('POST', '/api/v1/nodes');
     void stage.run(one);
@@ -223,7 +223,7 @@ describe('the deadline of a request', () => {
     assert.throws(() => noteWrite(one), { reason: 'Timeout' });
   });
 
-  test('cuts off what is being answered, without a second answer', () => {
+  test('cuts off an answer in progress, without a second answer', () => {
     const stage = deadline(parts());
     const one = context('GET', '/api/v1/nodes');
     void stage.run(one);
@@ -233,7 +233,7 @@ describe('the deadline of a request', () => {
     assert.deepEqual(refused, []);
   });
 
-  test('is not that of a request that has ended', () => {
+  test('does not apply to a request that has ended', () => {
     const stage = deadline(parts());
     const one = context('GET', '/api/v1/nodes');
     void stage.run(one);

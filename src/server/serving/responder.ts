@@ -303,7 +303,7 @@ export class Responder {
   }
 }
 
-/** May be heavy. Makes no view of the bytes of an object that is small. */
+/** True if encoding may be heavy. Avoids creating a view of a small object's bytes. */
 const isLarge = ({ start, end }: CacheEntry): boolean => end - start > limits.lightBytesMax;
 
 const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [

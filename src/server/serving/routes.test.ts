@@ -121,7 +121,7 @@ describe('what is served', () => {
 });
 
 describe('a document', () => {
-  test('comes in YAML, and for people, where that is asked for', async () => {
+  test('is available as YAML and pretty-printed', async () => {
     const json = JSON.parse((await get('/api/v1')).text);
     const yaml = await get('/api/v1', { accept: 'application/yaml' });
     assert.equal(yaml.headers['content-type'], 'application/yaml');
@@ -131,7 +131,7 @@ describe('a document', () => {
     assert.deepEqual(JSON.parse(pretty.text), json);
   });
 
-  test('is compressed for who takes it', async () => {
+  test('is compressed for clients that accept it', async () => {
     const plain = await get('/openapi/v3/api/v1');
     const small = await get('/api', { 'accept-encoding': 'gzip' });
     assert.equal(plain.headers['content-encoding'], undefined);
@@ -139,7 +139,7 @@ describe('a document', () => {
     assert.equal(small.text, (await get('/api')).text);
   });
 
-  test('in no format that there is is a 406', async () => {
+  test('in an unknown format is a 406', async () => {
     await assert.rejects(
       get('/api', { accept: 'image/png' }),
       (error) => error instanceof StatusError && error.code === 406,
@@ -147,7 +147,7 @@ describe('a document', () => {
   });
 
   for (const target of ['/api', '/apis', '/api/v1', '/apis/coordination.orch.io', '/openapi/v2', '/openapi/v3']) {
-    test(`is sent once to who keeps it: ${target}`, async () => {
+    test(`is 304 for clients that cached it: ${target}`, async () => {
       const first = await get(target);
       const etag = String(first.headers['etag']);
       assert.match(etag, /^"[0-9A-F]{128}"$/);
@@ -181,7 +181,7 @@ describe('an OpenAPI document by its hash', () => {
   const hash = async (): Promise<string> => String((await get(path)).headers['etag']).replaceAll('"', '');
 
   for (const accept of ['application/json', 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf']) {
-    test(`may be kept for good: ${accept}`, async () => {
+    test(`is immutable: ${accept}`, async () => {
       const answer = await get(`${path}?hash=${await hash()}`, { accept });
       const expires = Date.parse(String(answer.headers['expires']));
       assert.equal(answer.status, 200);
@@ -196,18 +196,18 @@ describe('an OpenAPI document by its hash', () => {
   }
 
   for (const query of ['hash=0', 'hash=whatever&x=y', 'hash=%2F%2Fevil.example', 'x=y&hash=__proto__']) {
-    test(`that is another leads to the one of now: ${query}`, async () => {
+    test(`with another hash redirects to the current one: ${query}`, async () => {
       const answer = await get(`${path}?${query}`);
       assert.equal(answer.status, 301);
       assert.deepEqual(answer.headers, { location: `${path}?hash=${await hash()}` });
     });
   }
 
-  test('leads nowhere where there is no such document', async () => {
+  test('is 404 if there is no such document', async () => {
     await rejected('/openapi/v3/apis/nosuch/v1?hash=0', 404);
   });
 
-  test('is an ordinary one without', async () => {
+  test('is not immutable without a hash', async () => {
     for (const query of ['', '?hash=', '?x=y']) {
       const { status, headers } = await get(`${path}${query}`);
       assert.deepEqual([status, headers['cache-control'], headers['expires']], [200, undefined, undefined]);
@@ -240,7 +240,7 @@ describe('the entity tag of a document', () => {
     }
   });
 
-  test('does not answer who takes no format that there is', async () => {
+  test('does not prevent a 406', async () => {
     const etag = String((await get('/api')).headers['etag']);
     await assert.rejects(
       get('/api', { accept: 'image/png', 'if-none-match': etag }),

@@ -121,7 +121,7 @@ class Lists {
   }
 }
 
-describe('lists that are woken together share what a turn may take', () => {
+describe('lists that resume together share one turn', () => {
   for (const [what, accept, query] of [
     ['JSON', 'application/json', ''],
     ['indented JSON', 'application/json', '?pretty=true'],
@@ -150,7 +150,7 @@ describe('lists that are woken together share what a turn may take', () => {
   }
 });
 
-test('bodies that come together share what a turn may take', async () => {
+test('bodies that arrive together share one turn', async () => {
   await using server = new Lists();
   const headers = { 'content-type': 'application/json' };
   const write = async (): Promise<number> => {

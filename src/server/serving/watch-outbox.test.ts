@@ -13,7 +13,7 @@ const textOf = (run: EventRun): string => Buffer.from(run.chunk.bytes).toString(
 describe('a run of events', () => {
   const [a, b, c] = [frame('a'), frame('bb'), frame('ccc')];
 
-  it('is the same for all who were told alike, and joined once', () => {
+  it('is shared by watches with the same events, and joined once', () => {
     const first = new EventRun(a);
     const one = first.followedBy(b).followedBy(c);
     const other = first.followedBy(b).followedBy(c);
@@ -28,7 +28,7 @@ describe('a run of events', () => {
     assert.equal(new EventRun(a).chunk.bytes, a);
   });
 
-  it('goes on in several ways, in turns', () => {
+  it('may have several continuations', () => {
     const first = new EventRun(a);
     const ways = [b, c, b, c, frame('d'), c].map((next) => first.followedBy(next));
     assert.deepEqual(ways.map(textOf), ['abb', 'accc', 'abb', 'accc', 'ad', 'accc']);
@@ -114,7 +114,7 @@ describe('what watches have to write', () => {
     assert.ok(turns >= (count * 0.03) / (limits.sliceMs + 1));
   });
 
-  it('is waited for when it is too much, and only then', async () => {
+  it('delays further events when it is too much, and only then', async () => {
     const clock = new ManualClock();
     const outbox = new WatchOutbox(clock);
     const log: string[] = [];
@@ -135,7 +135,7 @@ describe('what watches have to write', () => {
     assert.equal(log.length, 6);
   });
 
-  it('what is added while others are written is written as well, by those who had their turn too', async () => {
+  it('includes what is added during the flush, also by watches already flushed', async () => {
     const log: string[] = [];
     const outbox = new WatchOutbox(new ManualClock());
     const connection = new Connection('sent', log);

@@ -31,10 +31,10 @@ let negotiated: Negotiated | undefined;
 /** True if it begins with a state and marks its end. */
 let withState = false;
 let watchers: PausedWatcher[] = [];
-/** Names of the objects that are made elsewhere. */
+/** Names of the objects that are encoded on the second thread. */
 let large: readonly string[] = [];
 
-/** The cache's side of a watch: keeps what is not taken yet. */
+/** The cache's side of a watch: queues events while the watch is full. */
 class PausedWatcher implements Watcher {
   revision = 0;
   readonly sink: WatchSink;
@@ -45,7 +45,7 @@ class PausedWatcher implements Watcher {
     this.sink = sink;
   }
 
-  /** All was taken, and more would be. */
+  /** True if all events were delivered and the watch accepts more. */
   get idle(): boolean {
     return this.#queue.length === 0 && !this.#paused;
   }
@@ -243,7 +243,7 @@ for (const [what, form] of forms) {
             first?.tell(event);
             second?.tell(event);
           }
-          // The third is told the same in other portions.
+          // The third watch gets the same events in other batches.
           for (const [at, event] of events.entries()) {
             late?.tell(event);
             if (at % 2 === 0) await turn();

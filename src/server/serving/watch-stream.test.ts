@@ -132,7 +132,7 @@ const told = (body: Buffer): string[] =>
     });
 
 describe('a watch', () => {
-  it('tells events in order, each on a line, as they come', async () => {
+  it('sends events in order, one per line, as they occur', async () => {
     const { stream, watcher } = await watch();
     watcher.emit(event('ADDED', 'a'));
     const [line] = await once(stream, 'data');
@@ -145,7 +145,7 @@ describe('a watch', () => {
     assert.equal(watcher.closed, 1);
   });
 
-  it('starts before there are events, with its headers', async () => {
+  it('sends its headers before there are events', async () => {
     const stream = session.request({ ':path': '/' });
     const [headers] = await once(stream, 'response');
     assert.deepEqual([headers[':status'], headers['content-type']], [200, 'application/json']);
@@ -193,7 +193,7 @@ describe('a watch', () => {
     assert.equal(watcher.closed, 1);
   });
 
-  it('encodes an event once for all who write it alike', async () => {
+  it('encodes an event once for all watches with the same encoding', async () => {
     let encoded = 0;
     encoding = {
       ...json,
@@ -211,7 +211,7 @@ describe('a watch', () => {
     assert.equal(encoded, 2);
   });
 
-  it('encodes the first object differently where asked to', async () => {
+  it('encodes the first object differently if required', async () => {
     const marked: WatchEncoding = {
       ...json,
       differsFirst: true,
@@ -232,7 +232,7 @@ describe('a watch', () => {
     assert.deepEqual(told(await readAll(initial.stream)), ['ADDED x with columns', 'ADDED y']);
   });
 
-  it('tells a state first, then its end, then events', async () => {
+  it('sends initial events, then their end, then live events', async () => {
     source = { initial: [entry('a'), entry('b')], initialEventsEnd: true, bookmarks: true };
     const { stream } = await watch();
     await until(() => watchers.length === 1);
@@ -241,7 +241,7 @@ describe('a watch', () => {
     assert.deepEqual(told(await readAll(stream)), ['ADDED a', 'ADDED b', 'BOOKMARK 5 end', 'ADDED c']);
   });
 
-  it('tells the end of a state that is empty', async () => {
+  it('marks the end of an empty state', async () => {
     source = { initialEventsEnd: true };
     const { stream, watcher } = await watch();
     watcher.emit(event('ADDED', 'c'));
@@ -249,7 +249,7 @@ describe('a watch', () => {
     assert.deepEqual(told(await readAll(stream)), ['BOOKMARK 5 end', 'ADDED c']);
   });
 
-  it('tells a large state no faster than it is read', async () => {
+  it('sends a large state no faster than it is read', async () => {
     let made = 0;
     let returned = false;
     function* large() {
@@ -276,7 +276,7 @@ describe('a watch', () => {
     assert.deepEqual([lines.length, lines.at(-1), returned], [20_001, 'DELETED last', true]);
   });
 
-  it('stops telling a state to a client that left', async () => {
+  it('stops sending a state to a client that left', async () => {
     let returned = false;
     function* endless() {
       try {
@@ -293,14 +293,14 @@ describe('a watch', () => {
     assert.equal(watchers.length, 0);
   });
 
-  it('gathers what comes at once into one write', async () => {
+  it('batches simultaneous events into one write', async () => {
     const { stream, watcher } = await watch();
     for (let count = 0; count < 100; count += 1) watcher.emit(event('ADDED', `${count}`));
     const [chunk] = await once(stream, 'data');
     assert.equal(told(chunk).length, 100);
   });
 
-  it('that a client leaves is closed', async () => {
+  it('is closed when the client leaves', async () => {
     const { stream, watcher } = await watch();
     stream.on('error', () => {});
     stream.destroy(new Error('gone'));
@@ -332,7 +332,7 @@ describe('a watch', () => {
     assert.deepEqual(told(body), ['ADDED a', 'ERROR Expired']);
   });
 
-  it('whose state cannot be read ends with an ERROR event that tells no secrets', async () => {
+  it('whose state cannot be read ends with an ERROR event without secrets', async () => {
     source = {
       initial: (function* () {
         yield entry('a');
@@ -344,7 +344,7 @@ describe('a watch', () => {
     assert.ok(!body.includes('secret'));
   });
 
-  it('ends with an ERROR event when history is lost, and plainly otherwise', async () => {
+  it('ends with an ERROR event if history is lost, and cleanly otherwise', async () => {
     for (const [reason, last] of [
       ['compacted', ['ADDED a', 'ERROR Expired']],
       ['slow', ['ADDED a']],
@@ -365,7 +365,7 @@ describe('a watch', () => {
 });
 
 describe('time', () => {
-  it('ends a watch, with a last bookmark where they are wanted', async () => {
+  it('ends a watch, with a final bookmark if requested', async () => {
     for (const bookmarks of [false, true]) {
       source = { timeoutMs: 10_000, bookmarks };
       const { stream, watcher } = await watch();
@@ -379,7 +379,7 @@ describe('time', () => {
     }
   });
 
-  it('brings bookmarks, after what they speak of', async () => {
+  it('triggers bookmarks, after the events that they cover', async () => {
     source = { bookmarks: true };
     const { stream, watcher } = await watch();
     const body = readAll(stream);
@@ -394,7 +394,7 @@ describe('time', () => {
     assert.deepEqual(told(await body), ['BOOKMARK 7', 'ADDED a', 'BOOKMARK 8']);
   });
 
-  it('brings no bookmark of a version that is yet to come', async () => {
+  it('triggers no bookmark of a future version', async () => {
     let reached = 6;
     source = { bookmarks: true, timeoutMs: 4 * limits.bookmarkMs, reached: () => reached };
     const { stream, watcher } = await watch();
@@ -410,7 +410,7 @@ describe('time', () => {
     assert.deepEqual(told(await body), ['BOOKMARK 7']);
   });
 
-  it('needs one timer for all watches, and none without', async () => {
+  it('needs one timer for all watches, and none without watches', async () => {
     for (let count = 0; count < 10; count += 1) await watch();
     assert.equal(clock.pending, 1);
     streams.close();

@@ -109,14 +109,14 @@ export class WatchStreams implements Closable {
   }
 }
 
-/** Objects of the state that a watch begins with. */
-interface Stretch {
-  /** The next; undefined at the end. */
+/** Cursor over the initial objects. */
+interface InitialCursor {
+  /** The next object; undefined at the end. */
   entry: CacheEntry | undefined;
   isLarge: boolean;
 }
 
-/** One watch on its way to one client. */
+/** One watch response. */
 class WatchStream implements WatchSink, Pending {
   readonly #all: WatchStreams;
   readonly #source: WatchSource;
@@ -137,9 +137,9 @@ class WatchStream implements WatchSink, Pending {
   #pending: EventRun | undefined;
   /** Bytes buffered by the connection when `#pending` began; it can only have shrunk since. */
   #buffered = 0;
-  /** The watcher was told to pause. */
+  /** Set if the watcher was paused. */
   #full = false;
-  /** Set while the frame of a large object is waited for: nothing is told meanwhile. */
+  /** Set while waiting for the frame of a large object; no other event is sent then. */
   #large: Closable | undefined;
 
   constructor(all: WatchStreams, source: WatchSource, { encoding, counts }: WatchAnswer, now: number) {
@@ -194,7 +194,7 @@ class WatchStream implements WatchSink, Pending {
     }
   }
 
-  /** Those of large objects are waited for. */
+  /** Frames of the initial objects; those of large objects are promises. */
   *#initialChunks(
     first: CacheEntry,
     rest: Iterator<CacheEntry>,
@@ -206,41 +206,41 @@ class WatchStream implements WatchSink, Pending {
     };
     const { framing, elsewhere } = this.#encoding;
     const isLarge = (entry: CacheEntry): boolean => elsewhere?.takes(entry) ?? false;
-    const stretch: Stretch = { entry: first, isLarge: isLarge(first) };
+    const cursor: InitialCursor = { entry: first, isLarge: isLarge(first) };
     try {
-      while (stretch.entry) {
-        if (!stretch.isLarge) {
-          yield* framing.added(this.#objects(stretch, next, isLarge), slice);
+      while (cursor.entry) {
+        if (!cursor.isLarge) {
+          yield* framing.added(this.#objects(cursor, next, isLarge), slice);
           continue;
         }
-        const { entry } = stretch;
+        const { entry } = cursor;
         yield this.#largeChunk(entry);
-        stretch.entry = next();
-        stretch.isLarge = stretch.entry !== undefined && isLarge(stretch.entry);
+        cursor.entry = next();
+        cursor.isLarge = cursor.entry !== undefined && isLarge(cursor.entry);
       }
     } finally {
       rest.return?.();
     }
   }
 
-  /** Objects up to the next large one. */
+  /** The objects up to the next large one. */
   *#objects(
-    stretch: Stretch,
+    cursor: InitialCursor,
     next: () => CacheEntry | undefined,
     isLarge: (entry: CacheEntry) => boolean,
   ): Generator<ByteSpan, void> {
-    while (stretch.entry && !stretch.isLarge) {
-      const object = this.#object(stretch.entry);
+    while (cursor.entry && !cursor.isLarge) {
+      const object = this.#object(cursor.entry);
       this.#counts.sent(object.length);
       yield spanOf(object);
-      stretch.entry = next();
-      stretch.isLarge = stretch.entry !== undefined && isLarge(stretch.entry);
+      cursor.entry = next();
+      cursor.isLarge = cursor.entry !== undefined && isLarge(cursor.entry);
     }
   }
 
   async #largeChunk(entry: CacheEntry): Promise<Chunk> {
     const { promise, resolve } = Promise.withResolvers<MadeFrame>();
-    this.#awaitFrame('ADDED', entry, { told: entry, take: resolve });
+    this.#awaitFrame('ADDED', entry, { source: entry, take: resolve });
     const made = await promise;
     if ('error' in made) throw made.error;
     this.#counts.sent(made.frame.length);
@@ -265,7 +265,7 @@ class WatchStream implements WatchSink, Pending {
     return false;
   }
 
-  /** False where that is enough for now. */
+  /** Returns false if the watcher should pause. */
   #sendEvent(frame: Uint8Array): boolean {
     const unwritten = this.#send(frame);
     const { bufferBytesMax, outbox } = this.#all;
@@ -284,7 +284,7 @@ class WatchStream implements WatchSink, Pending {
     this.end();
   }
 
-  /** The frame of an event, made once for all watches that write it alike; undefined where it is to be waited for. */
+  /** The frame of an event, encoded once for all watches with the same encoding; undefined if it must be waited for. */
   #frame({ type, entry, encodings }: CacheEvent): Uint8Array | undefined {
     const { framing, name, elsewhere } = this.#encoding;
     const differs = this.#differs;
@@ -298,7 +298,7 @@ class WatchStream implements WatchSink, Pending {
     return frame;
   }
 
-  /** The next event is the first one, and written as only that is. */
+  /** True if the next event is the first one, and that is encoded differently. */
   get #differs(): boolean {
     return this.#first && this.#encoding.differsFirst;
   }
@@ -319,14 +319,14 @@ class WatchStream implements WatchSink, Pending {
         this.#fail(error);
       }
     };
-    this.#awaitFrame(type, entry, { told: encodings, take });
+    this.#awaitFrame(type, entry, { source: encodings, take });
   }
 
-  /** Has the frame of a large object made off the event loop. `take` is not called once the watch has ended. */
+  /** Encodes the frame of a large object off the event loop. `take` is not called once the watch has ended. */
   #awaitFrame(
     type: CacheEvent['type'],
     entry: CacheEntry,
-    { told, take }: { readonly told: object; take(made: MadeFrame): void },
+    { source, take }: { readonly source: object; take(made: MadeFrame): void },
   ): void {
     const { framing, elsewhere } = this.#encoding;
     const differs = this.#differs;
@@ -334,7 +334,7 @@ class WatchStream implements WatchSink, Pending {
       if (!elsewhere) throw new TypeError('nothing else makes objects of events');
       return framing.frame(type, await elsewhere.object(entry, differs, signal));
     };
-    this.#large = this.#all.largeFrames.wait({ told, form: this.#form, make }, (made) => {
+    this.#large = this.#all.largeFrames.wait({ source, form: this.#form, make }, (made) => {
       this.#large = undefined;
       take(made);
     });

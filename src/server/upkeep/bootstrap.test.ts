@@ -25,7 +25,7 @@ test('an empty store gets them all', async () => {
   }
 });
 
-test('those that are there stay as they are, and only those that are missing are made', async () => {
+test('existing ones stay unchanged, and missing ones are created', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.call('POST', path, { metadata: { name: 'default', labels: { mine: 'yes' } } });
   const before = await fixture.object('GET', `${path}/default`);
@@ -47,7 +47,7 @@ test('another server on the same store may be first', async () => {
   assert.equal((await namesOf(fixture)).length, 4);
 });
 
-test('any other refusal ends the start', async () => {
+test('any other error fails the start', async () => {
   const refusal = new StatusError('Forbidden', 'not allowed');
   const refuse = (): never => {
     throw refusal;

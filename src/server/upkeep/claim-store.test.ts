@@ -10,14 +10,14 @@ beforeEach(() => {
 });
 afterEach(() => store.close());
 
-test('the first server writes down its dialect, and those who speak it may come back', async () => {
+test('the first server records its dialect, and servers of that dialect may start', async () => {
   await claimStore(store, 'orch');
   const revision = await store.head();
   await claimStore(store, 'orch');
   assert.equal(await store.head(), revision, 'a restart writes nothing');
 });
 
-test('one who speaks another is told whose the data is, and what to do', async () => {
+test('a server of another dialect fails with the owner and the remedy', async () => {
   await claimStore(store, 'kubernetes');
   const revision = await store.head();
   await assert.rejects(
@@ -37,12 +37,12 @@ const raced = (dialect: string): Store => ({
   },
 });
 
-test('of two at once both go on where they speak the same', async () => {
+test('of two concurrent starts with one dialect both succeed', async () => {
   await claimStore(raced('orch'), 'orch');
   assert.equal((await store.list('')).records.length, 1);
 });
 
-test('of two at once the second goes where they do not', async () => {
+test('of two concurrent starts with different dialects the second fails', async () => {
   await assert.rejects(claimStore(raced('kubernetes'), 'orch'), /written with --dialect=kubernetes/);
 });
 
@@ -63,7 +63,7 @@ for (const done of [true, false]) {
   });
 }
 
-test('a store that fails is not taken for an empty one', async () => {
+test('a failing store is not taken for an empty one', async () => {
   const unavailable = new StoreError('unavailable', 'gone');
   const refuse = async (): Promise<never> => {
     throw unavailable;

@@ -60,12 +60,12 @@ describe('history', () => {
     assert.deepEqual(compacted, [11, 21, 31], 'a step at a time');
   });
 
-  test('of a store that nobody writes to is forgotten up to its head, and no further', async () => {
+  test('of an idle store is compacted up to its head, and no further', async () => {
     for (let done = 0; done < 30; done++) await tick();
     assert.deepEqual([...new Set(compacted)], [1]);
   });
 
-  test('that became old all at once is forgotten at once, up to the newest of it', async () => {
+  test('that ages all at once is compacted in one step', async () => {
     await work(3);
     const failure = new Error('store: unavailable');
     const last = head;
@@ -78,7 +78,7 @@ describe('history', () => {
     assert.deepEqual(compacted, [31]);
   });
 
-  test('that could not be forgotten is tried again', async () => {
+  test('that could not be compacted is retried', async () => {
     compactFails = new Error('store: unavailable');
     await work(7);
     assert.deepEqual(compacted, []);
@@ -110,7 +110,7 @@ describe('history by its bytes', () => {
     void compactor.measure(1_000);
   };
 
-  test('is forgotten from its old end as soon as it takes too many', async () => {
+  test('is compacted from its old end as soon as it exceeds the limit', async () => {
     compactorOf(undefined);
     for (let revision = 1_001; revision <= 1_016; revision++) compactor.historyGrew(100, revision);
     await turn();
@@ -120,7 +120,7 @@ describe('history by its bytes', () => {
     assert.deepEqual([compacted, compactor.historyBytes, early], [[1_005], 1_200, 1]);
   });
 
-  test('never stays above its bound, however long a loop of writes runs, and time goes on to count', async () => {
+  test('stays within its limit under endless writes, and still ages', async () => {
     compactorOf(undefined);
     for (let revision = 1_001; revision <= 3_000; revision++) {
       compactor.historyGrew(90, revision);
@@ -133,7 +133,7 @@ describe('history by its bytes', () => {
     assert.ok(compactor.historyBytes < 200);
   });
 
-  test('counts what was there at the start, and all of that goes first', async () => {
+  test('counts what existed at the start, which is compacted first', async () => {
     compactorOf(async () => 1_500);
     await turn();
     assert.equal(compactor.historyBytes, 1_500);
@@ -145,7 +145,7 @@ describe('history by its bytes', () => {
     assert.deepEqual([compacted, compactor.historyBytes], [[1_001], 10]);
   });
 
-  test('that is too much at the start already goes at once', async () => {
+  test('that exceeds the limit at the start is compacted at once', async () => {
     compactorOf(async () => bytesMax + 1);
     await turn();
     assert.deepEqual([compacted, compactor.historyBytes], [[1_000], 0]);
@@ -159,7 +159,7 @@ describe('history by its bytes', () => {
     assert.deepEqual([warned, compactor.historyBytes], [['history could not be measured'], 0]);
   });
 
-  test('that could not be forgotten is tried again when it has grown', async () => {
+  test('that could not be compacted is retried when it has grown', async () => {
     compactorOf(undefined);
     compactFails = new Error('store: unavailable');
     for (let revision = 1_001; revision <= 1_020; revision++) {
@@ -183,7 +183,7 @@ describe('a compactor that was closed', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('finishes nothing that it had begun, and complains of nothing', async () => {
+  test('stops work in progress, and logs nothing', async () => {
     await work(5);
     clock.advance(step);
     compactor.close();

@@ -25,7 +25,7 @@ export class Compactor implements Closable {
    */
   #grown = 0;
   #forgotten = 0;
-  /** Value of `#grown` at the last mark made by size. */
+  /** Value of `#grown` at the last mark set by size. */
   #marked = 0;
   #shrinking = false;
   #timer: Closable | undefined;

@@ -41,7 +41,7 @@ const names = async (fixture: RegistryFixture): Promise<readonly unknown[]> =>
   (await fixture.list(roles)).items.map(({ metadata }: ApiObject) => metadata.name);
 
 describe('the default policy at a start', () => {
-  test('is made whole, and a second start writes nothing', async () => {
+  test('is created, and a second start writes nothing', async () => {
     await using fixture = await RegistryFixture.open();
     assert.deepEqual(await ensure(fixture), []);
     assert.ok((await names(fixture)).includes('system:basic-user'));
@@ -54,7 +54,7 @@ describe('the default policy at a start', () => {
     ['cannot be read', '{'],
     ['is none', JSON.stringify({ apiVersion: 'x', kind: 'ClusterRole', metadata: { name: 'view' }, rules: 5 })],
   ] as const) {
-    test(`a role that ${what} is logged and left, and the others are made`, async () => {
+    test(`a role that ${what} is logged and skipped, and the others are created`, async () => {
       await using fixture = await RegistryFixture.open();
       await fixture.store.create(`${prefix}/clusterroles/view`, Buffer.from(value));
       await fixture.cache.fresh();
@@ -64,7 +64,7 @@ describe('the default policy at a start', () => {
     });
   }
 
-  test('a binding of another role that does not go is logged and left', async () => {
+  test('a binding of another role that cannot be deleted is logged and skipped', async () => {
     await using fixture = await RegistryFixture.open();
     const bindings = '/apis/rbac.authorization.orch.io/v1/clusterrolebindings';
     const metadata = { name: 'system:discovery', finalizers: ['example.org/held'] };
@@ -94,7 +94,7 @@ describe('the default policy at a start', () => {
     });
   }
 
-  test('a store that never says what it did ends the start', async () => {
+  test('a store with only unknown outcomes fails the start', async () => {
     await using fixture = await RegistryFixture.open();
     await assert.rejects(
       ensure(fixture, () => Promise.reject(unknownOutcome('lost'))),
@@ -102,7 +102,7 @@ describe('the default policy at a start', () => {
     );
   });
 
-  test('a store that takes no writes ends the start', async () => {
+  test('a store that accepts no writes fails the start', async () => {
     await using fixture = await RegistryFixture.open();
     const full = new StatusError('InternalError', 'the store is full');
     await assert.rejects(

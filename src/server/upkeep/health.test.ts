@@ -85,7 +85,7 @@ describe('healthz, livez and readyz when', () => {
   }
 });
 
-test('health is one word, whatever was checked', async () => {
+test('the body of a success is ok', async () => {
   health.started();
   for (const path of ['/livez', '/readyz/', '/healthz', '/readyz/ping', '/readyz/store/']) {
     assert.deepEqual(await answer(path), { status: 200, body: 'ok' }, path);
@@ -106,7 +106,7 @@ test('verbose shows every check (spec section 4.2)', async () => {
   );
 });
 
-test('a failure shows every check without being asked, and withholds the reason', async () => {
+test('a failure lists every check even without verbose, and withholds the reason', async () => {
   health.started();
   state.trouble = 'unavailable';
   const failed = await answer('/readyz');
@@ -136,7 +136,7 @@ describe('exclude', () => {
     );
   });
 
-  test('is shown where the checks are', async () => {
+  test('is listed with the checks', async () => {
     const body = (await answer('/readyz', 'verbose&exclude=store&exclude=shutdown'))?.body ?? '';
     assert.match(body, /^\[\+\]store excluded: ok$/m);
     assert.match(body, /^\[\+\]shutdown excluded: ok$/m);
@@ -144,7 +144,7 @@ describe('exclude', () => {
     assert.match(body, /^healthz check passed$/m);
   });
 
-  test('warns of a check that there is not, in one line whatever it is called', async () => {
+  test('warns of an unknown check, in one line whatever its name', async () => {
     const body = (await answer('/livez', `verbose&exclude=${encodeURIComponent('no\n[+]such')}`))?.body ?? '';
     assert.match(body, /^warn: there is no check "no\\n\[\+\]such" to exclude$/m);
     assert.equal((await answer('/livez', 'exclude=nosuch'))?.status, 200);
@@ -168,12 +168,12 @@ describe('a single check', () => {
   }
 
   for (const path of ['/livez/nosuch', '/livez/shutdown', '/readyz/constructor', '/livez/ping/more', '/livez//']) {
-    test(`${path} is none`, async () => {
+    test(`${path} is not found`, async () => {
       await assert.rejects(answer(path), (error) => error instanceof StatusError && error.code === 404);
     });
   }
 });
 
-test('paths that are not of health are left to others', async () => {
+test('other paths are not handled', async () => {
   for (const path of ['/', '/livezz', '/api/livez', '/Livez']) assert.equal(await answer(path), undefined, path);
 });

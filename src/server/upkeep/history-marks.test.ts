@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { HistoryMarks } from './history-marks.ts';
 
-test('a revision is as old as the first time it was seen, and each age is told once', () => {
+test('the age of a revision counts from its first observation, and each mark is returned once', () => {
   const clock = new ManualClock();
   const ages = new HistoryMarks(clock);
   const told: (number | undefined)[] = [];
@@ -15,7 +15,7 @@ test('a revision is as old as the first time it was seen, and each age is told o
   assert.deepEqual(told, [...Array(6), 5, 9, undefined, 12, undefined]);
 });
 
-test('of many that came to the age at once the newest is told', () => {
+test('of many that reach the age at once the newest is returned', () => {
   const clock = new ManualClock();
   const ages = new HistoryMarks(clock);
   for (const revision of [1, 2, 3]) ages.see(revision);
@@ -25,7 +25,7 @@ test('of many that came to the age at once the newest is told', () => {
   assert.equal(ages.takeOlderThan(1_000), undefined);
 });
 
-test('history is taken from its old end, as much as is asked for', () => {
+test('history is taken from its old end, as much as requested', () => {
   const marks = new HistoryMarks(new ManualClock());
   for (const revision of [1, 2, 3, 4]) marks.see(revision, revision * 100);
   assert.deepEqual(marks.takeAt(150)?.revision, 2);

@@ -125,7 +125,7 @@ describe('an object with a time to live', () => {
     assert.deepEqual(await server.names(), []);
   });
 
-  test('is removed as by a client: watches see its last state', async () => {
+  test('is deleted as by a client: watches see its last state', async () => {
     const { version, seen } = watch('/core/events/');
     const { metadata } = await server.registry.object('POST', events, eventBody('a'));
     await server.pass(hour + 2 * step);
@@ -143,7 +143,7 @@ describe('an object with a time to live', () => {
     assert.equal(last.uid, metadata.uid);
   });
 
-  test('begins it anew with every write', async () => {
+  test('restarts it with every write', async () => {
     await server.registry.object('POST', events, eventBody('a'));
     await server.pass(hour - minute);
     await server.registry.object('PATCH', `${events}/a`, { count: 2 });
@@ -153,7 +153,7 @@ describe('an object with a time to live', () => {
     assert.deepEqual(await server.names(), []);
   });
 
-  test('gains nothing by a write that changes nothing', async () => {
+  test('does not restart it with a write that changes nothing', async () => {
     await server.registry.object('POST', events, eventBody('a'));
     await server.pass(hour - minute);
     await server.registry.object('PATCH', `${events}/a`, {});
@@ -167,14 +167,14 @@ describe('an object with a time to live', () => {
     assert.deepEqual(await server.names(), []);
   });
 
-  test('is of any kind that says so; all others stay', async () => {
+  test('is of a kind with a time to live; all others stay', async () => {
     await server.registry.object('POST', traces, { metadata: { name: 'a' } });
     await server.registry.object('POST', configMaps, { metadata: { name: 'b' } });
     await server.pass(3 * hour);
     assert.deepEqual([await server.names(traces), await server.names(configMaps)], [[], ['b']]);
   });
 
-  test('that cannot be read is left to whoever mends it', async () => {
+  test('that is corrupt stays, to be repaired', async () => {
     await server.registry.store.create(eventKey('broken'), Buffer.from('x'));
     await server.pass(3 * hour);
     assert.ok(await server.registry.store.get(eventKey('broken')));
@@ -193,7 +193,7 @@ test('without a time to live nothing expires and no timer runs', async () => {
 });
 
 describe('after a restart', () => {
-  test('an object goes when its own times say so', async () => {
+  test('an object expires by its own timestamps', async () => {
     await server.registry.object('POST', events, eventBody('created'));
     await server.registry.object('POST', events, eventBody('changed'));
     await server.pass(30 * minute);
@@ -210,7 +210,7 @@ describe('after a restart', () => {
     assert.deepEqual(await server.names(), []);
   });
 
-  test('what expired while no server ran goes at the first step', async () => {
+  test('objects that expired while no server ran are deleted at the first step', async () => {
     await server.registry.object('POST', events, eventBody('a'));
     server.close();
     server.clock.advance(24 * hour);
@@ -219,7 +219,7 @@ describe('after a restart', () => {
     assert.deepEqual(await server.names(), []);
   });
 
-  test('a write begins its time anew here too', async () => {
+  test('a write restarts its time as well', async () => {
     await server.registry.object('POST', events, eventBody('a'));
     await server.pass(50 * minute);
     server.restart();
@@ -252,7 +252,7 @@ describe('after a restart', () => {
   }
 
   for (const value of ['{"metadata":{"managedFields":7}}', '{"metadata":{"managedFields":[]}}']) {
-    test(`so does what was stored by other hands: ${value}`, async () => {
+    test(`so does what another program stored: ${value}`, async () => {
       await server.registry.store.create('/core/traces/default/a', Buffer.from(value));
       await server.registry.cache.fresh();
       server.restart();
@@ -265,7 +265,7 @@ describe('after a restart', () => {
 });
 
 describe('a store', () => {
-  test('where an object is written while it is looked at keeps it', async () => {
+  test('keeps an object that is written during the step', async () => {
     const store = openMemoryStore();
     const deletes: string[] = [];
     const overtaken = intercepted(store, async (key, revision) => {
@@ -282,7 +282,7 @@ describe('a store', () => {
     assert.deepEqual([await racing.names(), racing.warned], [[], []]);
   });
 
-  test('that several servers share is told of each removal once', async () => {
+  test('shared by several servers commits each removal once', async () => {
     const store = openMemoryStore();
     const clock = new ManualClock();
     await using one = await Server.start({ store, clock });
@@ -304,7 +304,7 @@ describe('a store', () => {
     assert.deepEqual([...one.warned, ...other.warned], []);
   });
 
-  test('that does not answer is asked again at the next step', async () => {
+  test('that fails is called again at the next step', async () => {
     let answers = false;
     const store = openMemoryStore();
     const broken = intercepted(store, async (key, revision) => {
@@ -323,7 +323,7 @@ describe('a store', () => {
     assert.deepEqual(await waiting.names(), []);
   });
 
-  test('that does not know whether it removed one is not asked to remove what has its name since', async () => {
+  test('with an unknown outcome keeps a newer object of the same name', async () => {
     const store = openMemoryStore();
     const asked: number[] = [];
     const lossy = intercepted(store, async (key, revision) => {
@@ -339,7 +339,7 @@ describe('a store', () => {
     assert.deepEqual([await server.names(), asked.map(String)], [['a'], [metadata.resourceVersion]]);
   });
 
-  test('is asked for a bounded number of removals at a time', async () => {
+  test('gets a bounded number of concurrent removals', async () => {
     const count = 3 * limits.expiryParallel + 1;
     const store = openMemoryStore();
     let underWay = 0;
@@ -382,7 +382,7 @@ describe('a store', () => {
   });
 });
 
-test('nothing goes too early, too late, or that should stay', async () => {
+test('at random: nothing expires too early, too late or wrongly', async () => {
   const timeToLiveMs = 2 * minute;
   const stepMs = 1_000;
   const operation = fc.oneof(

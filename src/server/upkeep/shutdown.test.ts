@@ -49,7 +49,7 @@ const inOrder = [
   'store closed',
 ];
 
-test('one thing after the other, the last part opened first', async () => {
+test('steps run in order, and parts close last opened first', async () => {
   const shutdown = shutdownWith();
   assert.equal(shutdown.stopping, false);
   await shutdown.stop();
@@ -71,7 +71,7 @@ test('not ready at once, then the delay, then the rest', async () => {
   assert.equal(clock.pending, 0);
 });
 
-test('stopping twice is stopping once', async () => {
+test('a second stop does nothing more', async () => {
   const shutdown = shutdownWith();
   const [first, second] = [shutdown.stop(), shutdown.stop()];
   assert.equal(first, second);
@@ -90,14 +90,14 @@ test('a part that stops the server while it closes does not close the others twi
   assert.deepEqual(steps, ['eager closed', 'controllers closed', 'cache closed', 'store closed']);
 });
 
-test('what never listened waits for nobody', async () => {
+test('without a listener there is nothing to wait for', async () => {
   const shutdown = shutdownWith({ delayMs: 5_000, listening: false });
   await shutdown.stop();
   assert.deepEqual(steps, ['controllers closed', 'cache closed', 'store closed']);
 });
 
 describe('a part that cannot be closed', () => {
-  test('is logged, stops no other, and is told to who waits for the end', async () => {
+  test('is logged, does not stop the others, and rejects done', async () => {
     const shutdown = shutdownWith();
     const failure = new Error('the disk is gone');
     shutdown.add('disk', () => {

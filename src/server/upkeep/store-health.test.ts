@@ -16,7 +16,7 @@ function asked() {
   return { calls, store: { head } };
 }
 
-test('a store that answers is well', async () => {
+test('a store that answers is healthy', async () => {
   const clock = new ManualClock();
   const { calls, store } = asked();
   const trouble = storeHealth(store, clock)();
@@ -29,7 +29,7 @@ for (const [what, error, expected] of [
   ['its code where it says one', new StoreError('unavailable', 'etcd at 10.0.0.1 is down'), 'unavailable'],
   ['no more than that where it does not', new Error('something with a password'), 'the store failed'],
 ] as const) {
-  test(`a store that fails is in trouble: ${what}`, async () => {
+  test(`a store that fails is unhealthy: ${what}`, async () => {
     const clock = new ManualClock();
     const { calls, store } = asked();
     const trouble = storeHealth(store, clock)();
@@ -39,7 +39,7 @@ for (const [what, error, expected] of [
   });
 }
 
-test('a store that does not answer in time is in trouble', async () => {
+test('a store that does not answer in time is unhealthy', async () => {
   const clock = new ManualClock();
   const { calls, store } = asked();
   const trouble = storeHealth(store, clock)();
@@ -48,7 +48,7 @@ test('a store that does not answer in time is in trouble', async () => {
   calls[0]?.reject(new StoreError('unavailable', 'too late for anybody to hear'));
 });
 
-test('whoever asks within a second shares the answer', async () => {
+test('calls within a second share the result', async () => {
   const clock = new ManualClock();
   const { calls, store } = asked();
   const health = storeHealth(store, clock);

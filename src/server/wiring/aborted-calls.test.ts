@@ -78,7 +78,7 @@ const services: Readonly<Record<string, (services: KindServices) => unknown>> = 
   object: (asked) => asked.object('secrets', 'n', 'a'),
 };
 
-describe('what a review asks of others ends with the request', () => {
+describe('outgoing calls of a review end with the request', () => {
   for (const [name, ask] of Object.entries(services)) {
     it(name, async () => {
       await using fixture = await RegistryFixture.open();
@@ -99,7 +99,7 @@ describe('what a review asks of others ends with the request', () => {
   }
 
   for (const name of ['authenticateToken', 'authorize'] as const) {
-    it(`${name}: but not while another request waits for the same answer`, async () => {
+    it(`${name}: but not while another request shares the call`, async () => {
       await using fixture = await RegistryFixture.open();
       const world = new SilentWorld();
       const servicesFor = await world.servicesFor(fixture);
@@ -122,7 +122,7 @@ describe('what a review asks of others ends with the request', () => {
   }
 });
 
-describe('who is answered at once', () => {
+describe('a synchronous decision', () => {
   /** A request whose signal is not created yet, which costs more than many answers. */
   const request: Caller = {
     get signal(): AbortSignal {
@@ -142,7 +142,7 @@ describe('who is answered at once', () => {
     ['a bearer token', () => bearerAuthenticator(tokenUnion([cached], ['api']), ['api']).authenticate(shown)],
     ['a decision', () => unionAuthorizer([declining, allowing]).authorize(attributes, jane, request)],
   ] as const) {
-    it(`${what}: is answered without a signal`, () => {
+    it(`${what}: needs no signal`, () => {
       for (let time = 0; time < 2; time++) {
         const answer: unknown = ask();
         assert.ok(answer && !(answer instanceof Promise));

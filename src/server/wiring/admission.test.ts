@@ -21,7 +21,7 @@ const unasked: AdmissionLookups = {
 };
 
 for (const resource of ['pods/exec', 'services/proxy', 'nodes/proxy', 'namespaces']) {
-  test(`connecting to ${resource} concerns no plugin: it writes nothing`, async () => {
+  test(`connecting to ${resource} involves no plugin: it writes nothing`, async () => {
     const admission = composeAdmission(pluginNames, {
       dialect: orch,
       clock: systemClock,

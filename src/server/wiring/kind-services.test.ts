@@ -20,8 +20,8 @@ const servicesOver = ({ cache, resources }: RegistryFixture, parts: Partial<Kind
     ...parts,
   })(new AbortController());
 
-describe('what kinds ask of the server', () => {
-  it('whose a token is: as a request with it would be served', async () => {
+describe('services for kinds', () => {
+  it('authenticate a token with the identity that a request would have', async () => {
     await using fixture = await RegistryFixture.open();
     const asked: unknown[][] = [];
     const services = servicesOver(fixture, {
@@ -41,7 +41,7 @@ describe('what kinds ask of the server', () => {
     assert.equal(await servicesOver(fixture).authenticateToken('t', []), undefined);
   });
 
-  it('a token that does not hold is a rejection, also where the authenticator throws at once', async () => {
+  it('reject for an invalid token, also if the authenticator throws synchronously', async () => {
     await using fixture = await RegistryFixture.open();
     const authenticateToken = () => {
       throw new Error('expired');
@@ -52,7 +52,7 @@ describe('what kinds ask of the server', () => {
     );
   });
 
-  it('objects that were written right before, and only where they are', async () => {
+  it('find objects written just before, and only existing ones', async () => {
     await using fixture = await RegistryFixture.open();
     const services = servicesOver(fixture);
     await fixture.call('POST', '/api/v1/namespaces/n/secrets', { metadata: { name: 'a' } });
@@ -64,7 +64,7 @@ describe('what kinds ask of the server', () => {
     await assert.rejects(services.object('things', '', 'a'), { code: 500 });
   });
 
-  it('without a key there are no tokens to ask for', async () => {
+  it('refuse to issue tokens without a key', async () => {
     await using fixture = await RegistryFixture.open();
     const question = { expirationSeconds: 3600, audiences: ['api'], boundToPod: false };
     assert.throws(() => servicesOver(fixture).tokenLifetime(question), { code: 404 });

@@ -76,7 +76,7 @@ const malformed: readonly (readonly [what: string, value: unknown])[] = [
 
 describe('an index that follows the store', () => {
   for (const [what, value] of malformed) {
-    test(`${what}, at the start: nothing is granted, and the rest is followed`, async () => {
+    test(`${what}, at the start: grants nothing, and the rest is followed`, async () => {
       await using fed = await Fed.open();
       await fed.create('roles/team/own', value);
       fed.start();
@@ -85,7 +85,7 @@ describe('an index that follows the store', () => {
       assert.ok(fed.may('get secrets team x'));
     });
 
-    test(`${what}, later: what was granted is gone, and the rest is followed`, async () => {
+    test(`${what}, later: revokes what was granted, and the rest is followed`, async () => {
       await using fed = await Fed.open();
       await fed.create('roles/team/own', own('pods'));
       fed.start();
@@ -98,7 +98,7 @@ describe('an index that follows the store', () => {
     });
   }
 
-  test('a binding that is none takes nothing down', async () => {
+  test('an invalid binding breaks nothing', async () => {
     await using fed = await Fed.open();
     fed.start();
     const binding = makeBinding('team', 'odd', 'Role/own');
@@ -109,7 +109,7 @@ describe('an index that follows the store', () => {
     assert.deepEqual(fed.logged, [`${prefix}/rolebindings/team/odd`, `${prefix}/rolebindings/team/odder`]);
   });
 
-  test('null is absent, as everywhere', async () => {
+  test('null means absent, as everywhere', async () => {
     await using fed = await Fed.open();
     await fed.create('roles/team/own', { ...own('pods'), rules: [{ ...rule('get', 'pods'), resourceNames: null }] });
     fed.start();
@@ -117,7 +117,7 @@ describe('an index that follows the store', () => {
     assert.deepEqual(fed.logged, []);
   });
 
-  test('what a reload of the cache brings is followed', async () => {
+  test('changes from a cache reload are followed', async () => {
     await using fed = await Fed.open();
     await fed.create('roles/team/own', own('pods'));
     fed.start();

@@ -21,7 +21,7 @@ const writeOf = (fields: Partial<AdmissionAttributes>, requestName: string): Adm
   ...fields,
 });
 
-describe('the guard of roles and bindings', () => {
+describe('escalation prevention', () => {
   const asked: string[] = [];
   const index = new RbacIndex(group);
   const guard = escalationPrevention(orch, {
@@ -48,7 +48,7 @@ describe('the guard of roles and bindings', () => {
     });
   }
 
-  test('deletions and other kinds do not concern it', () => {
+  test('ignores deletions and other kinds', () => {
     assert.equal(guard.concerns(writeOf({ operation: 'delete', object: undefined, old }, 'own')), false);
     assert.equal(guard.concerns(writeOf({ kind: { group, version: 'v1', kind: 'toString' } }, 'own')), false);
     assert.equal(guard.concerns(writeOf({ kind: { group: '', version: 'v1', kind: 'Role' } }, 'own')), false);

@@ -61,7 +61,7 @@ function upload(tenant: string) {
 const status = (code: number) => (error: unknown) => error instanceof StatusError && error.code === code;
 const perStretch = (limits.bodyBytesPerSecondMin * limits.bodyGraceMs) / 1000;
 
-test('a body is received whole, and counts until it is given back', async () => {
+test('a body is received in full and counted until it is released', async () => {
   const { exchange, received } = upload('a');
   exchange.send(10);
   exchange.send(20);
@@ -75,10 +75,10 @@ test('a body is received whole, and counts until it is given back', async () => 
   assert.equal(commons.bodyBytes.used, 0);
 });
 
-describe('a body is given up with 408', () => {
+describe('a body is aborted with 408', () => {
   for (const [what, before] of [
-    ['of which nothing comes', 0],
-    ['of which too little comes', perStretch - 1],
+    ['if nothing arrives', 0],
+    ['if too little arrives', perStretch - 1],
   ] as const) {
     test(what, async () => {
       const { exchange, received } = upload('a');
@@ -90,14 +90,14 @@ describe('a body is given up with 408', () => {
     });
   }
 
-  test('when it stops, however much came before', async () => {
+  test('if it stalls, however much arrived before', async () => {
     const { exchange, received } = upload('a');
     exchange.send(1024 * 1024);
     clock.advance(limits.bodyGraceMs + 1_000);
     await assert.rejects(received, status(408));
   });
 
-  test('when it comes in bursts that are too slow together', async () => {
+  test('if it arrives in bursts that are too slow on average', async () => {
     const { exchange, received } = upload('a');
     for (let passed = 0; passed < 10 * limits.bodyGraceMs; passed += limits.bodyGraceMs - 1_000) {
       exchange.send(perStretch / 2);
@@ -107,7 +107,7 @@ describe('a body is given up with 408', () => {
   });
 });
 
-test('a body that is fast enough is not given up', async () => {
+test('a body that is fast enough is not aborted', async () => {
   const { exchange, received } = upload('a');
   for (let passed = 0; passed < 10 * limits.bodyGraceMs; passed += 1_000) {
     exchange.send(perStretch / 5);

@@ -38,7 +38,7 @@ describe('a fair share', () => {
     assert.deepEqual(taken, [60, 30, 15, 8]);
   });
 
-  test('evens out: who holds too much gets no more until others have as much', () => {
+  test('evens out: a holder with too much gets no more until others have as much', () => {
     const share = new FairShare(120);
     const [early, late] = [{ held: 0 }, { held: 0 }];
     takeAll(share, [early]);
@@ -59,7 +59,7 @@ describe('a fair share', () => {
     assert.equal(share.take(other, 1), true);
   });
 
-  test('takes nothing where it refuses', () => {
+  test('takes nothing if it refuses', () => {
     const share = new FairShare(100);
     const holding = { held: 0 };
     assert.equal(share.take(holding, 101), false);

@@ -59,7 +59,7 @@ const account = (namespace: string, name: string): UserInfo =>
 const node = user('system:node:n1', 'system:nodes');
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1';
 
-describe('flow schemas, as published', () => {
+describe('the flow schemas of kube-apiserver', () => {
   const rows: readonly (readonly [who: UserInfo, asking: Asking, schema: string, level: string, flow: string])[] = [
     [user('root', 'system:masters'), {}, 'exempt', 'exempt', 'root'],
     [user('system:kube-controller-manager'), { target: leases }, 'system-leader-election', 'leader-election', ''],
@@ -95,7 +95,7 @@ describe('flow schemas, as published', () => {
     assert.equal(admit(account('kube-system', 'gc')).ticket.schema.name, 'service-accounts');
   });
 
-  test('clients in the process are exempt, whoever they are', () => {
+  test('in-process clients are exempt, whatever their user', () => {
     const exchange = new ExchangeFixture('GET', '/api/v1/pods');
     own.add(exchange);
     const info = parseRequestInfo('GET', '/api/v1/pods');
@@ -112,22 +112,22 @@ describe('a tenant', () => {
     assert.notEqual(tenant(user('jane')), tenant(user('kate')));
   });
 
-  test('is all service accounts of a namespace, but for those of the system', () => {
+  test('is all service accounts of a namespace, except in the system namespace', () => {
     assert.equal(tenant(account('team', 'a')), tenant(account('team', 'b')));
     assert.notEqual(tenant(account('team', 'a')), tenant(account('other', 'a')));
     assert.notEqual(tenant(account('kube-system', 'a')), tenant(account('kube-system', 'b')));
   });
 
-  test('is who sends the request, whomever they impersonate', () => {
+  test('is the authenticated user, also with impersonation', () => {
     assert.equal(tenant(user('kate'), user('jane')), tenant(user('jane')));
     assert.equal(admit(user('kate'), { impersonatedBy: user('jane') }).ticket.key, 'kate');
   });
 
-  test('that is exempt shares nothing with others of its name', () => {
+  test('that is exempt has separate limits', () => {
     assert.notEqual(tenant(user('jane', 'system:masters')).commons, tenant(user('jane')).commons);
   });
 
-  test('is forgotten when it has nothing under way', () => {
+  test('is dropped when idle', () => {
     const { commons } = tenant(user('first'));
     for (let n = 0; n < 10 * limits.idleTenantsKept; n++) admit(user(`u${n}`)).exchange.end();
     assert.ok(commons.size <= 2 * limits.idleTenantsKept, `${commons.size}`);
@@ -139,7 +139,7 @@ describe('a tenant', () => {
 describe('requests under way', () => {
   const tooMany = (error: unknown): boolean => error instanceof StatusError && error.code === 429;
 
-  test('of one tenant are half of all, and others have theirs', () => {
+  test('of one tenant are limited to half of all, and others get theirs', () => {
     const flood = Array.from({ length: limits.requestsUnderWayMax / 2 }, () => admit(user('flood')));
     assert.throws(() => admit(user('flood')), tooMany);
     assert.throws(() => admit(user('kate'), { impersonatedBy: user('flood') }), tooMany);
@@ -148,7 +148,7 @@ describe('requests under way', () => {
     admit(user('flood'));
   });
 
-  test('of a tenant who has no more make room where their answer is not read, the oldest first', () => {
+  test('with unread answers make room for new ones of the same tenant, oldest first', () => {
     const anonymous = user('system:anonymous', 'system:unauthenticated');
     const probes = Array.from({ length: limits.requestsUnderWayMax / 2 }, () => {
       const made = admit(anonymous, { target: '/readyz' });
@@ -179,7 +179,7 @@ describe('requests under way', () => {
   });
 });
 
-test('seat and body are given back when the answer was handed over, not when it is read', () => {
+test('seat and body are released when the answer is handed over, not when it is read', () => {
   const { ticket } = admit(user('jane'));
   ticket.seat = control.pools.mutating.enter(ticket);
   let given = 0;
@@ -209,19 +209,19 @@ describe('answers that are not read', () => {
     assert.equal(tenant.unreadBytes.held, 1);
   });
 
-  test('that were read meanwhile are not cut off', () => {
+  test('that were read in the meantime are not cut off', () => {
     const all = Array.from({ length: 127 }, () => answered(user('slow'), mebibyte));
     for (const { exchange } of all) exchange.unsent = 0;
     const next = Array.from({ length: 60 }, () => answered(user('slow'), mebibyte));
     assert.ok([...all, ...next].every(({ exchange }) => !exchange.destroyed));
   });
 
-  test('and are larger than any share are cut off', () => {
+  test('that exceed any share are cut off', () => {
     assert.equal(answered(user('slow'), limits.unreadBytesMax + 1).exchange.destroyed, true);
   });
 });
 
-test('writes are in trouble when none has ended for long while others wait', async () => {
+test('writes are stalled if none has ended for long while others wait', async () => {
   const { ticket } = admit(user('jane'));
   const seats = [];
   for (let seat = control.pools.mutating.enter(ticket); seat; seat = control.pools.mutating.enter(ticket)) {
@@ -239,7 +239,7 @@ test('writes are in trouble when none has ended for long while others wait', asy
   await waiting;
 });
 
-test('users of one name in several scopes are several tenants, who share all that is short', () => {
+test('users of one name in different scopes are different tenants within the same limits', () => {
   const one = admit(user('jane')).ticket.tenant;
   control = inScope('b');
   const other = admit(user('jane')).ticket.tenant;

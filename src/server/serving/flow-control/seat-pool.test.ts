@@ -56,7 +56,7 @@ const guaranteedInAll = (max: number): number =>
   priorityLevels.reduce((sum, level) => sum + guaranteedSeats(level, max), 0);
 
 describe('seats', () => {
-  test('are given at once while there are some', () => {
+  test('are granted at once while some are free', () => {
     const pool = poolOf(200);
     const seat = pool.enter(flow('a'));
     assert.ok(seat);
@@ -65,7 +65,7 @@ describe('seats', () => {
     assert.equal(pool.inFlight, 0);
   });
 
-  test('one tenant gets half of what its level could have, and the next finds some free', () => {
+  test('one tenant gets half of what its level could use, and the next finds free ones', () => {
     const pool = poolOf(200);
     const own = guaranteedSeats({ name: 'global-default', shares: 20, lendable: 0.5 }, 200);
     const couldHave = 200 - guaranteedInAll(200) + own;
@@ -81,7 +81,7 @@ describe('seats', () => {
     assert.ok(pool.enter(flow('other')));
   });
 
-  test('of a level are there for it, whatever the others do', () => {
+  test('guaranteed to a level are not taken by others', () => {
     const pool = poolOf(200);
     for (let tenant = 0; tenant < 1_000; tenant++) takeAll(pool, flow(`sybil ${tenant}`));
     for (const level of priorityLevels) {
@@ -92,7 +92,7 @@ describe('seats', () => {
     assert.equal(pool.inFlight, 200);
   });
 
-  test('are never short for who is exempt, and these take none from the others', () => {
+  test('are unlimited for exempt requests, which take none from others', () => {
     const pool = poolOf(10);
     const exempt = Array.from({ length: 100 }, () => pool.enter(flow('root', { level: 'exempt' })));
     assert.ok(exempt.every((seat) => seat !== undefined));
@@ -101,12 +101,12 @@ describe('seats', () => {
     assert.ok(pool.enter(flow('root', { level: 'exempt' })));
   });
 
-  test('are without number where there is no limit', () => {
+  test('are unlimited without a limit', () => {
     const pool = poolOf(0);
     for (let n = 0; n < 10_000; n++) assert.ok(pool.enter(flow('a')));
   });
 
-  test('are one where there is one', async () => {
+  test('a limit of one works', async () => {
     const pool = poolOf(1);
     const served: string[] = [];
     const seat = pool.enter(flow('a'));
@@ -118,8 +118,8 @@ describe('seats', () => {
   });
 });
 
-describe('who waits', () => {
-  test('is served in turn: a second tenant long before the queue of the first', async () => {
+describe('a waiting request', () => {
+  test('is served in turn: a second tenant does not wait for the queue of the first', async () => {
     const pool = poolOf(8);
     const served: string[] = [];
     const seats = ['flood', 'more', 'still more', 'all'].flatMap((tenant) => takeAll(pool, flow(tenant)));
@@ -158,7 +158,7 @@ describe('who waits', () => {
     assert.deepEqual(served, ['x1', 'y1', 'z1', 'x2', 'y2', 'x3']);
   });
 
-  test('of several levels, the one that has least for its shares comes first', async () => {
+  test('of the level with the lowest load for its shares is served first', async () => {
     const pool = poolOf(3);
     const served: string[] = [];
     const enter = (level: LevelName): Seat | undefined => pool.enter(flow(`in ${level}`, { level }));
@@ -179,7 +179,7 @@ describe('who waits', () => {
     assert.match(metrics.render(), /rejected_requests_total\{.*priority_level="global-default",reason="time-out"\} 1/);
   });
 
-  test('is refused at once where too many of it wait, and others are not', async () => {
+  test('is refused at once if too many of its tenant wait; others are not', async () => {
     const pool = poolOf(1);
     pool.enter(flow('a'));
     const waiting = Array.from({ length: limits.waitingPerLevelMax / 2 }, () => pool.wait(flow('flood'), never));
@@ -191,7 +191,7 @@ describe('who waits', () => {
     await Promise.all([other, ...waiting.map((each) => assert.rejects(each, tooMany))]);
   });
 
-  test('and goes away is forgotten', async () => {
+  test('that is cancelled is removed', async () => {
     const pool = poolOf(1);
     const served: string[] = [];
     const seat = pool.enter(flow('a'));
@@ -222,7 +222,7 @@ describe('who waits', () => {
 });
 
 describe('a pool is stalled', () => {
-  test('from when somebody waits until a seat is left', () => {
+  test('from the first wait until a seat is released', () => {
     const pool = poolOf(1);
     const seat = pool.enter(flow('a'));
     clock.advance(60_000);
@@ -234,7 +234,7 @@ describe('a pool is stalled', () => {
     assert.equal(pool.stalledMs, 0);
   });
 
-  test('anew when the next one does not end', () => {
+  test('again if the next request does not end', () => {
     const pool = poolOf(1);
     const seat = pool.enter(flow('a'));
     for (const name of ['b', 'c']) pool.wait(flow(name), never).catch(() => {});
@@ -246,7 +246,7 @@ describe('a pool is stalled', () => {
   });
 });
 
-test('the most seats and waits since the last look are what metrics show', () => {
+test('metrics show the peaks of seats and waiters since the last collection', () => {
   const pool = poolOf(1);
   const seat = pool.enter(flow('a'));
   pool.wait(flow('b'), never).catch(() => {});
@@ -255,7 +255,7 @@ test('the most seats and waits since the last look are what metrics show', () =>
   assert.deepEqual(pool.takePeaks(), { inFlight: 1, waiting: 0 });
 });
 
-test('whoever comes and goes: never more than there are, nobody waits in vain, and all is given back', async () => {
+test('at random: the limit holds, no request waits for a free seat, and all seats are released', async () => {
   const level = fc.constantFrom<LevelName>('catch-all', 'global-default', 'system', 'workload-low');
   const step = fc.oneof(
     fc.record({ type: fc.constant('come' as const), level, tenant: fc.nat(5), key: fc.nat(2) }),

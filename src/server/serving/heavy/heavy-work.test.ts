@@ -279,7 +279,7 @@ describe('a write is answered the same on the thread as here', async () => {
     });
   }
 
-  it('and leaves the same', async () => {
+  it('and leaves the same state', async () => {
     const stored = async ({ store }: Side): Promise<readonly string[]> =>
       (await store.list('/')).records.map(
         ({ key, value }) => `${key.replace(/gen-.*/, 'gen')} ${mask(Buffer.from(value).toString())}`,
@@ -348,7 +348,7 @@ describe('a kind that came at run time', () => {
     ['a deletion', { method: 'DELETE', target: `${lates('v2')}/b` }],
   ];
 
-  it('is known to the thread, with all of its versions', async () => {
+  it('is available on the thread with all of its versions', async () => {
     await using here = new Side('here');
     await using thread = new Side('thread');
     for (const side of [here, thread]) {
@@ -381,7 +381,7 @@ describe('a kind that came at run time', () => {
     }
   });
 
-  it('stays on the event loop where it has functions of its own', async () => {
+  it('stays on the event loop if it has functions', async () => {
     await using side = new Side('thread');
     await side.cache.ready();
     const kind = { ...late, strategy: { warnings: () => ['w'] } };

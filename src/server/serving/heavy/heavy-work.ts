@@ -202,7 +202,7 @@ export class HeavyWork {
   }
 
   represent(bytes: Buffer, presentation: Presentation, client: WaitingClient): Promise<Buffer> {
-    return this.#made('represent', bytes, presentation, client);
+    return this.#encode('represent', bytes, presentation, client);
   }
 
   /**
@@ -210,15 +210,15 @@ export class HeavyWork {
    * jobs.
    */
   listItem(bytes: Buffer, presentation: Presentation, client: WaitingClient): Promise<Buffer> {
-    return this.#made('listItem', bytes, presentation, client);
+    return this.#encode('listItem', bytes, presentation, client);
   }
 
-  /** The same as the object of an event. Each watch waits for one at most. */
+  /** The same for the object of a watch event. A watch has at most one such job at a time. */
   eventObject(bytes: Buffer, presentation: Presentation, client: WaitingClient, first: boolean): Promise<Buffer> {
-    return this.#made(first ? 'firstEventObject' : 'eventObject', bytes, presentation, client);
+    return this.#encode(first ? 'firstEventObject' : 'eventObject', bytes, presentation, client);
   }
 
-  async #made(
+  async #encode(
     name: RepresentJob,
     bytes: Buffer,
     { negotiated, kind }: Presentation,

@@ -50,7 +50,7 @@ function silentThread() {
 }
 
 describe('jobs on the thread', () => {
-  it('are answered, refused and warned of, and may call back', async () => {
+  it('return results, errors and warnings, and may call back', async () => {
     const clock = new ManualClock();
     const warnings: string[] = [];
     const thread = new JobThread({
@@ -84,7 +84,7 @@ describe('jobs on the thread', () => {
     thread.close();
   });
 
-  it('say what is to be noted of their request', async () => {
+  it('annotate their request', async () => {
     const notes: string[] = [];
     const thread = new JobThread({
       clock: new ManualClock(),
@@ -96,7 +96,7 @@ describe('jobs on the thread', () => {
     thread.close();
   });
 
-  it('that nobody waits for any more are told so; what they ask for then is not waited for', async () => {
+  it('that are aborted are notified, and their calls are abandoned', async () => {
     const ended = new Error('the deadline has passed');
     const abort = new AbortController();
     const asked = Promise.withResolvers<void>();
@@ -123,7 +123,7 @@ describe('jobs on the thread', () => {
     thread.close();
   });
 
-  it('run together up to a number and a size, in their order', () => {
+  it('run concurrently in order, limited in number and bytes', () => {
     const { workers, thread, run, done } = silentThread();
     const half = limits.heavyBytesAtOnceMax / 2;
     run('a', { bytes: half });
@@ -154,7 +154,7 @@ describe('jobs on the thread', () => {
     thread.close();
   });
 
-  it('of several owners take turns', () => {
+  it('of several owners run round-robin', () => {
     const { workers, thread, run, done } = silentThread();
     const bytes = limits.heavyBytesAtOnceMax;
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2']) run(name, { owner: name.charAt(0), bytes });
@@ -163,7 +163,7 @@ describe('jobs on the thread', () => {
     thread.close();
   });
 
-  it('that nobody waits for any more are not begun', async () => {
+  it('that are aborted before they start do not run', async () => {
     const { workers, thread, run, done, outcomes, settled } = silentThread();
     const gone = new AbortController();
     run('first', { bytes: limits.heavyBytesAtOnceMax });
@@ -192,7 +192,7 @@ describe('jobs on the thread', () => {
 });
 
 describe('a thread that is lost', () => {
-  it('for its silence: its jobs run again alone, and the cause is refused', async () => {
+  it('because it is silent: its jobs are retried one at a time, and the culprit is refused', async () => {
     const { workers, thread, run, silence, done, outcomes, settled } = silentThread();
     run('good');
     run('bad');
@@ -214,7 +214,7 @@ describe('a thread that is lost', () => {
     thread.close();
   });
 
-  it('for its memory: the same', async () => {
+  it('because it is out of memory: the same', async () => {
     const { workers, thread, run, outcomes, settled } = silentThread();
     run('greedy');
     workers[0]?.emit('error', Object.assign(new Error('out of memory'), { code: 'ERR_WORKER_OUT_OF_MEMORY' }));
@@ -263,7 +263,7 @@ describe('a thread that is lost', () => {
     });
   }
 
-  it('is not taken for silent while this side works on its calls, nor while it goes on telling', async () => {
+  it('is not considered silent during its calls to this side, nor while it sends messages', async () => {
     const { clock, workers, thread, run, silence, done, outcomes, settled } = silentThread();
     const answer = Promise.withResolvers<void>();
     run('asks', { calls: { slow: () => answer.promise } });
@@ -284,7 +284,7 @@ describe('a thread that is lost', () => {
     thread.close();
   });
 
-  it('ends by itself when it was idle for long, and is made anew', () => {
+  it('ends when idle for long, and is restarted on demand', () => {
     const { clock, workers, thread, run, done } = silentThread();
     run('a');
     done(1, 'ok');

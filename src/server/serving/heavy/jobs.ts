@@ -124,7 +124,7 @@ function yaml({ bytes }: YamlInput): YamlOutput {
   return { json: new Uint8Array(Buffer.from(stringifyJson(value))), duplicates };
 }
 
-/** What an object can be shown as: an answer of its own, an item of a list, an event of a watch. */
+/** Encodings of an object: as a single reply, a list item, or the object of a watch event. */
 const represented = {
   represent: (representation, bytes, presentation) => representation.object(bytes, presentation),
   listItem: (representation, bytes, presentation) => representation.listItem(bytes, presentation),
@@ -158,7 +158,7 @@ function presented({ dialect, bytes, negotiated, target, now }: RepresentInput, 
   return { representation, presentation, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };
 }
 
-/** By name: what the thread can do with these kinds, made once for each dialect, and with those that come at run time. */
+/** The jobs of the thread, by name. Built-in kinds are created once per dialect; others are fetched. */
 export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Record<string, Job>> {
   const made = new Map<Dialect['name'], readonly Kind[]>();
   const builtIn = (name: Dialect['name']): readonly Kind[] => {

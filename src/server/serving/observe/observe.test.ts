@@ -55,7 +55,7 @@ describe('observers', () => {
     ended: (_, { status, bytes, durationMs, ending }) => seen.push(`ended ${status} ${bytes} ${durationMs} ${ending}`),
   });
 
-  it('are told of a request in order', async () => {
+  it('are notified of a request in order', async () => {
     const seen: string[] = [];
     await serve([recorder(seen)]);
     assert.deepEqual(seen, [
@@ -66,7 +66,7 @@ describe('observers', () => {
     ]);
   });
 
-  it('are told of one that is refused before it is known who asks', async () => {
+  it('are notified of one that is refused before authentication', async () => {
     const seen: string[] = [];
     await serve([recorder(seen)], {
       authenticator: { authenticate: () => assert.fail('refused') },
@@ -75,7 +75,7 @@ describe('observers', () => {
     assert.deepEqual(seen, ['received from system:anonymous', 'answered 401', 'ended 401 0 10 complete']);
   });
 
-  it('are told of one whose client goes away, before the work for it ends', async () => {
+  it('are notified of one whose client goes away, before its work ends', async () => {
     const seen: string[] = [];
     await serve([recorder(seen)], { answer: ({ exchange }) => (exchange as ExchangeFixture).end('clientGone') });
     assert.deepEqual(seen.slice(2), ['ended 0 0 30 clientGone', 'answered 0']);
@@ -243,7 +243,7 @@ describe('metrics of requests', () => {
     });
   }
 
-  it('the time for a seat is no part of the indicator of service', async () => {
+  it('the SLI duration excludes the wait for a seat', async () => {
     const metrics = new Metrics();
     const waiting: RequestObserver = {
       answered: (context) => {
@@ -315,7 +315,7 @@ describe('the access log', () => {
     return lines;
   };
 
-  it('has the published fields, and nothing of a credential', async () => {
+  it('has the fields of kube-apiserver, and no credentials', async () => {
     const headers = { 'user-agent': 'client/1', 'audit-id': 'id', authorization: 'Bearer SECRET', cookie: 'SECRET' };
     const exchange = new ExchangeFixture('PATCH', '/api/v1/namespaces/n/pods/a?fieldManager=m', { headers });
     const operation = { form: { type: 'patch', patch: 'apply' } } as const;
@@ -342,7 +342,7 @@ describe('the access log', () => {
     assert.equal(line['audit-ID'], `${'i'.repeat(64)}...`);
   });
 
-  it('says how an answer ended that is not whole', async () => {
+  it('says how an incomplete answer ended', async () => {
     const [line] = await linesOf(new ExchangeFixture('GET', '/version'), {
       answer: ({ exchange }) => exchange.destroy(),
     });
@@ -373,7 +373,7 @@ describe('the access log', () => {
 });
 
 describe('tracing', () => {
-  it('publishes what is subscribed to, without headers', async () => {
+  it('publishes to subscribed channels, without headers', async () => {
     const seen: [string, RequestMessage][] = [];
     const names = Object.values(requestChannels);
     const on = (message: unknown, name: string | symbol): void => {

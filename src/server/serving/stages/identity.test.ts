@@ -40,7 +40,7 @@ describe('the stage authenticate', () => {
     ['at once', jane],
     ['later', Promise.resolve(jane)],
   ] as const) {
-    it(`finds out who asks, ${when}, and hides what said so`, async () => {
+    it(`identifies the user, ${when}, and hides the credentials`, async () => {
       const one = context(headers, anonymousUser);
       const seen: unknown[] = [];
       const authenticator = {
@@ -56,13 +56,13 @@ describe('the stage authenticate', () => {
     });
   }
 
-  it('hides the usual headers of proxies where none is trusted', () => {
+  it('hides the default proxy headers if no proxy is trusted', () => {
     const one = context(headers);
     void authenticate({ authenticator: { authenticate: () => jane }, counts }).run(one);
     assert.deepEqual(one.exchange.headerNames(), ['accept', 'x-who', 'x-more-a', 'impersonate-user']);
   });
 
-  it('refuses identity headers that are listed as those of a hop, before it asks who it is', () => {
+  it('refuses identity headers listed as hop-by-hop, before authentication', () => {
     const authenticator = { authenticate: () => assert.fail('asked') };
     const stage = authenticate({ authenticator, requestHeaders, counts });
     for (const connection of ['X-Who', 'close, impersonate-user', 'authorization', ['close', 'x-more-b']]) {
@@ -98,14 +98,14 @@ describe('the stage impersonate', () => {
     'impersonate-extra-team': 'blue',
   };
 
-  it('leaves requests alone that ask for nobody, without a promise', () => {
+  it('passes requests without impersonation synchronously', () => {
     const { asked, authorizer } = authorizerOf(() => false);
     const one = context({ accept: '*/*' });
     assert.equal(impersonate({ authorizer, dialect: orch }).run(one), undefined);
     assert.deepEqual([one.user, 'impersonatedBy' in one, asked.length], [jane, false, 0]);
   });
 
-  it('refuses an empty user: the sender is not who was meant', async () => {
+  it('refuses an empty user instead of using the sender', async () => {
     const { asked, authorizer } = authorizerOf(() => true);
     const one = context({ 'impersonate-user': '' });
     await assert.rejects(async () => impersonate({ authorizer, dialect: orch }).run(one), { code: 400 });
@@ -116,7 +116,7 @@ describe('the stage impersonate', () => {
     ['at once', () => true],
     ['later', async () => true],
   ] as const) {
-    it(`serves as somebody else what is allowed, ${when}, and keeps who asked`, async () => {
+    it(`impersonates if allowed, ${when}, and keeps the sender`, async () => {
       const { asked, authorizer } = authorizerOf(allows);
       const one = context(headers);
       await impersonate({ authorizer, dialect: orch }).run(one);
@@ -181,7 +181,7 @@ describe('the stage impersonate', () => {
     }
   });
 
-  it('asks no more once the client is gone', async () => {
+  it('stops authorizing once the client is gone', async () => {
     const gone = new StatusError('Timeout', 'too late');
     const one = context(headers);
     const { asked, authorizer } = authorizerOf(() => {
