@@ -45,7 +45,7 @@ it('the policy may change', () => {
   assert.equal(final.authenticate(showing({})), anonymousUser);
 });
 
-it('waits for those that wait', async () => {
+it('waits for an asynchronous authenticator', async () => {
   const late = { authenticate: async () => undefined };
   assert.equal(await withAnonymous(late, 'allow').authenticate(showing({})), anonymousUser);
   await assert.rejects(async () => withAnonymous(late, 'refuse').authenticate(showing({})), isUnauthorized);

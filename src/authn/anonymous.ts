@@ -37,7 +37,7 @@ export function withAnonymous(
   const current = typeof policy === 'function' ? policy : () => policy;
   const anonymous = ({ target }: Credentials): UserInfo => {
     if (allows(current(), target)) return anonymousUser;
-    throw unauthorized(new Error('no credential was shown'));
+    throw unauthorized(new Error('no credential was presented'));
   };
   return {
     authenticate(credentials) {

@@ -54,7 +54,7 @@ describe('bearer tokens', () => {
     });
   }
 
-  it('with one more space before them are warned of', () => {
+  it('after an extra space cause a warning', () => {
     for (const header of ['Bearer  abc', ' bearer   abc'])
       assert.equal(
         bearerWarning(header),
@@ -71,7 +71,7 @@ describe('bearer tokens', () => {
     assert.deepEqual(found, { username: 'kate', uid: '', groups: ['g', 'system:authenticated'], extra: {} });
   });
 
-  it('that nobody knows are unauthorized, now or later', async () => {
+  it('that are unknown are unauthorized, synchronously and asynchronously', async () => {
     assert.throws(() => bearer([]).authenticate(showing({ token: 'x' })), isUnauthorized);
     assert.throws(() => bearer([known]).authenticate(showing({ token: 'S3cret' })), isUnauthorized);
     const late = { authenticateToken: async () => undefined };
@@ -89,7 +89,7 @@ describe('bearer tokens', () => {
     assert.equal(found?.username, 'kate');
   });
 
-  it('are not asked for when there are none', () => {
+  it('are not looked up without a header', () => {
     assert.equal(bearer([known]).authenticate(nothing), undefined);
   });
 });
@@ -129,14 +129,14 @@ describe('the union', () => {
     });
   }
 
-  it('refuses who shows nothing when anonymous requests are off', async () => {
+  it('rejects requests without credentials when anonymous requests are disabled', async () => {
     for (const authenticators of [[none], [lateNone]]) {
       const final = withAnonymous(unionAuthenticator(authenticators), 'refuse');
       await assert.rejects(async () => final.authenticate(nothing), isUnauthorized);
     }
   });
 
-  it('takes a token beside a certificate that does not hold', () => {
+  it('accepts a valid token beside an invalid certificate', () => {
     const tokens = staticTokenAuthenticator([{ token: 't', user: user('kate') }]);
     const authority = makeCertificate({ name: 'authority', authority: true });
     const pool = new TrustPool(authority.cert, new ManualClock(Date.now()));

@@ -14,7 +14,8 @@ import { trimBlanks } from './header-decoding.ts';
 export function bearerToken(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const [scheme = '', token] = parts(header);
-  if (scheme !== '' && !schemeName.test(scheme)) throw unauthorized(new Error('Authorization begins with no scheme'));
+  if (scheme !== '' && !schemeName.test(scheme))
+    throw unauthorized(new Error('the Authorization header does not begin with a scheme'));
   if (scheme.toLowerCase() !== 'bearer' || token === undefined) return undefined;
   if (token === '') throw unauthorized(new Error('there is more than one space before the token'));
   return token;

@@ -50,7 +50,7 @@ const user = (...groups: readonly string[]) => ({
 });
 
 describe('bootstrap tokens', () => {
-  it('name their user', async () => {
+  it('identify their user', async () => {
     const { asked, answer } = authenticate(secretOf({ description: 'the first node' }));
     assert.deepEqual(answer(), user('system:bootstrappers'));
     assert.deepEqual(asked, ['bootstrap-token-abcdef']);
@@ -162,14 +162,14 @@ describe('who does not have the secret', () => {
     it(`is not told more: ${what}`, () => assert.match(message(found), unknown));
   }
 
-  it('and an error never has the secret in it', () => {
+  it('and errors never contain the secret', () => {
     for (const found of [undefined, secretOf({ expiration: 'never' }), secretOf({ 'auth-extra-groups': 'x' })]) {
       assert.ok(!message(found).includes(secretPart));
     }
   });
 });
 
-describe('other tokens are not asked about', () => {
+describe('other tokens cause no look-up', () => {
   for (const other of [
     '',
     'abcdef',

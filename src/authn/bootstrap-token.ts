@@ -81,13 +81,13 @@ function findProblem(token: {
   readonly now: number;
 }): string | undefined {
   const { id, type, found, data, now } = token;
-  if (found?.['type'] !== type) return `its Secret is not of the type ${type}`;
+  if (found?.['type'] !== type) return `its Secret is not of type ${type}`;
   if (found.metadata.deletionTimestamp !== undefined) return 'its Secret is being deleted';
-  if (data(keys.id) !== id) return `${keys.id} of its Secret is another`;
+  if (data(keys.id) !== id) return `${keys.id} of its Secret does not match`;
   if (hasExpired(data(keys.expiration), now)) return 'it has expired';
   if (data(keys.authentication) !== 'true') return `it is not for authentication: ${keys.authentication} is not true`;
   const odd = extraGroups(data).find((group) => !groupPattern.test(group));
-  return odd === undefined ? undefined : `${keys.groups} has ${JSON.stringify(odd)}, which is no group for it`;
+  return odd === undefined ? undefined : `${keys.groups} has ${JSON.stringify(odd)}, which is not an allowed group`;
 }
 
 /** An unparsable time counts as expired. */

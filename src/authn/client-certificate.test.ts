@@ -52,23 +52,23 @@ describe('client certificates', () => {
     assert.deepEqual(Object.keys(user.extra), ['authentication.kubernetes.io/credential-id']);
   });
 
-  it('are read once for a connection', () => {
+  it('are read once per connection', () => {
     const shown = certificate();
     assert.equal(who(shown), who(shown));
   });
 
-  it('may be without groups, with one, and with odd characters', () => {
+  it('may have no group, one group, and special characters', () => {
     const one = certificate({ name: 'a\nO=system:masters', organizations: ['ö/b+c=d'] });
     assert.deepEqual(who(one).groups, ['ö/b+c=d', 'system:authenticated']);
     assert.equal(who(one).username, 'a\nO=system:masters');
     assert.deepEqual(who(certificate({ organizations: [] })).groups, ['system:authenticated']);
   });
 
-  it('with several common names are of the most specific', () => {
+  it('with several common names identify the most specific one', () => {
     assert.equal(who(certificate({ name: ['company', 'jane'] })).username, 'jane');
   });
 
-  it('without extended usages may be used for anything', () => {
+  it('without extended key usages are accepted', () => {
     assert.equal(who(makeCertificate({ name: 'jane', issuer: authority, ...valid }).certificate).username, 'jane');
   });
 
@@ -79,7 +79,7 @@ describe('client certificates', () => {
     issuer: authority,
     ...valid,
   });
-  it('of an intermediate are still the user of the leaf (CVE-2016-7075)', () => {
+  it('sent with intermediates identify the user of the leaf (CVE-2016-7075)', () => {
     const leaf = makeCertificate({ name: 'jane', issuer: middle, ...valid });
     const user = who(sentWith(leaf, middle, authority));
     assert.deepEqual([user.username, user.groups], ['jane', ['system:authenticated']]);
@@ -112,7 +112,7 @@ describe('client certificates', () => {
     assert.throws(() => authenticate(credentials), isUnauthorized);
   });
 
-  it('of an authority that is trusted no longer are refused on open connections', () => {
+  it('of an authority that is no longer trusted are rejected on open connections', () => {
     const changing = new TrustPool(authority.cert, clock);
     const { authenticate } = clientCertificateAuthenticator({ dialect: orch, pool: changing });
     const credentials = showing({ certificate: certificate() });
@@ -123,7 +123,7 @@ describe('client certificates', () => {
     assert.ok(authenticate(credentials));
   });
 
-  it('that could not be verified are unauthorized, and none is no credential', () => {
+  it('that could not be verified are unauthorized; no certificate is no credential', () => {
     const failed = showing({ certificateError: new Error('unknown') });
     assert.throws(() => authenticator.authenticate(failed), isUnauthorized);
     assert.equal(authenticator.authenticate(showing({})), undefined);

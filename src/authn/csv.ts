@@ -27,7 +27,7 @@ export function parseCsv(text: string): CsvRecord[] {
   fieldPattern.lastIndex = 0;
   while (fieldPattern.lastIndex < body.length || fields.length > 0) {
     const match = fieldPattern.exec(body);
-    if (!match) throw new CsvError(line, 'a quote stands in the middle of a column, or is not closed');
+    if (!match) throw new CsvError(line, 'a quote is in the middle of a column or is not closed');
     const [whole, quoted, plain = '', end] = match;
     fields.push(quoted?.replaceAll('""', '"') ?? plain);
     line += whole.split('\n').length - 1;

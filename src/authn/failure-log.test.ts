@@ -33,8 +33,8 @@ async function logOf(tokens: readonly TokenAuthenticator[], level: 'debug' | 'in
   return lines.map((line) => JSON.parse(line) as { readonly message: string; readonly reasons: readonly string[] });
 }
 
-describe('why a request is not authenticated', () => {
-  it('is told for each authenticator that failed', async () => {
+describe('the reason why a request is not authenticated', () => {
+  it('is logged for each authenticator that failed', async () => {
     const [line, ...more] = await logOf([failing('it is late'), failing('keys', new Error('no answer'))]);
     assert.equal(more.length, 0);
     assert.equal(line?.message, 'a request is not authenticated');
@@ -46,16 +46,16 @@ describe('why a request is not authenticated', () => {
     assert.equal(JSON.stringify(line).includes('the-secret'), false);
   });
 
-  it('is told where the answer came late', async () => {
+  it('is logged after an asynchronous failure', async () => {
     const [line] = await logOf([{ authenticateToken: async () => undefined }]);
     assert.deepEqual(line?.reasons, ['the certificate has expired', 'unknown token']);
   });
 
-  it('is told to those only who look for errors', async () => {
+  it('is logged at debug level only', async () => {
     assert.deepEqual(await logOf([failing('it is late')], 'info'), []);
   });
 
-  it('leaves other failures, and users, as they are', async () => {
+  it('does not affect other errors, nor users', async () => {
     const lines: string[] = [];
     const logger = createLogger({
       level: 'debug',

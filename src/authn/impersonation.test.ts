@@ -27,7 +27,7 @@ const groups = (headers: Headers): readonly string[] => {
   return impersonatedUser(impersonation).groups;
 };
 
-describe('who is to be impersonated', () => {
+describe('the impersonated identity', () => {
   for (const [what, headers, expected] of [
     ['nobody', { accept: '*/*' }, undefined],
     ['a user', { 'impersonate-user': 'jane' }, { username: 'jane' }],
@@ -89,7 +89,7 @@ describe('who is to be impersonated', () => {
   }
 });
 
-describe('what is asked', () => {
+describe('the access checks', () => {
   for (const [what, headers, expected] of [
     ['a user', { 'impersonate-user': 'jane' }, ['users jane']],
     ['a service account', { 'impersonate-user': 'system:serviceaccount:ci:bot.1' }, ['serviceaccounts ci/bot.1']],

@@ -41,7 +41,7 @@ const headers = {
 export function readImpersonation(request: ImpersonationHeaders): Impersonation | undefined {
   const names = request.headerNames().filter(isImpersonationHeader);
   const unknown = names.find((name) => !isKnown(name));
-  if (unknown !== undefined) throw badRequest(`header ${JSON.stringify(unknown)} is no impersonation header`);
+  if (unknown !== undefined) throw badRequest(`header ${JSON.stringify(unknown)} is not an impersonation header`);
   const username = firstText(texts(request, headers.user));
   const uid = firstText(texts(request, headers.uid));
   const groups = texts(request, headers.group);

@@ -16,7 +16,7 @@ function signed(header: JwtFields): Jwt {
   return jwt;
 }
 
-test('a token that names the algorithm of the key and was signed with it', () => {
+test("a token signed with the key, under the key's algorithm, verifies", () => {
   assert.equal(isSignedWith(signed({ alg: 'ES256' }), key), true);
   assert.equal(isSignedWith(signed({ alg: 'ES256', typ: 'JWT', kid: 'other', b64: true }), key), true);
 });
@@ -48,7 +48,7 @@ test('a token that names another algorithm than that of the key was not signed w
   for (const alg of ['ES384', 'RS256', 'PS256']) assert.equal(isSignedWith(signed({ alg }), key), false, alg);
 });
 
-test('an empty key id is none', () => {
+test('an empty key id counts as absent', () => {
   assert.equal(keyIdOf(signed({ alg: 'ES256', kid: '' })), undefined);
   assert.equal(keyIdOf(signed({ alg: 'ES256', kid: 'a' })), 'a');
 });

@@ -26,11 +26,11 @@ for (const [times, at, problem] of cases) {
   });
 }
 
-test('the leeway can be another one', () => {
+test('the leeway is configurable', () => {
   assert.equal(timeProblem({ expires: nowSeconds - 1 }, now, 0), 'expired');
 });
 
-test('times are numbers; fractions are cut off', () => {
+test('times are numbers, truncated to whole seconds', () => {
   assert.deepEqual(readTimes({ claims: { exp: 10.9, nbf: 2n ** 60n } }), { expires: 10, notBefore: 2 ** 60 });
   for (const value of ['10', null, true, [10], {}]) {
     for (const name of ['exp', 'nbf', 'iat']) {

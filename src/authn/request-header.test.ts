@@ -34,7 +34,7 @@ const said = (headers: Headers): UserInfo | undefined =>
   any.authenticate(showing({ certificate: proxy, headers })) as UserInfo | undefined;
 const told = (more: Partial<UserInfo>): UserInfo => ({ username: 'jane', uid: '', groups: [], extra: {}, ...more });
 
-describe('what a proxy says', () => {
+describe('the headers of a proxy', () => {
   const rows: readonly (readonly [what: string, headers: Headers, user: UserInfo | undefined])[] = [
     ['a name', { 'x-remote-user': 'jane' }, told({})],
     ['no name', { 'x-remote-group': 'admins', 'x-remote-uid': '1' }, undefined],
@@ -84,15 +84,15 @@ describe('what a proxy says', () => {
   ];
   for (const [what, headers, user] of rows) it(what, () => assert.deepEqual(said(headers), user));
 
-  it('is refused where it is not UTF-8', () => {
+  it('are rejected if they are not UTF-8', () => {
     assert.throws(() => said({ 'x-remote-user': 'j\xfcrgen' }), isUnauthorized);
     assert.throws(() => said({ 'x-remote-user': 'jane', 'x-remote-group': '\xff' }), isUnauthorized);
   });
 });
 
-describe('who is a proxy', () => {
+describe('a proxy', () => {
   const headers = { 'x-remote-user': 'root', 'x-remote-group': 'system:masters' };
-  it('is one by a certificate of its own authorities only', () => {
+  it('is authenticated only by a certificate of the proxy authorities', () => {
     assert.equal(any.authenticate(showing({ headers })), undefined);
     for (const shown of [{ certificate: person }, { certificateError: 'CERT_HAS_EXPIRED' }]) {
       assert.throws(() => any.authenticate(showing({ ...shown, headers })), isUnauthorized);
@@ -100,7 +100,7 @@ describe('who is a proxy', () => {
     }
   });
 
-  it('has one of the names that are allowed', () => {
+  it('must have one of the allowed names', () => {
     assert.ok(one.authenticate(showing({ certificate: proxy, headers })));
     assert.ok(any.authenticate(showing({ certificate: nameless, headers })));
     for (const certificate of [otherProxy, nameless]) {
@@ -169,7 +169,7 @@ describe('names of headers', () => {
     });
   }
 
-  it('that are hidden are the usual and the configured ones', () => {
+  it('hidden from the request are the conventional and the configured ones', () => {
     const [usual, configured] = [credentialHeaders(undefined), credentialHeaders(names)];
     for (const name of ['authorization', 'x-remote-user', 'x-remote-group', 'x-remote-uid', 'x-remote-extra-a']) {
       assert.deepEqual([usual(name), configured(name)], [true, true], name);

@@ -47,7 +47,7 @@ for (const [name, text, message] of [
   });
 }
 
-it('shows no token in an error', () => {
+it('does not put the token into the error', () => {
   assert.throws(
     () => parseTokenFile('hush,jane,1\nhush,jane,1', 'tokens.csv'),
     (error) => error instanceof Error && !error.message.includes('hush'),

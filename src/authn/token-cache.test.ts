@@ -60,7 +60,7 @@ describe('a cache of tokens', () => {
     });
   }
 
-  it('asks again for what does not hold any more, and remembers the new answer', () => {
+  it('authenticates again if the identity is no longer valid, and caches the new result', () => {
     const held = new Set<TokenIdentity>();
     const { asked, ask } = cache({ holds: (each) => held.has(each) });
     const first = ask('known-a') as TokenIdentity;
@@ -74,7 +74,7 @@ describe('a cache of tokens', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('does not remember errors', async () => {
+  it('does not cache errors', async () => {
     const { asked, ask } = cache();
     for (let time = 0; time < 2; time++) {
       assert.throws(() => ask('bad-a'), /^Error: bad$/);
@@ -83,7 +83,7 @@ describe('a cache of tokens', () => {
     assert.equal(asked.length, 4);
   });
 
-  it('asks equal questions at one time once; the answer is for all', async () => {
+  it('shares one call among concurrent look-ups of the same token', async () => {
     const { asked, ask } = cache();
     const answers = await Promise.all([ask('late-a'), ask('late-a'), ask('late-b')]);
     assert.deepEqual(
@@ -135,7 +135,7 @@ describe('a cache of tokens', () => {
     assert.deepEqual(asked, ['made-up-7', 'known-a']);
   });
 
-  it('keeps no more text than it may', () => {
+  it('is bounded in the text that it keeps', () => {
     const asked: string[] = [];
     const large = 'x'.repeat(limits.tokenCacheTextMax / 4);
     const inner: TokenAuthenticator = {
@@ -156,7 +156,7 @@ describe('a cache of tokens', () => {
     assert.deepEqual(asked, ['a', 'b', 'c', 'd', 'a']);
   });
 
-  it('with a time of 0 remembers nothing, and still asks equal questions once', async () => {
+  it('with a time of 0 caches nothing, but still shares concurrent calls', async () => {
     const { asked, ask } = cache({ successMs: 0, failureMs: 0 });
     await Promise.all([ask('late-a'), ask('late-a')]);
     await ask('late-a');

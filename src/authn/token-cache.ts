@@ -150,17 +150,17 @@ export function tokenCacheCounts(metrics: Metrics): TokenCacheCounts {
   const counts = noCounts();
   const requests = metrics.counter({
     name: 'authentication_token_cache_request_total',
-    help: 'Tokens that were looked up in a cache, by whether they were there.',
+    help: 'Token cache look-ups, by hit or miss.',
     labels: ['status'],
   });
   const fetches = metrics.counter({
     name: 'authentication_token_cache_fetch_total',
-    help: 'Tokens that a cache had others look at, by how that went.',
+    help: 'Token authentications after a cache miss, by result.',
     labels: ['status'],
   });
   const active = metrics.gauge({
     name: 'authentication_token_cache_active_fetch_count',
-    help: 'Tokens that a cache has others look at just now.',
+    help: 'Token authentications after a cache miss that are in progress.',
     labels: ['status'],
   });
   let shown = { ...counts };

@@ -11,7 +11,8 @@ export function unionAuthenticator(authenticators: readonly Authenticator[]): Au
       const user = firstSuccess(
         authenticators,
         (each) => each.authenticate(credentials),
-        (errors) => unauthorized(errors.length === 1 ? errors[0] : new AggregateError(errors, 'no credential holds')),
+        (errors) =>
+          unauthorized(errors.length === 1 ? errors[0] : new AggregateError(errors, 'no credential is valid')),
         credentials,
       );
       if (user instanceof Promise) return user.then((late) => late && asAuthenticated(late));

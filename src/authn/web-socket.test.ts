@@ -58,7 +58,7 @@ describe('the token of a WebSocket', () => {
     });
   }
 
-  it('is none of a request that is to be no WebSocket', () => {
+  it('is ignored in other requests', () => {
     const { webSocket: _, ...plain } = asking(`${shown}, v1`);
     assert.equal(authenticator.authenticate(plain), undefined);
   });
@@ -113,7 +113,7 @@ describe('a page that opens a WebSocket', () => {
     });
   }
 
-  it('of another origin waits for an authenticator that takes its time', async () => {
+  it('of another origin waits for an asynchronous authenticator', async () => {
     const late = (found: UserInfo | undefined) =>
       withOrigins(certified, { tokens: { authenticate: async () => found }, allowsOrigin: () => false });
     const credentials = { ...showing({ headers: { host, origin: 'https://evil.example' } }), webSocket: {} };
@@ -121,7 +121,7 @@ describe('a page that opens a WebSocket', () => {
     await assert.rejects(async () => late(undefined).authenticate(credentials), { code: 403 });
   });
 
-  it('is no concern of other requests', async () => {
+  it('does not affect other requests', async () => {
     const credentials = showing({ headers: { host, origin: 'https://evil.example' } });
     assert.equal((await all.authenticate(credentials)).username, 'by certificate');
   });

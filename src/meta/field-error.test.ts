@@ -48,7 +48,7 @@ for (const [error, type, text] of rows) {
   });
 }
 
-test('the values that are supported stay in the order of whoever named them', () => {
+test("the caller's list of supported values is not reordered", () => {
   const supported = ['b', 'a'];
   notSupported('f', 'x', supported);
   assert.deepEqual(supported, ['b', 'a']);
@@ -70,7 +70,7 @@ describe('the errors of each item', () => {
     );
   });
 
-  test('end at the limit, and so does the looking', () => {
+  test('end at the limit, and later items are not checked', () => {
     let looked = 0;
     const errors = errorsOfEach(Array(limits.findingsMax * 3).fill(0), (_, index) => {
       looked++;

@@ -22,10 +22,10 @@ export function parseJsonPath(text: string): JsonPath {
   const steps: Step[] = [];
   while (pattern.lastIndex < inner.length) {
     const match = pattern.exec(inner);
-    if (!match?.groups) throw new TypeError(`${text} is no JSON path`);
+    if (!match?.groups) throw new TypeError(`${text} is not a JSON path`);
     steps.push(stepOf(match.groups));
   }
-  if (steps.length === 0) throw new TypeError(`${text} is no JSON path`);
+  if (steps.length === 0) throw new TypeError(`${text} is not a JSON path`);
   return { find: (value) => findAll(steps, value) };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultScope, scopeNamed } from './scope.ts';
 
-test('the default scope adds nothing; others have a place that no group can have', () => {
+test('the default scope adds nothing; others have a prefix that no group can have', () => {
   assert.equal(scopeNamed(''), defaultScope);
   assert.deepEqual(defaultScope, { name: '', keyPrefix: '' });
   assert.deepEqual(scopeNamed('b'), { name: 'b', keyPrefix: '/.scopes/b' });

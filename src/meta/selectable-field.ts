@@ -33,6 +33,6 @@ export const selectable = (
 
 /** Parses `spec.items[0].name`. Property names contain no dots or brackets. */
 export function parseFieldPath(text: string): FieldPath {
-  if (!/^[\w-]+(?:\[\d+\])*(?:\.[\w-]+(?:\[\d+\])*)*$/.test(text)) throw new TypeError(`${text} is no path of a field`);
+  if (!/^[\w-]+(?:\[\d+\])*(?:\.[\w-]+(?:\[\d+\])*)*$/.test(text)) throw new TypeError(`${text} is not a field path`);
   return text.split(/[.[\]]+/).flatMap((step) => (step === '' ? [] : [/^\d+$/.test(step) ? Number(step) : step]));
 }

@@ -66,7 +66,7 @@ for (const selector of [
   });
 }
 
-test('label selectors ask for valid keys and values', () => {
+test('label selectors require valid keys and values', () => {
   const bad = (text: string) => () =>
     parseLabelSelector(
       text,
@@ -87,7 +87,7 @@ test('selectors are bounded', () => {
   assert.throws(() => parseFieldSelector('a'.repeat(limits.selectorBytesMax + 1)), /longer than/);
 });
 
-test('no text makes the parsers fail in another way than by refusing it', () => {
+test('the parsers reject any invalid text with a BadRequest', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 40 }), (text) => {
       for (const parse of [labels, parseFieldSelector]) {
@@ -102,7 +102,7 @@ test('no text makes the parsers fail in another way than by refusing it', () => 
   );
 });
 
-test('set-based selectors agree with the sets they are made of', () => {
+test('set-based selectors agree with set membership', () => {
   const word = fc.constantFrom('a', 'b', 'c', 'd');
   fc.assert(
     fc.property(
@@ -133,7 +133,7 @@ test('field selectors', () => {
     assert.throws(() => parseFieldSelector(text), /invalid field selector/);
 });
 
-test('a selector that names one value says so', () => {
+test('the required value of a selector', () => {
   assert.equal(requiredValue(parseFieldSelector('metadata.name=a,b=c'), 'metadata.name'), 'a');
   assert.equal(requiredValue(parseFieldSelector('metadata.name!=a'), 'metadata.name'), undefined);
 });

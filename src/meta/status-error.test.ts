@@ -85,17 +85,17 @@ for (const [error, code, reason, message, details] of rows) {
   });
 }
 
-test('names are quoted, so that what a client sent cannot look like our own words', () => {
+test('names are quoted, so that client input cannot look like part of the message', () => {
   assert.equal(notFound(configMaps, 'a" not found\n').message, 'configmaps "a\\" not found\\n" not found');
 });
 
-test('a method that is not allowed says which are', () => {
+test('methodNotAllowed lists the allowed methods', () => {
   const error = methodNotAllowed('not here', ['GET', 'HEAD']);
   assert.equal(error.code, 405);
   assert.deepEqual(error.headers, { allow: 'GET, HEAD' });
 });
 
-test('why the server failed is for the log, not for the client', () => {
+test('the cause of an internal error is not shown to the client', () => {
   const cause = new Error('the password is 1234');
   const error = internalError(cause);
   assert.equal(error.code, 500);
@@ -103,14 +103,14 @@ test('why the server failed is for the log, not for the client', () => {
   assert.doesNotMatch(JSON.stringify(error.toStatus()), /1234/);
 });
 
-test('without a cause there is none, not one that is undefined', () => {
+test('without a cause the property is absent', () => {
   assert.equal(Object.hasOwn(badRequest('x'), 'cause'), false);
 });
 
 describe('an object that is invalid', () => {
   const kind = { group: '', kind: 'ConfigMap' };
 
-  test('with one mistake', () => {
+  test('with one error', () => {
     const error = invalidObject(kind, 'a', [required('metadata.name')]);
     assert.equal(error.code, 422);
     assert.equal(error.reason, 'Invalid');
@@ -122,7 +122,7 @@ describe('an object that is invalid', () => {
     });
   });
 
-  test('with more: sorted by field, those of one field in the order they came', () => {
+  test('with several errors: sorted by field, stable within a field', () => {
     const errors = [required('b', 'one'), invalid('a', 1, 'two'), required('b', 'three')];
     const error = invalidObject({ group: 'coordination.orch.io', kind: 'Lease' }, '', errors);
     assert.equal(
@@ -142,7 +142,7 @@ describe('an object that is invalid', () => {
     );
   });
 
-  test('with more than anybody reads: the answer is bounded', () => {
+  test('with very many errors: the response is bounded', () => {
     const errors = Array.from({ length: limits.findingsMax * 2 }, (_, index) => required(`f${index}`));
     assert.equal(invalidObject(kind, 'a', errors).details?.causes?.length, limits.findingsMax);
   });

@@ -31,7 +31,7 @@ const serving = { subject: { commonName: 'server' }, use: 'serverAuth', hosts } 
 const client = { subject: { commonName: 'admin', organizations: ['one', 'two, three'] }, use: 'clientAuth' } as const;
 
 describe('an authority', () => {
-  it('is made once, valid ten years, and kept', () => {
+  it('is created once, valid for ten years, and kept', () => {
     const files = newFiles();
     const made = ensureAuthority(files, 'some-ca', context());
     const { certificate } = made;
@@ -44,7 +44,7 @@ describe('an authority', () => {
     assert.equal(ensureAuthority(files, 'some-ca', context(start + dayMs)).certificatePem, made.certificatePem);
   });
 
-  it('is renewed for the same key and name before it would cut short what it issues', () => {
+  it('is renewed with the same key and name before it would shorten the certificates it issues', () => {
     const files = newFiles();
     const old = ensureAuthority(files, 'some-ca', context());
     const later = context(start + 9 * 365 * dayMs);
@@ -55,7 +55,7 @@ describe('an authority', () => {
     assert.ok(issued.certificate.checkIssued(old.certificate), 'who trusts the old certificate trusts new ones');
   });
 
-  it('that someone else made is not renewed, and refused when it has expired', () => {
+  it('from elsewhere is not renewed, and rejected when it has expired', () => {
     const files = newFiles();
     const old = ensureAuthority(files, 'their-ca', context());
     assert.equal(ensureAuthority(files, 'some-ca', context()).certificatePem, old.certificatePem);
@@ -90,7 +90,7 @@ describe('an issued certificate', () => {
     assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.2']);
   });
 
-  it('has a serial number of its own', () => {
+  it('has a unique serial number', () => {
     const ca = authority();
     const serials = [1, 2, 3].map(() => ensureIssued(newFiles(), ca, client, context()).certificate.serialNumber);
     assert.equal(new Set(serials).size, 3);
@@ -111,7 +111,7 @@ describe('an issued certificate', () => {
     });
   }
 
-  it('is renewed for a host that it does not have', () => {
+  it('is renewed for an additional host', () => {
     const [ca, files] = [authority(), newFiles()];
     ensureIssued(files, ca, serving, context());
     const again = ensureIssued(files, ca, { ...serving, hosts: [...hosts, '10.1.2.3'] }, context());
@@ -124,7 +124,7 @@ describe('an issued certificate', () => {
     assert.equal(certificate.validTo, 'Dec 30 00:00:00 2035 GMT');
   });
 
-  it('that ends with its authority is not made anew for nothing', () => {
+  it('that ends with its authority is not renewed in vain', () => {
     const [ca, files] = [authority(), newFiles()];
     const made = ensureIssued(files, ca, serving, context(start + 9.5 * 365 * dayMs));
     for (const years of [9.9, 9.99, 10, 11]) {
@@ -133,7 +133,7 @@ describe('an issued certificate', () => {
     }
   });
 
-  it('stands after 2050 too', () => {
+  it('may end after 2050', () => {
     const far = context(Date.UTC(2055, 0, 1));
     const { certificate } = ensureIssued(newFiles(), ensureAuthority(newFiles(), 'some-ca', far), serving, far);
     assert.equal(certificate.validTo, 'Jan  1 00:00:00 2056 GMT');
@@ -156,7 +156,7 @@ describe('an issued certificate', () => {
 });
 
 describe('a self-signed certificate', () => {
-  it('is made, kept and renewed', () => {
+  it('is created, kept and renewed', () => {
     const files = newFiles();
     const made = ensureSelfSigned(files, serving, context());
     assert.ok(made.certificate.verify(made.certificate.publicKey));
@@ -173,7 +173,7 @@ describe('a self-signed certificate', () => {
 });
 
 describe('files', () => {
-  it('are private and leave nothing beside them', () => {
+  it('are private and leave no temporary files', () => {
     const files = newFiles();
     ensureAuthority(files, 'some-ca', context());
     for (const file of [files.certificate, files.key]) assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -183,7 +183,7 @@ describe('files', () => {
     );
   });
 
-  it('a start that was cut off after the key is finished by the next', () => {
+  it('a start interrupted after writing the key is completed by the next one', () => {
     const files = newFiles();
     const made = ensureAuthority(files, 'some-ca', context());
     rmSync(files.certificate);
@@ -236,7 +236,7 @@ describe('files', () => {
     });
   }
 
-  it('whose certificate is a leaf are no authority', () => {
+  it('whose certificate is a leaf are rejected as an authority', () => {
     const files = newFiles();
     ensureIssued(files, ca(), serving, context());
     assert.throws(() => ensureAuthority(files, 'some-ca', context()), /is not the certificate of an authority/);
@@ -248,7 +248,7 @@ describe('files', () => {
     assert.throws(() => readKeyPair(files), /cannot be read/);
   });
 
-  it('may hold a chain behind the certificate', () => {
+  it('may hold a chain after the certificate', () => {
     const files = other();
     const chain = readFileSync(files.certificate, 'utf8') + ca().certificatePem;
     writeFileSync(files.certificate, chain);

@@ -31,12 +31,12 @@ yBqtrQEhoAAwCgYIKoZIzj0EAwIDSQAwRgIhANzeUitT5cIlYoRTN8DMql1yypsa
 -----END CERTIFICATE REQUEST-----`;
 
 describe('the common name of a certificate request', () => {
-  it('of one made here', async () => assert.equal(await commonNameOfRequest(pem(named)), 'system:node:n1'));
-  it('of one made elsewhere', async () => assert.equal(await commonNameOfRequest(real), 'system:node:n1'));
+  it('of a request built here', async () => assert.equal(await commonNameOfRequest(pem(named)), 'system:node:n1'));
+  it('of a request from openssl', async () => assert.equal(await commonNameOfRequest(real), 'system:node:n1'));
   it('with text around it', async () => assert.equal(await commonNameOfRequest(`a\n${pem(named)}b`), 'system:node:n1'));
   it('without one', async () =>
     assert.equal(await commonNameOfRequest(pem(requestOf(setOf(attribute(organization, 'o'))))), ''));
-  it('of a printable string', async () => {
+  it('as a PrintableString', async () => {
     const text = Buffer.concat([Buffer.from([0x13, 2]), Buffer.from('n1')]);
     assert.equal(await commonNameOfRequest(pem(requestOf(setOf(attribute(commonName, text))))), 'n1');
   });
@@ -74,12 +74,12 @@ const refusals: readonly (readonly [what: string, text: string, message: RegExp]
   ['empty', pem(sequence()), /not valid DER/],
 ];
 
-describe('what is refused', () => {
+describe('rejected requests', () => {
   for (const [what, text, message] of refusals) {
     it(what, () => assert.rejects(commonNameOfRequest(text), message));
   }
 
-  it('in a time that grows with the text', async () => {
+  it('in linear time', async () => {
     const many = '-----BEGIN CERTIFICATE REQUEST-----\n'.repeat(50_000);
     await assert.rejects(commonNameOfRequest(many), /there must be one|PEM block type/);
     const spaces = pem(named).replace('\n', ' '.repeat(2_000_000)).replace('-----END', '!-----END');

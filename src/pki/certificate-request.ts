@@ -51,6 +51,6 @@ async function parseRequest(der: Buffer): Promise<CertificationRequest> {
 }
 
 function textOf(value: AttributeValue): string {
-  if (value.anyValue) throw new Error('the certificate request is not valid DER: the common name is no text');
+  if (value.anyValue) throw new Error('the certificate request is not valid DER: the common name is not text');
   return value.toString();
 }

@@ -30,7 +30,7 @@ export function readExtensions(certificate: X509Certificate): Extensions | undef
 function readExtension({ content }: der.DerValue): readonly [id: string, extension: Extension] {
   const parts = der.readAll(content);
   const value = parts.find(({ tag }) => tag === tags.octetString);
-  if (!parts[0] || !value) throw new RangeError('certificate with an extension that is none');
+  if (!parts[0] || !value) throw new RangeError('certificate with a malformed extension');
   const critical = parts.some(({ tag, content: [flag] }) => tag === tags.boolean && flag !== 0);
   return [parts[0].whole.toString('hex'), { critical, value: value.content }];
 }

@@ -47,19 +47,19 @@ for (const algorithm of signatureAlgorithms) {
   });
 }
 
-test('a signature of one hash or padding is none of another', () => {
+test('a signature with one hash or padding does not verify with another', () => {
   const signature = makeSignature('RS256', rsa.privateKey, data);
   for (const algorithm of ['RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const) {
     assert.equal(isSignature(algorithm, rsa.publicKey, data, signature), false, algorithm);
   }
 });
 
-test('RSA keys below 2048 bits fit nothing', () => {
+test('RSA keys below 2048 bits fit no algorithm', () => {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
   assert.equal(isSignature('RS256', publicKey, data, sign('sha256', data, privateKey)), false);
 });
 
-test('r and s stand one after the other, never in DER', () => {
+test('ECDSA signatures are r and s concatenated, never DER', () => {
   const { privateKey, publicKey } = pairOf('ES256');
   // DER of exactly 64 bytes would need an r or s many bytes shorter than usual.
   const der = sign('sha256', data, privateKey);
@@ -68,14 +68,14 @@ test('r and s stand one after the other, never in DER', () => {
   assert.equal(makeSignature('ES512', pairOf('ES512').privateKey, data).length, 132);
 });
 
-test('names are exact', () => {
+test('algorithm names are exact', () => {
   for (const name of ['none', 'HS256', 'rs256', 'ES256K', 'EdDSA', 'toString', '__proto__', '', 256, ['RS256'], null]) {
     assert.equal(isSignatureAlgorithm(name), false, String(name));
   }
   assert.equal(isSignatureAlgorithm('RS256'), true);
 });
 
-test('a signature that does not hold the event loop is the same: at once with ECDSA, later with RSA', async () => {
+test('signing without blocking gives the same signatures: synchronously with ECDSA, asynchronously with RSA', async () => {
   for (const algorithm of signatureAlgorithms) {
     const { privateKey, publicKey } = pairOf(algorithm);
     const made = signWithoutBlocking(algorithm, privateKey, data);

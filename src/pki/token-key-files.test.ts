@@ -48,7 +48,7 @@ function setUp(context: TestContext, texts: { readonly keys: string; readonly si
 
 const ids = (files: TokenKeyFiles): readonly string[] => files.current().all.map(({ id }) => id);
 
-test('a key that is added, and one that is taken away, count without a restart', (context) => {
+test('added and removed keys take effect without a restart', (context) => {
   const { files, write, clock } = setUp(context, { keys: one.publicPem });
   const before = files.current();
   const [first] = ids(files);
@@ -64,7 +64,7 @@ test('a key that is added, and one that is taken away, count without a restart',
   assert.equal(files.current().byId.get(added ?? '')?.id, added);
 });
 
-test('a file that becomes wrong changes nothing, and is reported', (context) => {
+test('a file that becomes invalid changes nothing, and is reported', (context) => {
   const { files, write, clock, errors } = setUp(context, { keys: one.publicPem });
   const before = files.current();
   write('keys.pem', 'nothing');
@@ -73,7 +73,7 @@ test('a file that becomes wrong changes nothing, and is reported', (context) => 
   assert.match(errors.join('\n'), /^keys of tokens stay as they are: .*keys\.pem has no PEM block/);
 });
 
-test('the signing key verifies too, and is replaced with its file', (context) => {
+test('the signing key verifies too, and follows its file', (context) => {
   const { files, write, clock } = setUp(context, { keys: one.publicPem, signing: two.privatePem });
   assert.deepEqual(ids(files), [ids(files)[0], files.current().signingKey?.id]);
   assert.ok(files.current().all.every((key) => !('privateKey' in key)));
@@ -85,12 +85,12 @@ test('the signing key verifies too, and is replaced with its file', (context) =>
   assert.ok(!files.current().byId.has(before ?? ''));
 });
 
-test('a signing key that is among the keys stands there once', (context) => {
+test('a signing key that is also a verification key is listed once', (context) => {
   const { files } = setUp(context, { keys: two.publicPem + one.publicPem, signing: one.privatePem });
   assert.equal(files.current().all.length, 2);
 });
 
-test('wrong files end the start', (context) => {
+test('invalid files fail the start', (context) => {
   assert.throws(() => setUp(context, { keys: '' }), /keys\.pem has no PEM block/);
   assert.throws(
     () => setUp(context, { keys: one.publicPem, signing: one.publicPem }),

@@ -47,14 +47,14 @@ for (const [name, [text, algorithm, publicKey]] of Object.entries(forms)) {
   });
 }
 
-test('a JWK has public parts only, in the order of published servers', () => {
+test("a JWK has public parts only, in kube-apiserver's order", () => {
   const [first, second] = read(pem(rsa.privateKey, 'pkcs1'), pem(p256.privateKey, 'sec1'));
   assert.deepEqual(Object.keys(first?.jwk ?? {}), ['use', 'kty', 'kid', 'alg', 'n', 'e']);
   assert.deepEqual(Object.keys(second?.jwk ?? {}), ['use', 'kty', 'kid', 'crv', 'alg', 'x', 'y']);
   assert.deepEqual([first?.jwk.kid, second?.jwk.kid], [first?.id, second?.id]);
 });
 
-test('a file may hold several, with text between them; the same key counts once', () => {
+test('a file may hold several keys, with text between them; duplicates are removed', () => {
   const keys = read(
     'first\n',
     pem(p384.publicKey, 'spki'),
@@ -70,7 +70,7 @@ test('a file may hold several, with text between them; the same key counts once'
   );
 });
 
-test('a key whose point is written compressed has the id of the same key written whole', () => {
+test('a key with a compressed point has the same id as the uncompressed one', () => {
   const compressed = Buffer.from(p256.publicKey.export({ type: 'spki', format: 'der' }));
   const point = compressed.subarray(-65);
   const sign = (point.at(-1) ?? 0) & 1 ? 3 : 2;

@@ -105,7 +105,7 @@ class UnusableKey extends Error {}
 
 function decode({ label, text }: PemBlock): { readonly publicKey: KeyObject; readonly privateKey?: KeyObject } {
   if (/^ENCRYPTED|^Proc-Type:.*ENCRYPTED/m.test(label) || /^Proc-Type:.*ENCRYPTED/m.test(text)) {
-    throw new UnusableKey('is encrypted: a server has nobody to ask for the passphrase');
+    throw new UnusableKey('is encrypted: the server cannot ask for the passphrase');
   }
   switch (label) {
     case 'RSA PRIVATE KEY':

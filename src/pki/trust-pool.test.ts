@@ -107,7 +107,7 @@ describe('a pool does not trust', () => {
 });
 
 describe('time and change', () => {
-  it('what expires is trusted until then, and what is early from then on', () => {
+  it('validity periods are respected', () => {
     const clock = new ManualClock(start);
     const trusting = new TrustPool(root.cert, clock);
     const short = sentWith(leaf({ issuer: root, notBefore: start + 2_000, notAfter: start + 4_000 }));
@@ -119,7 +119,7 @@ describe('time and change', () => {
     assert.deepEqual(seen, [false, false, true, true, true, false]);
   });
 
-  it('a replaced pool decides anew about what it has seen', () => {
+  it('replacing the anchors invalidates cached results', () => {
     const trusting = pool(root);
     const [one, two] = [sentWith(ofRoot), sentWith(leaf({ issuer: other }))];
     assert.equal(distrust(trusting, one), '');
@@ -131,7 +131,7 @@ describe('time and change', () => {
     assert.equal(distrust(trusting, one), '');
   });
 
-  it('a bad new content leaves the old one', () => {
+  it('invalid new content leaves the old anchors', () => {
     const trusting = pool(root);
     for (const bad of ['', 'nonsense', ofRoot.key, root.cert.replace('MI', 'XX'), root.cert.slice(0, 200)]) {
       assert.throws(() => trusting.replace(bad));
@@ -141,7 +141,7 @@ describe('time and change', () => {
     assert.deepEqual(trusting.authorities, [root.cert]);
   });
 
-  it('judges a certificate once', () => {
+  it('verifies a certificate once', () => {
     const trusting = pool(root);
     const certificate = sentWith(ofRoot);
     let looks = 0;
@@ -159,7 +159,7 @@ describe('time and change', () => {
     assert.equal(looks, before);
   });
 
-  it('refuses with the same error, made once', () => {
+  it('rejects with the same error object', () => {
     const trusting = pool(other);
     const certificate = sentWith(ofRoot);
     const errors = new Set<unknown>();
@@ -171,7 +171,7 @@ describe('time and change', () => {
     }
   });
 
-  it('gives the listener each authority once', () => {
+  it('lists each authority once for the listener', () => {
     assert.deepEqual(authoritiesOf([pool(root, other), pool(other, middle)]), [root.cert, other.cert, middle.cert]);
     assert.deepEqual(authoritiesOf([]), []);
   });

@@ -71,7 +71,7 @@ export class TrustPool {
 
 function readAnchors(pem: string): readonly X509Certificate[] {
   const anchors = certificatesFromPem(pem);
-  if (anchors.length === 0) throw new RangeError('there is no PEM block of a CERTIFICATE in it');
+  if (anchors.length === 0) throw new RangeError('it contains no CERTIFICATE PEM block');
   return anchors;
 }
 

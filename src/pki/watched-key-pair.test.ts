@@ -122,7 +122,7 @@ describe('a pair whose files', () => {
     });
   }
 
-  it('are new and cannot be shown is tried again', () => {
+  it('are new but cannot be applied is retried', () => {
     write(one);
     keep();
     fails = true;
@@ -135,7 +135,7 @@ describe('a pair whose files', () => {
   });
 });
 
-describe('a pair of our own making', () => {
+describe('a pair that the server issued', () => {
   const context = () => ({ clock, random: systemRandom });
   const purpose = { subject: { commonName: 'server' }, use: 'serverAuth', hosts: ['localhost'] } as const;
 

@@ -403,7 +403,7 @@ describe('an AuthenticationConfiguration', () => {
     });
   }
 
-  it('is read in YAML, in its older version, and in the other dialect', async () => {
+  it('is read as YAML, in its older version, and in the other dialect', async () => {
     const yaml = `
 apiVersion: apiserver.config.k8s.io/v1alpha1
 kind: AuthenticationConfiguration
@@ -424,14 +424,14 @@ jwt:
     assert.equal(authenticator?.identify({ sub: 'jane' }).username, 'oidc:jane');
   });
 
-  it('says which claim holds the groups, which may stand elsewhere', async () => {
+  it('names the groups claim, which may be distributed', async () => {
     const claim = await read(documentOf(withMappings({ groups: { claim: 'roles', prefix: '' } })));
     assert.equal(claim.authenticators[0]?.groupsClaim, 'roles');
     const expression = await read(documentOf(withMappings({ groups: { expression: 'claims.roles' } })));
     assert.equal(expression.authenticators[0]?.groupsClaim, undefined);
   });
 
-  it('loads nothing for expressions where it has none', async () => {
+  it('does not load CEL without expressions', async () => {
     const loadNothing = () => assert.fail('loaded');
     await read(documentOf(base, withIssuer({ url: 'https://b.example' })), { loadCel: loadNothing });
     await assert.rejects(read(documentOf(withRules({ expression: 'true' })), { loadCel: loadNothing }), /loaded/);
@@ -441,7 +441,7 @@ jwt:
 describe('anonymous of an AuthenticationConfiguration', () => {
   const read2 = async (anonymous: unknown) => (await read(JSON.stringify({ ...head, anonymous }))).anonymous;
 
-  it('is absent where the document does not say', async () => {
+  it('is absent if the document does not set it', async () => {
     assert.equal((await read(JSON.stringify(head))).anonymous, undefined);
     assert.equal(await read2(null), undefined);
   });
@@ -455,7 +455,7 @@ describe('anonymous of an AuthenticationConfiguration', () => {
     });
   });
 
-  it('has no conditions where it is off', async () => {
+  it('must not have conditions if disabled', async () => {
     assert.deepEqual(await problemsOf(JSON.stringify({ ...head, anonymous: { conditions: [{ path: '/livez' }] } })), [
       'anonymous.conditions: Invalid value: [{"path":"/livez"}]: enabled should be set to true when conditions are defined',
     ]);

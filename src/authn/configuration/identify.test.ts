@@ -121,7 +121,7 @@ describe('what claims make of a user', () => {
     it(what, () => assert.deepEqual(identify(rules, claims), { ...nobody, username: 'a', ...user }));
   }
 
-  it('the identity of the credential under the name of the other dialect', () => {
+  it('the credential id under the key of the other dialect', () => {
     const { extra } = identify(mapping({}), { sub: 'a', jti: 'id' }, kubernetes);
     assert.deepEqual(extra, { 'authentication.kubernetes.io/credential-id': ['JTI=id'] });
   });
@@ -211,7 +211,7 @@ describe('rules', () => {
     userValidationRules: [{ expression, message }],
   });
 
-  it('let pass what they hold of', () => {
+  it('accept claims that satisfy them', () => {
     const domain = { claim: 'hd', requiredValue: 'example.com' };
     assert.equal(identify(claimRule(domain), { sub: 'a', hd: 'example.com' }).username, 'a');
     const short = { expression: 'claims.exp - claims.nbf <= 86400' };
@@ -281,11 +281,11 @@ describe('rules', () => {
     it(`refuse ${what}`, () => assert.throws(() => identify(rules, claims), { name: 'ClaimError', message }));
   }
 
-  it('leave names that begin with system: alone unless they are asked to look', () => {
+  it('accept names that begin with system: unless a rule forbids them', () => {
     assert.equal(identify(mapping({}), { sub: 'system:admin' }).username, 'system:admin');
   });
 
-  it('cost no more together than they may', () => {
+  it('share one cost budget', () => {
     const groups = Array.from({ length: 3_000 }, (_, index) => `g${index}`);
     const many = Array.from({ length: 64 }, (_, index) => ({
       expression: `claims.groups.all(a, claims.groups.exists(b, a == b || ${index} < 0))`,

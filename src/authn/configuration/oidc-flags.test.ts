@@ -11,7 +11,7 @@ const identify = (flags: OidcFlags, claims: Readonly<Record<string, unknown>>) =
   made({ ...provider, ...flags })?.identify(claims);
 
 describe('the flags of a provider', () => {
-  it('are a provider only with its url and audience', () => {
+  it('define a provider only with issuer URL and client id', () => {
     assert.equal(made({}), undefined);
     assert.equal(made({ issuerUrl: provider.issuerUrl }), undefined);
     const { issuer, signingAlgorithms, groupsClaim } = made(provider) ?? assert.fail();
@@ -36,21 +36,21 @@ describe('the flags of a provider', () => {
       assert.equal(identify(flags, claims)?.username, username));
   }
 
-  it('look whether an address was verified', () => {
+  it('require a verified email address', () => {
     assert.throws(
       () => identify({ usernameClaim: 'email' }, { email: 'a', email_verified: false }),
       /email not verified/,
     );
   });
 
-  it('take groups', () => {
+  it('map groups', () => {
     assert.deepEqual(identify({ groupsClaim: 'roles' }, { sub: 'a', roles: ['x'] })?.groups, ['x']);
     assert.deepEqual(identify({ groupsClaim: 'roles', groupsPrefix: 'g:' }, { sub: 'a', roles: 'x' })?.groups, ['g:x']);
     assert.deepEqual(identify({ groupsPrefix: 'g:' }, { sub: 'a', groups: ['x'] })?.groups, []);
     assert.equal(made({ ...provider, groupsClaim: 'roles' })?.groupsClaim, 'roles');
   });
 
-  it('demand claims', () => {
+  it('require claims', () => {
     const requiredClaims = new Map([
       ['hd', 'example.com'],
       ['kind', 'a=b,c'],
@@ -60,7 +60,7 @@ describe('the flags of a provider', () => {
     assert.throws(() => identify({ requiredClaims }, { sub: 'a', hd: 'b', kind: 'a=b,c' }), /required claim "hd"/);
   });
 
-  it('take algorithms of the closed list', () => {
+  it('accept only known algorithms', () => {
     assert.deepEqual(made({ ...provider, signingAlgorithms: ['ES256', 'PS512'] })?.signingAlgorithms, [
       'ES256',
       'PS512',
@@ -111,7 +111,7 @@ describe('the flags of a provider', () => {
 });
 
 describe('flags that exclude each other', () => {
-  it('are said', () => {
+  it('are reported', () => {
     const oidcGiven = ['--oidc-issuer-url', '--oidc-client-id'];
     assert.deepEqual(flagProblems({ oidcGiven: [], oidc: {} }), []);
     assert.deepEqual(flagProblems({ oidcGiven: [], oidc: {}, configFile: 'a' }), []);
@@ -124,7 +124,7 @@ describe('flags that exclude each other', () => {
     assert.deepEqual(flagProblems({ oidcGiven: ['--oidc-groups-claim'], oidc: {} }), together);
   });
 
-  it('are said of anonymous access', () => {
+  it('are reported for anonymous access', () => {
     assert.deepEqual(anonymousProblems(true, undefined), []);
     assert.deepEqual(anonymousProblems(false, {}), []);
     assert.deepEqual(anonymousProblems(true, {}), [

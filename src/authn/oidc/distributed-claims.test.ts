@@ -36,7 +36,7 @@ describe('distributed claims', () => {
   const groupsOf = async (token: string) => (await system.all.authenticateToken(token))?.user.groups;
   const serve = (token: string, status = 200) => provider.answerInstead('/groups', status, token);
 
-  it('are fetched from where they are', async () => {
+  it('are fetched from their source', async () => {
     serve(`${signToken(groupsKey, claims)}\n`);
     assert.deepEqual(await groupsOf(tokenFrom({ endpoint: endpoint() })), ['far', 'away']);
     assert.equal(provider.headers.authorization, undefined);
@@ -44,7 +44,7 @@ describe('distributed claims', () => {
     assert.equal(provider.headers.authorization, 'Bearer sesame');
   });
 
-  it('are remembered with the token', async () => {
+  it('are cached with the token', async () => {
     serve(signToken(groupsKey, claims));
     const token = tokenFrom({ endpoint: endpoint() });
     await groupsOf(token);
@@ -52,7 +52,7 @@ describe('distributed claims', () => {
     assert.deepEqual(await groupsOf(token), ['far', 'away']);
   });
 
-  it('are not asked for where the token has the claim, or does not say where it is', async () => {
+  it('are not fetched if the token has the claim or names no source', async () => {
     const asked = provider.requests.length;
     const source = { endpoint: endpoint() };
     assert.deepEqual(await groupsOf(tokenFrom(source, { groups: ['near'] })), ['near']);
@@ -62,13 +62,13 @@ describe('distributed claims', () => {
     assert.equal(provider.requests.length, asked);
   });
 
-  it('are not asked for where no claim is named for groups', async () => {
+  it('are not fetched if no groups claim is configured', async () => {
     using plain = authenticators(provider.settings());
     await plain.ready();
     assert.deepEqual((await plain.all.authenticateToken(tokenFrom({ endpoint: endpoint() })))?.user.groups, []);
   });
 
-  it('may come from another issuer, which is reached then', async () => {
+  it('may be signed by another issuer, whose keys are then fetched', async () => {
     // On the same server, because the connection trusts only the provider's authorities.
     const other = `${provider.url}/other`;
     provider.answerInstead('/other/.well-known/openid-configuration', 200, {

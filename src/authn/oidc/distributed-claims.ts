@@ -52,7 +52,7 @@ export class DistributedClaims implements Closable {
 
   async #bounded<T>(fetch: () => Promise<T>): Promise<T> {
     if (this.#fetching >= limits.oidcWaitingMax)
-      throw new IdTokenError('busy', 'too many tokens wait for their claims');
+      throw new IdTokenError('busy', 'too many tokens are waiting for distributed claims');
     this.#fetching += 1;
     try {
       return await fetch();
@@ -136,4 +136,4 @@ function readSource(endpoint: unknown, accessToken: unknown): ClaimSource {
 }
 
 const failed = (problem: string, cause?: unknown) =>
-  new IdTokenError('distributedClaim', `the distributed claim cannot be had: ${problem}`, cause);
+  new IdTokenError('distributedClaim', `the distributed claim cannot be resolved: ${problem}`, cause);

@@ -79,7 +79,7 @@ function verifyWithFirst(jwt: Jwt, source: KeySource): Promise<void> {
 }
 
 function requireRoom({ waiting }: KeySource): void {
-  if (waiting >= limits.oidcWaitingMax) throw new IdTokenError('busy', 'too many tokens wait for new keys');
+  if (waiting >= limits.oidcWaitingMax) throw new IdTokenError('busy', 'too many tokens are waiting for new keys');
 }
 
 async function verifyWithRenewed(jwt: Jwt, before: KeySet, renewed: Promise<KeySet | undefined>): Promise<void> {
@@ -101,7 +101,7 @@ function checkHeader({ header }: Jwt, algorithms: readonly SignatureAlgorithm[])
 /** Like kube-apiserver: no leeway for `exp`, but clock leeway for `nbf`. */
 function checkTimes(jwt: Jwt, nowMs: number): void {
   const { expires, notBefore } = timesOf(jwt);
-  if (expires === undefined) throw new IdTokenError('times', 'the token has no end');
+  if (expires === undefined) throw new IdTokenError('times', 'the token has no expiry');
   if (timeProblem({ expires }, nowMs, 0) !== undefined) throw new IdTokenError('expired', 'the token has expired');
   if (notBefore !== undefined && timeProblem({ notBefore }, nowMs) !== undefined) {
     throw new IdTokenError('notYetValid', 'the token is not valid yet');
@@ -112,7 +112,7 @@ function timesOf(jwt: Jwt) {
   try {
     return readTimes(jwt);
   } catch (error) {
-    throw new IdTokenError('times', 'a time of the token is not a number', error);
+    throw new IdTokenError('times', 'a time claim of the token is not a number', error);
   }
 }
 
@@ -126,6 +126,6 @@ function checkAudience({ claims }: Jwt, accepted: readonly string[]): void {
     throw new IdTokenError('audience', 'the audience of the token is neither a string nor a list of strings');
   }
   if (!audiences.some((audience) => accepted.includes(audience))) {
-    throw new IdTokenError('audience', 'the token is meant for others');
+    throw new IdTokenError('audience', 'the token is for other audiences');
   }
 }

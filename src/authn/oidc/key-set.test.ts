@@ -17,7 +17,7 @@ const tokenOf = (key: TestKey, header: Readonly<Record<string, unknown>> = {}) =
 };
 
 describe('a key set', () => {
-  it('verifies with keys of all kinds, and algorithms that fit them', () => {
+  it('verifies with all key types and the algorithms that fit them', () => {
     const set = setOf(jwkOf(p256), jwkOf(p384), jwkOf(p521), jwkOf(rsa));
     assert.equal(set.size, 4);
     for (const key of [p256, p384, p521]) assert.equal(set.hasSigned(tokenOf(key)), true, key.algorithm);
@@ -26,7 +26,7 @@ describe('a key set', () => {
     }
   });
 
-  it('is asked by key id where there is one, and whole where there is none', () => {
+  it('selects by key id if the token has one, and tries all keys otherwise', () => {
     const set = setOf(jwkOf(p256), jwkOf(rsa));
     assert.equal(set.hasSigned(tokenOf(p256, { kid: 'r' })), false);
     assert.equal(set.hasSigned(tokenOf(p256, { kid: 'other' })), false);
@@ -34,7 +34,7 @@ describe('a key set', () => {
     assert.equal(set.hasSigned(tokenOf(ecKey('a'))), false);
   });
 
-  it('may have several keys of one name, and keys without', () => {
+  it('may have several keys with the same id, and keys without one', () => {
     const twin = ecKey('a');
     const { kid: _, ...nameless } = jwkOf(p384);
     const set = setOf(jwkOf(p256), jwkOf(twin), nameless);
@@ -44,7 +44,7 @@ describe('a key set', () => {
     assert.equal(set.hasSigned(tokenOf(p384, { kid: undefined })), true);
   });
 
-  it('keeps to the algorithm that a key is for', () => {
+  it('uses a key only with its own algorithm', () => {
     const set = setOf({ ...jwkOf(rsa), alg: 'PS256' });
     assert.equal(set.hasSigned(tokenOf(rsa, { alg: 'PS256' })), true);
     assert.equal(set.hasSigned(tokenOf(rsa, { alg: 'RS256' })), false);
@@ -85,7 +85,7 @@ describe('a key set', () => {
     });
   }
 
-  it('may be empty, and has a bound', () => {
+  it('may be empty, and is bounded', () => {
     assert.equal(setOf().size, 0);
     assert.throws(() => setOf(...Array.from({ length: limits.oidcKeysMax + 1 }, () => null)), /more than 64 keys/);
   });
@@ -96,7 +96,7 @@ describe('a key set', () => {
     });
   }
 
-  it('tells itself from others', () => {
+  it('has a fingerprint that differs from other sets', () => {
     assert.equal(setOf(jwkOf(p256)).fingerprint, setOf(jwkOf(p256), { kty: 'oct' }).fingerprint);
     assert.notEqual(setOf(jwkOf(p256)).fingerprint, setOf(jwkOf(ecKey('a'))).fingerprint);
     assert.notEqual(setOf(jwkOf(p256)).fingerprint, setOf({ ...jwkOf(p256), kid: 'b' }).fingerprint);

@@ -36,7 +36,7 @@ function setUp() {
 }
 
 describe('the keys of a provider', () => {
-  it('are fetched at once, and again after a while', async () => {
+  it('are fetched immediately and then periodically', async () => {
     const { clock, source, fetches, end } = setUp();
     assert.equal(source.keys, undefined);
     assert.match(source.problem?.message ?? '', /not been fetched yet/);
@@ -56,7 +56,7 @@ describe('the keys of a provider', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('stay the same object while they are the same', async () => {
+  it('stay the same object while they do not change', async () => {
     const { clock, source, end } = setUp();
     const body = Buffer.from(JSON.stringify({ keys: [jwkOf(ecKey('a'))] }));
     const first = readKeySet(body);
@@ -67,7 +67,7 @@ describe('the keys of a provider', () => {
     source.close();
   });
 
-  it('are fetched until it works, with growing pauses; each reason is reported once', async () => {
+  it('are fetched with back-off until it succeeds; each error is reported once', async () => {
     const { clock, source, fetches, failures, end } = setUp();
     for (const [index, pause] of [1_000, 2_000, 4_000, 8_000, 10_000, 10_000].entries()) {
       await end(new Error('down'));
@@ -101,7 +101,7 @@ describe('the keys of a provider', () => {
     source.close();
   });
 
-  it('are renewed on demand: one fetch for all who ask, and then none for a while', async () => {
+  it('are renewed on demand: one shared fetch, then none for the minimum interval', async () => {
     const { clock, source, fetches, end } = setUp();
     const all = [source.renew(), source.renew(), source.renew()];
     assert.equal(fetches.length, 1);
@@ -120,7 +120,7 @@ describe('the keys of a provider', () => {
     source.close();
   });
 
-  it('are not renewed for a while after a failure either', async () => {
+  it('are not renewed within the minimum interval after a failure either', async () => {
     const { clock, source, fetches, end } = setUp();
     await end(newKeys());
     clock.advance(limits.oidcKeysFetchMsMin);
@@ -134,7 +134,7 @@ describe('the keys of a provider', () => {
     source.close();
   });
 
-  it('are not touched by a fetch that ends after the close', async () => {
+  it('are not changed by a fetch that ends after close', async () => {
     const { clock, source, failures, end } = setUp();
     source.close();
     await end(newKeys());
@@ -148,7 +148,7 @@ describe('the keys of a provider', () => {
     assert.deepEqual([failures, other.failures, other.clock.pending], [[], [], 0]);
   });
 
-  it('that fail at once do not stop the rest', async () => {
+  it('that fail synchronously do not stop the rest', async () => {
     const clock = new ManualClock();
     let calls = 0;
     const source = new KeySource({

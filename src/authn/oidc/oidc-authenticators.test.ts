@@ -170,7 +170,7 @@ describe('a changed configuration', () => {
     }
   }
 
-  it('counts as failed each minute that its providers are not reached, and is told once they are', async () => {
+  it('is reported as failed every minute until all providers are reached, then once as a success', async () => {
     await using provider = await TestProvider.start();
     await using added = await TestProvider.start();
     using system = authenticators(provider.settings(named('old')));
@@ -195,7 +195,7 @@ describe('a changed configuration', () => {
     assert.equal(await system.who(provider.token()), undefined);
   });
 
-  it('that cannot be used changes nothing, and is reported', async () => {
+  it('that is invalid changes nothing, and is reported', async () => {
     await using provider = await TestProvider.start();
     using system = authenticators(provider.settings(named('old')));
     await system.ready();
@@ -212,7 +212,7 @@ describe('a changed configuration', () => {
     assert.equal(system.clock.pending, 1);
   });
 
-  it('gives way to the next one, and stays where that is a bad one', async () => {
+  it('is replaced by the next one, but not by an invalid one', async () => {
     await using provider = await TestProvider.start();
     await using slow = await TestProvider.start();
     using system = authenticators(provider.settings(named('one')));
@@ -229,7 +229,7 @@ describe('a changed configuration', () => {
     assert.deepEqual(system.all.problems(), []);
   });
 
-  it('fetches no keys again that are fetched from the same place', async () => {
+  it('does not fetch keys again from an unchanged source', async () => {
     await using provider = await TestProvider.start();
     using system = authenticators(provider.settings(named('one')));
     await system.ready();
@@ -240,7 +240,7 @@ describe('a changed configuration', () => {
     assert.equal(provider.keyRequests, 1);
   });
 
-  it('may leave no provider at all, and bring them back', async () => {
+  it('may remove all providers and add them again', async () => {
     await using provider = await TestProvider.start();
     using system = authenticators();
     assert.equal(await system.who(provider.token()), undefined);
@@ -290,7 +290,7 @@ describe('a changed configuration', () => {
 });
 
 describe('a server that stops', () => {
-  it('ends what is under way, and takes nothing in any more', async () => {
+  it('aborts pending fetches and ignores further configurations', async () => {
     await using provider = await TestProvider.start();
     await using silent = await TestProvider.start();
     silent.instead.set('/.well-known/openid-configuration', () => {});

@@ -21,7 +21,7 @@ interface OidcMetricsOptions {
 export function oidcMetrics({ metrics, clock, serverId }: OidcMetricsOptions): OidcMetrics {
   const latency = metrics.histogram({
     name: 'apiserver_authentication_jwt_authenticator_latency_seconds',
-    help: 'How long tokens of configured issuers took to verify, those found in a cache left out.',
+    help: 'Latency of verifying JWTs of configured issuers, excluding cache hits.',
     labels: ['result', 'jwt_issuer_hash'],
     buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });

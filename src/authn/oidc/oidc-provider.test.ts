@@ -23,7 +23,7 @@ describe('tokens of a provider', () => {
   });
   const seconds = (ahead: number) => Math.floor(system.clock.now() / 1000) + ahead;
 
-  it('tell whose they are, at once', () => {
+  it('identify their user synchronously', () => {
     const identity = system.all.authenticateToken(provider.token({ groups: ['dev'] }));
     assert.ok(identity && !(identity instanceof Promise));
     assert.deepEqual(identity.user, { username: 'jane', uid: '', groups: ['dev'], extra: {} });
@@ -131,7 +131,7 @@ describe('tokens of a provider', () => {
     });
   }
 
-  it('that hold are timed by what became of them, and found ones are not', () => {
+  it('are timed by result, unless they were cached', () => {
     const text = system.metrics.render();
     const counted = (result: string) =>
       new RegExp(
@@ -156,7 +156,7 @@ const valuesOf = (claims: Readonly<Record<string, unknown>>): Record<string, unk
   );
 
 describe('the users of a provider', () => {
-  it('are remembered for a while, and no longer than the token is good', async () => {
+  it('are cached for a while, and no longer than the token is valid', async () => {
     await using provider = await TestProvider.start();
     let asked = 0;
     const settings = provider.settings();
@@ -177,7 +177,7 @@ describe('the users of a provider', () => {
     assert.equal(asked, 2);
   });
 
-  it('are refused where the configuration says so, each time', async () => {
+  it('are rejected by the rules of the configuration each time', async () => {
     await using provider = await TestProvider.start();
     const identify = (): never => {
       throw new Error('not him');
@@ -189,7 +189,7 @@ describe('the users of a provider', () => {
     }
   });
 
-  it('are found by issuer, whichever providers there are', async () => {
+  it('are found by issuer among several providers', async () => {
     await using one = await TestProvider.start();
     await using two = await TestProvider.start();
     const named = (name: string) => ({ identify: () => ({ username: name, uid: '', groups: [], extra: {} }) });
@@ -204,7 +204,7 @@ describe('the users of a provider', () => {
 describe('the keys of tokens', () => {
   const rotated = (system: ReturnType<typeof authenticators>) => system.clock.advance(limits.oidcKeysFetchMsMin);
 
-  it('are fetched when a token names a new one: once for all that wait', async () => {
+  it('are fetched when a token names a new one: once for all waiting tokens', async () => {
     await using provider = await TestProvider.start();
     using system = authenticators(provider.settings());
     await system.ready();
@@ -219,7 +219,7 @@ describe('the keys of tokens', () => {
     await system.refused(old, 'signature');
   });
 
-  it('are fetched when a token is signed with a new one under the old name', async () => {
+  it('are fetched when a token is signed with a new one under an old id', async () => {
     await using provider = await TestProvider.start();
     using system = authenticators(provider.settings());
     await system.ready();
@@ -244,7 +244,7 @@ describe('the keys of tokens', () => {
     assert.equal(provider.keyRequests, 3);
   });
 
-  it('are waited for by so many tokens and no more; tokens of known keys do not wait', async () => {
+  it('are waited for by a bounded number of tokens; tokens of known keys do not wait', async () => {
     await using provider = await TestProvider.start();
     using system = authenticators(provider.settings());
     await system.ready();
@@ -265,7 +265,7 @@ describe('the keys of tokens', () => {
     assert.equal(provider.keyRequests, 2);
   });
 
-  it('that the provider takes back stop working when they are fetched again, known tokens too', async () => {
+  it('that the provider removes are invalid after the next fetch, for cached tokens too', async () => {
     await using provider = await TestProvider.start([ecKey('one'), ecKey('two')]);
     using system = authenticators(provider.settings());
     await system.ready();
@@ -280,7 +280,7 @@ describe('the keys of tokens', () => {
     await system.refused(token, 'signature');
   });
 
-  it('stay in use while the provider is down, and follow it when it is back', async () => {
+  it('stay in use while the provider is down, and are updated when it is back', async () => {
     await using provider = await TestProvider.start();
     using system = authenticators(provider.settings());
     await system.ready();
@@ -295,7 +295,7 @@ describe('the keys of tokens', () => {
     assert.equal(await system.who(provider.token()), 'jane');
   });
 
-  it('may move', async () => {
+  it('may move to another URL', async () => {
     await using provider = await TestProvider.start();
     using system = authenticators(provider.settings());
     await system.ready();
@@ -310,8 +310,8 @@ describe('the keys of tokens', () => {
   });
 });
 
-describe('a provider that was not reached yet', () => {
-  it('is tried again, and only its own tokens are refused meanwhile', async () => {
+describe('a provider that has not been reached', () => {
+  it('is retried, and meanwhile only its own tokens are rejected', async () => {
     await using down = await TestProvider.start();
     await using good = await TestProvider.start();
     await down.down();
@@ -327,7 +327,7 @@ describe('a provider that was not reached yet', () => {
     assert.equal(system.warnings.length, 1);
   });
 
-  it('causes no fetch by its tokens', async () => {
+  it('is not fetched because of its tokens', async () => {
     await using provider = await TestProvider.start();
     provider.answerInstead('/keys', 404, {});
     using system = authenticators(provider.settings());
@@ -476,7 +476,7 @@ describe('a provider that was not reached yet', () => {
     assert.deepEqual(provider.requests, []);
   });
 
-  it('must have the name that its certificate has', async () => {
+  it('must have the host name of its certificate', async () => {
     await using provider = await TestProvider.start();
     const url = provider.url.replace('127.0.0.1', 'localhost');
     using system = authenticators(provider.settings({}, { url }));
@@ -493,7 +493,7 @@ describe('a provider that was not reached yet', () => {
     assert.deepEqual(Object.keys(provider.headers).sort(), ['accept', 'connection', 'host']);
   });
 
-  it('may describe itself elsewhere', async () => {
+  it('may have its metadata at another URL', async () => {
     await using provider = await TestProvider.start();
     const issuer = 'https://issuer.example.com/tenant';
     provider.answerInstead('/elsewhere?v=1', 200, { issuer, jwks_uri: `${provider.url}/keys` });
@@ -505,7 +505,7 @@ describe('a provider that was not reached yet', () => {
     assert.equal(await system.who(provider.token()), undefined);
   });
 
-  it('may have a path, with a slash at its end', async () => {
+  it('may have a path with a trailing slash', async () => {
     await using provider = await TestProvider.start();
     const issuer = `${provider.url}/tenant/`;
     provider.answerInstead(`/tenant${description}`, 200, { issuer, jwks_uri: `${provider.url}/keys` });
@@ -514,7 +514,7 @@ describe('a provider that was not reached yet', () => {
     assert.equal(await system.who(provider.token({ iss: issuer })), 'jane');
   });
 
-  it('may leave the scheme out of its tokens, where it is known for that', async () => {
+  it('may omit the scheme in `iss` if it is Google', async () => {
     await using provider = await TestProvider.start();
     const issuer = 'https://accounts.google.com';
     provider.answerInstead('/google', 200, { issuer, jwks_uri: `${provider.url}/keys` });

@@ -32,7 +32,7 @@ describe('the package oidc-provider', () => {
     return authenticators(settings);
   };
 
-  it('issues tokens of which subject and groups are known', async () => {
+  it('issues tokens that identify subject and groups', async () => {
     using system = fromFlags({ groupsClaim: 'groups', groupsPrefix: 'oidc:' });
     await system.ready();
     const identity = await system.all.authenticateToken(await provider.login('jane'));
@@ -40,7 +40,7 @@ describe('the package oidc-provider', () => {
     assert.deepEqual(identity?.user.groups, ['oidc:dev', 'oidc:ops']);
   });
 
-  it('issues tokens by whose verified address users are named', async () => {
+  it('issues tokens that identify users by verified email address', async () => {
     using system = fromFlags({ usernameClaim: 'email' });
     await system.ready();
     assert.equal(await system.who(await provider.login('jane')), 'jane@example.com');
@@ -48,7 +48,7 @@ describe('the package oidc-provider', () => {
     await assert.rejects(async () => system.all.authenticateToken(unverified), /email not verified/);
   });
 
-  it('issues tokens for one client', async () => {
+  it('issues tokens for one audience', async () => {
     using system = fromFlags({ clientId: 'another' });
     await system.ready();
     await system.refused(await provider.login('jane'), 'audience');
@@ -77,7 +77,7 @@ describe('the package oidc-provider', () => {
     });
   }
 
-  it('may be down, come back, and change its keys', async () => {
+  it('may go down, come back, and rotate its keys', async () => {
     provider.rotate([rsa]);
     using system = fromFlags();
     await system.ready();

@@ -6,7 +6,7 @@ import { keySet, makeSigningKey } from './token-fixture.ts';
 const [one, two] = [makeSigningKey('RS256'), makeSigningKey('ES256')];
 const options = { issuer: 'https://issuer.test', jwksUri: undefined, externalAddress: () => '[::1]:6443' };
 
-test('the configuration says what relying parties need', () => {
+test('the configuration has what relying parties need', () => {
   const { body, headers } = issuerDiscovery(options, () => keySet([two, one])).configuration();
   assert.equal(
     body.toString(),
@@ -16,13 +16,13 @@ test('the configuration says what relying parties need', () => {
   assert.deepEqual(headers, { 'content-type': 'application/json', 'cache-control': 'public, max-age=3600' });
 });
 
-test('the keys may be elsewhere', () => {
+test('the keys may be at another URL', () => {
   const jwksUri = 'https://keys.test/all';
   const { body } = issuerDiscovery({ ...options, jwksUri }, () => keySet([one])).configuration();
   assert.equal(JSON.parse(body.toString()).jwks_uri, jwksUri);
 });
 
-test('keys are shown with their public parts, and anew when one has changed', () => {
+test('the key set has public parts only and follows changes of the keys', () => {
   let keys = keySet([one], one);
   const discovery = issuerDiscovery(options, () => keys);
   const shown = (): unknown => JSON.parse(discovery.keySet().body.toString());

@@ -58,7 +58,7 @@ export class LegacyTokenUse {
       await this.#options.mark(mark);
     } catch (error) {
       // The next use tries again.
-      this.#options.logger.warn('the last use of a token Secret could not be noted', { namespace, name, error });
+      this.#options.logger.warn('the last use of a token Secret could not be recorded', { namespace, name, error });
     } finally {
       this.#underWay.delete(uid);
     }

@@ -52,9 +52,9 @@ test('audiences of the API are the issuers unless they are named', () => {
   assert.deepEqual(read({ 'api-audiences': ['api'] })?.apiAudiences, ['api']);
 });
 
-test('without any key no token is known', () => assert.equal(read({}, none), undefined));
+test('without any key tokens are not supported', () => assert.equal(read({}, none), undefined));
 
-test('the key of the listener verifies where no other key is named', () => {
+test("the listener's key verifies if no other key is given", () => {
   const paths = (flags: Partial<ServiceAccountTokenFlags>, base = none) =>
     read({ 'tls-private-key-file': 'sign.pem', ...flags }, base)?.keyFiles.map(({ path }) => path);
   assert.deepEqual(paths({}), ['sign.pem']);
@@ -65,7 +65,7 @@ test('the key of the listener verifies where no other key is named', () => {
   assert.equal(paths({ 'tls-private-key-file': 'bad.pem' }), undefined);
 });
 
-test('a maximum is seconds', () => {
+test('the maximum is in seconds', () => {
   const maximum = (ms: number) => read({ 'service-account-max-token-expiration': ms });
   assert.equal(maximum(0)?.maxExpirationSeconds, undefined);
   assert.equal(maximum(2 ** 32 * 1000)?.maxExpirationSeconds, 2 ** 32);

@@ -156,7 +156,7 @@ function fallBack(
   } catch (error) {
     // The file may still be a valid TLS key; if not, the listener reports the error.
     const reason = error instanceof Error ? error.message : String(error);
-    return { keyFiles: [], warnings: [`tokens of service accounts are not known: ${reason}`] };
+    return { keyFiles: [], warnings: [`service account tokens are not accepted: ${reason}`] };
   }
 }
 

@@ -26,7 +26,7 @@ const secret = { namespace: 'team', name: 'secret-1', uid: 'uid-secret' };
 const node = { name: 'node-1', uid: 'uid-node' };
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-test('a token tells its bearer', async () => {
+test('a token identifies its service account', async () => {
   const fixture = new TokenFixture();
   const { token, credentialId } = atOnce(
     fixture.issuer.issue({ account, audiences: apiAudiences, lifetimeSeconds: 3600 }),
@@ -77,12 +77,12 @@ for (const [name, binding, extra] of bindings) {
   });
 }
 
-test('known objects are answered for at once', () => {
+test('cached objects are checked synchronously', () => {
   const fixture = new TokenFixture();
   assert.ok(!(fixture.authenticator.authenticateToken(fixture.grant(), apiAudiences) instanceof Promise));
 });
 
-test('tokens of others are nobody', async () => {
+test('tokens of other issuers are ignored', async () => {
   const fixture = new TokenFixture();
   const stranger = makeSigningKey();
   for (const token of [
@@ -99,7 +99,7 @@ test('tokens of others are nobody', async () => {
   }
 });
 
-test('audiences: those that were asked for and are meant', async () => {
+test('audiences: the intersection of requested and token audiences', async () => {
   const fixture = new TokenFixture();
   const token = fixture.grant({ audiences: ['vault', 'disk', 'api-two'] });
   const meant = async (asked: readonly string[]) => (await fixture.authenticate(token, asked))?.audiences;
@@ -120,7 +120,7 @@ test('a token without audiences is for the API server', async () => {
   assert.equal(identity?.audiences, undefined);
 });
 
-test('every issuer is taken, also one that is called like that of Secrets', async () => {
+test('every issuer is accepted, even one named like the legacy issuer', async () => {
   const fixture = new TokenFixture({ issuers: ['https://new.test', issuerName, 'orch/serviceaccount'] });
   assert.ok(await fixture.authenticate(fixture.grant()));
   assert.ok(await fixture.authenticate(fixture.legacy()));
@@ -129,7 +129,7 @@ test('every issuer is taken, also one that is called like that of Secrets', asyn
   assert.ok((await fixture.authenticate(renamed))?.user.extra['authentication.orch.io/credential-id']);
 });
 
-test('a token counts from a minute before its time to a minute after', async () => {
+test('a token is valid from a minute before its period to a minute after', async () => {
   const fixture = new TokenFixture();
   const token = fixture.grant({ lifetimeSeconds: 600 });
   fixture.clock.advance(660_000);
@@ -184,14 +184,14 @@ for (const [name, binding, resource, metadata] of revocations) {
   });
 }
 
-test('the node of a pod is not looked at', async () => {
+test('the node of a pod is not looked up', async () => {
   const fixture = new TokenFixture();
   fixture.put('pods', pod);
   assert.ok(await fixture.authenticate(fixture.grant({ binding: { kind: 'pod', ...pod, node } })));
   assert.deepEqual(fixture.asked, ['cache serviceaccounts team/alice', 'cache pods team/pod-1']);
 });
 
-test('what the cache does not know yet is asked of the store', async () => {
+test('objects missing in the cache are read from the store', async () => {
   const fixture = new TokenFixture();
   const token = fixture.grant({ account: { ...account, uid: 'uid-new' } });
   fixture.stored.set('serviceaccounts team/alice', {
@@ -206,7 +206,7 @@ test('what the cache does not know yet is asked of the store', async () => {
   );
 });
 
-test('a refused token does not make the store work, and holds again as soon as the cache says so', async () => {
+test('a rejected token does not load the store, and is valid again as soon as the cache has its objects', async () => {
   const fixture = new TokenFixture();
   const token = fixture.grant();
   fixture.cached.clear();
@@ -219,7 +219,7 @@ test('a refused token does not make the store work, and holds again as soon as t
   assert.ok(await fixture.authenticate(token));
 });
 
-test('a store that cannot be asked refuses', async () => {
+test('a token is rejected if the store is unavailable', async () => {
   const fixture = new TokenFixture();
   const token = fixture.grant();
   fixture.cached.clear();
@@ -229,7 +229,7 @@ test('a store that cannot be asked refuses', async () => {
   await assert.rejects(fixture.authenticate(token), /no answer/);
 });
 
-test('look-ups that fail, each in its own way, refuse and leave nothing behind', async () => {
+test('failing look-ups reject the token and leave no unhandled rejection', async () => {
   const rejecting = () => Promise.reject(new Error('no answer'));
   const throwing = () => {
     throw new Error('no answer');
@@ -256,7 +256,7 @@ test('keys rotate: what the old key signed ends with it, also where it was known
   assert.ok(await fixture.authenticate(old), 'what was refused is looked at again with new keys');
 });
 
-test('a token that names no key may be of any', async () => {
+test('a token without a key id may be signed with any key', async () => {
   const keys = [makeSigningKey(), makeSigningKey('ES384'), makeSigningKey('RS256'), makeSigningKey()] as const;
   const fixture = new TokenFixture({ signingKey: keys[3], keys });
   const claims = JSON.parse(Buffer.from(fixture.grant().split('.')[1] ?? '', 'base64url').toString());
@@ -267,7 +267,7 @@ test('a token that names no key may be of any', async () => {
   );
 });
 
-test('forged tokens are forgotten after a while', async () => {
+test('cached results of invalid tokens expire', async () => {
   const fixture = new TokenFixture();
   const forged = `${fixture.grant().split('.').slice(0, 2).join('.')}.${Buffer.alloc(64, 1).toString('base64url')}`;
   const refused = () => assert.rejects(fixture.authenticate(forged), /its signature does not hold/);
@@ -278,7 +278,7 @@ test('forged tokens are forgotten after a while', async () => {
   assert.deepEqual(fixture.asked, []);
 });
 
-test('a token of a Secret tells its bearer, and nothing of itself', async () => {
+test('a token of a Secret identifies its service account, without extra', async () => {
   const fixture = new TokenFixture();
   const identity = await fixture.authenticate(fixture.legacy());
   assert.equal(identity?.user.uid, 'uid-alice');
@@ -325,7 +325,7 @@ const tokenOf = (fixture: TokenFixture): string => {
   return Buffer.from(data.token, 'base64').toString();
 };
 
-test('without look-up a token of a Secret holds as long as its key; others do not', async () => {
+test('without look-up a token of a Secret is valid as long as its key; bound tokens are still checked', async () => {
   const fixture = new TokenFixture({ lookup: false });
   const [legacy, bound] = [fixture.legacy(), fixture.grant()];
   fixture.cached.clear();
@@ -333,7 +333,7 @@ test('without look-up a token of a Secret holds as long as its key; others do no
   await assert.rejects(fixture.authenticate(bound), /is not there/);
 });
 
-test('the day of last use is noted, once', async () => {
+test('the day of last use is recorded, once', async () => {
   const fixture = new TokenFixture();
   const token = fixture.legacy();
   await Promise.all([fixture.authenticate(token), fixture.authenticate(token)]);
@@ -357,7 +357,7 @@ test('the day of last use is noted, once', async () => {
   }
 });
 
-test('that the use cannot be noted is nobody’s concern', async () => {
+test('a failure to record the use does not affect the request', async () => {
   for (const mark of [
     () => Promise.reject(new Error('no')),
     () => {
@@ -376,7 +376,7 @@ test('that the use cannot be noted is nobody’s concern', async () => {
   }
 });
 
-test('a Secret that its account lists was made unasked', async () => {
+test('a Secret listed in its service account counts as generated', async () => {
   const fixture = new TokenFixture();
   const token = fixture.legacy();
   fixture.put('serviceaccounts', account, { secrets: [{ name: 'other' }, { name: 'legacy' }] });
@@ -385,7 +385,7 @@ test('a Secret that its account lists was made unasked', async () => {
   assert.equal(fixture.count('legacy_manual_token_uses'), 0);
 });
 
-test('extended tokens are counted before and after the time at which they should have been replaced', async () => {
+test('extended tokens are counted as valid or stale', async () => {
   const fixture = new TokenFixture();
   const token = fixture.grant({ lifetimeSeconds: 31_536_000, warnAfterSeconds: 3607 });
   await fixture.authenticate(token);

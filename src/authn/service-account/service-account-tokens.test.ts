@@ -55,7 +55,7 @@ function start(context: TestContext, issuer: string) {
   return { tokens, of: (scope: string) => tokens.of({ scope, objects }), clock, path };
 }
 
-test('a token that is made is known, until its key is replaced in the file', async (context) => {
+test('an issued token is accepted until its key is replaced in the file', async (context) => {
   const issuer = 'https://issuer.test';
   const { tokens, of, clock, path } = start(context, issuer);
   const ours = of('');
@@ -69,7 +69,7 @@ test('a token that is made is known, until its key is replaced in the file', asy
   assert.notDeepEqual(tokens.discovery?.keySet().body, before);
 });
 
-test('an issuer that is no URL signs, and is not discovered', (context) => {
+test('an issuer that is not a URL signs tokens but has no discovery', (context) => {
   const { tokens, of } = start(context, 'issuer');
   assert.ok(of('').issuer);
   assert.equal(tokens.discovery, undefined);

@@ -105,6 +105,6 @@ function createDiscovery(
 ): IssuerDiscovery | undefined {
   const problem = discoveryProblem(issuer);
   if (problem === undefined) return issuerDiscovery({ issuer, jwksUri, externalAddress }, () => files.current());
-  logger.warn('tokens cannot be verified by others', { problem });
+  logger.warn('others cannot verify service account tokens', { problem });
   return undefined;
 }

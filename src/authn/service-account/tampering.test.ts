@@ -52,7 +52,7 @@ const jwkOf = (key: KeyObject) => key.export({ format: 'jwk' });
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const nextLetter = (text: string): string => text.slice(0, -1) + alphabet[alphabet.indexOf(text.at(-1) ?? '') + 1];
 
-test('the tokens that are tampered with are good ones', async () => {
+test('the tokens are valid before they are tampered with', async () => {
   for (const token of [
     good,
     signRaw(ec, { alg: 'ES256' }, claims),
@@ -263,7 +263,7 @@ async function assertRefused(token: string): Promise<void> {
 
 for (const [name, token] of Object.entries(forged)) test(`refused: ${name}`, () => assertRefused(token));
 
-test('after all that the good one is still good', async () => {
+test('the valid token is still accepted afterwards', async () => {
   assert.equal(
     (await fixture.authenticate(good))?.user.username,
     `system:serviceaccount:${account.namespace}:${account.name}`,

@@ -105,7 +105,8 @@ function readLegacy(jwt: Jwt, dialect: Dialect): LegacyClaims {
 
 /** `sub` and the private claims must name the same account, so that relying parties may read either. */
 function checkSubject(claims: JwtFields, account: AccountReference): void {
-  if (claims['sub'] !== accountUsername(account)) throw new Error('claim sub is not the account of the other claims');
+  if (claims['sub'] !== accountUsername(account))
+    throw new Error('claim sub does not match the account in the other claims');
 }
 
 /** `aud`: a string or a list (RFC 7519 section 4.1.3). Absent and an empty list are the same. */

@@ -22,7 +22,7 @@ const textOf = (token: string, part: number): string =>
   Buffer.from(token.split('.')[part] ?? '', 'base64url').toString();
 const grant: TokenGrant = { account, audiences: ['a'], lifetimeSeconds: 600 };
 
-test('claims are those of published servers, in their order', () => {
+test('claims are those of kube-apiserver, in its order', () => {
   const { token, credentialId, issuedAt } = atOnce(
     make(dialects.kubernetes).issue({ ...grant, audiences: ['a', 'b'] }),
   );
@@ -41,7 +41,7 @@ const own = (more: Partial<TokenGrant>): unknown =>
   JSON.parse(textOf(atOnce(make().issue({ ...grant, ...more })).token, 1))['orch.io'];
 const serviceaccount = { name: 'alice', uid: 'uid-alice' };
 
-test('what a token is bound to stands in its claims', () => {
+test('the claims contain the bound object', () => {
   const [pod, node] = [
     { name: 'p', uid: 'uid-p' },
     { name: 'n', uid: 'uid-n' },
@@ -72,7 +72,7 @@ for (const each of keys) {
   });
 }
 
-test('a token for a Secret never ends', () => {
+test('a token for a Secret does not expire', () => {
   const token = atOnce(make(dialects.kubernetes).issueLegacy(account, 'alice-token'));
   assert.deepEqual(JSON.parse(textOf(token, 1)), {
     iss: 'kubernetes/serviceaccount',

@@ -22,14 +22,14 @@ export function registerTokenMetrics(metrics: Metrics): TokenMetrics {
     return () => add({});
   };
   return {
-    countLegacy: counter('legacy_tokens', 'Uses of service account tokens that name no audience.'),
-    countStale: counter('stale_tokens', 'Uses of service account tokens that should have been replaced by then.'),
-    countValid: counter('valid_tokens', 'Uses of extended service account tokens before they should be replaced.'),
-    countManual: counter('legacy_manual_token_uses', 'Uses of tokens of Secrets that were made by somebody.'),
-    countAutomatic: counter('legacy_auto_token_uses', 'Uses of tokens of Secrets that were made unasked.'),
+    countLegacy: counter('legacy_tokens', 'Uses of service account tokens without audiences.'),
+    countStale: counter('stale_tokens', 'Uses of extended service account tokens that should have been refreshed.'),
+    countValid: counter('valid_tokens', 'Uses of extended service account tokens that are still fresh.'),
+    countManual: counter('legacy_manual_token_uses', 'Uses of tokens of manually created Secrets.'),
+    countAutomatic: counter('legacy_auto_token_uses', 'Uses of tokens of automatically generated Secrets.'),
     countInvalidated: counter(
       'invalid_legacy_auto_token_uses',
-      'Uses of tokens of Secrets that are marked as invalid.',
+      'Uses of tokens of automatically generated Secrets that are marked as invalid.',
     ),
   };
 }

@@ -46,7 +46,7 @@ function setUp() {
   return { tokens, byId, make, forge };
 }
 
-test('each token is verified once, and the oldest is forgotten first', () => {
+test('each token is verified once, and the oldest is evicted first', () => {
   const { tokens, byId, make } = setUp();
   const [one, two, three] = [make(), make(), make()];
   for (const token of [one, two, one, two, one]) assert.equal(tokens.verify(token)?.claims.kind, 'bound');
@@ -57,7 +57,7 @@ test('each token is verified once, and the oldest is forgotten first', () => {
   assert.equal(byId.count, 4);
 });
 
-test('forged tokens are remembered apart, and drive out no good one', () => {
+test('invalid tokens are cached separately and evict no valid ones', () => {
   const { tokens, byId, make, forge } = setUp();
   const good = make();
   tokens.verify(good);
@@ -70,7 +70,7 @@ test('forged tokens are remembered apart, and drive out no good one', () => {
   assert.equal(byId.count, 5);
 });
 
-test('tokens of other issuers are taken apart once, whatever keys come', () => {
+test('tokens of other issuers are parsed once, even if keys change', () => {
   const { issuer, keys } = new TokenFixture();
   const issuers = new CountingSet(['https://other.example.com']);
   let current = keySet(keys.all);
@@ -93,7 +93,7 @@ test('tokens of other issuers are taken apart once, whatever keys come', () => {
   assert.equal(issuers.count, 4);
 });
 
-test('tokens that are long are few', () => {
+test('fewer long tokens are cached', () => {
   const { issuer, keys } = new TokenFixture();
   const byId = new CountingMap(keys.byId);
   const counted = { ...keySet(keys.all), byId };

@@ -88,7 +88,7 @@ export class VerifiedTokens {
     try {
       verifySignature(jwt, this.#keys);
       const claims = readClaims(jwt, kind, dialect);
-      if (claims.scope !== scope) throw new Error('it is of an account of another scope');
+      if (claims.scope !== scope) throw new Error('it belongs to an account of another scope');
       const verified = { claims, user: userOf(claims, dialect), refusedAt: Number.NEGATIVE_INFINITY };
       this.#verified.set(digest, { value: verified, until: Number.POSITIVE_INFINITY, weight: token.length });
       return verified;

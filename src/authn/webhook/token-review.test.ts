@@ -7,8 +7,8 @@ const read = (text: string) => readTokenReview(Buffer.from(text), apiVersion);
 const unknown = { authenticated: false, error: '', audiences: [] };
 const nobody = { uid: '', groups: [], extra: {} };
 
-describe('the question whose a token is', () => {
-  it('names audiences where there are any', () => {
+describe('a TokenReview request', () => {
+  it('contains audiences if there are any', () => {
     const kind = 'TokenReview';
     assert.deepEqual(JSON.parse(tokenReview(apiVersion, 't', [])), { kind, apiVersion, spec: { token: 't' } });
     assert.deepEqual(JSON.parse(tokenReview(apiVersion, 't', ['a', 'b'])), {
@@ -19,7 +19,7 @@ describe('the question whose a token is', () => {
   });
 });
 
-describe('the answer to it', () => {
+describe('a TokenReview response', () => {
   for (const [text, expected] of [
     ['{}', unknown],
     ['{"status":null}', unknown],

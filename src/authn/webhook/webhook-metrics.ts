@@ -9,12 +9,12 @@ export interface WebhookMetrics {
 export function webhookTokenMetrics(metrics: Metrics): WebhookMetrics {
   const requests = metrics.counter({
     name: 'apiserver_delegated_authn_request_total',
-    help: 'Questions to a webhook whose a token is, by the HTTP status of the answer.',
+    help: 'Requests to the token authentication webhook, by HTTP status code.',
     labels: ['code'],
   });
   const durations = metrics.histogram({
     name: 'apiserver_delegated_authn_request_duration_seconds',
-    help: 'How long a webhook took to say whose a token is, by the HTTP status of the answer.',
+    help: 'Latency of requests to the token authentication webhook, by HTTP status code.',
     labels: ['code'],
     buckets: [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10],
   });

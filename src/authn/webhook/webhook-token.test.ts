@@ -75,7 +75,7 @@ function scripted(steps: readonly Step[], more: Partial<WebhookTokenOptions> = {
 const jane = { authenticated: true, user: { username: 'jane' } };
 
 describe('a token webhook', () => {
-  it('is asked in the version and the names that it understands', async () => {
+  it('is called in the configured version and dialect', async () => {
     for (const [version, dialect, apiVersion] of [
       ['v1', orch, 'authentication.orch.io/v1'],
       ['v1beta1', kubernetes, 'authentication.k8s.io/v1beta1'],
@@ -106,7 +106,7 @@ describe('a token webhook', () => {
     });
   }
 
-  it('does not know a token, or says what is wrong with it, never with the token in it', async () => {
+  it('may not know a token, or report an error, which never contains the token', async () => {
     assert.equal(await scripted([{}]).review(), undefined);
     assert.equal(await scripted([{ error: 'expired' }]).review('t', ['x']), undefined);
     const { review, log } = scripted([{ error: `the-token has expired ${'x'.repeat(10_000)}` }]);
@@ -117,7 +117,7 @@ describe('a token webhook', () => {
     assert.deepEqual(log, []);
   });
 
-  it('is not asked about more tokens at once than may wait, those that are to be asked about again among them', async () => {
+  it('has a bound on pending reviews, including those waiting for a retry', async () => {
     const { authenticator, asked, clock } = scripted([500]);
     const ask = (at: number) => Promise.resolve(authenticator.authenticateToken(`t-${at}`, [])).catch(String);
     const waiting = Array.from({ length: limits.webhookQuestionsMax }, (_, at) => ask(at));
@@ -179,7 +179,7 @@ describe('a token webhook', () => {
     assert.doesNotMatch(log.join(), /the-token/);
   });
 
-  it('says when it wants to be asked again; a time that nobody waits for is a failure at once', async () => {
+  it('is retried after its Retry-After; one beyond the deadline fails immediately', async () => {
     const { review, asked } = scripted([new Delay(429, 2), jane]);
     await review();
     assert.equal(asked[1]?.at, 2_000);
@@ -188,7 +188,7 @@ describe('a token webhook', () => {
     assert.equal(late.clock.monotonic() < 1_000, true);
   });
 
-  it('is not waited for longer than a request may take', async () => {
+  it('has a deadline', async () => {
     const waiting: AskWebhook = (_body, signal) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     const clock = new ManualClock();
@@ -199,7 +199,7 @@ describe('a token webhook', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('that fails is told of once, and when it answers again', async () => {
+  it('that fails is logged once, and again when it recovers', async () => {
     const { review, log } = scripted([400, 400, jane, jane, 400]);
     for (let time = 0; time < 5; time++) await review().catch(() => {});
     const told = log.map((line) => JSON.parse(line));
@@ -214,7 +214,7 @@ describe('a token webhook', () => {
     assert.equal(told[0].error.message, 'the token webhook answered 400');
   });
 
-  it('is counted', async () => {
+  it('has metrics', async () => {
     const { review, metrics } = scripted([500, reset(), jane]);
     await review();
     assert.deepEqual(metrics.render().match(/^apiserver_delegated_authn_request_total.*$/gm), [
@@ -226,7 +226,7 @@ describe('a token webhook', () => {
   });
 });
 
-it('a token webhook over TLS knows us by our certificate', async () => {
+it('a token webhook over TLS gets the client certificate', async () => {
   const server = new TlsFixture();
   await server.listen();
   try {
