@@ -8,7 +8,7 @@ import { asAuthenticated, type TokenAuthenticator, type TokenIdentity } from './
 /** The two parts of a token (spec section 5.4): a public id and a secret. */
 const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const groupPattern = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
-const everybody = 'system:bootstrappers';
+const bootstrappersGroup = 'system:bootstrappers';
 
 /** Keys of the Secret's data. */
 const keys = {
@@ -41,7 +41,7 @@ export function bootstrapTokenAuthenticator({ dialect, clock, secret }: Bootstra
     if (!sameText(data(keys.secret), given)) throw new Error(`there is no bootstrap token ${id} with that secret`);
     const problem = findProblem({ id, type, found, data, now: clock.now() });
     if (problem !== undefined) throw new Error(`bootstrap token ${id}: ${problem}`);
-    const groups = new Set([everybody, ...extraGroups(data)]);
+    const groups = new Set([bootstrappersGroup, ...extraGroups(data)]);
     return {
       user: asAuthenticated({ username: `system:bootstrap:${id}`, uid: '', groups: [...groups].sort(), extra: {} }),
     };

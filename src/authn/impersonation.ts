@@ -89,12 +89,12 @@ export function impersonationAttributes(
   dialect: Dialect,
 ): readonly ResourceAttributes[] {
   const account = serviceAccount(username);
-  const authentication = { ...nothing, group: dialect.group('authentication'), version: 'v1' };
+  const authentication = { ...baseAttributes, group: dialect.group('authentication'), version: 'v1' };
   return [
     account
-      ? { ...nothing, resource: 'serviceaccounts', ...account }
-      : { ...nothing, resource: 'users', name: username },
-    ...groups.map((name) => ({ ...nothing, resource: 'groups', name })),
+      ? { ...baseAttributes, resource: 'serviceaccounts', ...account }
+      : { ...baseAttributes, resource: 'users', name: username },
+    ...groups.map((name) => ({ ...baseAttributes, resource: 'groups', name })),
     ...Object.entries(extra).flatMap(([subresource, values]) =>
       values.map((name) => ({ ...authentication, resource: 'userextras', subresource, name })),
     ),
@@ -103,7 +103,7 @@ export function impersonationAttributes(
 }
 
 /** Users and groups are not objects: like kube-apiserver, the check has no version. */
-const nothing = {
+const baseAttributes = {
   type: 'resource',
   verb: 'impersonate',
   group: '',

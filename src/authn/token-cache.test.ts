@@ -62,7 +62,7 @@ describe('a cache of tokens', () => {
 
   it('authenticates again if the identity is no longer valid, and caches the new result', () => {
     const held = new Set<TokenIdentity>();
-    const { asked, ask } = cache({ holds: (each) => held.has(each) });
+    const { asked, ask } = cache({ isValid: (each) => held.has(each) });
     const first = ask('known-a') as TokenIdentity;
     held.add(first);
     assert.equal(ask('known-a'), first);

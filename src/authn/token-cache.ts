@@ -18,7 +18,7 @@ export interface TokenCacheOptions<Identity extends TokenIdentity = TokenIdentit
   /** Maximum number of accepted tokens, and likewise of unknown ones; the oldest are evicted first. */
   readonly entriesMax?: number;
   /** Whether a cached identity is still valid; called on every hit, so it must be fast. Default: always. */
-  readonly holds?: (identity: Identity) => boolean;
+  readonly isValid?: (identity: Identity) => boolean;
   readonly counts?: TokenCacheCounts;
 }
 
@@ -38,7 +38,7 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
   readonly #clock: Clock;
   readonly #successMs: number;
   readonly #failureMs: number;
-  readonly #holds: (identity: Identity) => boolean;
+  readonly #isValid: (identity: Identity) => boolean;
   readonly #counts: TokenCacheCounts;
   readonly #secret: string;
   readonly #known: BoundedEntries<Identity>;
@@ -54,7 +54,7 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
     this.#clock = clock;
     this.#successMs = successMs;
     this.#failureMs = failureMs;
-    this.#holds = options.holds ?? (() => true);
+    this.#isValid = options.isValid ?? (() => true);
     this.#counts = options.counts ?? noCounts();
     this.#secret = Buffer.from(random.bytes(secretBytes)).toString('base64');
     const max = { entries: entriesMax, weight: limits.tokenCacheTextMax };
@@ -72,7 +72,7 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
     const key = this.#key(token, audiences);
     const now = this.#clock.monotonic();
     const known = this.#known.get(key, now)?.value;
-    if (known ? this.#holds(known) : this.#unknown.get(key, now)) {
+    if (known ? this.#isValid(known) : this.#unknown.get(key, now)) {
       this.#counts.hits += 1;
       return known;
     }

@@ -44,7 +44,7 @@ export class TokenKeyFiles implements Closable {
       const apply = (changed: Buffer): void => {
         take(changed);
         this.#current = this.#collect();
-        logger.info('service account token keys reloaded', { file: path, keys: this.#current.all.map(({ id }) => id) });
+        logger.info('keys of tokens changed', { file: path, keys: this.#current.all.map(({ id }) => id) });
       };
       const failed = (error: unknown): void => logger.error('keys of tokens stay as they are', { file: path, error });
       this.#files.push(this.#watched.add(new WatchedFile({ path, clock, files, apply, failed }, content)));

@@ -40,12 +40,12 @@ export interface IdTokenRules {
 }
 
 /** Google's tokens have the issuer with or without the scheme (OpenID Connect Core section 15.6.2). */
-const namedWithoutScheme = { short: 'accounts.google.com', full: 'https://accounts.google.com' } as const;
+const googleIssuer = { short: 'accounts.google.com', full: 'https://accounts.google.com' } as const;
 
 /** The issuer that the token claims. Unverified: use it only to select the keys. */
 export function claimedIssuer({ claims }: Jwt): string | undefined {
   const issuer = getOwn(claims, 'iss');
-  if (issuer === namedWithoutScheme.short) return namedWithoutScheme.full;
+  if (issuer === googleIssuer.short) return googleIssuer.full;
   return typeof issuer === 'string' ? issuer : undefined;
 }
 
@@ -117,7 +117,7 @@ function timesOf(jwt: Jwt) {
 }
 
 /** Expiry of a verified token, in Unix milliseconds. */
-export const lastMoment = (jwt: Jwt): number => (timesOf(jwt).expires ?? Number.NEGATIVE_INFINITY) * 1000;
+export const expiryMs = (jwt: Jwt): number => (timesOf(jwt).expires ?? Number.NEGATIVE_INFINITY) * 1000;
 
 function checkAudience({ claims }: Jwt, accepted: readonly string[]): void {
   const claim = getOwn(claims, 'aud');

@@ -67,7 +67,7 @@ export class OidcAuthenticators implements TokenAuthenticator, Closable {
     const before = this.#current;
     const next = new ProviderSet(authenticators, this.#context, before);
     this.#current = next;
-    before.giveWayTo(next);
+    before.closeReplacedBy(next);
     this.#timer?.close();
     this.#reportLate(next);
     void next.ready().then(() => this.#reached(next));

@@ -8,7 +8,7 @@ import type { TokenIdentity } from '../authenticator.ts';
 import type { Jwt, JwtFields } from '../jwt.ts';
 import type { TokenCacheCounts } from '../token-cache.ts';
 import { DistributedClaims } from './distributed-claims.ts';
-import { type IdTokenRules, lastMoment, verifyIdToken } from './id-token.ts';
+import { expiryMs, type IdTokenRules, verifyIdToken } from './id-token.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
 import type { KeySource } from './key-source.ts';
 import type { OidcMetrics } from './oidc-metrics.ts';
@@ -27,13 +27,13 @@ export interface OidcContext {
 /** The user of a token, and for how long it is valid. */
 export interface IdTokenIdentity extends TokenIdentity {
   /** False once the token has expired or the provider's keys have changed since it was verified. */
-  readonly holds: () => boolean;
+  readonly isValid: () => boolean;
 }
 
 /** Claims of a verified token, including distributed ones. */
 interface Verified {
   readonly claims: JwtFields;
-  readonly holds: () => boolean;
+  readonly isValid: () => boolean;
 }
 
 /** Authenticates the tokens of one provider, by the rules of one configuration and the keys of a link. */
@@ -84,10 +84,10 @@ export class OidcProvider implements Closable {
     const start = clock.monotonic();
     const report = (result: 'success' | 'failure') =>
       metrics.verified(this.issuer, result, (clock.monotonic() - start) / 1000);
-    const succeed = ({ claims, holds }: Verified): IdTokenIdentity => {
+    const succeed = ({ claims, isValid }: Verified): IdTokenIdentity => {
       const user = this.#settings.identify(claims);
       report('success');
-      return { user, holds };
+      return { user, isValid };
     };
     const fail = (error: unknown): never => {
       report('failure');
@@ -106,10 +106,10 @@ export class OidcProvider implements Closable {
   #verified(jwt: Jwt, caller: Caller | undefined): Verified | Promise<Verified> {
     const { clock } = this.#context;
     const { keys } = this.#keys;
-    const end = lastMoment(jwt);
-    const holds = (): boolean => this.#keys.keys === keys && clock.now() <= end;
+    const end = expiryMs(jwt);
+    const isValid = (): boolean => this.#keys.keys === keys && clock.now() <= end;
     const claims = this.#allClaims(jwt, caller);
-    return claims instanceof Promise ? claims.then((all) => ({ claims: all, holds })) : { claims, holds };
+    return claims instanceof Promise ? claims.then((all) => ({ claims: all, isValid })) : { claims, isValid };
   }
 
   #allClaims({ claims }: Jwt, caller: Caller | undefined): JwtFields | Promise<JwtFields> {

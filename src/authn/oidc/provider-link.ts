@@ -37,7 +37,7 @@ export class ProviderLink implements Closable {
   }
 
   /** Whether this link fits the settings of an issuer. */
-  leadsTo({ url, discoveryURL, certificateAuthority }: IssuerSettings): boolean {
+  fits({ url, discoveryURL, certificateAuthority }: IssuerSettings): boolean {
     const own = this.#issuer;
     return (
       own.url === url &&

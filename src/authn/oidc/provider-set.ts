@@ -38,7 +38,7 @@ export class ProviderSet implements Closable {
         ...{ clock, random, successMs: limits.oidcTokenKeptMs },
         // Applies to tokens of other issuers; invalid tokens are errors, which are not cached.
         failureMs: limits.oidcTokenKeptMs,
-        holds: (identity) => identity.holds(),
+        isValid: (identity) => identity.isValid(),
         ...(counts && { counts }),
       },
     );
@@ -48,7 +48,7 @@ export class ProviderSet implements Closable {
     const { issuer } = settings;
     if (this.#providers.has(issuer.url)) throw new Error(`issuer ${issuer.url} is configured twice`);
     const before = set?.linkTo(issuer.url);
-    const link = before?.leadsTo(issuer) ? before : new ProviderLink(issuer, context, before);
+    const link = before?.fits(issuer) ? before : new ProviderLink(issuer, context, before);
     this.#links.set(issuer.url, link);
     this.#providers.set(issuer.url, new OidcProvider(settings, link, context));
   }
@@ -84,7 +84,7 @@ export class ProviderSet implements Closable {
   }
 
   /** Closes this set after `next` was created with it as `before`; shared links stay open. */
-  giveWayTo(next: ProviderSet): void {
+  closeReplacedBy(next: ProviderSet): void {
     this.#closeExcept(next);
   }
 

@@ -136,17 +136,17 @@ function readKeyFiles(
   const signingPath = flags[flag];
   const signingKeyFile =
     signingPath === undefined ? undefined : readChecked(flag, signingPath, readFile, readSigningKey);
-  const fallen =
-    given.length > 0 ? { keyFiles: given, warnings: [] } : fallBack(flags['tls-private-key-file'], readFile);
+  const verification =
+    given.length > 0 ? { keyFiles: given, warnings: [] } : listenerKeyFile(flags['tls-private-key-file'], readFile);
   // Whether the listener's key fits is irrelevant if a signing key is configured.
-  return signingKeyFile ? { keyFiles: fallen.keyFiles, signingKeyFile, warnings: [] } : fallen;
+  return signingKeyFile ? { keyFiles: verification.keyFiles, signingKeyFile, warnings: [] } : verification;
 }
 
 /**
  * Without `--service-account-key-file` the listener's private key verifies tokens (spec section 5.3), if its type
  * allows it; like in kube-apiserver, even if a signing key is configured.
  */
-function fallBack(
+function listenerKeyFile(
   path: string | undefined,
   readFile: ReadFile,
 ): Pick<ServiceAccountTokenOptions, 'keyFiles' | 'warnings'> {

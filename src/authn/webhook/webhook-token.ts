@@ -127,7 +127,7 @@ class TokenWebhook {
     const answer = await this.#ask(body, signal);
     const { status, retryAfterSeconds = 0 } = answer;
     if (status < 200 || status > 206) {
-      const again = isPassing(status) || retryAfterSeconds > 0;
+      const again = isRetryable(status) || retryAfterSeconds > 0;
       throw new AttemptError(`the token webhook answered ${status}`, again ? retryAfterSeconds * 1000 : undefined);
     }
     try {
@@ -167,7 +167,7 @@ class TokenWebhook {
 /**
  * Statuses that kube-apiserver retries: overload, server errors and gateway timeouts; 503 only with a `Retry-After`.
  */
-const isPassing = (status: number): boolean => status === 429 || (status >= 500 && status !== 503);
+const isRetryable = (status: number): boolean => status === 429 || (status >= 500 && status !== 503);
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
