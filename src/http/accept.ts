@@ -3,15 +3,15 @@ export interface MediaRange {
   /** In lower case; `*` for any. */
   readonly type: string;
   readonly subtype: string;
-  /** Without `q`; names in lower case, values as they were sent. */
+  /** Without `q`; names in lower case, values as sent. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** 0 refuses. */
+  /** 0 means not acceptable. */
   readonly quality: number;
 }
 
 /**
- * Reads a list of media ranges, best first: by quality, then without wildcards before with, then as they were written.
- * What is not a media range is left out, as published servers do.
+ * Parses a list of media ranges, best first: by quality, then without wildcards before with, then in the given order.
+ * Invalid media ranges are ignored, as in kube-apiserver.
  */
 export function parseAccept(header: string): readonly MediaRange[] {
   const ranges: MediaRange[] = [];
@@ -24,10 +24,10 @@ export function parseAccept(header: string): readonly MediaRange[] {
 
 const wildcards = ({ type, subtype }: MediaRange): number => (type === '*' ? 2 : subtype === '*' ? 1 : 0);
 
-/** As RFC 9110 section 5.6.2 has it, and `@`, which clients write in the old names of OpenAPI in protobuf. */
+/** RFC 9110 section 5.6.2, and `@`, which clients send in the old media type of OpenAPI in protobuf. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z@]+$/;
 
-/** A media type or range with its parameters, or undefined where the text is none. */
+/** A media type or range with its parameters; undefined if the text is neither. */
 export function parseMediaRange(text: string): MediaRange | undefined {
   const [name = '', ...rest] = splitOutsideQuotes(text, ';');
   const [type = '', subtype = '', ...more] = name.trim().toLowerCase().split('/');
@@ -44,7 +44,7 @@ export function parseMediaRange(text: string): MediaRange | undefined {
   return { type, subtype, parameters, quality };
 }
 
-/** A weight from 0 to 1 (RFC 9110 section 12.4.2); 1 where there is none, and where it is no weight. */
+/** A weight from 0 to 1 (RFC 9110 section 12.4.2); 1 if missing or invalid. */
 export function parseQuality(text: string | undefined): number {
   return text !== undefined && /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 1;
 }

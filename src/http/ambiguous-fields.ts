@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { badRequest, type StatusError } from '../meta/status-error.ts';
 
-/** Characters of a host with its port (RFC 3986 section 3.2.2). */
+/** Characters of a host with an optional port (RFC 3986 section 3.2.2). */
 const host = /^[\w.~!$&'()*+,;=:%[\]-]*$/;
 
-/** Whether a text can be a host with its port; an empty one can. */
+/** Whether a text is a valid host with an optional port; empty is valid. */
 export const isHost = (text: string): boolean => host.test(text);
 
 /**
- * Why a request of HTTP/1.1 is refused for a field that must stand in it once: two readers could take it for a request to
- * two different servers (`Host`, RFC 9112 section 3.2), or of two different senders (`Authorization`).
+ * Refuses an HTTP/1.1 request that repeats a field that may occur only once: two readers could attribute it to
+ * different servers (`Host`, RFC 9112 section 3.2) or different users (`Authorization`).
  */
 export function refuseAmbiguous({ httpVersion, rawHeaders }: IncomingMessage): StatusError | undefined {
   let hosts = 0;

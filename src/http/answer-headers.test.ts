@@ -5,7 +5,7 @@ import { StatusError } from '../meta/status-error.ts';
 import type { Exchange } from './exchange.ts';
 import { exchangeText, fetch2, start } from './listener-fixture.ts';
 
-/** Every way in which an exchange is answered, by its path. */
+/** Every way to answer an exchange, by path. */
 const ways: Readonly<Record<string, (exchange: Exchange) => void>> = {
   '/whole': (exchange) => exchange.respond(200, { 'content-type': 'text/plain' }, 'body'),
   '/created': (exchange) => exchange.respond(201, {}, 'body'),
@@ -31,7 +31,7 @@ const expected = (path: string) => ({
   'x-content-type-options': ['nosniff'],
   'strict-transport-security': ['max-age=60; preload'],
 });
-/** Of every answer of a listener. */
+/** Headers of every response of the listener. */
 const headers = { 'strict-transport-security': 'max-age=60; preload' };
 
 /** All lines of these headers in each response of an HTTP/1.1 connection. */
@@ -124,7 +124,7 @@ describe('Host (RFC 9112 section 3.2)', () => {
   for (const [what, lines, version, status] of cases) {
     it(`${what}: ${status}`, async () => {
       await using started = await start((exchange) => exchange.respond(200, {}));
-      // After a refusal the connection ends, whether the client wants it or not.
+      // The server closes the connection after a refusal, whatever the client asks for.
       const closing = status === 200 ? ['connection: close'] : [];
       const request = [`GET / HTTP/${version}`, ...closing, ...lines, '', ''].join('\r\n');
       const answer = await exchangeText(await started.tls(), request);

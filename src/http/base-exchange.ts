@@ -2,7 +2,7 @@ import { StatusError } from '../meta/status-error.ts';
 import type { BodyWriter, Ending, Exchange, Headers, Peer } from './exchange.ts';
 import { Warnings } from './warning.ts';
 
-/** Why a signal aborted when the client went away before it had the whole response. */
+/** Abort reason when the client disconnected before it had the whole response. */
 export class ClientGone extends Error {
   constructor() {
     super('the client closed the stream before the response was complete');
@@ -10,21 +10,21 @@ export class ClientGone extends Error {
   }
 }
 
-/** One for all: making a stack for each of thousands of streams that end with their connections takes long. */
+/** Shared: capturing a stack for each of thousands of streams that end with their connections is slow. */
 const clientGone = new ClientGone();
 
-/** What an exchange must know of the connection it came on. */
+/** The connection that an exchange belongs to. */
 export interface ExchangeOwner {
   readonly peer: Peer;
-  /** Headers of every response on it, name and value in turns. */
+  /** Headers of every response, alternating names and values. */
   readonly headers: readonly string[];
-  /** The exchange is over: response sent, or client gone. */
+  /** The exchange is over: the response was sent, or the client is gone. */
   ended(exchange: BaseExchange): void;
 }
 
 /**
- * What HTTP/1.1 and HTTP/2 have in common. Made for every request, so it allocates only what is asked for: no
- * AbortController, no list of callbacks, no map of response headers until somebody wants one.
+ * Common base of HTTP/1.1 and HTTP/2 exchanges. Created for every request, so it allocates lazily: no
+ * AbortController, callback list or map of response headers until needed.
  */
 export abstract class BaseExchange implements Exchange {
   abstract readonly protocol: 'HTTP/1.1' | 'HTTP/2.0';
@@ -37,19 +37,19 @@ export abstract class BaseExchange implements Exchange {
   #ended = false;
   #body: Promise<Buffer> | undefined;
   #failBody: ((reason: Error) => void) | undefined;
-  /** Headers of `setHeader`, name and value in turns; undefined while there are none. */
+  /** Headers from `setHeader`, alternating names and values; undefined if there are none. */
   #added: string[] | undefined;
   #warnings: Warnings | undefined;
   /** A response was started. */
   responded = false;
-  /** The whole response was handed over; only the client's reading is waited for. */
+  /** The whole response was written; only the client's reading is pending. */
   answered = false;
   status = 0;
   bodyBytes = 0;
   ending: Ending | undefined = undefined;
-  /** The server gives up the response; set before the stream or connection ends. */
+  /** The server aborts the response; set before the stream or connection ends. */
   protected cutOff = false;
-  /** Sweeps of the listener since `answered`; kept here so that they cost the request nothing. */
+  /** Listener sweeps since `answered`; counted here so that requests need not read the clock. */
   sweepsAnswered = 0;
   #hidden: ((name: string) => boolean) | undefined;
 
@@ -63,7 +63,7 @@ export abstract class BaseExchange implements Exchange {
     return this.#owner.peer;
   }
 
-  /** The flat list of names and values of a response that begins with `first`. */
+  /** The flat list of names and values of a response, starting with `first`. */
   protected responseHeaders(first: readonly string[], headers: Headers): string[] {
     return headerList(first, headers, { added: this.added, always: this.#owner.headers });
   }
@@ -91,7 +91,7 @@ export abstract class BaseExchange implements Exchange {
     this.#hidden = before ? (name) => before(name) || isHidden(name) : isHidden;
   }
 
-  /** As the methods of the interface, of all headers that were sent. */
+  /** Like the methods of the interface, but including hidden headers. */
   protected abstract sentHeader(name: string): string | undefined;
   protected abstract sentLines(name: string): readonly string[];
   protected abstract sentNames(): readonly string[];
@@ -101,20 +101,20 @@ export abstract class BaseExchange implements Exchange {
   abstract destroy(): void;
   /** Bytes of the response that wait in the stream. */
   protected abstract get buffered(): number;
-  /** False where the request has ended with its headers. */
+  /** False if the request ended with its headers. */
   protected abstract get hasBody(): boolean;
-  /** Sends `100 Continue` where the client waits for it (RFC 9110 section 10.1.1). */
+  /** Sends `100 Continue` if the client waits for it (RFC 9110 section 10.1.1). */
   protected abstract sendContinue(): void;
-  /** Calls back with the parts of the body as they come. */
+  /** Passes on the parts of the body as they arrive. */
   protected abstract readBody(on: BodyEvents): void;
-  /** Reads no more of the body; what follows the response ends. */
+  /** Stops reading the body; the connection or stream ends after the response. */
   protected abstract refuseBody(): void;
 
   get unsent(): number {
     return this.#ended ? 0 : this.buffered;
   }
 
-  /** The work for the request was given up. */
+  /** The exchange was aborted. */
   protected get aborted(): boolean {
     return this.#abortReason !== undefined;
   }
@@ -134,7 +134,7 @@ export abstract class BaseExchange implements Exchange {
 
   setHeader(name: string, value: string | readonly string[]): void {
     const lines = typeof value === 'string' ? [value] : value;
-    // Refused here, where the mistake is, and not when the response goes out: then it would be too late for an error.
+    // Reject it here, where the mistake is: when the response is sent, it is too late for an error.
     for (const line of lines)
       if (invalidHeaderText.test(line)) throw new TypeError(`header ${name} has an invalid value`);
     this.#added ??= [];
@@ -146,7 +146,7 @@ export abstract class BaseExchange implements Exchange {
     this.#warnings.add(text);
   }
 
-  /** What stages have added to the headers of the response, name and value in turns; asked for once, when it starts. */
+  /** Response headers added by stages, alternating names and values; read once, when the response starts. */
   protected get added(): readonly string[] | undefined {
     if (!this.#warnings) return this.#added;
     const added = this.#added ?? [];
@@ -160,12 +160,12 @@ export abstract class BaseExchange implements Exchange {
     else this.#endCallbacks = [callback];
   }
 
-  /** The connection is no more. Node does not say so of every request that was still under way on it. */
+  /** The connection closed. Node does not report that for every request in progress on it. */
   connectionClosed(): void {
     this.end(false);
   }
 
-  /** To be called once, when nothing more can be sent or received. */
+  /** Must be called once, when nothing more can be sent or received. */
   protected end(complete: boolean): void {
     if (this.#ended) return;
     this.#failBody?.(bodyCut());
@@ -193,7 +193,7 @@ export abstract class BaseExchange implements Exchange {
     return this.#collect(bytesMax, received);
   }
 
-  /** What speaks against the body before any of it was read. */
+  /** Rejects the body by its headers, before any of it is read. */
   #refusal(bytesMax: number): StatusError | undefined {
     const encoding = this.header('content-encoding') ?? '';
     if (encoding !== '' && encoding.toLowerCase() !== 'identity') {
@@ -232,11 +232,11 @@ export abstract class BaseExchange implements Exchange {
   }
 }
 
-/** Where the parts of a request's body go. Calls after the last one are ignored. */
+/** Receives the parts of a request body. Calls after the last one are ignored. */
 export interface BodyEvents {
   data(chunk: Buffer): void;
   end(): void;
-  /** The client went away in the middle. */
+  /** The client disconnected midway. */
   cut(): void;
 }
 
@@ -246,29 +246,29 @@ const bodyCut = (): StatusError =>
 const tooLarge = (bytesMax: number): StatusError =>
   new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${bytesMax}`);
 
-/** What no header line can hold (RFC 9110 section 5.5), and what Node cannot write as one byte. */
+/** Characters that are invalid in a header value (RFC 9110 section 5.5), or that Node cannot write as one byte. */
 const invalidHeaderText = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Adds a header to a flat list of names and values, one line for each value. */
+/** Adds a header to a flat list of names and values, one line per value. */
 function pushHeader(list: string[], name: string, value: string | readonly string[]): void {
   if (typeof value === 'string') list.push(name, value);
   else for (const line of value) list.push(name, line);
 }
 
-/** Answers of the API are for whoever asked, now: no cache keeps them, unless the answer says otherwise. */
+/** Responses depend on the user and the time: they are not cached unless the response says otherwise. */
 const cacheControl = 'no-cache, private';
 
-/** That the type of an answer is what it says: a browser must not take an object's text for a page. */
+/** Keeps browsers from interpreting the text of an object as a page. */
 const nosniff = ['x-content-type-options', 'nosniff'] as const;
 
-/** What every response of a listener has beside its own headers, name and value in turns. */
+/** Headers added to every response of a listener, alternating names and values. */
 export const constantHeaders = (headers: Headers): readonly string[] => {
   const list: string[] = [...nosniff];
   for (const [name, value] of Object.entries(headers)) pushHeader(list, name, value);
   return list;
 };
 
-/** Every answer is made here, whatever it is: each says once how it may be cached. */
+/** Builds the headers of every response, so that each has exactly one cache-control. */
 function headerList(
   first: readonly string[],
   headers: Headers,
@@ -285,7 +285,7 @@ function headerList(
   return list;
 }
 
-/** A response without a body, by hand: for bytes that are no request, where there is no exchange. */
+/** A serialized response without a body, for input that is not a valid request and so has no exchange. */
 export const bareResponse = (status: number, phrase: string, always: readonly string[]): string => {
   const headers = headerList([], { connection: 'close', 'content-length': '0' }, { always });
   const lines = [`HTTP/1.1 ${status} ${phrase}`];
@@ -293,5 +293,5 @@ export const bareResponse = (status: number, phrase: string, always: readonly st
   return `${lines.join('\r\n')}\r\n\r\n`;
 };
 
-/** Statuses that never have a body, nor a length of one (RFC 9110 section 8.6). */
+/** Statuses that never have a body or a content-length (RFC 9110 section 8.6). */
 export const isBodiless = (status: number): boolean => status === 204 || status === 304;

@@ -2,22 +2,25 @@ import type { TLSSocket } from 'node:tls';
 import type { BaseExchange, ExchangeOwner } from './base-exchange.ts';
 import type { Peer } from './exchange.ts';
 
-/** The times that the listener holds connections to; tests shorten them. Milliseconds. */
+/** Timeouts of connections, in milliseconds; tests shorten them. */
 export type ConnectionLimits = Readonly<Record<'headersMsMax' | 'idleMsMax' | 'requestMsMax', number>>;
 
-/** How connections of either protocol end. */
+/** How to close a connection of either protocol. */
 interface ConnectionEnding {
-  /** Tells the client that no further request is served, lets those under way finish, then closes. */
+  /** Announces that no further request is served, lets those in progress finish, then closes. */
   retire(): void;
-  /** Closes at once. */
+  /** Closes immediately. */
   destroy(): void;
   /** Called every `sweepMs`. */
   sweep?(sweepMs: number): void;
 }
 
-/** One TLS connection: its peer, and what is under way on it. */
+/** One TLS connection: its peer and its requests in progress. */
 export class Connection implements ExchangeOwner {
-  /** The same object for every request of the connection. Read at once: a closed socket has forgotten it. */
+  /**
+   * The same object for every request of the connection. Read at construction: a closed socket no longer has the
+   * data.
+   */
   readonly peer: Peer;
   readonly headers: readonly string[];
   readonly #ending: ConnectionEnding;
@@ -27,14 +30,14 @@ export class Connection implements ExchangeOwner {
   #idleSweeps = 0;
   #retired = false;
 
-  /** `headers` are those of every response, name and value in turns. */
+  /** `headers` are added to every response, alternating names and values. */
   constructor(socket: TLSSocket, headers: readonly string[], ending: ConnectionEnding) {
     this.peer = peerOf(socket);
     this.headers = headers;
     this.#ending = ending;
   }
 
-  /** Requests under way. */
+  /** Number of requests in progress. */
   get exchanges(): number {
     return this.#exchanges.size;
   }
@@ -53,7 +56,7 @@ export class Connection implements ExchangeOwner {
     if (this.#retired && this.#exchanges.size === 0) this.#ending.retire();
   }
 
-  /** No further requests. A connection on which nothing is under way closes at once. */
+  /** Accepts no further requests. An idle connection closes immediately. */
   retire(): void {
     this.#retired = true;
     this.#ending.retire();
@@ -64,15 +67,15 @@ export class Connection implements ExchangeOwner {
     for (const exchange of [...this.#exchanges]) exchange.connectionClosed();
   }
 
-  /** Ends what is under way, for that reason, and closes. */
+  /** Aborts all requests with the given reason and closes. */
   destroy(reason: Error): void {
     for (const exchange of [...this.#exchanges]) exchange.abort(reason);
     this.#ending.destroy();
   }
 
   /**
-   * Called every `sweepMs`: closes a connection on which nothing was under way for too long, and ends responses that the
-   * client does not take. Counting sweeps instead of reading the clock keeps requests free of it.
+   * Called every `sweepMs`: closes a connection that was idle for too long, and cuts off responses that the client
+   * does not read. Counting sweeps avoids reading the clock for each request.
    */
   sweep(sweepMs: number, max: ConnectionLimits): void {
     this.#sweepIdle(sweepMs, max);
@@ -97,7 +100,7 @@ export class Connection implements ExchangeOwner {
 
 function peerOf(socket: TLSSocket): Peer {
   const shown = socket.getPeerX509Certificate();
-  // A resumed session without a certificate counts as authorized in some versions of Node: the certificate decides.
+  // Some versions of Node report a resumed session without a certificate as authorized: the certificate decides.
   const certificate = socket.authorized ? shown : undefined;
   return {
     address: socket.remoteAddress ?? '',

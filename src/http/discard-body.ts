@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import { limits } from '../base/limits.ts';
 
 /**
- * Reads what is left of a request's body and drops it. A stream that is paused instead would hide from Node that its
- * client has gone. `tooMuch` is called, perhaps more than once, when more came than is worth reading.
+ * Reads and drops the rest of a request body. Pausing the stream instead would keep Node from noticing that the
+ * client disconnected. `tooMuch` is called, possibly more than once, when the rest exceeds a limit.
  */
 export function discardBody(body: Readable, tooMuch: () => void): void {
   let dropped = 0;

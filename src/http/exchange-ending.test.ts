@@ -5,7 +5,7 @@ import { within } from '../base/waits-fixture.ts';
 import type { Ending, Exchange } from './exchange.ts';
 import { ca, fetch2, type Started, start } from './listener-fixture.ts';
 
-/** What whoever observes requests is told of an exchange when it is over. */
+/** The outcome of an exchange, as observers of requests see it. */
 
 let handle: (exchange: Exchange) => void = () => {};
 let started: Started;
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => started[Symbol.asyncDispose]());
 
-/** Sends one request and leaves when the answer has begun, if it is to; otherwise waits for the end. */
+/** Sends one request and disconnects when the response has started, if `leaves`; otherwise waits for the end. */
 type Send = (method: string, leaves: boolean) => Promise<void>;
 
 const http2: Send = async (method, leaves) => {

@@ -19,7 +19,7 @@ import {
   start,
 } from './listener-fixture.ts';
 
-/** What the test at hand does with its requests. */
+/** Handler of the current test. */
 const clock = new ManualClock(Date.UTC(2026, 0, 1));
 
 let handle: (exchange: Exchange) => void | Promise<void> = () => {};

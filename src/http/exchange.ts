@@ -4,117 +4,119 @@ import type { SharedChunk } from './shared-chunk.ts';
 /** Response headers; names in lower case. */
 export type Headers = Readonly<Record<string, string | readonly string[]>>;
 
-/** What the TLS layer knows of the other side. */
+/** Remote end of a connection, as the TLS layer sees it. */
 export interface Peer {
   readonly address: string;
   readonly port: number;
   /**
-   * The certificate that the client showed, when it was verified against the authorities of the listener; only the leaf.
-   * The same object for every request of a connection, so that what is made of it can be kept in a WeakMap.
+   * Leaf client certificate, if it was verified against the listener's CAs. All requests of a connection share this
+   * object, so data derived from it can be kept in a WeakMap.
    */
   readonly certificate: X509Certificate | undefined;
   /**
-   * Why a certificate that the client showed was not accepted, as OpenSSL names it (`CERT_HAS_EXPIRED`); undefined when
-   * none was shown or it was verified. The handshake goes on all the same, so that the answer can be a 401.
+   * OpenSSL's name of the reason why the client certificate was rejected (`CERT_HAS_EXPIRED`); undefined if the
+   * client sent none or it was verified. The handshake succeeds anyway, so that the response can be a 401.
    */
   readonly certificateError: string | undefined;
 }
 
-/** Where what several writers write leaves together: a connection. */
+/** A connection whose writers can batch their output. */
 export interface Outlet {
-  /** What is written from now on waits for `flush`, which has to follow in the same turn of the event loop. */
+  /** Defers everything written from now on until `flush`, which must follow in the same turn of the event loop. */
   hold(): void;
-  /** Sends what waits, as far as the connection takes it now. */
+  /** Sends the deferred output, as far as the connection accepts it now. */
   flush(): void;
 }
 
-/** Writes a body in parts. */
+/** Writes a response body in parts. */
 export interface BodyWriter {
   /**
-   * False when the connection's buffer is full: wait for `drained` before more. Does nothing once the client is gone.
-   * `sent` is called when nobody looks at the chunk's bytes any more, so that they can be used again; where that is not
-   * known for sure, as when the client went away, it is never called.
+   * Returns false when the connection's buffer is full: wait for `drained` before writing more. Does nothing once the
+   * client is gone. `sent` is called when the chunk's bytes are no longer referenced and can be reused; it is never
+   * called if that is not certain, as when the client disconnected.
    */
   write(chunk: Uint8Array | string, sent?: () => void): boolean;
-  /** `write` of what other responses send as well. Absent where `write` of its bytes is as good. */
+  /** Writes a chunk that other responses send too. Default: `write` with its bytes. */
   writeShared?(chunk: SharedChunk): boolean;
-  /** The same for all writers of one connection. Absent where each write leaves by itself. */
+  /** Shared by all writers of one connection. Absent if each write is sent immediately. */
   readonly outlet?: Outlet;
   /** Resolves when the buffer has room or the client is gone. */
   drained(): Promise<void>;
-  /** Bytes that wait for the client. */
+  /** Bytes waiting for the client. */
   readonly buffered: number;
   end(chunk?: Uint8Array | string): void;
-  /** Ends the response so that the client sees it was cut off. */
+  /** Ends the response so that the client sees that it was truncated. */
   abort(): void;
 }
 
-/** A request that asks for its connection to become a WebSocket on which only the server speaks (RFC 6455). */
+/** A request to upgrade to a WebSocket on which only the server sends messages (RFC 6455). */
 export interface WebSocketRequest {
   /**
-   * Opens it, in the place of a response. What is written are whole frames. `protocol` is the sub-protocol that is spoken, of
-   * those that the client offered. Throws a StatusError, with nothing sent, where the handshake is not as it must be.
+   * Opens the WebSocket instead of sending a response. The writer takes whole frames. `protocol` is the selected
+   * sub-protocol, one of those that the client offered. Throws a StatusError, with nothing sent, if the handshake is
+   * invalid.
    */
   accept(protocol: string | undefined): BodyWriter;
 }
 
 /**
- * How an exchange ended: the whole response was sent, the server cut it off, or the client went away before it had all
- * of it.
+ * How an exchange ended: the whole response was sent, the server cut it off, or the client disconnected before it had
+ * all of it.
  */
 export type Ending = 'complete' | 'cutOff' | 'clientGone';
 
-/** One request and its response, the same over HTTP/1.1 and HTTP/2. */
+/** One request and its response; the same interface for HTTP/1.1 and HTTP/2. */
 export interface Exchange {
   readonly protocol: 'HTTP/1.1' | 'HTTP/2.0';
   readonly method: string;
-  /** Path and query as they were sent. */
+  /** Path and query, as sent. */
   readonly target: string;
   readonly peer: Peer;
-  /** A request header by its lower-case name; several lines are joined by ', '. */
+  /** A request header by its lower-case name; multiple lines are joined with ', '. */
   header(name: string): string | undefined;
-  /** All values of a header, one for each line. */
+  /** All values of a header, one per line. */
   headerLines(name: string): readonly string[];
   /** Names of all request headers, in lower case. */
   headerNames(): readonly string[];
-  /** Whether there is a header whose name begins so; cheaper than to go through all names. In lower case. */
+  /** Whether any header name starts with `prefix` (lower case); cheaper than iterating over all names. */
   hasHeaderBeginning(prefix: string): boolean;
   /**
-   * From now on the request has no headers of the names that `isHidden` picks, for whoever looks. Names are given in lower
-   * case. What was hidden before stays so.
+   * Hides the headers for which `isHidden` returns true from all readers from now on. Names are passed in lower case.
+   * Headers hidden earlier stay hidden.
    */
   hideHeaders(isHidden: (name: string) => boolean): void;
-  /** Aborts when the client goes away, the server shuts down or the deadline of the request passes. */
+  /** Aborted when the client disconnects, the server shuts down or the request's deadline passes. */
   readonly signal: AbortSignal;
-  /** Aborts the exchange's signal with that reason. */
+  /** Aborts the signal with the given reason. */
   abort(reason: Error): void;
   /**
-   * Reads the whole body. Rejects with a StatusError: RequestEntityTooLarge past `bytesMax` (the connection then ends
-   * after the response), BadRequest when the client stops in the middle; and with the reason of `abort`, after whose answer
-   * the connection or stream ends as well. `received` is told the length of each part that comes, and may abort.
+   * Reads the whole body. Rejects with a StatusError: RequestEntityTooLarge past `bytesMax` (the connection is then
+   * closed after the response), BadRequest if the client stops midway; or with the reason given to `abort`, after
+   * whose response the connection or stream is closed as well. `received` is called with the length of each part as
+   * it arrives, and may abort.
    */
   body(bytesMax: number, received?: (bytes: number) => void): Promise<Buffer>;
-  /** Set where the request asks to become a WebSocket. It may be answered like any other instead. */
+  /** Set if the request asks to upgrade to a WebSocket. It may still be answered with an ordinary response. */
   readonly webSocket?: WebSocketRequest | undefined;
-  /** Adds a header to the response, whichever way it is made. Only before it starts. */
+  /** Adds a header to the response, however it is sent. Only before the response starts. */
   setHeader(name: string, value: string | readonly string[]): void;
-  /** Adds a `Warning` header to the response, within limits, whichever way it is made. Only before it starts. */
+  /** Adds a `Warning` header to the response, within limits, however it is sent. Only before the response starts. */
   warn(text: string): void;
   /** Sends a whole response. */
   respond(status: number, headers: Headers, body?: Uint8Array | string): void;
   /** Starts a response whose body follows. */
   stream(status: number, headers: Headers): BodyWriter;
-  /** True once a response was started. */
+  /** True once a response has been started. */
   readonly responded: boolean;
-  /** Status of the response; 0 until one was started. */
+  /** Status of the response; 0 until it has started. */
   readonly status: number;
-  /** Bytes of the response's body that were handed over, as they are sent: compressed, and framed where it is a WebSocket. */
+  /** Bytes of the response body written so far, as sent: after compression, and with framing for a WebSocket. */
   readonly bodyBytes: number;
   /** How the exchange ended; undefined until then. */
   readonly ending: Ending | undefined;
-  /** Bytes of the response that were handed over and wait for the client. */
+  /** Bytes of the response that were written and still wait for the client. */
   readonly unsent: number;
-  /** Ends stream or connection at once, so that the client sees the response cut off. */
+  /** Closes the stream or connection immediately, so that the client sees that the response was truncated. */
   destroy(): void;
   /** Runs once when the response has been sent or the client is gone. */
   onEnd(callback: () => void): void;

@@ -3,10 +3,10 @@ import { boundedMemo } from '../base/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
 import { parseQuality } from './accept.ts';
 
-/** Level 1: by far the cheapest, and only a little larger than the others for JSON. */
+/** By far the cheapest level, and for JSON only slightly larger than the others. */
 export const gzipLevel = 1;
 
-/** Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110 section 12.5.3). */
+/** Whether the client accepts gzip, by its `Accept-Encoding` (RFC 9110 section 12.5.3). */
 export const acceptsGzip: (header: string) => boolean = boundedMemo(
   (header) => {
     let any = false;
@@ -21,12 +21,12 @@ export const acceptsGzip: (header: string) => boolean = boundedMemo(
   { countMax: 256, lengthMax: 256 },
 );
 
-/** Below this a body fits one packet whatever is done to it, and setting up a compressor costs as much as the request. */
+/** A body this short fits in one packet anyway, and setting up a compressor costs as much as the request. */
 const storedBytesMax = 1024;
 
 /**
- * A whole body in gzip format (RFC 1952), made at once. Bodies of up to some 64 KiB: longer ones hold up all others. The
- * bytes must never change: those of an object that is read again and again are compressed once.
+ * Compresses a whole body to gzip (RFC 1952) synchronously. For bodies up to about 64 KiB: longer ones would block
+ * the event loop. The bytes must never change: results for repeatedly read objects are cached.
  */
 export function gzipWhole(body: Uint8Array): Buffer {
   if (body.length <= storedBytesMax) return gzipStored(body);
@@ -38,12 +38,12 @@ export function gzipWhole(body: Uint8Array): Buffer {
   return compressed;
 }
 
-/** Bodies that were compressed before. Most never are again, so only what comes a second time is kept. */
+/** Compressed bodies. Most are requested only once, so a body is cached the second time. */
 const seen = new WeakSet<Uint8Array>();
 const kept = new Map<Uint8Array, Buffer>();
 let keptBytes = 0;
 
-/** The oldest go first. */
+/** Evicts the oldest entries. */
 function keep(body: Uint8Array, compressed: Buffer): void {
   kept.set(body, compressed);
   keptBytes += body.length + compressed.length;
@@ -56,7 +56,7 @@ function keep(body: Uint8Array, compressed: Buffer): void {
 
 const memberHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 
-/** One stored block (RFC 1951 section 3.2.4): 23 bytes more than the body, and next to no work. */
+/** One stored block (RFC 1951 section 3.2.4): 23 bytes longer than the body, at almost no cost. */
 function gzipStored(body: Uint8Array): Buffer {
   const { length } = body;
   const result = Buffer.allocUnsafe(length + 23);

@@ -13,7 +13,7 @@ export class Http1Exchange extends BaseExchange {
   readonly protocol = 'HTTP/1.1';
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  /** True where this is to be the last response of the connection. */
+  /** True if this must be the last response of the connection. */
   readonly #closing: () => boolean;
   readonly #clock: Clock;
   #refused = false;
@@ -35,13 +35,13 @@ export class Http1Exchange extends BaseExchange {
     this.#closing = exchange.closing;
     this.#clock = exchange.clock;
     const { request, response } = exchange;
-    // Errors are followed by 'close' of the response, which says all that matters.
+    // 'close' of the response follows every error and is handled.
     request.on('error', ignore);
     response.on('error', ignore);
     response.on('close', () => this.end(this.isSent));
   }
 
-  /** Asked when the response is closed: whether the client was sent the whole of it. */
+  /** Whether the client was sent the whole response; called when the response is closed. */
   protected get isSent(): boolean {
     return this.answered && this.#response.writableFinished;
   }
@@ -108,7 +108,7 @@ export class Http1Exchange extends BaseExchange {
     return this.responseHeaders(this.#last || this.#closing() ? ['connection', 'close'] : [], headers);
   }
 
-  /** True where more of the body is to come than is worth reading for the sake of keeping the connection, or it was given up. */
+  /** True if the rest of the body is not worth reading to keep the connection, or the request was aborted. */
   get #last(): boolean {
     const request = this.#request;
     if (!this.hasBody || request.complete) return false;
@@ -150,8 +150,8 @@ export class Http1Exchange extends BaseExchange {
   }
 
   /**
-   * Closing a connection with unread bytes on it makes the system send a reset, which may overtake the response. So the
-   * response goes out whole, then some of what the client still sends is read and dropped until it stops.
+   * Closing a connection with unread bytes makes the system send a reset, which may overtake the response. So the
+   * whole response is sent first, and then a limited amount of the remaining input is read and dropped.
    */
   #linger(bytes: Uint8Array | undefined): void {
     const [request, response] = [this.#request, this.#response];
@@ -171,7 +171,7 @@ export class Http1Exchange extends BaseExchange {
 /** The body of a response in parts. */
 class Http1Writer extends ResponseWriter implements Outlet {
   readonly #response: ServerResponse;
-  /** Corked; absent while the response is not the one that the connection sends. */
+  /** Set while corked; absent if the response is not the one that the connection currently sends. */
   #socket: Socket | undefined;
 
   constructor(response: ServerResponse, on: WriterEvents) {
@@ -194,10 +194,13 @@ class Http1Writer extends ResponseWriter implements Outlet {
     this.#socket = undefined;
   }
 
-  /** The chunk has its framing: written by Node it would be four pieces, which TLS copies together for each response anew. */
+  /**
+   * Writes a chunk with its precomputed framing. Node would write four pieces, which TLS copies together again for
+   * each response.
+   */
   writeShared(chunk: SharedChunk): boolean {
     const response = this.#response;
-    // A client may know no chunks: its body ends with the connection. And what Node still holds back must go first.
+    // An HTTP/1.0 client does not support chunked encoding. Output that Node still buffers must be sent first.
     if (!response.chunkedEncoding || response.writableCorked > 0) return this.write(chunk.bytes);
     response.chunkedEncoding = false;
     try {

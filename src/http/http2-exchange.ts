@@ -56,7 +56,10 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     this.#begin(status, { whole: true }, () => this.#stream.respond({ status, list }, content));
   }
 
-  /** Sends headers. Whoever hears of the end of the stream, which may come with them, sees that there was a response. */
+  /**
+   * Sends headers. Listeners to the end of the stream, which may be emitted at the same time, see that there was a
+   * response.
+   */
   #begin(status: number, { whole }: { readonly whole: boolean }, send: () => void): void {
     this.responded = true;
     this.status = status;
@@ -64,7 +67,7 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     try {
       send();
     } catch (error) {
-      // Nothing was sent: another response can be.
+      // Nothing was sent, so another response is possible.
       this.responded = false;
       this.status = 0;
       this.bodyBytes = 0;
@@ -116,7 +119,7 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
   }
 }
 
-/** Fields of which the first counts, as in Node's HTTP/1.1; the lines of others are joined. */
+/** Fields whose first line counts, as in Node's HTTP/1.1; lines of other fields are joined. */
 const onceOnly: ReadonlySet<string> = new Set([
   'content-type',
   'from',
@@ -158,7 +161,7 @@ class StreamWriter implements BodyWriter {
 
   end(chunk?: Uint8Array | string): void {
     if (chunk !== undefined) this.write(chunk);
-    // Before the stream ends: with its last byte handed over, it may be closed at once.
+    // Before the stream ends: it may close as soon as its last byte is written.
     this.#on.ended();
     this.#stream.end();
   }

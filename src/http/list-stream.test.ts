@@ -26,7 +26,7 @@ const item = (text: string): ByteSpan => spanOf(Buffer.from(JSON.stringify(text)
 const joined = (items: readonly ByteSpan[]) =>
   `${head}${items.map(({ memory, start, end }) => memory.subarray(start, end)).join(',')}${tail}`;
 
-/** Sizes around the borders of chunks, and of items that are not copied. */
+/** Sizes around the limits of chunks and of items that are sent in place. */
 const shapes: Readonly<Record<string, readonly number[]>> = {
   none: [],
   one: [10],
@@ -180,7 +180,7 @@ describe('a list', () => {
         try {
           for (;;) {
             taken += 1;
-            // Not compressible, so that gzip cannot swallow it all.
+            // Incompressible, so that gzip cannot absorb it all.
             yield spanOf(Buffer.from(Array.from({ length: 200 }, () => Math.random().toString(36)).join('')));
           }
         } finally {

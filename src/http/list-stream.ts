@@ -7,24 +7,25 @@ import { gzipLevel } from './gzip.ts';
 import { type Answer, gzipHeaders, sendBytes, wantsGzip } from './respond.ts';
 import { ResponseWriter } from './response-writer.ts';
 
-/** A collection as JSON text: what comes before the first item, the items, what comes after the last. */
+/** A collection as JSON text: the text before the first item, the items, and the text after the last. */
 export interface ListBody {
   readonly head: string;
-  /** Each span holds one item, or several with the comma between. */
+  /** Each span holds one item, or several with commas between them. */
   readonly items: Iterable<ByteSpan>;
   readonly tail: string;
 }
 
 interface ListOptions extends Omit<Answer, 'body'> {
-  /** Cuts the making of items that are not there yet. */
+  /** Time slice for producing items that are encoded on demand. */
   readonly slice?: TimeSlice;
 }
 
 /**
- * Answers with a list. A short one goes out at once, with its length, and nothing is returned, unless compressing it takes
- * long. A long one goes out in chunks as fast as the client takes them, so that it costs a chunk of memory however long it
- * is; the promise then resolves when the last chunk was handed over, or when there is nobody to send it to: the client is gone, or the
- * exchange was aborted. Rejects with what `items` threw; the client then sees a response that was cut off.
+ * Responds with a list. A short list is sent at once, with its length, and the function returns undefined, unless
+ * compressing it takes long. A long list is sent in chunks as fast as the client reads them, so that it takes one
+ * chunk of memory whatever its length; the promise then resolves when the last chunk was written, the client
+ * disconnected or the exchange was aborted. Rejects with the error that `items` threw; the client then sees a
+ * truncated response.
  */
 export function sendList(exchange: Exchange, body: ListBody, options: ListOptions): Promise<void> | undefined {
   const framing = { head: body.head, separator: ',', tail: body.tail };
@@ -32,8 +33,8 @@ export function sendList(exchange: Exchange, body: ListBody, options: ListOption
 }
 
 /**
- * The same for a body that comes in any pieces: a table, a list in another format. Pieces that are promised are waited for
- * when their turn has come.
+ * The same for a body that comes in arbitrary pieces: a table, or a list in another format. Promised pieces are
+ * awaited when their turn comes.
  */
 export function sendPieces(
   exchange: Exchange,
@@ -48,7 +49,7 @@ type Chunks = Generator<Chunk | Promise<Chunk>, void>;
 function sendChunks(exchange: Exchange, chunks: Chunks, options: ListOptions): Promise<void> | undefined {
   const { slice } = options;
   const first = chunks.next();
-  // Whatever took a slice is long, and so is what is waited for.
+  // A body that used up a slice, or that has a promised piece, counts as long.
   const only = first.value instanceof Promise ? undefined : first.value;
   const second = first.done || !only || slice?.over ? undefined : chunks.next();
   if (first.done || second?.done) {
@@ -100,7 +101,7 @@ async function streamChunks(
       writer.write(bytes, sent);
     }
     for (;;) {
-      // A chunk is more than the connection buffers, so this waits, and other requests get their turn.
+      // A chunk is larger than the connection's buffer, so this waits, and other requests are served meanwhile.
       await writer.drained();
       if (slice?.over) await slice.next();
       if (signal.aborted) break;
@@ -111,7 +112,7 @@ async function streamChunks(
     }
     if (!signal.aborted) writer.end();
   } catch (error) {
-    // What nobody waits for any more is given up by those who make it.
+    // An error after an abort is dropped: the producers stop work that is no longer needed.
     const wanted = !signal.aborted;
     writer.abort();
     if (wanted) throw error;
@@ -121,7 +122,7 @@ async function streamChunks(
   }
 }
 
-/** Compresses what is written, off the main thread, and passes it on as fast as it is taken. */
+/** Compresses off the main thread and writes the output as fast as the target accepts it. */
 function gzipWriter(target: BodyWriter): BodyWriter {
   const gzip = createGzip({ level: gzipLevel, chunkSize: 64 * 1024 });
   gzip.on('data', (compressed: Buffer) => {

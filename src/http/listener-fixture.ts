@@ -143,7 +143,7 @@ export async function fetch2(
   return received(stream);
 }
 
-/** Rejects where the stream closes without a response. */
+/** Rejects if the stream closes without a response. */
 export async function received(stream: ClientHttp2Stream): Promise<Received> {
   const answered = new Promise<IncomingHttpHeaders>((resolve, reject) => {
     stream.once('response', resolve);
@@ -163,7 +163,7 @@ export async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Writes text and reads what comes until the server closes the connection. */
+/** Writes text and reads until the server closes the connection. */
 export async function exchangeText(socket: TLSSocket, text: string): Promise<string> {
   socket.write(text);
   return readToClose(socket);
@@ -179,7 +179,7 @@ export async function readToClose(socket: TLSSocket): Promise<string> {
   return all;
 }
 
-/** What a client offers to be spared the next handshake: comes with the handshake in TLS 1.2, and after it in 1.3. */
+/** The TLS session for resumption: available with the handshake in TLS 1.2, and after it in 1.3. */
 export async function sessionOf(socket: TLSSocket): Promise<Buffer> {
   if (socket.getProtocol() === 'TLSv1.2') return socket.getSession() ?? Buffer.alloc(0);
   const [session] = (await once(socket, 'session')) as [Buffer];

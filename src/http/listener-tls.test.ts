@@ -21,7 +21,7 @@ describe('certificates by name', () => {
     named('second', ['c.example.com', 'both.example.org', 'a.example.com']),
   ];
 
-  /** The common name of the certificate that a client is shown who asks for that name. */
+  /** The common name of the certificate served to a client that requests that name. */
   async function shown(
     started: Started,
     servername: string,
@@ -95,7 +95,7 @@ describe('versions and cipher suites', () => {
 });
 
 describe('going away', () => {
-  /** Random bytes that are as small as can be in every `every`-th case, and as large as can be otherwise. */
+  /** Random bytes with the lowest value in every `every`-th case, and the highest otherwise. */
   const random = (every: number) => {
     let asked = 0;
     return {

@@ -296,7 +296,7 @@ describe('abuse', () => {
   });
 
   it('by pings ends the connection', async () => {
-    // All of them are of one second.
+    // The clock stands still: all pings fall within one second.
     await using started = await start(ok, { clock: new ManualClock() });
     const socket = await started.tls({ ALPNProtocols: ['h2'] });
     socket.resume();

@@ -26,16 +26,16 @@ import { UpgradeExchange } from './websocket/upgrade-exchange.ts';
 
 /** PEM texts. */
 export interface TlsMaterial {
-  /** The certificate shown, with its intermediates behind it. */
+  /** Serving certificate, followed by its intermediates. */
   readonly cert: string;
   readonly key: string;
-  /** Authorities that client certificates are verified against. Absent: none is asked for. */
+  /** CAs that client certificates are verified against. Default: no client certificate is requested. */
   readonly ca?: string | readonly string[];
-  /** Shown in place of `cert` to clients that ask for one of their names. */
+  /** SNI certificates, served instead of `cert` to clients that request one of their names. */
   readonly named?: readonly NamedCertificate[];
-  /** Absent: TLS 1.2. */
+  /** Default: TLS 1.2. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-  /** In OpenSSL's names; absent: those of the runtime. */
+  /** OpenSSL cipher names. Default: those of the runtime. */
   readonly ciphers?: string;
 }
 
@@ -43,52 +43,52 @@ export type ListenerLimits = ConnectionLimits & SessionLimits & Readonly<Record<
 
 export interface ListenOptions {
   readonly tls: TlsMaterial;
-  /** An IP address of this machine, `0.0.0.0` or `::` for all. */
+  /** An IP address of this machine; `0.0.0.0` or `::` for all. */
   readonly address: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Called with every request, of either protocol. May throw: the client then gets a Status. */
+  /** Called for every request of either protocol. If it throws, the client gets a Status. */
   readonly handle: (exchange: Exchange) => void;
-  /** Answers with what `handle` threw, or with what is wrong with the request before it. */
+  /** Responds with the error that `handle` threw, or that was found in the request before `handle`. */
   readonly refuse: (exchange: Exchange, error: unknown) => void;
   /**
-   * Whether a request for this target may become a WebSocket, if it asks to. The others are served as if they had not asked.
-   * Absent: none may.
+   * Whether a request for this target may upgrade to a WebSocket. Upgrade requests for other targets are served as
+   * ordinary requests. Default: none may.
    */
   readonly upgrades?: (target: string) => boolean;
-  /** Of every response, whatever it is. */
+  /** Added to every response. */
   readonly headers?: Headers;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The share of HTTP/2 requests after which their connection takes no more. Absent: none. */
+  /** Probability that an HTTP/2 request makes its connection go away (`--goaway-chance`). Default: never. */
   readonly goaway?: { readonly chance: number; readonly random: Random };
-  /** In place of `base/limits.ts`. */
+  /** Overrides of `base/limits.ts`. */
   readonly limits?: Partial<ListenerLimits>;
 }
 
 export interface Listener extends Closable {
-  /** As the system reports them. */
+  /** As reported by the system. */
   readonly address: string;
   readonly port: number;
-  /** TLS connections open now. */
+  /** Open TLS connections. */
   readonly connections: number;
   /**
-   * Shows another certificate, or trusts other authorities, from the next connection on. Those that are open stay, but for
-   * clients whose certificate was not accepted: they are asked to connect again, it may be accepted now.
+   * Replaces the certificate and the CAs for new connections. Open connections are kept, except those whose client
+   * certificate was rejected: they are asked to reconnect, since the certificate may now be accepted.
    */
   setTls(tls: TlsMaterial): void;
-  /** No new connections; those that are open finish what is under way and close. */
+  /** Accepts no new connections; open ones finish their requests and close. */
   stopAccepting(): void;
   /**
-   * Stops accepting and resolves when every connection is closed. What is left after `deadlineMs` is cut off. Watches
-   * don't end by themselves: end them first.
+   * Stops accepting and resolves when every connection is closed. Connections left after `deadlineMs` are destroyed.
+   * Watches do not end by themselves: end them first.
    */
   drain(deadlineMs: number): Promise<void>;
-  /** Cuts everything off at once. */
+  /** Destroys all connections immediately. */
   close(): void;
 }
 
-/** Opens the one port of the server: TLS always, HTTP/2 and HTTP/1.1 by ALPN. Rejects where it cannot be opened. */
+/** Opens the server's port: TLS only, HTTP/2 and HTTP/1.1 by ALPN. Rejects if it cannot be opened. */
 export function listen(options: ListenOptions): Promise<Listener> {
   const listener = new TlsListener(options);
   return listener.open(options.address, options.port);
@@ -106,10 +106,10 @@ class TlsListener implements Listener {
   readonly #asksForCertificates: boolean;
   readonly #goesAway: () => boolean;
   #named: NamedCertificates;
-  /** Every TCP connection, those in their handshake too, so that nothing is left behind. */
+  /** All TCP connections, including those still in the TLS handshake, so that none is leaked on close. */
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Map<TLSSocket, Connection>();
-  /** HTTP/1.1 connections that were told why they end, with the bytes that had come by then. */
+  /** HTTP/1.1 connections that were sent an error before closing, with the bytes received until then. */
   readonly #refused = new WeakMap<Socket, number>();
   readonly #closed = Promise.withResolvers<void>();
   #sweep: Closable | undefined;
@@ -142,21 +142,22 @@ class TlsListener implements Listener {
     this.#server = createServer({
       ...secureContext(tls),
       ...http1Options(this.#limits),
-      // Otherwise every request that asks for any other protocol would be taken off the parser, and no body of it read.
+      // Without this callback Node would detach every request with an Upgrade header from the parser, and its body
+      // would not be read.
       shouldUpgradeCallback: (request) => this.#mayUpgrade(request),
       ALPNProtocols: ['h2', 'http/1.1'],
       SNICallback: (name, choose) => choose(null, this.#named.find(name)),
       requestCert: this.#asksForCertificates,
-      // A certificate that cannot be verified is no reason to hang up: the answer is a 401 that says so.
+      // A certificate that cannot be verified does not fail the handshake: the response is a 401 that explains it.
       rejectUnauthorized: false,
       handshakeTimeout: this.#limits.handshakeMsMax,
       noDelay: true,
-      // Finds out about clients that vanished without a word, while a watch has nothing to tell them.
+      // Detects dead peers on connections with idle watches.
       keepAlive: true,
       keepAliveInitialDelay: limits.tcpKeepAliveMs,
     });
     this.#server.maxConnections = limits.connectionsMax;
-    // Their bytes are bounded; none is dropped because there are many.
+    // No limit on the number of headers, so that none is dropped: their total size is limited.
     this.#server.maxHeadersCount = 0;
     this.#wire();
   }
@@ -222,7 +223,7 @@ class TlsListener implements Listener {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** A TLS socket is told of its end a little later than the TCP socket below it. */
+  /** A TLS socket closes slightly later than the TCP socket below it. */
   #checkClosed(): void {
     if (this.#serverClosed && this.#connections.size === 0) this.#closed.resolve();
   }
@@ -233,7 +234,8 @@ class TlsListener implements Listener {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
-    // Node serves HTTP/1.1 on every TLS connection; here it gets those that did not choose HTTP/2.
+    // Node serves HTTP/1.1 on every TLS connection; call that handler only for connections that did not negotiate
+    // HTTP/2.
     const serveHttp1 = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
     server.removeAllListeners('secureConnection');
     server.on('secureConnection', (socket) => {
@@ -301,7 +303,7 @@ class TlsListener implements Listener {
 
   #serveHttp1(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket as TLSSocket);
-    // Requests on one connection that were sent without waiting for the answers: no client sends this many.
+    // Limits pipelined requests on one connection: no real client sends this many.
     if (!connection || connection.exchanges >= this.#limits.streamsPerConnectionMax) {
       request.socket.destroy();
       return;
@@ -309,7 +311,7 @@ class TlsListener implements Listener {
     const method = request.method ?? '';
     const { target, refused } = readTarget(method, request.url ?? '');
     const ambiguous = refuseAmbiguous(request);
-    // Who is in doubt about one request's server had better begin anew.
+    // Close the connection after an ambiguous request: client and server may disagree about it.
     const closing = () => connection.retired || ambiguous !== undefined;
     const exchange = new Http1Exchange(connection, { request, response, method, target, closing, clock: this.#clock });
     const problem = ambiguous ?? refuseExpectation(exchange) ?? refused;
@@ -317,7 +319,7 @@ class TlsListener implements Listener {
     else this.#serveLater(connection, exchange, problem);
   }
 
-  /** Requests that came without waiting for the answers are parsed together, but are not all worked on in one turn. */
+  /** Pipelined requests are parsed together, but are not all handled in one turn of the event loop. */
   #serveLater(connection: Connection, exchange: Http1Exchange, problem: StatusError | undefined): void {
     connection.started(exchange);
     inOwnTurn(() => {
@@ -325,7 +327,7 @@ class TlsListener implements Listener {
     });
   }
 
-  /** Only where nothing else is under way on the connection: the answer to that could not come before the events. */
+  /** Only if no other request is in progress on the connection: its response could not be sent before the events. */
   #mayUpgrade(request: IncomingMessage): boolean {
     if (!asksForWebSocket(request) || this.#connections.get(request.socket as TLSSocket)?.exchanges !== 0) return false;
     return this.#upgrades(readTarget('GET', request.url ?? '').target);
@@ -357,12 +359,12 @@ class TlsListener implements Listener {
     }
   }
 
-  /** Bytes that are no request: the connection is of no more use. A failed handshake has nobody to answer to. */
+  /** Input that is not HTTP: answers and closes the connection. A failed handshake gets no answer. */
   #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
     this.#logger.debug('a connection failed', { error });
     const refusedAt = this.#refused.get(socket);
     if (refusedAt !== undefined) {
-      // What still comes is no request either.
+      // Further input is dropped up to a limit.
       if (socket.bytesRead - refusedAt > limits.lingerBytesMax) socket.destroy();
     } else if (!(socket instanceof TLSSocket) || !this.#connections.has(socket)) {
       if (isPlainHttp(error)) this.#answerPlain(socket);
@@ -373,7 +375,10 @@ class TlsListener implements Listener {
     else socket.destroy();
   }
 
-  /** Bytes that nobody reads would make the system reset the connection, and the answer would be lost. */
+  /**
+   * Reads and drops further input for a while: closing with unread bytes would reset the connection and lose the
+   * response.
+   */
   #refuse(socket: Socket, status: number, phrase: string): void {
     if (!socket.writable) {
       socket.destroy();
@@ -385,7 +390,10 @@ class TlsListener implements Listener {
     socket.once('close', () => deadline.close());
   }
 
-  /** Tells who speaks HTTP without TLS what is wrong, in the published words, on the connection below the TLS one. */
+  /**
+   * Answers a client that sends plain HTTP to the TLS port, with Go's message, on the TCP connection below the TLS
+   * one.
+   */
   #answerPlain({ remoteAddress, remotePort }: Socket): void {
     for (const socket of this.#sockets) {
       if (socket.remotePort !== remotePort || socket.remoteAddress !== remoteAddress) continue;
@@ -406,7 +414,7 @@ class TlsListener implements Listener {
 const namedCertificates = (tls: TlsMaterial): NamedCertificates =>
   new NamedCertificates(tls.named ?? [], ({ cert, key }) => createSecureContext(secureContext({ ...tls, cert, key })));
 
-/** True that often; asks for no random bytes where it never is. */
+/** Returns true with the given probability; reads no random bytes if the probability is 0. */
 function atRandom(goaway: ListenOptions['goaway']): () => boolean {
   if (!goaway || goaway.chance === 0) return () => false;
   return () => Buffer.from(goaway.random.bytes(4)).readUInt32BE() < goaway.chance * 2 ** 32;
@@ -418,8 +426,8 @@ const secureContext = ({ cert, key, ca, minVersion = 'TLSv1.2', ciphers }: TlsMa
   ...(ca !== undefined && { ca: typeof ca === 'string' ? ca : [...ca] }),
   minVersion,
   ...(ciphers !== undefined && { ciphers }),
-  // A resumed session would bring back what was found of the client's certificate before, and only its leaf. Without
-  // tickets, and with nobody to keep sessions here, each connection shows its whole chain, and is verified anew.
+  // Session resumption would restore the earlier verification result and only the leaf certificate. Without tickets
+  // or a session cache, each connection presents its full chain and is verified again.
   ...(ca !== undefined && { secureOptions: constants.SSL_OP_NO_TICKET }),
 });
 
@@ -441,15 +449,15 @@ const http1Options = (max: ListenerLimits) => ({
   connectionsCheckingInterval: Math.max(10, max.headersMsMax / 4),
   keepAliveTimeout: max.idleMsMax,
   insecureHTTPParser: false,
-  // Looked at by `refuseAmbiguous`, whose answer is a Status like any other.
+  // `refuseAmbiguous` checks it, so that the response is a Status.
   requireHostHeader: false,
 });
 
-/** OpenSSL's names of a handshake that begins with the line of an HTTP request. */
+/** OpenSSL's error codes for a handshake that starts with an HTTP request line. */
 const isPlainHttp = ({ code }: NodeJS.ErrnoException): boolean =>
   code === 'ERR_SSL_HTTP_REQUEST' || code === 'ERR_SSL_HTTPS_PROXY_REQUEST';
 
-/** Nothing is expected of servers but to say that a body may come (RFC 9110 section 10.1.1). */
+/** The only expectation that servers must support is 100-continue (RFC 9110 section 10.1.1). */
 function refuseExpectation(exchange: Exchange): StatusError | undefined {
   const expectation = exchange.header('expect') ?? '';
   if (expectation === '' || expectation.toLowerCase() === '100-continue') return undefined;

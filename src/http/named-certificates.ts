@@ -1,18 +1,18 @@
 import type { SecureContext } from 'node:tls';
 
-/** A certificate, as PEM texts, for clients that ask for one of its names (RFC 6066 section 3). */
+/** A certificate, as PEM texts, for SNI clients that request one of its names (RFC 6066 section 3). */
 export interface NamedCertificate {
   readonly cert: string;
   readonly key: string;
   /** In lower case; the first label may be `*`, which stands for one label. */
   readonly names: readonly string[];
-  /** The names were given: they count before those that others have from their certificates. */
+  /** The names were configured explicitly: they take precedence over names read from certificates. */
   readonly given: boolean;
 }
 
 /**
- * Which certificate is shown for which name, as published: of two for one name the one that was given it, otherwise the
- * first; an exact name counts before one with `*`.
+ * Selects the certificate for a server name, as kube-apiserver does: among certificates for the same name, one with
+ * explicitly configured names wins, otherwise the first; an exact name wins over one with `*`.
  */
 export class NamedCertificates {
   readonly #byName = new Map<string, SecureContext>();
@@ -25,7 +25,7 @@ export class NamedCertificates {
     }
   }
 
-  /** Undefined where none was made for that name. */
+  /** Undefined if there is no certificate for the name. */
   find(serverName: string): SecureContext | undefined {
     if (this.#byName.size === 0) return undefined;
     const name = serverName.toLowerCase().replace(/\.$/, '');

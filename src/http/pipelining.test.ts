@@ -5,7 +5,7 @@ import { until } from '../base/waits-fixture.ts';
 import type { Exchange } from './exchange.ts';
 import { exchangeText, start } from './listener-fixture.ts';
 
-/** Requests of HTTP/1.1 that a client sends without waiting for the answers to those before (RFC 9112 section 9.3.2). */
+/** Pipelined HTTP/1.1 requests (RFC 9112 section 9.3.2). */
 
 const get = (path: string, ...more: readonly string[]): string =>
   [`GET ${path} HTTP/1.1`, 'host: a', ...more, '', ''].join('\r\n');

@@ -6,14 +6,14 @@ export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** gzip where the client takes it, and the method reads (spec section 4.3). */
+  /** gzip if the client accepts it and the request is a read (spec section 4.3). */
   readonly compress?: boolean;
 }
 
 /** Longer bodies are compressed off the main thread. */
 const syncGzipBytesMax = 64 * 1024;
 
-/** Answers with a body that is there as a whole. A promise only where it has to be compressed first, and takes long. */
+/** Responds with a complete body. Returns a promise only if the body must be compressed asynchronously first. */
 export function sendBytes(exchange: Exchange, answer: Answer): void | Promise<void> {
   const { status, contentType, body, compress } = answer;
   const headers = { 'content-type': contentType };
@@ -25,7 +25,7 @@ export function sendBytes(exchange: Exchange, answer: Answer): void | Promise<vo
 function sendCompressed(exchange: Exchange, status: number, headers: Headers, body: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     gzip(body, { level: gzipLevel }, (error, compressed) => {
-      // Meanwhile the deadline of the request may have passed, and been answered.
+      // The request may have timed out and been answered meanwhile.
       if (exchange.responded) resolve();
       else if (error) resolve(exchange.respond(status, headers, body));
       else resolve(exchange.respond(status, { ...headers, ...gzipHeaders }, compressed));
@@ -33,7 +33,7 @@ function sendCompressed(exchange: Exchange, status: number, headers: Headers, bo
   });
 }
 
-/** Whether an answer to this request is to be compressed. */
+/** Whether the response to this request should be compressed. */
 export function wantsGzip(exchange: Exchange): boolean {
   if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return false;
   const header = exchange.header('accept-encoding');

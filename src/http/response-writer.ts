@@ -1,6 +1,6 @@
 import type { BodyWriter } from './exchange.ts';
 
-/** What Node's HTTP/1.1 responses and its compressors have in common. */
+/** Common interface of Node's HTTP/1.1 responses and its compressors. */
 interface ResponseStream {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
@@ -12,17 +12,17 @@ interface ResponseStream {
   off(event: 'drain' | 'close', listener: () => void): unknown;
 }
 
-/** What the writer of a body tells the exchange it belongs to. */
+/** Callbacks from a body's writer to its exchange. */
 export interface WriterEvents {
-  /** Bytes were handed over. */
+  /** Bytes were written. */
   readonly written: (bytes: number) => void;
-  /** The last part was handed over. */
+  /** The last part was written. */
   readonly ended: () => void;
-  /** The response is to be cut off. */
+  /** Cuts the response off. */
   readonly abort: () => void;
 }
 
-/** A response body in parts over a stream of Node's. */
+/** A response body in parts over a Node stream. */
 export class ResponseWriter implements BodyWriter {
   readonly #stream: ResponseStream;
   readonly #on: WriterEvents;
@@ -46,7 +46,7 @@ export class ResponseWriter implements BodyWriter {
     this.#on.written(lengthOf(chunk));
     if (!sent) return this.#stream.write(chunk);
     return this.#stream.write(chunk, (error) => {
-      // Of a stream that ended early, frames that point at the chunk may still be on their way.
+      // If the stream ended early, pending frames may still reference the chunk.
       if (!error && !this.#stream.destroyed) sent();
     });
   }
@@ -82,7 +82,7 @@ export class ResponseWriter implements BodyWriter {
 const lengthOf = (chunk: Uint8Array | string): number =>
   typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
 
-/** Takes everything and sends nothing: the body of an answer to HEAD, or to a client that is gone. */
+/** Discards everything: the body of a response to HEAD, or to a client that is gone. */
 export const nowhere: BodyWriter = {
   buffered: 0,
   write: () => true,

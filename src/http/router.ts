@@ -9,31 +9,31 @@ interface Route {
   readonly handler: PathHandler;
 }
 
-/** Paths that are not resources: health, discovery, version. A path is given without its query. */
+/** Routes of paths that are not resources: health, discovery, version. Paths are passed without their query. */
 export class PathRouter {
   readonly #exact = new Map<string, Route>();
   /** Longest first. */
   #prefixes: (readonly [prefix: string, route: Route])[] = [];
 
-  /** Serves exactly this path. `methods` in upper case; GET stands for HEAD as well. */
+  /** Serves exactly this path. `methods` in upper case; GET includes HEAD. */
   exact(path: string, methods: readonly string[], handler: PathHandler): this {
     this.#exact.set(path, { methods, handler });
     return this;
   }
 
-  /** Serves every path that begins with this one and for which there is no longer route. */
+  /** Serves every path with this prefix for which there is no longer route. */
   prefix(path: string, methods: readonly string[], handler: PathHandler): this {
     this.#prefixes.push([path, { methods, handler }]);
     this.#prefixes.sort(([a], [b]) => b.length - a.length);
     return this;
   }
 
-  /** Paths that are served as they stand here. */
+  /** All exact paths. */
   get paths(): readonly string[] {
     return [...this.#exact.keys()];
   }
 
-  /** Throws NotFound for a path that nothing is served at, MethodNotAllowed for a method that is not served there. */
+  /** Throws NotFound for an unknown path and MethodNotAllowed for a method that the path does not support. */
   find(method: string, path: string): PathHandler {
     const route = this.#exact.get(path) ?? this.#prefixes.find(([prefix]) => path.startsWith(prefix))?.[1];
     if (!route) throw noSuchPath();

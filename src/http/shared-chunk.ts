@@ -1,6 +1,6 @@
 const lineEnd = '\r\n';
 
-/** Bytes that many responses send alike. Their framing as a chunk of HTTP/1.1 (RFC 9112 section 7.1) is made once for all. */
+/** Bytes that many responses send. Their framing as an HTTP/1.1 chunk (RFC 9112 section 7.1) is built once for all. */
 export class SharedChunk {
   readonly bytes: Uint8Array;
   #chunked: Buffer | undefined;
@@ -9,7 +9,7 @@ export class SharedChunk {
     this.bytes = bytes;
   }
 
-  /** The bytes as a whole chunk; they may not be empty, which would be the end of the body. */
+  /** The bytes as a complete chunk. They must not be empty, which would end the body. */
   get chunked(): Buffer {
     this.#chunked ??= chunkOf(this.bytes);
     return this.#chunked;

@@ -1,14 +1,14 @@
 import { limits } from '../base/limits.ts';
 import { badRequest, methodNotAllowed, StatusError } from '../meta/status-error.ts';
 
-/** What a request line or HTTP/2 header asks for: path and query, or why it is not served. */
+/** Path and query of a request target, or why it is refused. */
 type Target =
   | { readonly target: string; readonly refused?: undefined }
   | { readonly target: string; readonly refused: StatusError };
 
 /**
- * Brings the forms of a request target (RFC 9112 section 3.2) to path and query. The authority of an absolute form is
- * dropped: this server answers for every name it is called by. CONNECT is refused: a tunnel is never opened.
+ * Normalizes the forms of a request target (RFC 9112 section 3.2) to path and query. The authority of an absolute
+ * form is dropped: the server answers for every host name. CONNECT is refused: the server opens no tunnels.
  */
 export function readTarget(method: string, sent: string): Target {
   if (sent.length > limits.targetBytesMax) {

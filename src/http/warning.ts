@@ -1,9 +1,9 @@
 import { limits } from '../base/limits.ts';
 
 /**
- * The `Warning` headers of one answer (RFC 7234 section 5.5): code 299, agent `-`, the text quoted. Each text is said once.
- * Clients end with an error past some number and length of headers, so both are bounded; where that leaves something out,
- * every text is cut, as published, and the last header says so.
+ * The `Warning` headers of one response (RFC 7234 section 5.5): code 299, agent `-`, quoted text. Each text appears
+ * once. Clients fail beyond a certain number and size of headers, so both are limited; if warnings are left out,
+ * every text is truncated, as in kube-apiserver, and the last header says so.
  */
 export class Warnings {
   readonly #texts = new Set<string>();
@@ -43,7 +43,7 @@ const withoutControls = (text: string): string => text.replace(/\p{Cc}+/gu, ' ')
 
 function quoted(text: string): string {
   const escaped = text.replace(/["\\]/g, '\\$&');
-  // Node writes header text as Latin-1: this way the bytes on the wire are UTF-8, as clients of published servers read them.
+  // Node writes header text as Latin-1. This makes the bytes on the wire UTF-8, as client-go expects them.
   return `"${Buffer.from(escaped).toString('latin1')}"`;
 }
 

@@ -9,7 +9,10 @@ import type { RawClient } from './raw-client-fixture.ts';
 import { rawField, rawFrame, rawHeaders, rawIndex, rawSettings, uint32 } from './raw-frames-fixture.ts';
 import { endStream, get, getFrame, pathFrame, postFrame, type Sessions, sessions } from './session-fixture.ts';
 
-/** What a client can do to a connection, and what it costs. The clock stands still: budgets are never filled up again. */
+/**
+ * What a client can do to a connection, and at what cost. The clock stands still, so that budgets are never
+ * replenished.
+ */
 
 const none: Buffer = Buffer.alloc(0);
 const resetsMax = 20;
@@ -27,7 +30,7 @@ const widen = (stream: number, increment: number): Buffer =>
 const cancel = (stream: number): Buffer => rawFrame(frameType.reset, 0, stream, uint32(errorCode.cancel));
 const data = (stream: number, bytes: number, flags = 0): Buffer =>
   rawFrame(frameType.data, flags, stream, Buffer.alloc(bytes));
-/** A request that holds, and says that one byte follows. */
+/** A request that the server holds, with a body of one byte announced. */
 const hold1 = (stream: number): Buffer =>
   rawHeaders(
     stream,
@@ -36,7 +39,7 @@ const hold1 = (stream: number): Buffer =>
   );
 const ping = rawFrame(frameType.ping, 0, 0, Buffer.alloc(8));
 
-/** Sends rounds one by one until the connection ends, and returns how many it took. */
+/** Sends rounds until the connection ends, and returns how many it took. */
 async function roundsTaken(
   client: RawClient,
   round: (stream: number) => readonly Buffer[],
@@ -156,7 +159,7 @@ describe('frames that ask for nothing: the connection ends', () => {
     });
   }
 
-  /** The same for the stream that is open, where the frame is one of a stream. */
+  /** The same frame for the open stream, if it is a frame of a stream. */
   function withStream(frame: Buffer, stream: number): Buffer {
     if (frame.readUInt32BE(5) !== 1) return frame;
     const copy = Buffer.from(frame);
@@ -192,7 +195,7 @@ describe('a client that does not read', () => {
     const requests = Buffer.concat(Array.from({ length: 500 }, () => getFrame(1)));
     let stream = 3;
     let seen = -1;
-    // Until the server handles no more, however much is sent.
+    // Until the server handles no more requests, however many are sent.
     while (handled !== seen) {
       seen = handled;
       for (let round = 0; round < 20; round += 1) {
@@ -293,7 +296,7 @@ describe('time', () => {
     const client = (await all.client()).send(getFrame(1));
     await client.pinged();
     client.send(rawFrame(frameType.headers, endStream, 3, get));
-    // Nothing tells that the server has read it: an unknown frame would be an error now.
+    // Nothing reports that the server has read it: an unknown frame would be an error now.
     await until(() => all.started.listener.connections === 1);
     const ended = client.end();
     await until(() => {

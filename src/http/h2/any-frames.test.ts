@@ -7,9 +7,9 @@ import { frameType } from './frames.ts';
 import { rawField, rawFrame, rawHeaders, rawSettings, uint32 } from './raw-frames-fixture.ts';
 import { get, post, sessions } from './session-fixture.ts';
 
-/** What clients may send, right and wrong, in any order. */
+/** Arbitrary client frames, valid and invalid, in any order. */
 
-/** Of the streams that were opened, the one to which a frame belongs, counted back from the newest. */
+/** The stream that a frame belongs to, counted back from the newest. */
 const back = fc.integer({ min: 0, max: 3 });
 const flags = fc.oneof(fc.constantFrom(0, 1, 4, 5, 8, 0x20, 0x25), fc.integer({ min: 0, max: 255 }));
 const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array));
@@ -29,7 +29,7 @@ const block = fc
   .tuple(fc.constantFrom(get, post), fc.array(field, { maxLength: 3 }))
   .map(([head, fields]) => Buffer.concat([head, ...fields]));
 
-/** Makes a frame, given the number of the newest stream, and says whether it opens another. */
+/** Builds a frame, given the number of the newest stream, and tells whether it opens another. */
 interface Action {
   readonly opens?: boolean;
   frame(newest: number): Buffer;

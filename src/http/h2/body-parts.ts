@@ -1,17 +1,17 @@
-/** Parts shorter than this are joined: a buffer of its own costs a hundred bytes, and a client can send one byte at a time. */
+/** Shorter parts are joined: a separate buffer costs a hundred bytes, and a client can send one byte at a time. */
 const joinedBytesMax = 1_024;
 const blockBytes = 4_096;
 
-/** The parts of a request's body that came and were not taken yet. */
+/** The parts of a request body that were received and not taken yet. */
 export class BodyParts {
   #parts: Buffer[] = [];
-  /** The last of the parts, where it is one that short ones are joined in. */
+  /** The last part, if it is a block that short parts are joined in. */
   #block: Buffer | undefined;
   #blockUsed = 0;
 
   add(part: Buffer): void {
     if (part.length === 0) return;
-    // One or two short parts are what most bodies have: those are not copied.
+    // Most bodies have only one or two short parts: those are not copied.
     if (part.length >= joinedBytesMax || this.#parts.length < 2) {
       this.#endBlock();
       this.#parts.push(part);
@@ -30,7 +30,7 @@ export class BodyParts {
     this.#blockUsed = 0;
   }
 
-  /** Takes all that is there. */
+  /** Takes all parts. */
   take(): readonly Buffer[] {
     this.#endBlock();
     const parts = this.#parts;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** How often something may be done: so many times within a second, and again so many in the next (a token bucket). */
+/** Rate limiter (a token bucket): allows `perSecond` operations at once, replenished at the same rate. */
 export class Budget {
   readonly #clock: Clock;
   readonly #perSecond: number;
@@ -14,7 +14,7 @@ export class Budget {
     this.#at = clock.monotonic();
   }
 
-  /** False when it was done too often. */
+  /** Takes a token; false if there is none. */
   spend(): boolean {
     if (this.#left < 1) {
       const now = this.#clock.monotonic();

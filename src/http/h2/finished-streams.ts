@@ -3,21 +3,21 @@ import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 
 /**
- * The streams of a connection that are over for us while the client may still send: what comes of them is dropped. A client
- * that has the whole response and still sends is told to stop (RFC 9113 section 8.1), but not at once: some take a reset
- * that comes together with the response for a failure.
+ * Streams that the server is done with while the client may still send: their frames are dropped. A client that has
+ * the whole response and still sends is told to stop by RST_STREAM (RFC 9113 section 8.1), but not immediately: some
+ * clients treat a reset that arrives together with the response as a failure.
  */
 export class FinishedStreams implements Closable {
   readonly #clock: Clock;
   readonly #lingeringMax: number;
   readonly #reset: (id: number) => void;
-  /** The oldest are forgotten. */
+  /** All finished streams; the oldest are evicted. */
   readonly #known = new Set<number>();
-  /** Those that are not reset yet, with the time when they will be. */
+  /** Streams that are not reset yet, with the time of their reset. */
   readonly #lingering = new Map<number, number>();
   #timer: Closable | undefined;
 
-  /** `reset` tells the client to stop. */
+  /** `reset` sends RST_STREAM. */
   constructor(options: {
     readonly clock: Clock;
     readonly lingeringMax: number;
@@ -32,13 +32,13 @@ export class FinishedStreams implements Closable {
     return this.#known.has(id);
   }
 
-  /** The client was told to stop. */
+  /** Adds a stream that was reset. */
   add(id: number): void {
     this.#known.add(id);
     if (this.#known.size > limits.finishedStreamsMax) this.#known.delete(firstOf(this.#known) as number);
   }
 
-  /** The client is told to stop unless it does by itself. */
+  /** Adds a stream that will be reset unless the client ends it first. */
   linger(id: number): void {
     this.add(id);
     if (this.#lingering.size >= this.#lingeringMax) this.#stop(firstOf(this.#lingering.keys()) as number);
@@ -46,7 +46,7 @@ export class FinishedStreams implements Closable {
     this.#timer ??= this.#clock.after(limits.lingerMs, () => this.#stopDue());
   }
 
-  /** The client sends no more. */
+  /** The client ended the stream. */
   ended(id: number): void {
     this.#known.delete(id);
     this.#lingering.delete(id);

@@ -17,11 +17,11 @@ const cancel = (stream: number): Buffer => rawFrame(frameType.reset, 0, stream, 
 const dataFrame = (stream: number, payload: Buffer, flags = 0): Buffer =>
   rawFrame(frameType.data, flags, stream, payload);
 
-/** Answers with as many bytes as the path says. */
+/** Responds with as many bytes as the path says. */
 const bytesOf = (exchange: Exchange): void =>
   exchange.respond(200, {}, Buffer.alloc(Number(exchange.target.slice(1)), 'abcdefg'));
 
-/** What has come once all that may come is there. */
+/** Bytes received once all that may arrive has arrived. */
 async function receivedBytes(client: RawClient, stream: number, bytes: number): Promise<number> {
   await client.until(() => client.received(stream).bytes >= bytes);
   await client.pinged();
@@ -221,7 +221,7 @@ describe('what is sent', () => {
 });
 
 describe('what is received', () => {
-  /** Reads all bodies, and answers with their lengths. */
+  /** Reads all bodies, and responds with their lengths. */
   const lengths = (exchange: Exchange): void => {
     exchange.body(10_000_000).then(
       (body) => exchange.respond(200, {}, String(body.length)),

@@ -13,7 +13,7 @@ interface Read {
   readonly content: string;
 }
 
-/** All frames in `chunks`, the parts of DATA joined. */
+/** All frames in `chunks`, with the parts of DATA joined. */
 function readAll(chunks: readonly Buffer[], payloadMax = 1_000): Read[] {
   const reader = new FrameReader(payloadMax);
   const frames: Read[] = [];

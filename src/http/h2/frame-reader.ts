@@ -1,49 +1,49 @@
 import { ConnectionError, errorCode, frameFlag, frameHeadBytes, frameType, windowMax } from './frames.ts';
 
-/** What `next` has found: nothing as long as bytes are missing, a whole frame, or a part of a DATA frame. */
+/** Result of `next`: nothing if bytes are missing, a whole frame, or a part of a DATA frame. */
 type Found = 'nothing' | 'frame' | 'data';
 
 /**
- * Finds the frames in what a connection brings, however it is cut. DATA comes in the parts in which it arrives; every other
- * frame comes whole; padding is taken off. What was found stands in the fields until `next` is called again.
+ * Parses frames from a byte stream, however it is split. DATA is returned in parts as it arrives; all other frames
+ * are returned whole; padding is removed. The result is in the fields until the next call of `next`.
  */
 export class FrameReader {
   readonly #payloadMax: number;
   type = 0;
   flags = 0;
   stream = 0;
-  /** Bytes of the whole payload, padding included: what flow control counts. */
+  /** Length of the whole payload including padding, as flow control counts it. */
   length = 0;
-  /** The payload, or the part of it, stands in `bytes` from `from` up to `to`. */
+  /** The payload, or part of it, is in `bytes` between `from` and `to`. */
   bytes: Buffer = noBytes;
   from = 0;
   to = 0;
-  /** Of the parts of a DATA frame. There is always one that is the first, and one that is the last. */
+  /** Position among the parts of a DATA frame. Every DATA frame has a first and a last part. */
   first = false;
   last = false;
   #chunk: Buffer = noBytes;
   #at = 0;
-  /** The beginning of a frame whose rest is still to come. */
+  /** The start of an incomplete frame. */
   #held: Buffer = noBytes;
   #heldBytes = 0;
   #reading: 'head' | 'content' | 'padding' = 'head';
-  /** Of a DATA frame: bytes still to come. */
+  /** Remaining bytes of a DATA frame. */
   #content = 0;
   #padding = 0;
-  /** No part of it was found yet. */
+  /** The next part is the first. */
   #begun = false;
 
   constructor(payloadMax: number) {
     this.#payloadMax = payloadMax;
   }
 
-  /** Adds what has come. All that came before must have been read: `next` has found nothing. */
+  /** Adds input. All earlier input must have been read: `next` returned `nothing`. */
   push(chunk: Buffer): void {
     this.#chunk = chunk;
     this.#at = 0;
   }
 
-  /** @throws ConnectionError for a frame that is longer than allowed, or padded with more than there is. */
+  /** @throws ConnectionError for a frame that is too long, or whose padding exceeds its payload. */
   next(): Found {
     for (;;) {
       switch (this.#reading) {
@@ -62,7 +62,7 @@ export class FrameReader {
     }
   }
 
-  /** What is not needed any more may be large. */
+  /** Drops references to input buffers, which may be large. */
   #nothing(): Found {
     this.#chunk = noBytes;
     this.#at = 0;
@@ -135,7 +135,7 @@ export class FrameReader {
     return true;
   }
 
-  /** Has `bytes` in one piece from `from` on, and leaves them where they are; false where they have not all come. */
+  /** Makes `bytes` available contiguously at `from` without consuming them; false if they have not all arrived. */
   #peek(bytes: number): boolean {
     const there = this.#chunk.length - this.#at;
     if (this.#heldBytes === 0 && there >= bytes) {
@@ -161,7 +161,7 @@ export class FrameReader {
     this.#at += taken;
   }
 
-  /** Goes on behind what was peeked at last. */
+  /** Consumes the bytes last peeked. */
   #consume(bytes: number): void {
     if (this.#heldBytes === 0) {
       this.#at += bytes;

@@ -1,4 +1,4 @@
-/** Frames of HTTP/2 (RFC 9113 sections 4, 6 and 7). */
+/** HTTP/2 frames (RFC 9113 sections 4, 6 and 7). */
 
 export const frameType = {
   data: 0,
@@ -17,13 +17,13 @@ export const frameFlag = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x
 
 export const frameHeadBytes = 9;
 
-/** The largest flow-control window, and the largest number of a stream. */
+/** The largest flow-control window, and the largest stream identifier. */
 export const windowMax = 0x7fff_ffff;
 
-/** Before any settings and window updates (section 6.9.2). */
+/** Initial window before any SETTINGS and WINDOW_UPDATE (section 6.9.2). */
 export const defaultWindow = 65_535;
 
-/** What every peer takes, and the most that a peer can say it takes (section 4.2). */
+/** Limits of SETTINGS_MAX_FRAME_SIZE; every peer accepts the minimum (section 4.2). */
 export const framePayloadMin = 16_384;
 export const framePayloadMax = 2 ** 24 - 1;
 
@@ -44,10 +44,10 @@ export const errorCode = {
 
 export type ErrorCode = (typeof errorCode)[keyof typeof errorCode];
 
-/** What a client says first on a connection (section 3.4). */
+/** The connection preface that a client sends first (section 3.4). */
 export const preface: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
-/** Ends the connection (section 5.4.1). */
+/** A connection error (section 5.4.1). */
 export class ConnectionError extends Error {
   readonly code: ErrorCode;
 

@@ -17,40 +17,40 @@ import { OutputBuffer } from './output-buffer.ts';
 /** A stream that has DATA to send. */
 export interface DataSource {
   /**
-   * Writes one frame of DATA at most, by `Outbound.data`. False when it has no more to send for now, or may not: then it
-   * registers itself again.
+   * Writes at most one DATA frame. Returns false if it has nothing more to send for now, or may not send: it then
+   * registers again later.
    */
   sendData(outbound: Outbound): boolean;
 }
 
-/** What the socket of a connection is for the side that sends. */
+/** The part of a socket that the sending side uses. */
 interface ByteSink {
   readonly destroyed: boolean;
   write(bytes: Uint8Array, written: (error?: Error | null) => void): unknown;
 }
 
 /**
- * The sending side of a connection. All frames of a turn of the event loop go out as one write, and the next write waits
- * until the system has taken that one. What may not go out yet stays where it is made: DATA in its stream.
+ * Sending side of a connection. All frames of one turn of the event loop are sent in one write, and the next write
+ * waits until the system has accepted that one. DATA that may not be sent yet stays in its stream.
  */
 export class Outbound implements Outlet {
   readonly #socket: ByteSink;
   readonly #clock: Clock;
-  /** Told when a write was taken, so that a session that waits for the client to read can go on. */
+  /** Called when a write was accepted, so that a session waiting for the client to read can continue. */
   readonly #onWritten: () => void;
   readonly #buffer = new OutputBuffer();
   #sources: DataSource[] = [];
   #writing = false;
   #scheduled = false;
-  /** Whoever writes now flushes when it has written all. */
+  /** Output is deferred until the caller of `hold` flushes. */
   #held = false;
   #tableRefused = false;
   #closed = false;
-  /** What the client takes of all DATA together. Never beyond `windowMax`. */
+  /** The client's connection window for DATA. Never more than `windowMax`. */
   window = defaultWindow;
-  /** The longest payload that the client takes. */
+  /** The longest payload that the client accepts. */
   payloadMax = framePayloadMin;
-  /** Frames of DATA that were sent, for what the client may answer to them. */
+  /** DATA frames sent, which bound the client's WINDOW_UPDATE frames. */
   dataFrames = 0;
 
   constructor(options: { readonly socket: ByteSink; readonly clock: Clock; readonly onWritten: () => void }) {
@@ -59,17 +59,17 @@ export class Outbound implements Outlet {
     this.#onWritten = options.onWritten;
   }
 
-  /** Bytes that wait for the socket. */
+  /** Bytes waiting for the socket. */
   get length(): number {
     return this.#buffer.length;
   }
 
-  /** More waits than goes out at once: the client should read before it asks for more. */
+  /** More is buffered than one write takes: the client should read before it requests more. */
   get isFull(): boolean {
     return this.#buffer.length >= limits.outputBytesMax;
   }
 
-  /** Adds a frame whose payload is small, or shared with other connections: it is copied. */
+  /** Adds a frame with a small payload, or one shared with other connections: the payload is copied. */
   frame(type: number, flags: number, stream: number, payload: Uint8Array): void {
     this.#head({ type, flags, stream, length: payload.length });
     this.#buffer.append(payload);
@@ -90,8 +90,8 @@ export class Outbound implements Outlet {
   }
 
   /**
-   * Adds the headers of a response: `list` has names and values in turns. Throws a TypeError, and adds nothing, where one of
-   * them cannot be a header.
+   * Adds the headers of a response; `list` alternates names and values. Throws a TypeError, and adds nothing, for an
+   * invalid header.
    */
   headers(stream: number, { status, list, end }: ResponseHead): void {
     const buffer = this.#buffer;
@@ -123,7 +123,7 @@ export class Outbound implements Outlet {
     if (!dated) appendField(buffer, 'date', httpDate(this.#clock.now()));
   }
 
-  /** Headers that are too long for one frame go on in others (RFC 9113 section 6.10). */
+  /** Splits a header block that is too long for one frame into CONTINUATION frames (RFC 9113 section 6.10). */
   #splitHeaders(stream: number, flags: number, start: number): void {
     const block = Buffer.from(this.#buffer.target.subarray(start + frameHeadBytes, this.#buffer.length));
     this.#buffer.truncate(start);
@@ -136,7 +136,7 @@ export class Outbound implements Outlet {
     }
   }
 
-  /** False where the window becomes larger than can be (RFC 9113 section 6.9.1). */
+  /** False if the window would exceed its maximum (RFC 9113 section 6.9.1). */
   widen(increment: number): boolean {
     if (this.window + increment > windowMax) return false;
     this.window += increment;
@@ -144,7 +144,7 @@ export class Outbound implements Outlet {
     return true;
   }
 
-  /** Adds the head of a frame of DATA. Its bytes follow by `dataBytes`; windows are counted here for the connection only. */
+  /** Adds the head of a DATA frame. Its bytes follow by `dataBytes`; only the connection window is updated here. */
   dataHead(stream: number, length: number, end: boolean): void {
     this.window -= length;
     this.dataFrames += 1;
@@ -155,7 +155,7 @@ export class Outbound implements Outlet {
     this.#buffer.append(bytes);
   }
 
-  /** A whole body may go out at once, before any other stream's. */
+  /** Whether a whole body may be sent now, ahead of other streams. */
   takesAtOnce(bytes: number): boolean {
     return bytes <= this.payloadMax && bytes <= this.window && this.#sources.length === 0 && !this.isFull;
   }
@@ -166,7 +166,7 @@ export class Outbound implements Outlet {
     this.schedule();
   }
 
-  /** Has a stream asked for DATA when its turn comes. Once is enough until it says that it has no more. */
+  /** Registers a stream to be called for DATA in its turn. It stays registered until it returns false. */
   addSource(source: DataSource): void {
     this.#sources.push(source);
     this.schedule();
@@ -177,7 +177,7 @@ export class Outbound implements Outlet {
     if (at >= 0) this.#sources.splice(at, 1);
   }
 
-  /** Has what waits written when whoever runs now is done. */
+  /** Schedules a flush for the end of the current operation. */
   schedule(): void {
     if (this.#scheduled || this.#writing || this.#held) return;
     this.#scheduled = true;
@@ -202,7 +202,7 @@ export class Outbound implements Outlet {
     this.#writing = true;
     this.#socket.write(bytes, (error) => {
       this.#writing = false;
-      // Parts of a write that failed may still be looked at.
+      // Parts of a failed write may still be referenced.
       if (!error) free();
       if (error || this.#closed) {
         this.#closed = true;
@@ -214,8 +214,8 @@ export class Outbound implements Outlet {
   }
 
   /**
-   * Callbacks of writes that the system took at once follow each other without a turn of the event loop between them: a
-   * client that reads fast would have it for itself.
+   * Callbacks of writes that the system accepts at once follow each other within one turn of the event loop: without
+   * `setImmediate`, a client that reads fast would starve the others.
    */
   #goOn(): void {
     if (this.#scheduled || (this.#buffer.length === 0 && this.#sources.length === 0)) return;
@@ -223,7 +223,7 @@ export class Outbound implements Outlet {
     setImmediate(flush, this);
   }
 
-  /** Takes DATA of the streams in turn, a frame at a time. */
+  /** Collects DATA from the streams round-robin, one frame at a time. */
   #gather(): void {
     while (this.#sources.length > 0 && !this.isFull && this.window > 0) {
       const source = this.#sources.shift() as DataSource;
@@ -231,7 +231,7 @@ export class Outbound implements Outlet {
     }
   }
 
-  /** What was added still goes out, if the socket takes it. DATA that waits in streams does not, nor anything else. */
+  /** Frames already buffered are still written, if the socket takes them; DATA queued in streams is dropped. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -245,7 +245,7 @@ const flush = (outbound: Outbound): void => outbound.flush();
 export interface ResponseHead {
   readonly status: number;
   readonly list: readonly string[];
-  /** Nothing follows. */
+  /** No body follows. */
   readonly end: boolean;
 }
 

@@ -1,8 +1,8 @@
 import { limits } from '../../base/limits.ts';
 
 /**
- * Memory for bytes on their way to sockets. It lies outside the heap, where making and dropping it makes the collector run
- * early and often; so some of each size is kept.
+ * Sizes of the pooled output buffers. Allocating and freeing memory outside the heap makes the garbage collector run
+ * early and often, so some buffers of each size are kept.
  */
 const sizes = [4 * 1024, 16 * 1024, 64 * 1024, 320 * 1024] as const;
 const kept: readonly Buffer[][] = sizes.map(() => []);
@@ -10,7 +10,7 @@ const kept: readonly Buffer[][] = sizes.map(() => []);
 function acquire(bytes: number): Buffer {
   const index = sizes.findIndex((size) => size >= bytes);
   const size = sizes[index];
-  // More than a flush should ever hold: not worth keeping.
+  // More than one flush should ever hold: not pooled.
   return size === undefined ? Buffer.allocUnsafeSlow(bytes * 2) : (kept[index]?.pop() ?? Buffer.allocUnsafeSlow(size));
 }
 
@@ -20,18 +20,18 @@ function release(buffer: Buffer): void {
   if (free && free.length * buffer.length < limits.outputBytesKept) free.push(buffer);
 }
 
-/** Bytes that are gathered to go out in one write: TLS copies many small pieces, and costs as much for a short write as for a long one. */
+/** Gathers bytes for one write: TLS copies many small pieces, and a short write costs as much as a long one. */
 export class OutputBuffer {
   #buffer: Buffer = noBytes;
   #used = 0;
-  /** Taken last: about as much comes next, and growing to it step by step would copy it as often. */
+  /** Length taken last: the next output will be similar, and growing step by step would copy it repeatedly. */
   #taken = 0;
 
   get length(): number {
     return this.#used;
   }
 
-  /** Where `bytes` can be written, in `target` from `at` on; all of them must be. */
+  /** Reserves `bytes` in `target` and returns their offset; the caller must fill all of them. */
   reserve(bytes: number): number {
     const at = this.#used;
     if (at + bytes > this.#buffer.length) this.#grow(at + bytes);
@@ -39,7 +39,7 @@ export class OutputBuffer {
     return at;
   }
 
-  /** Drops what was added after the first `bytes`. */
+  /** Drops everything after the first `bytes`. */
   truncate(bytes: number): void {
     this.#used = bytes;
   }
@@ -61,7 +61,7 @@ export class OutputBuffer {
     this.#buffer = larger;
   }
 
-  /** Hands over what was gathered, and begins anew. `free` is to be called when nobody looks at it any more. */
+  /** Returns the gathered bytes and starts over. Call `free` when they are no longer referenced. */
   take(): { readonly bytes: Buffer; readonly free: () => void } {
     const buffer = this.#buffer;
     const bytes = buffer.subarray(0, this.#used);

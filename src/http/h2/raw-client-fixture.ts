@@ -7,16 +7,16 @@ import type { HeaderField } from './header-field.ts';
 import { HpackDecoder } from './hpack/decoder.ts';
 import { rawFrame, rawSettings } from './raw-frames-fixture.ts';
 
-/** What came back on one stream. */
+/** What was received on one stream. */
 interface RawAnswer {
-  /** Of the last response: one with a status below 200 is followed by another. */
+  /** Of the final response; statuses below 200 are in `informed`. */
   readonly status: number;
   readonly informed: readonly number[];
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** The server has ended its side. */
+  /** The server ended its side. */
   readonly ended: boolean;
-  /** The code of RST_STREAM. */
+  /** The error code of RST_STREAM. */
   readonly reset: number | undefined;
 }
 
@@ -31,23 +31,26 @@ interface Mutable {
   reset: number | undefined;
 }
 
-/** A client that sends the frames it is given, and keeps what comes. Acknowledges settings and pings unless told not to. */
+/**
+ * A client that sends arbitrary frames and records what it receives. Acknowledges SETTINGS and PING unless told not
+ * to.
+ */
 export class RawClient {
   readonly socket: Duplex;
   readonly #reader = new FrameReader(framePayloadMax);
   readonly #decoder = new HpackDecoder(limits.headerTableBytes);
   readonly #streams = new Map<number, Mutable>();
   readonly #waiting = new Set<() => void>();
-  /** Payloads of SETTINGS of the server, with identifiers and values in turns. */
+  /** Identifiers and values of the server's SETTINGS. */
   readonly settings: (readonly [identifier: number, value: number])[] = [];
   settingsAcknowledged = 0;
   readonly goaways: { readonly lastStream: number; readonly code: number }[] = [];
   readonly pings: string[] = [];
   readonly pongs: string[] = [];
-  /** Bytes by which the server has widened the windows of its streams; 0 is the connection. */
+  /** WINDOW_UPDATE increments by stream; 0 is the connection. */
   readonly widened = new Map<number, number>();
   closed = false;
-  /** Answers what the protocol wants to be answered. */
+  /** Acknowledges SETTINGS and PING. */
   polite = true;
 
   constructor(socket: Duplex) {
@@ -58,7 +61,7 @@ export class RawClient {
     socket.on('close', () => this.#end());
   }
 
-  /** The preface and SETTINGS. */
+  /** Sends the preface and SETTINGS. */
   open(...settings: readonly (readonly [identifier: number, value: number])[]): this {
     return this.send(preface, rawFrame(frameType.settings, 0, 0, rawSettings(...settings)));
   }
@@ -73,13 +76,13 @@ export class RawClient {
     return { status, informed, headers, body: Buffer.concat(parts), ended, reset };
   }
 
-  /** Bytes and frames of DATA that came on a stream. */
+  /** Bytes and frames of DATA received on a stream. */
   received(stream: number): { readonly bytes: number; readonly frames: number } {
     const { bytes, dataFrames } = this.#stream(stream);
     return { bytes, frames: dataFrames };
   }
 
-  /** Resolves when something holds that what comes can bring about; also looks when the connection ends. */
+  /** Resolves when the condition holds; it is checked after each input and at the end of the connection. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       if (this.closed) throw new Error('the connection has ended');
@@ -88,7 +91,7 @@ export class RawClient {
     }
   }
 
-  /** The whole answer of a stream, a reset, or what there was when the connection ended. */
+  /** The whole response of a stream, its reset, or what was received when the connection ended. */
   async whole(stream: number): Promise<RawAnswer> {
     const state = this.#stream(stream);
     await this.until(() => state.ended || state.reset !== undefined || this.closed);
@@ -101,7 +104,7 @@ export class RawClient {
     return this.goaways.at(-1);
   }
 
-  /** Has the server answer a PING, and with it all that was sent before. */
+  /** Waits for the answer to a PING, and so for everything sent before. */
   async pinged(): Promise<void> {
     const payload = String(this.#pingsSent).padStart(8, '0');
     this.#pingsSent += 1;

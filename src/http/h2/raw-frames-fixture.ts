@@ -2,7 +2,7 @@ import { frameHeadBytes, framePayloadMin } from './frames.ts';
 import { writeInteger } from './hpack/encoder.ts';
 import { huffmanEncode, huffmanLength } from './hpack/huffman.ts';
 
-/** Frames and header blocks that say whatever a test wants them to, right or wrong. */
+/** Arbitrary frames and header blocks, valid or invalid. */
 
 /** RFC 9113 section 4.1. */
 export function rawFrame(type: number, flags: number, stream: number, payload: Uint8Array = noBytes): Buffer {
@@ -15,7 +15,7 @@ export function rawFrame(type: number, flags: number, stream: number, payload: U
   return frame;
 }
 
-/** The representations of a field that is in no table (RFC 7541 section 6.2). */
+/** Literal representations of a field (RFC 7541 section 6.2). */
 export const literalForms = {
   indexed: { prefixMask: 0x3f, first: 0x40 },
   notIndexed: { prefixMask: 0x0f, first: 0 },
@@ -25,11 +25,11 @@ export const literalForms = {
 export interface LiteralOptions {
   readonly form?: keyof typeof literalForms;
   readonly huffman?: boolean;
-  /** The place of the name in the tables, instead of the name. */
+  /** Index of the name in the tables, instead of the name. */
   readonly nameIndex?: number;
 }
 
-/** A field in full. Each character of name and value is one byte, whichever it is. */
+/** A literal field. Each character of name and value is one byte, valid or not. */
 export function rawField(name: string, value: string, options: LiteralOptions = {}): Buffer {
   const { form = 'notIndexed', huffman = false, nameIndex = 0 } = options;
   const head = rawInteger(nameIndex, literalForms[form]);
@@ -37,10 +37,10 @@ export function rawField(name: string, value: string, options: LiteralOptions = 
   return Buffer.concat([head, ...texts.map((text) => rawText(text, huffman))]);
 }
 
-/** A field that is in a table (RFC 7541 section 6.1). */
+/** An indexed field (RFC 7541 section 6.1). */
 export const rawIndex = (index: number): Buffer => rawInteger(index, { prefixMask: 0x7f, first: 0x80 });
 
-/** A size of the table (RFC 7541 section 6.3). */
+/** A dynamic table size update (RFC 7541 section 6.3). */
 export const rawTableSize = (bytes: number): Buffer => rawInteger(bytes, { prefixMask: 0x1f, first: 0x20 });
 
 export function rawInteger(value: number, prefix: { readonly prefixMask: number; readonly first: number }): Buffer {
@@ -57,7 +57,7 @@ export function rawText(text: string, huffman: boolean): Buffer {
   return Buffer.concat([rawInteger(length, { prefixMask: 0x7f, first: 0x80 }), code]);
 }
 
-/** HEADERS of a block, with as many CONTINUATION frames as it takes. */
+/** A header block as HEADERS and the CONTINUATION frames it needs. */
 export function rawHeaders(stream: number, flags: number, block: Buffer, payloadMax = framePayloadMin): Buffer {
   const parts: Buffer[] = [];
   for (let at = 0; at === 0 || at < block.length; at += payloadMax) {
@@ -68,7 +68,7 @@ export function rawHeaders(stream: number, flags: number, block: Buffer, payload
   return Buffer.concat(parts);
 }
 
-/** The payload of frames that hold a number. */
+/** The payload of frames that hold one number. */
 export function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value, 0);

@@ -1,25 +1,27 @@
 import { isHost } from '../ambiguous-fields.ts';
 import type { HeaderField } from './header-field.ts';
 
-/** Why a request is not to be served, although its headers could be read. */
+/** Why a request must be refused although its headers were readable. */
 type HeadProblem =
-  /** RFC 9113 section 8.1.1; the message names what is wrong, and no value. */
+  /** RFC 9113 section 8.1.1; the message names the problem and contains no value. */
   { readonly kind: 'malformed'; readonly message: string } | { readonly kind: 'tooLarge' };
 
 /** The header section of a request (RFC 9113 section 8.3.1). */
 export interface RequestHead {
   readonly method: string;
   readonly path: string;
-  /** '' where none was sent. */
+  /** '' if none was sent. */
   readonly authority: string;
-  /** All but the pseudo-header fields, in the order in which they came. None is ever left out of a request without a problem. */
+  /**
+   * All fields except pseudo-header fields, in the order received. A request without a problem has all of its fields.
+   */
   readonly fields: readonly HeaderField[];
-  /** What Content-Length says. */
+  /** Value of Content-Length. */
   readonly contentLength: number | undefined;
   readonly problem: HeadProblem | undefined;
 }
 
-/** Fields of HTTP/1.1 that say something of a connection (RFC 9113 section 8.2.2). */
+/** Connection-specific fields of HTTP/1.1, which HTTP/2 forbids (RFC 9113 section 8.2.2). */
 const ofConnections: ReadonlySet<string> = new Set([
   'connection',
   'proxy-connection',
@@ -30,11 +32,11 @@ const ofConnections: ReadonlySet<string> = new Set([
 
 /** RFC 9110 section 5.6.2. */
 const validMethod = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** What stands in a request line of HTTP/1.1 as well: no blanks, and nothing beyond ASCII (RFC 9112 section 3.2). */
+/** The characters allowed in an HTTP/1.1 request line: no spaces, ASCII only (RFC 9112 section 3.2). */
 const validTarget = /^[\x21-\x7e]+$/;
 const validLength = /^\d{1,15}$/;
 
-/** Builds the heads of requests from their fields, one after the other. */
+/** Builds request heads from their fields, one after another. */
 export class RequestHeadBuilder {
   readonly #bytesMax: number;
   #method: string | undefined;
@@ -48,7 +50,7 @@ export class RequestHeadBuilder {
   #bytes = 0;
   #message: string | undefined;
 
-  /** `bytesMax` bounds a head, in the units of RFC 9113 section 6.5.2. */
+  /** `bytesMax` limits a head, in the units of RFC 9113 section 6.5.2. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
@@ -56,7 +58,7 @@ export class RequestHeadBuilder {
   readonly add = (field: HeaderField): void => {
     this.#bytes += field.size;
     if (this.#bytes > this.#bytesMax) {
-      // What is too much is still decoded, for the sake of the table, and not kept.
+      // Excess fields are still decoded, to keep the HPACK table in sync, but not kept.
       this.#fields.length = 0;
       return;
     }
@@ -68,7 +70,7 @@ export class RequestHeadBuilder {
     }
   };
 
-  /** The head of all fields since the last one. `ended` when the request has no body. */
+  /** Returns the head of all fields since the last call. `ended` if the request has no body. */
   finish(ended: boolean): RequestHead {
     const tooLarge = this.#bytes > this.#bytesMax;
     if (!tooLarge) this.#checkWhole(ended);
@@ -94,7 +96,7 @@ export class RequestHeadBuilder {
     return head;
   }
 
-  /** The first problem is the one that is told. */
+  /** Only the first problem is reported. */
   #refuse(message: string): void {
     this.#message ??= message;
   }

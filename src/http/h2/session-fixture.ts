@@ -3,13 +3,13 @@ import { type Started, start } from '../listener-fixture.ts';
 import { RawClient } from './raw-client-fixture.ts';
 import { rawField, rawHeaders, rawIndex } from './raw-frames-fixture.ts';
 
-/** A listener, and clients whose every frame is a test's own. */
+/** A listener, and clients that send frames chosen by the test. */
 
 export interface Sessions extends AsyncDisposable {
   readonly started: Started;
-  /** A connection whose preface and SETTINGS are sent. */
+  /** A connection that has sent its preface and SETTINGS. */
   client(...settings: readonly (readonly [identifier: number, value: number])[]): Promise<RawClient>;
-  /** A connection on which nothing was sent, and nothing is acknowledged. */
+  /** A connection that has sent nothing and acknowledges nothing. */
   silent(): Promise<RawClient>;
 }
 
@@ -40,14 +40,14 @@ export const post: Buffer = Buffer.concat([rawIndex(3), rawIndex(7), rawIndex(4)
 
 export const endStream = 1;
 
-/** HEADERS of a GET, with more fields behind; the request ends with it. */
+/** HEADERS of a GET with additional fields, ending the request. */
 export const getFrame = (stream: number, ...fields: readonly Buffer[]): Buffer =>
   rawHeaders(stream, endStream, Buffer.concat([get, ...fields]));
 
-/** HEADERS of a POST, whose body follows. */
+/** HEADERS of a POST whose body follows. */
 export const postFrame = (stream: number, ...fields: readonly Buffer[]): Buffer =>
   rawHeaders(stream, 0, Buffer.concat([post, ...fields]));
 
-/** HEADERS of a GET of a path. */
+/** HEADERS of a GET of the given path. */
 export const pathFrame = (stream: number, path: string, ...fields: readonly Buffer[]): Buffer =>
   rawHeaders(stream, endStream, Buffer.concat([rawIndex(2), rawIndex(7), rawField(':path', path), ...fields]));

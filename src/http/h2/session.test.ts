@@ -7,14 +7,14 @@ import { errorCode, frameFlag, frameType, preface, windowMax } from './frames.ts
 import { rawField, rawFrame, rawHeaders, rawIndex, rawSettings, rawTableSize, uint32 } from './raw-frames-fixture.ts';
 import { endStream, get, getFrame, pathFrame, post, postFrame, sessions } from './session-fixture.ts';
 
-/** Reads the body, and answers with it. */
+/** Reads the body and echoes it. */
 const echo = (exchange: Exchange): void => {
   exchange.body(limits.bodyBytesMax).then(
     (body) => exchange.respond(200, { 'content-type': 'text/plain' }, body),
     () => {}, // the stream was reset
   );
 };
-/** Answers nothing. */
+/** Never responds. */
 const hold = (exchange: Exchange): void => exchange.onEnd(() => {});
 
 const none: Buffer = Buffer.alloc(0);
@@ -423,7 +423,7 @@ describe('a request that is served', () => {
     const refused = await client.whole(3);
     assert.equal(refused.status, 431);
     assert.match(refused.body.toString(), /too large/);
-    // What is refused is decoded all the same: the table is as the client thinks it is.
+    // Refused blocks are decoded too, which keeps the HPACK table in sync.
     const large = rawField('x', 'y'.repeat(limits.headerBytesMax));
     client.send(
       rawHeaders(5, endStream, Buffer.concat([get, large, rawField('impersonate-group', 'z', { form: 'indexed' })])),

@@ -33,23 +33,24 @@ interface SessionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: SessionLimits;
-  /** Called with every request. Sets the owner of the stream, and throws nothing. */
+  /** Called for every request. Sets the stream's owner; must not throw. */
   readonly onRequest: (stream: ServerStream) => void;
 }
 
-/** HEADERS whose CONTINUATION frames are still to come. */
+/** A header block whose CONTINUATION frames are still to come. */
 interface OpenBlock {
   readonly stream: number;
   readonly ended: boolean;
   readonly parts: Buffer[];
   bytes: number;
-  /** Sweeps since it began. */
+  /** Sweeps since its HEADERS frame. */
   sweeps: number;
 }
 
 /**
- * The server's side of an HTTP/2 connection (RFC 9113), on a socket that ALPN chose it for. It is our own because a request
- * whose header fields are malformed must be refused, and never be served without them: the fields may say who asks.
+ * Server side of an HTTP/2 connection (RFC 9113), on a socket that negotiated `h2`. We do not use Node's
+ * implementation because a request with malformed header fields must be refused, never served without them: the
+ * fields may identify the user.
  */
 export class Http2Session implements StreamSession {
   readonly outbound: Outbound;
@@ -67,30 +68,33 @@ export class Http2Session implements StreamSession {
   readonly #controlFrames: Budget;
   #prefaceBytes = 0;
   #settingsCame = false;
-  /** Our SETTINGS are not acknowledged: sweeps since they were sent. */
+  /** Sweeps since our SETTINGS were sent; undefined once they are acknowledged. */
   #unacknowledgedSweeps: number | undefined = 0;
   #block: OpenBlock | undefined;
-  /** Where the DATA frame goes that is being read. */
+  /** Stream of the DATA frame being read. */
   #dataStream: ServerStream | undefined;
   #lastStream = 0;
   #initialWindow = defaultWindow;
-  /** WINDOW_UPDATE frames that count as answers to our DATA. */
+  /** WINDOW_UPDATE frames that count as responses to our DATA. */
   #windowUpdates = 0;
-  /** `left` serves what was asked for before; `closed` reads no more. */
+  /** `left`: only earlier requests are served; `closed`: nothing more is read. */
   #state: 'open' | 'leaving' | 'left' | 'closed' = 'open';
-  /** The client opens no more streams. */
+  /** The client sent GOAWAY and opens no more streams. */
   #clientLeft = false;
   #timer: Closable | undefined;
-  /** Bytes that came after the end. */
+  /** Bytes received after the end. */
   #droppedBytes = 0;
-  /** Frames that came wait until the client reads, or others had their turn. */
+  /** Received frames wait until the client reads its responses, or until other connections had their turn. */
   #paused: 'no' | 'later' | 'whenWritten' = 'no';
-  /** Bytes of DATA that the client was not told of yet. */
+  /** Bytes of DATA not yet returned to the connection window by WINDOW_UPDATE. */
   #uncredited = 0;
-  /** Streams whose bodies grew while what came together was read. */
+  /** Streams that received body data in the current read. */
   readonly #fed = new Set<ServerStream>();
   #requestsRead = 0;
-  /** No request was read. The first takes longest, since its client is looked at: very many don't come in one turn. */
+  /**
+   * No request was read yet. The first takes longest, since the client is authenticated: many new connections must
+   * not share one turn.
+   */
   #isNew = true;
   #trailersAreFaulty = false;
 
@@ -118,7 +122,7 @@ export class Http2Session implements StreamSession {
     socket.once('close', () => this.#socketClosed());
   }
 
-  /** No further requests: the client is told twice, so that none is lost that it sent before it knew (section 6.8). */
+  /** Accepts no further requests. Sends GOAWAY twice, so that no request in flight is lost (section 6.8). */
   leave(): void {
     if (this.#state !== 'open') return;
     this.#state = 'leaving';
@@ -127,7 +131,7 @@ export class Http2Session implements StreamSession {
     this.#timer = this.#clock.after(limits.goawayMs, () => this.#leaveNow());
   }
 
-  /** Ends everything now; responses under way are seen to be cut off. */
+  /** Closes immediately; the client sees that responses in progress are truncated. */
   destroy(): void {
     if (this.#state === 'closed') return;
     for (const stream of [...this.#streams.values()]) stream.reset(errorCode.cancel);
@@ -135,7 +139,10 @@ export class Http2Session implements StreamSession {
     this.#end();
   }
 
-  /** Called every `sweepMs`. Ends a connection whose client does not acknowledge settings, or end headers, in time. */
+  /**
+   * Called every `sweepMs`. Ends a connection whose client does not acknowledge SETTINGS or complete a header block
+   * in time.
+   */
   sweep(sweepMs: number): void {
     const { headersMsMax } = this.#limits;
     if (this.#unacknowledgedSweeps !== undefined) {
@@ -160,12 +167,14 @@ export class Http2Session implements StreamSession {
     this.#endWhenDone();
   }
 
-  /** Resets cost a client nothing, whoever sends them (CVE-2023-44487, CVE-2025-8671). */
+  /**
+   * Counts a stream error. Resets are cheap for a client, whichever side sends them (CVE-2023-44487, CVE-2025-8671).
+   */
   faulted(): void {
     if (!this.#resets.spend()) this.#fail(new ConnectionError(errorCode.enhanceYourCalm, 'too many resets'));
   }
 
-  // What comes in.
+  // Receiving.
 
   #receive(chunk: Buffer): void {
     if (this.#state === 'closed') {
@@ -186,7 +195,7 @@ export class Http2Session implements StreamSession {
     this.#read();
   }
 
-  /** Reads all that has come, unless the client should read first, or others should have their turn. */
+  /** Reads all buffered input, unless the client should read first or other connections should have their turn. */
   #read(): void {
     if (this.#isNew && this.#clock.monotonic() - workBegan(this.#clock) >= limits.turnMs) {
       this.#setPaused('later');
@@ -206,7 +215,7 @@ export class Http2Session implements StreamSession {
         else if (this.#requestsRead > 0) {
           this.#isNew = false;
           requests += this.#requestsRead;
-          // Connections that send many at once share the turn; a single request costs them nothing.
+          // Connections that send many requests at once share the turn; a single request pays nothing for it.
           if (requests === 2) until = Math.min(until, workBegan(this.#clock) + limits.turnMs);
           if (this.#clock.monotonic() > until) pause = 'later';
         }
@@ -274,12 +283,12 @@ export class Http2Session implements StreamSession {
       case frameType.pushPromise:
         throw new ConnectionError(errorCode.protocolError, 'clients push nothing');
       default:
-        // Unknown frames are ignored (section 5.5).
+        // Unknown frame types are ignored (section 5.5).
         this.#spend();
     }
   }
 
-  /** Frames that cost the client little are bounded (RFC 9113 section 10.5). */
+  /** Limits the rate of frames that are cheap for the client (RFC 9113 section 10.5). */
   #spend(): void {
     if (!this.#controlFrames.spend()) throw new ConnectionError(errorCode.enhanceYourCalm, 'too many control frames');
   }
@@ -307,7 +316,7 @@ export class Http2Session implements StreamSession {
     const { bytes, from, to, flags } = this.#reader;
     if (!block) throw new ConnectionError(errorCode.protocolError, 'CONTINUATION follows no HEADERS');
     block.bytes += to - from;
-    // What is a little too large is read, so that the answer can say so.
+    // Slightly oversized headers are read, so that the response can report it.
     if (block.bytes > 2 * this.#limits.headerBytesMax || block.parts.length >= limits.headerFramesMax) {
       throw new ConnectionError(errorCode.enhanceYourCalm, 'headers are too large');
     }
@@ -317,7 +326,10 @@ export class Http2Session implements StreamSession {
     this.#onBlock(block.stream, block.ended, Buffer.concat(block.parts, block.bytes));
   }
 
-  /** A whole header block. All of them are decoded, whatever becomes of them: the next ones build on them. */
+  /**
+   * A complete header block. Every block must be decoded, whatever happens to it: later blocks depend on its table
+   * updates.
+   */
   #onBlock(id: number, ended: boolean, block: Buffer): void {
     const stream = this.#streams.get(id);
     if (stream) {
@@ -345,16 +357,16 @@ export class Http2Session implements StreamSession {
     this.#onRequest(stream);
   }
 
-  /** Nothing was done of the request: it can be sent again (section 8.7). */
+  /** The request was not processed: the client may retry it (section 8.7). */
   #refuse(id: number, ended: boolean): void {
     this.outbound.reset(id, errorCode.refusedStream);
     if (!ended) this.#finished.add(id);
-    // A client cannot know our limit before it has our settings.
+    // The client cannot know our limit before it has our SETTINGS.
     if (this.#unacknowledgedSweeps === undefined && this.#state !== 'left') this.faulted();
     else this.#spend();
   }
 
-  /** Trailers say nothing that matters to a server of objects: they are checked, and dropped. */
+  /** Trailers have no meaning for the API: they are validated and dropped. */
   #onTrailers(stream: ServerStream, ended: boolean, block: Buffer): void {
     if (stream.remoteEnded) throw new ConnectionError(errorCode.streamClosed, 'HEADERS of a stream that was ended');
     this.#trailersAreFaulty = false;
@@ -398,8 +410,8 @@ export class Http2Session implements StreamSession {
   }
 
   /**
-   * What waits to be read is bounded by the windows of streams. That of the connection is renewed whatever becomes of the
-   * bytes, long before it is used up.
+   * Unread input is bounded by the stream windows. The connection window is replenished for all received bytes, long
+   * before it is exhausted.
    */
   #credit(bytes: number): void {
     this.#uncredited += bytes;
@@ -413,7 +425,7 @@ export class Http2Session implements StreamSession {
     if (length !== 4) throw wrongSize('WINDOW_UPDATE');
     if (id > this.#lastStream) throw ofIdleStream('WINDOW_UPDATE');
     this.#windowUpdates += 1;
-    // Clients answer a frame of DATA with one for the stream and one for the connection.
+    // Clients answer a DATA frame with one update for the stream and one for the connection.
     if (this.#windowUpdates > windowUpdatesPerData * this.outbound.dataFrames) this.#spend();
     const increment = bytes.readUInt32BE(from) & windowMax;
     if (id === 0) {
@@ -433,7 +445,7 @@ export class Http2Session implements StreamSession {
     if (id === 0 || id > this.#lastStream) throw ofIdleStream('RST_STREAM');
     this.#finished.ended(id);
     this.#streams.get(id)?.cut();
-    // Also where the response was faster.
+    // Also if the response was already complete.
     this.faulted();
   }
 
@@ -482,7 +494,7 @@ export class Http2Session implements StreamSession {
     this.#endWhenDone();
   }
 
-  /** Priorities are not followed (section 5.3.2). */
+  /** Priorities are ignored (section 5.3.2). */
   #onPriority(): void {
     const { stream, bytes, from, length } = this.#reader;
     if (stream === 0) throw new ConnectionError(errorCode.protocolError, 'PRIORITY of no stream');
@@ -497,17 +509,17 @@ export class Http2Session implements StreamSession {
     }
   }
 
-  // How streams and the connection end.
+  // Ending streams and the connection.
 
   #connectionError(error: unknown): ConnectionError {
     if (error instanceof ConnectionError) return error;
     if (error instanceof HpackError) return new ConnectionError(errorCode.compressionError, error.message);
-    // Ours, not the client's: only its connection ends.
+    // An internal error: only this connection ends.
     this.#logger.error('an HTTP/2 connection failed', { error });
     return new ConnectionError(errorCode.internalError, 'internal error');
   }
 
-  /** Resets a stream for what the client did wrong with it (section 5.4.2). */
+  /** Resets a stream because of a client error (section 5.4.2). */
   #fault(stream: ServerStream, code: ErrorCode): void {
     stream.reset(code);
     this.faulted();
@@ -540,7 +552,10 @@ export class Http2Session implements StreamSession {
     this.#end();
   }
 
-  /** Closes once the client has taken what was sent. Bytes that nobody read would make the system reset the connection. */
+  /**
+   * Closes once the client has read what was sent. Closing with unread input would make the system reset the
+   * connection.
+   */
   #end(): void {
     this.#close();
     const socket = this.#socket;

@@ -11,13 +11,13 @@ const setting = {
   maxHeaderListSize: 6,
 } as const;
 
-/** What a client asks of us; what else it says does not matter to a server that pushes nothing and uses no table. */
+/** The client's settings that matter to a server that uses neither push nor the encoder's table. */
 export interface PeerSettings {
   readonly initialWindow: number | undefined;
   readonly payloadMax: number | undefined;
 }
 
-/** Reads the payload of SETTINGS. @throws ConnectionError for values that cannot be. */
+/** Parses the payload of SETTINGS. @throws ConnectionError for invalid values. */
 export function readSettings(bytes: Buffer, from: number, to: number): PeerSettings {
   if ((to - from) % 6 !== 0) throw new ConnectionError(errorCode.frameSizeError, 'SETTINGS are cut off');
   if ((to - from) / 6 > limits.settingsMax) throw new ConnectionError(errorCode.enhanceYourCalm, 'too many SETTINGS');
@@ -47,7 +47,7 @@ export function readSettings(bytes: Buffer, from: number, to: number): PeerSetti
   return { initialWindow, payloadMax };
 }
 
-/** What we tell a client first. */
+/** The payload of the server's first SETTINGS. */
 export function ourSettings(max: { readonly streams: number; readonly headerBytes: number }): Buffer {
   const entries: readonly (readonly [identifier: number, value: number])[] = [
     [setting.headerTableSize, limits.headerTableBytes],

@@ -5,9 +5,9 @@ import { type ErrorCode, errorCode, windowMax } from './frames.ts';
 import type { DataSource, Outbound, ResponseHead } from './outbound.ts';
 import type { RequestHead } from './request-head.ts';
 
-/** Who serves a stream's request. */
+/** Handler of a stream's request. */
 export interface StreamOwner {
-  /** The stream is no more. `complete` when the whole response was handed to the connection. */
+  /** The stream is closed. `complete` if the whole response was handed to the connection. */
   closed(complete: boolean): void;
 }
 
@@ -15,11 +15,11 @@ export interface StreamOwner {
 export interface StreamSession {
   readonly outbound: Outbound;
   /**
-   * The stream is over for us. The client may still send: `lingers` when it has the whole response and may end what it
-   * sends, `reset` when it was told to stop.
+   * The server is done with the stream. State of the client's side: `ended`; `lingers` if it has the whole response
+   * but may still send; `reset` if it was told to stop.
    */
   forget(stream: ServerStream, client: 'ended' | 'lingers' | 'reset'): void;
-  /** A stream is reset for what the client did wrong. */
+  /** A stream is reset because of a client error. */
   faulted(): void;
 }
 
@@ -28,7 +28,7 @@ interface Queued {
   readonly sent: (() => void) | undefined;
 }
 
-/** A stream that a client has opened: a request and its response (RFC 9113 section 5). */
+/** A stream opened by the client: a request and its response (RFC 9113 section 5). */
 export class ServerStream implements DataSource {
   readonly id: number;
   readonly head: RequestHead;
@@ -38,9 +38,9 @@ export class ServerStream implements DataSource {
   owner: StreamOwner | undefined;
   #closed = false;
 
-  /** What the client may still send, of the body. */
+  /** Bytes of the body that the client may still send. */
   #receiveWindow = limits.streamWindowBytes;
-  /** Bytes that were taken and not yet told in a WINDOW_UPDATE. */
+  /** Bytes received and not yet returned by WINDOW_UPDATE. */
   #uncredited = 0;
   #received = 0;
   #remoteEnded: boolean;
@@ -50,11 +50,11 @@ export class ServerStream implements DataSource {
 
   #sendWindow: number;
   #queue: Queued[] = [];
-  /** Of the first in the queue, bytes that were sent. */
+  /** Bytes already sent of the first entry in the queue. */
   #queueAt = 0;
   #queuedBytes = 0;
   #ending = false;
-  /** The connection asks for data when its turn comes. */
+  /** Registered with the connection as a source of DATA. */
   #isSource = false;
   #drained: PromiseWithResolvers<void> | undefined;
 
@@ -82,9 +82,9 @@ export class ServerStream implements DataSource {
     return this.#remoteEnded;
   }
 
-  // The response.
+  // Response.
 
-  /** Sends headers that a response of their own follows (RFC 9110 section 15.2). */
+  /** Sends interim response headers (RFC 9110 section 15.2). */
   inform(status: number): void {
     if (!this.#closed) this.#session.outbound.headers(this.id, { status, list: [], end: false });
   }
@@ -109,19 +109,19 @@ export class ServerStream implements DataSource {
     this.#enqueue(body, undefined);
   }
 
-  /** Begins a response whose body follows by `write` and `end`. */
+  /** Starts a response whose body follows by `write` and `end`. */
   start(head: ResponseHead): void {
     if (this.#closed) return;
     this.#session.outbound.headers(this.id, head);
     if (head.end) this.#endLocal();
   }
 
-  /** Bytes of the response that wait. */
+  /** Queued bytes of the response. */
   get queuedBytes(): number {
     return this.#queuedBytes;
   }
 
-  /** False when enough waits. `sent` is called when nobody looks at the bytes any more. */
+  /** False if enough bytes are queued. `sent` is called when the bytes are no longer referenced. */
   write(bytes: Uint8Array, sent: (() => void) | undefined): boolean {
     if (this.#closed || this.#ending) return true;
     if (bytes.length > 0 && !this.#goesAtOnce(bytes)) this.#enqueue(bytes, sent);
@@ -140,14 +140,14 @@ export class ServerStream implements DataSource {
     this.#endLocal();
   }
 
-  /** Resolves when nothing waits, or the stream is closed. */
+  /** Resolves when the queue is empty or the stream is closed. */
   drained(): Promise<void> {
     if (this.#closed || this.#queuedBytes === 0) return Promise.resolve();
     this.#drained ??= Promise.withResolvers();
     return this.#drained.promise;
   }
 
-  /** Nothing waits, here or in other streams, and all windows are wide enough. */
+  /** True if nothing is queued, here or in other streams, and all windows are large enough. */
   #goesAtOnce(bytes: Uint8Array): boolean {
     const isFirst = this.#queuedBytes === 0 && bytes.length <= this.#sendWindow;
     return isFirst && this.#session.outbound.takesAtOnce(bytes.length);
@@ -216,7 +216,7 @@ export class ServerStream implements DataSource {
     drained?.resolve();
   }
 
-  /** False where the window becomes larger than can be (RFC 9113 section 6.9.1). */
+  /** False if the window would exceed its maximum (RFC 9113 section 6.9.1). */
   widen(increment: number): boolean {
     if (this.#sendWindow + increment > windowMax) return false;
     this.#sendWindow += increment;
@@ -224,7 +224,7 @@ export class ServerStream implements DataSource {
     return true;
   }
 
-  /** The last frame of the response was handed over. A client that still sends is heard out for a while. */
+  /** The last frame of the response was written. A client that still sends may do so for a while. */
   #endLocal(): void {
     const breaksProtocol = this.head.problem?.kind === 'malformed' && this.#remoteEnded;
     if (breaksProtocol) this.#session.outbound.reset(this.id, errorCode.protocolError);
@@ -232,9 +232,9 @@ export class ServerStream implements DataSource {
     if (this.head.problem?.kind === 'malformed') this.#session.faulted();
   }
 
-  // The request's body.
+  // Request body.
 
-  /** A part of a frame of DATA. `frameBytes` is what flow control counts, with the first part of the frame. */
+  /** Part of a DATA frame. `frameBytes` is the flow-controlled length, passed with the first part of the frame. */
   receive(part: Buffer, frameBytes: number): 'taken' | 'flowControlError' | 'lengthError' {
     if (frameBytes > this.#receiveWindow) return 'flowControlError';
     this.#receiveWindow -= frameBytes;
@@ -247,7 +247,7 @@ export class ServerStream implements DataSource {
     return 'taken';
   }
 
-  /** The client has sent all. False where that is not as much as it said (RFC 9113 section 8.1.1). */
+  /** The client ended its side. False if the length differs from Content-Length (RFC 9113 section 8.1.1). */
   receiveEnd(): boolean {
     if (this.head.contentLength !== undefined && this.#received !== this.head.contentLength) return false;
     this.#remoteEnded = true;
@@ -256,7 +256,7 @@ export class ServerStream implements DataSource {
     return true;
   }
 
-  /** Hands on what has come, and lets the client send as much again. Called once for all that came together. */
+  /** Delivers the received parts and replenishes the window. Called once per read. */
   deliver(): void {
     if (this.#body !== 'read' || !this.#parts) return;
     for (const part of this.#parts.take()) this.#reader?.data(part);
@@ -277,22 +277,22 @@ export class ServerStream implements DataSource {
     if (this.#remoteEnded) on.end();
   }
 
-  /** Drops what comes of the body. No more than the window allows will come. */
+  /** Drops the rest of the body. The client can send no more than the window allows. */
   dropBody(): void {
     this.#body = 'dropped';
     this.#parts = undefined;
   }
 
-  // The end.
+  // End.
 
-  /** Ends the stream at once, so that the client sees the response cut off. */
+  /** Resets the stream, so that the client sees that the response was truncated. */
   reset(code: ErrorCode): void {
     if (this.#closed) return;
     this.#session.outbound.reset(this.id, code);
     this.#close(false);
   }
 
-  /** The client has reset the stream, or the connection is gone. */
+  /** The client reset the stream, or the connection closed. */
   cut(): void {
     this.#remoteEnded = true;
     if (!this.#closed) this.#close(false);
@@ -302,7 +302,7 @@ export class ServerStream implements DataSource {
     this.#closed = true;
     if (this.#isSource) this.#session.outbound.removeSource(this);
     this.#isSource = false;
-    // Callbacks of chunks that were not sent are never called: that is said of `BodyWriter.write`.
+    // `sent` callbacks of unsent chunks are never called, as documented at `BodyWriter.write`.
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#parts = undefined;

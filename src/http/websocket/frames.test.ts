@@ -29,7 +29,7 @@ describe('a frame of the server', () => {
   });
 });
 
-/** What comes of bytes: pings, and how it ends. */
+/** Reads bytes and reports pings and the outcome. */
 function read(chunks: Iterable<Buffer>): readonly string[] {
   const told: string[] = [];
   const reader = new FrameReader({

@@ -5,10 +5,10 @@ import { limits } from '../../base/limits.ts';
 
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** Why a WebSocket is closed (section 7.4.1). */
+/** Close codes (section 7.4.1). */
 export const closeCodes = { normal: 1000, protocolError: 1002, invalidText: 1007, tooBig: 1009 } as const;
 
-/** A whole message, or a control frame, as a server sends it: in one frame, not masked. */
+/** A complete message or control frame, as a server sends it: one frame, unmasked. */
 export function frameOf(opcode: number, payload: Uint8Array): Buffer {
   const { length } = payload;
   const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
@@ -26,7 +26,7 @@ export function frameOf(opcode: number, payload: Uint8Array): Buffer {
   return frame;
 }
 
-/** A close frame without words: the code says all. */
+/** A close frame without a reason text. */
 export function closeFrame(code: number): Buffer {
   const payload = Buffer.allocUnsafe(2);
   payload.writeUInt16BE(code);
@@ -36,7 +36,7 @@ export function closeFrame(code: number): Buffer {
 const fin = 0x80;
 const masked = 0x80;
 
-/** What a client did that ends the WebSocket; the code is what it is told. */
+/** A protocol violation by the client that ends the WebSocket; the code is sent to the client. */
 export class FrameError extends Error {
   readonly code: number;
 
@@ -47,30 +47,30 @@ export class FrameError extends Error {
   }
 }
 
-/** What becomes of the frames of a client. */
+/** Control frames from the client. */
 interface FrameEvents {
   ping(payload: Buffer): void;
-  /** `code` is what is to be sent back, as the protocol wants it. No frame is read after it. */
+  /** `code` must be sent back to the client. No frame is read after it. */
   close(code: number): void;
 }
 
-/** Two bytes, the longest length, and the mask. */
+/** Two bytes, the longest length field, and the mask. */
 const headBytesMax = 14;
 
 /**
- * Reads what a client sends whom nobody listens to: pings and the end count, messages are checked and dropped as they come,
- * so that nothing is kept of them. Throws a FrameError for what breaks the protocol, and for a message that is longer than
- * anything there could be to say (`limits.webSocketMessageBytesMax`), in however many pieces it comes.
+ * Reads the frames of a client whose messages are ignored: pings and close are passed on, messages are validated and
+ * dropped as they arrive, without buffering. Throws a FrameError for a protocol violation, and for a message longer
+ * than `limits.webSocketMessageBytesMax`, however it is fragmented.
  */
 export class FrameReader {
   readonly #on: FrameEvents;
   readonly #head = Buffer.allocUnsafe(headBytesMax);
   #headBytes = 0;
-  /** Of the frame's payload, what is still to come; undefined while the head is read. */
+  /** Bytes of the frame's payload still to come; undefined while the head is read. */
   #missing: number | undefined;
-  /** The payload of a control frame; undefined in frames of messages. */
+  /** The control frame being read; undefined for frames of messages. */
   #control: { readonly opcode: number; readonly payload: Buffer } | undefined;
-  /** Of the message whose pieces come, undefined between messages. */
+  /** Bytes of the fragmented message so far; undefined between messages. */
   #messageBytes: number | undefined;
   #closed = false;
 
@@ -96,7 +96,7 @@ export class FrameReader {
     }
   }
 
-  /** Starts the payload once the head is there. */
+  /** Starts the payload once the head is complete. */
   #readHead(): void {
     const have = this.#headBytes;
     if (have < 2) return;
@@ -125,7 +125,7 @@ export class FrameReader {
     return length === 126 ? 2 : length === 127 ? 8 : 0;
   }
 
-  /** What the first two bytes say is wrong already. */
+  /** Checks the first two bytes. */
   #checkStart(): void {
     const [first, second] = [this.#head[0] as number, this.#head[1] as number];
     const opcode = this.#opcode;
@@ -149,7 +149,7 @@ export class FrameReader {
     return length;
   }
 
-  /** Puts bytes into the payload of a control frame, of which `missing` are not there yet, without their mask. */
+  /** Adds unmasked bytes to the payload of a control frame, of which `missing` are still to come. */
   #collect(payload: Buffer, bytes: Buffer, missing: number): void {
     let to = payload.length - missing;
     for (const byte of bytes) {
@@ -158,7 +158,7 @@ export class FrameReader {
     }
   }
 
-  /** The frame is whole. */
+  /** The frame is complete. */
   #finish(): void {
     const control = this.#control;
     if (control?.opcode === opcodes.ping) this.#on.ping(control.payload);
@@ -177,7 +177,7 @@ const isControl = (opcode: number): boolean => opcode >= opcodes.close;
 
 const violation = (message: string): FrameError => new FrameError(closeCodes.protocolError, message);
 
-/** The code of a close frame, to be sent back; that of a normal end where it says none (section 5.5.1). */
+/** The close code to be sent back; the normal one if the frame has none (section 5.5.1). */
 function checkClose(payload: Buffer): number {
   if (payload.length === 0) return closeCodes.normal;
   if (payload.length === 1) throw violation('a close frame has half a code');
@@ -188,6 +188,6 @@ function checkClose(payload: Buffer): number {
   return code;
 }
 
-/** Section 7.4: those that are defined and not reserved, and those of libraries and applications. */
+/** Section 7.4: defined codes that are not reserved, and those of libraries and applications. */
 const isSendable = (code: number): boolean =>
   (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code <= 4999);

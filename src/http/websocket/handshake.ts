@@ -5,8 +5,8 @@ import { badRequest, StatusError } from '../../meta/status-error.ts';
 /** The server's side of the opening handshake (RFC 6455 section 4.2). */
 
 /**
- * Whether a request asks to become a WebSocket. One that asks for something else, or in a way that leaves room for doubt, is
- * served as if it had not asked, which is every server's right (RFC 9110 section 7.8).
+ * Whether a request asks to upgrade to a WebSocket. One that asks for something else, or ambiguously, is served as an
+ * ordinary request, which every server may do (RFC 9110 section 7.8).
  */
 export function asksForWebSocket({ method, httpVersion, headers }: IncomingMessage): boolean {
   if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
@@ -20,9 +20,9 @@ const keyForm = /^[A-Za-z0-9+/]{22}==$/;
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * The head of the response that opens the WebSocket, in bytes: nothing of HTTP follows it. `protocol` is the sub-protocol
- * that is spoken, of those that the client offered. `added` are further headers, name and value in turns. Throws a StatusError where the client's side of the handshake is not as
- * it must be; nothing is open then.
+ * The response head that opens the WebSocket, in bytes. `protocol` is the selected sub-protocol, one of those that
+ * the client offered. `added` are further headers, alternating names and values. Throws a StatusError if the client's
+ * handshake is invalid.
  */
 export function openingResponse(
   { headers }: IncomingMessage,
@@ -44,6 +44,6 @@ export function openingResponse(
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** What proves that the server has read the key, and not some other protocol's server (section 1.3). */
+/** The proof that the server understood the handshake as WebSocket (section 1.3). */
 const acceptOf = (key: string): string =>
   createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');

@@ -9,12 +9,12 @@ import { openingResponse } from './handshake.ts';
 import { WebSocket } from './web-socket.ts';
 
 /**
- * Not imported: as a module, `node:http` also exports the classes of WebSocket clients, and Node.js loads its whole client
- * of `fetch` to have them, which every start would pay for.
+ * Not imported: as a module, `node:http` also exports the WebSocket client classes, for which Node.js loads its whole
+ * `fetch` client, a cost at every start.
  */
 const { ServerResponse } = process.getBuiltinModule('node:http');
 
-/** A request that asks to become a WebSocket, off Node's parser already: whatever it is answered, its connection ends. */
+/** A request to upgrade to a WebSocket, already detached from Node's parser: its connection ends after any response. */
 export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
   readonly #request: IncomingMessage;
   readonly #socket: TLSSocket;
@@ -36,9 +36,9 @@ export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
     this.#request = request;
     this.#socket = socket;
     this.#clock = clock;
-    // Errors are followed by 'close', which says all that matters.
+    // 'close' follows every error and is handled.
     socket.on('error', () => {});
-    // Read all the time: of a socket that is not, nobody would hear that its client has gone.
+    // Read permanently: a socket that is not read does not report that the client disconnected.
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     response.assignSocket(socket);
     response.once('finish', () => socket.destroySoon());
@@ -67,7 +67,7 @@ export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
     return this.#opened;
   }
 
-  /** Before the answer a client has nothing to say (RFC 6455 section 4.1). */
+  /** The client must not send anything before the response (RFC 6455 section 4.1). */
   #read(chunk: Buffer): void {
     if (this.#opened) this.#opened.read(chunk);
     else this.#socket.destroy();

@@ -17,7 +17,7 @@ const request = (lines: readonly string[] = asked, path = '/watch', version = '1
 const upgrades = (target: string): boolean => target.startsWith('/watch');
 const statusOf = (answer: string): number => Number(answer.split(' ')[1]);
 
-/** Opens what may be opened, and answers the rest. */
+/** Opens WebSocket requests, and answers others. */
 function handle(exchange: Exchange): void {
   if (!exchange.webSocket) exchange.respond(200, {}, exchange.method);
   else exchange.webSocket.accept(exchange.header('x-protocol')).write(frameOf(opcodes.text, Buffer.from('hello')));
@@ -134,7 +134,7 @@ describe('a request to become a WebSocket', () => {
   });
 });
 
-/** A WebSocket from both sides. */
+/** Both sides of a WebSocket. */
 class Pair implements AsyncDisposable {
   readonly #started: Started;
   readonly clock = new ManualClock();
@@ -184,7 +184,7 @@ class Pair implements AsyncDisposable {
     return start < 0 ? [] : serverFrames(this.#received.subarray(start + 4)).frames;
   }
 
-  /** Each as its kind and what is in it. */
+  /** The kind and content of each frame. */
   get texts(): readonly string[] {
     return this.frames.map(
       ({ opcode, payload }) => `${opcode} ${opcode === opcodes.close ? payload.readUInt16BE() : payload}`,
@@ -269,7 +269,7 @@ describe('an open WebSocket', () => {
     for (let round = 1; round <= 4; round += 1) {
       pair.clock.advance(limits.webSocketPingMs);
       await until(() => pair.frames.length === 2 * round - 1);
-      // What answers the second has read the first.
+      // The answer to the second frame shows that the first was read.
       pair.socket.write(Buffer.concat([clientFrame(opcodes.pong), clientFrame(opcodes.ping, 'seen')]));
       await until(() => pair.frames.length === 2 * round);
     }

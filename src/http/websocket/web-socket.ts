@@ -9,8 +9,8 @@ import { closeCodes, closeFrame, FrameError, FrameReader, frameOf, opcodes } fro
 const nothing = Buffer.alloc(0);
 
 /**
- * A WebSocket that only the server speaks on (RFC 6455). What is written are frames, made by whoever writes: those of an
- * event are the same for all who watch. The client may ping and close; what else it says is dropped, and bounded.
+ * A WebSocket on which only the server sends messages (RFC 6455). Callers write complete frames: the frame of an
+ * event is shared by all watchers. The client may ping and close; other input is dropped, and limited.
  */
 export class WebSocket implements BodyWriter {
   readonly #socket: TLSSocket;
@@ -18,13 +18,13 @@ export class WebSocket implements BodyWriter {
   readonly #writer: ResponseWriter;
   readonly #reader: FrameReader;
   #timer: Closable;
-  /** Something came since the last ping; true until the first. */
+  /** Input arrived since the last ping; true until the first. */
   #heard = true;
   #closing = false;
-  /** What the client sends is not looked at any more. */
+  /** Input from the client is ignored. */
   #deaf = false;
 
-  /** Speaks on a socket on which the handshake is done. */
+  /** Takes a socket on which the handshake is complete. */
   constructor(socket: TLSSocket, options: { readonly clock: Clock; readonly on: WriterEvents }) {
     this.#socket = socket;
     this.#clock = options.clock;
@@ -33,13 +33,13 @@ export class WebSocket implements BodyWriter {
     this.#timer = this.#clock.after(limits.webSocketPingMs, () => this.#ping());
     socket.once('close', () => this.#timer.close());
     socket.on('finish', () => {
-      // The client closes in answer; one that does not is not waited for.
+      // The client closes in response; if it does not, the socket is destroyed after a while.
       this.#timer.close();
       this.#timer = this.#clock.after(limits.lingerMs, () => socket.destroy());
     });
   }
 
-  /** Takes what came from the client. */
+  /** Takes input from the client. */
   read(chunk: Buffer): void {
     this.#heard = true;
     if (this.#deaf) return;
@@ -78,7 +78,7 @@ export class WebSocket implements BodyWriter {
     this.#writer.end(closeFrame(code));
   }
 
-  /** The client has said its last, or may say no more. */
+  /** The client closed, or violated the protocol. */
   #closed(code: number): void {
     this.#deaf = true;
     // Both sides have closed: the server ends the connection (section 7.1.1).
@@ -86,19 +86,19 @@ export class WebSocket implements BodyWriter {
     else this.#close(code);
   }
 
-  /** Of pings that come faster than their answers are taken, some get none (section 5.5.3). */
+  /** If pings arrive faster than the pongs are read, some get none (section 5.5.3). */
   #pong(payload: Buffer): void {
     if (this.#closing || this.#socket.writableNeedDrain) return;
     this.#writer.write(frameOf(opcodes.pong, payload));
   }
 
-  /** Asks whether the client is there; one that has not answered since the last time is not. */
+  /** Checks whether the client is alive; one that has sent nothing since the last ping is not. */
   #ping(): void {
     if (!this.#heard) {
       this.#socket.destroy();
       return;
     }
-    // Behind what the client has not taken yet, a ping would arrive no sooner than that.
+    // Behind data that the client has not read yet, a ping would arrive no earlier than that data.
     if (this.#writer.buffered === 0) {
       this.#heard = false;
       this.#writer.write(frameOf(opcodes.ping, nothing));

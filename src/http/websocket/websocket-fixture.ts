@@ -1,4 +1,4 @@
-/** The client's side of WebSockets, byte by byte, for tests. */
+/** Client side of WebSockets, byte by byte, for tests. */
 
 const mask = Buffer.from([0x37, 0xfa, 0x21, 0x3d]);
 
@@ -32,13 +32,15 @@ function lengthOf(length: number): Buffer {
   return bytes;
 }
 
-/** A frame of the server. */
+/** A frame sent by the server. */
 export interface ServerFrame {
   readonly opcode: number;
   readonly payload: Buffer;
 }
 
-/** The frames in bytes that a server sent, and what is left behind the last whole one. Throws for one that is masked or in pieces. */
+/**
+ * Parses frames sent by a server; `rest` is the incomplete frame at the end. Throws for a masked or fragmented frame.
+ */
 export function serverFrames(bytes: Buffer): { readonly frames: readonly ServerFrame[]; readonly rest: Buffer } {
   const frames: ServerFrame[] = [];
   let rest = bytes;

@@ -3,7 +3,7 @@ import { DynamicTable } from './dynamic-table.ts';
 import { huffmanDecode, huffmanGrowthMax } from './huffman.ts';
 import { staticTable } from './static-table.ts';
 
-/** A header block that cannot be read. What is in the tables is not known any more: the connection is of no more use. */
+/** An undecodable header block. The state of the dynamic table is then unknown, so the connection must be closed. */
 export class HpackError extends Error {
   constructor(message: string) {
     super(message);
@@ -11,18 +11,18 @@ export class HpackError extends Error {
   }
 }
 
-/** Index 0 is not used. */
+/** Index 0 is unused. */
 const staticFields: readonly (HeaderField | undefined)[] = [
   undefined,
   ...staticTable.map(([name, value]) => headerField(name, value)),
 ];
 
-/** More than any length or index needs that a block within the limits can have. */
+/** More than any length or index in a block within the limits can need. */
 const integerMax = 2 ** 24;
 
 let scratch = Buffer.allocUnsafeSlow(16 * 1024);
 
-/** Reads the header blocks of one direction of a connection, in the order in which they come (RFC 7541 section 3). */
+/** Decodes the header blocks of one direction of a connection, in order (RFC 7541 section 3). */
 export class HpackDecoder {
   readonly #table: DynamicTable;
   readonly #tableBytesMax: number;
@@ -30,18 +30,21 @@ export class HpackDecoder {
   #at = 0;
   #end = 0;
 
-  /** `tableBytesMax` is what we told the peer by SETTINGS_HEADER_TABLE_SIZE. */
+  /** `tableBytesMax` is the SETTINGS_HEADER_TABLE_SIZE that we sent to the peer. */
   constructor(tableBytesMax: number) {
     this.#tableBytesMax = tableBytesMax;
     this.#table = new DynamicTable(tableBytesMax);
   }
 
-  /** Bytes of the table that are in use, in the units of RFC 7541 section 4.1. */
+  /** Size of the dynamic table, in the units of RFC 7541 section 4.1. */
   get tableSize(): number {
     return this.#table.size;
   }
 
-  /** Calls back with each field of a whole block. Must see every block, or the next ones are misread. @throws HpackError */
+  /**
+   * Calls `onField` with each field of a complete block. Every block must be decoded, or later ones are misread.
+   * @throws HpackError
+   */
   decode(block: Buffer, onField: (field: HeaderField) => void): void {
     this.#block = block;
     this.#at = 0;

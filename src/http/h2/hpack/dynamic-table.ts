@@ -1,8 +1,8 @@
 import type { HeaderField } from '../header-field.ts';
 
-/** The fields that a peer had put in, the newest first; the oldest go when room is needed (RFC 7541 section 2.3.2). */
+/** The dynamic table, newest field first; the oldest are evicted when room is needed (RFC 7541 section 2.3.2). */
 export class DynamicTable {
-  /** A ring, whose length is a power of two. */
+  /** A ring buffer; its length is a power of two. */
   #ring: (HeaderField | undefined)[] = new Array(16);
   #newest = 0;
   #count = 0;
@@ -13,17 +13,17 @@ export class DynamicTable {
     this.#sizeMax = sizeMax;
   }
 
-  /** Of all fields, in the units of RFC 7541 section 4.1. */
+  /** Size of all fields, in the units of RFC 7541 section 4.1. */
   get size(): number {
     return this.#size;
   }
 
-  /** The field at an index that counts from 0. */
+  /** The field at a zero-based index. */
   at(index: number): HeaderField | undefined {
     return index < this.#count ? this.#ring[(this.#newest - index) & (this.#ring.length - 1)] : undefined;
   }
 
-  /** A field that is larger than the table empties it (section 4.4). */
+  /** A field larger than the table empties it (section 4.4). */
   add(field: HeaderField): void {
     this.#evict(this.#sizeMax - field.size);
     if (field.size > this.#sizeMax) return;

@@ -4,32 +4,35 @@ import { huffmanEncode, huffmanLength } from './huffman.ts';
 import { staticTable } from './static-table.ts';
 
 /**
- * Header fields as they go out. Nothing is put into the peer's table, so that the bytes of a field are the same on every
- * connection, whatever went before, and are made once. It costs some 50 bytes a response, which Huffman codes them to.
+ * Encodes response header fields. Nothing is added to the peer's dynamic table, so that the bytes of a field are the
+ * same on every connection and can be cached. This costs about 50 bytes per response with Huffman coding.
  */
 
-/** The first thing in the first block of a connection: our side uses no table, whatever the peer allows (RFC 7541 section 4.2). */
+/**
+ * Sent at the start of the first block of a connection: sets our dynamic table to size 0, whatever the peer allows
+ * (RFC 7541 section 4.2).
+ */
 export const noTable: Buffer = Buffer.from([0x20]);
 
 /**
- * Adds the bytes of one field. The name is in lower case. Throws a TypeError, and adds nothing, for a value that no field can
- * have.
+ * Appends the bytes of one field; the name must be in lower case. Throws a TypeError, and appends nothing, for an
+ * invalid value.
  */
 export const appendField = (to: OutputBuffer, name: string, value: string): void => fieldOf(name).append(to, value);
 
 const valuesKeptMax = 256;
-/** From this length on, a length takes more than one byte (RFC 7541 section 5.1). */
+/** A length of this or more takes more than one byte (RFC 7541 section 5.1). */
 const shortMax = 127;
 const valueLengthKeptMax = 256;
 
-/** A field by its name, with the bytes of the values that it had. */
+/** A field name with the cached encodings of its values. */
 class ResponseField {
   readonly #name: string;
-  /** The name as a literal that is not indexed begins (RFC 7541 section 6.2.2). */
+  /** Start of a literal field that is not indexed (RFC 7541 section 6.2.2), with the name. */
   readonly #literal: Buffer;
   readonly #kept = new Map<string, Buffer>();
   #foundAgain = 0;
-  /** Every response has another value: to keep them, or to make them short, costs more than it saves. */
+  /** The value differs in almost every response: caching or compressing it costs more than it saves. */
   #alwaysNew = false;
 
   constructor(name: string) {
@@ -56,7 +59,7 @@ class ResponseField {
     }
   }
 
-  /** A value that will not come again is written where it goes. */
+  /** Writes a value that will not recur directly into the output. */
   #appendText(to: OutputBuffer, value: string): void {
     if (value.length >= shortMax) {
       to.append(this.#withText(value, false));
@@ -91,17 +94,17 @@ class ResponseField {
   }
 }
 
-/** What no field can hold (RFC 9113 section 8.2.1). */
+/** Characters that are invalid in a field value (RFC 9113 section 8.2.1). */
 const invalidValue = /[^\t\x20-\x7e\x80-\xff]/;
 
 const wholeIndex = new Map(staticTable.map(([name, value], at) => [`${name}\0${value}`, at + 1]));
-/** The first index of each name. */
+/** Lowest index of each name. */
 const nameIndex = new Map(staticTable.map(([name], at) => [name, at + 1] as const).reverse());
 
-/** Names are those of the program: there are not many. */
+/** The names come from the program, so there are few. */
 const fieldOf = boundedMemo((name) => new ResponseField(name), { countMax: 256, lengthMax: 64 });
 
-/** RFC 7541 section 5.2, in the shorter of its two forms, or without Huffman coding. */
+/** String literal (RFC 7541 section 5.2), in the shorter of its two forms, or without Huffman coding. */
 function writeText(text: string, target: Buffer, from: number, huffman = true): number {
   const short = huffman ? huffmanLength(text) : text.length;
   if (short < text.length) {
@@ -111,7 +114,7 @@ function writeText(text: string, target: Buffer, from: number, huffman = true): 
   return at + target.write(text, at, 'latin1');
 }
 
-/** RFC 7541 section 5.1. `first` holds the bits in front of the prefix. Returns where the integer ends. */
+/** Integer (RFC 7541 section 5.1). `first` holds the bits before the prefix. Returns the offset behind the integer. */
 export function writeInteger(
   value: number,
   { prefixMask, first }: { readonly prefixMask: number; readonly first: number },

@@ -220,7 +220,7 @@ test('a field larger than the table empties it', () => {
   assert.equal(decoder.tableSize, 0);
 });
 
-/** What a client may say of a table: which representation each field has, while both sides keep the same table. */
+/** Arbitrary representations of fields, while both sides keep the same table. */
 test('any fields in any representations come through, whatever the table forgets', () => {
   const name = fc.constantFrom('a', 'x-one', 'x-remote-user', 'impersonate-user', 'authorization', ':path', 'zz');
   const value = fc.string({ maxLength: 60 });

@@ -1,9 +1,9 @@
 /**
- * The Huffman code of header strings (RFC 7541 section 5.2 and appendix B). It is canonical: codes of one length follow
- * each other in the order of their symbols, and shorter ones stand before longer ones. So the lengths are the whole code.
+ * Huffman code of header strings (RFC 7541 section 5.2 and appendix B). The code is canonical: codes of equal length
+ * are consecutive in the order of their symbols, and shorter codes precede longer ones. So the lengths define it.
  */
 
-/** Bits of the code of each byte, and of EOS behind them. */
+/** Code length in bits of each byte value, followed by EOS. */
 const codeLengths: readonly number[] = [
   ...[13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28],
   ...[28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15],
@@ -35,14 +35,14 @@ function makeCodes(): number[] {
   return made;
 }
 
-/** Bytes that a text takes in this code; each character is one byte. */
+/** Encoded length of a text in bytes; each character is one byte. */
 export function huffmanLength(text: string): number {
   let bits = 0;
   for (let at = 0; at < text.length; at += 1) bits += codeLengths[text.charCodeAt(at) & 0xff] as number;
   return (bits + 7) >>> 3;
 }
 
-/** Writes a text, each character as one byte, and returns where it ends. */
+/** Encodes a text, one byte per character, and returns the offset behind it. */
 export function huffmanEncode(text: string, target: Uint8Array, from: number): number {
   let at = from;
   let held = 0;
@@ -51,7 +51,7 @@ export function huffmanEncode(text: string, target: Uint8Array, from: number): n
     const symbol = text.charCodeAt(index) & 0xff;
     let length = codeLengths[symbol] as number;
     const code = codes[symbol] as number;
-    // At most seven bits are held: together with a code of 30 bits they would not fit 32.
+    // Up to seven bits are held: together with a code of 30 bits they would not fit in 32.
     while (length > 0) {
       const taken = Math.min(length, 8 - heldBits);
       length -= taken;
@@ -66,26 +66,26 @@ export function huffmanEncode(text: string, target: Uint8Array, from: number): n
     }
   }
   if (heldBits === 0) return at;
-  // The rest of the last byte are the first bits of EOS: ones.
+  // The last byte is padded with the first bits of EOS, which are ones.
   target[at] = (held << (8 - heldBits)) | (0xff >>> heldBits);
   return at + 1;
 }
 
 /**
- * The decoder takes four bits at a time. A state is an inner node of the tree of codes. For each state and four bits, one
- * number: the next state, whether a symbol was completed, which, and whether the text may end there.
+ * The decoder consumes four bits at a time. A state is an inner node of the code tree. Each transition is one number:
+ * the next state, whether a symbol was completed and which, and whether the text may end there.
  */
 const stateShift = 10;
 const completesBit = 0x200;
 const mayEndBit = 0x100;
-/** The root is only ever come back to by completing a symbol, so nothing else is 0. */
+/** The root is only reached again by completing a symbol, so no valid transition is 0. */
 const failed = 0;
 const transitions: Uint32Array = makeTransitions();
 
 interface Node {
   readonly children: [Node | number | undefined, Node | number | undefined];
   number: number;
-  /** Only ones lead here from the root, fewer than eight: what may fill up the last byte (section 5.2). */
+  /** The path from the root is fewer than eight ones: valid padding of the last byte (section 5.2). */
   mayEnd: boolean;
 }
 
@@ -121,7 +121,7 @@ function transition(root: Node, from: Node, bits: number): number {
   let completed = 0;
   for (let bit = 3; bit >= 0; bit -= 1) {
     const next = node.children[((bits >>> bit) & 1) as 0 | 1];
-    // EOS inside a text is an error.
+    // EOS within a text is an error.
     if (next === undefined || next === eos) return failed;
     if (typeof next === 'number') {
       completed = completesBit | next;
@@ -131,12 +131,12 @@ function transition(root: Node, from: Node, bits: number): number {
   return (node.number << stateShift) | (node.mayEnd ? mayEndBit : 0) | (completed & ~mayEndBit);
 }
 
-/** More than a code of five bits can make of a byte. */
+/** The shortest code has five bits. */
 export const huffmanGrowthMax = 8 / 5;
 
 /**
- * Decodes the bytes from `from` up to `to` into `target`, which has room for `huffmanGrowthMax` times as many, and returns
- * how many it wrote; -1 where the text holds EOS or ends in what is not the beginning of EOS of less than eight bits.
+ * Decodes the bytes between `from` and `to` into `target`, which must have room for `huffmanGrowthMax` times as many.
+ * Returns the number of bytes written; -1 if the text contains EOS or has invalid padding.
  */
 export function huffmanDecode(source: Uint8Array, from: number, to: number, target: Uint8Array): number {
   let state = mayEndBit;

@@ -1,4 +1,4 @@
-/** The table that both sides know from the start (RFC 7541 appendix A): names and values, the first at index 1. */
+/** The static table (RFC 7541 appendix A): names and values, starting at index 1. */
 export const staticTable: readonly (readonly [name: string, value: string])[] = [
   [':authority', ''],
   [':method', 'GET'],
