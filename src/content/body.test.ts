@@ -41,7 +41,7 @@ function request(
 const json = '{"a":1}';
 const yaml = 'a: 1\n';
 
-/** Method, media type, body: the value, and what kind of patch it is. */
+/** Method, media type and body, with the expected value and patch type. */
 const rows: readonly (readonly [
   method: string,
   contentType: string | undefined,

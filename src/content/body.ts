@@ -11,18 +11,18 @@ import type { ExpectedBody } from './formats/format.ts';
 import { formatNamed } from './formats/formats.ts';
 import { type Negotiator, unsupportedMediaType } from './negotiation.ts';
 
-/** What a request's body is, by its media type: plain data, so that it can be read on another thread. */
+/** Form of a request body, by its media type: plain data, so that another thread can parse the body. */
 export type BodyForm =
   | { readonly type: 'whole'; readonly format: string }
   | { readonly type: 'patch'; readonly patch: PatchFormat };
 
-/** What a request is about. */
+/** The resource that a request addresses. */
 interface Addressed {
   readonly info: ResourceRequest;
   readonly served: ServedResource;
 }
 
-/** The form of the body of a request that may have one, before the body is looked at; undefined for requests that read. */
+/** Form of the request body, determined before the body is read; undefined for verbs that only read. */
 export function bodyForm(
   exchange: Exchange,
   { info, served }: Addressed,
@@ -45,12 +45,12 @@ export function bodyForm(
   }
 }
 
-/** Reads a body; undefined where none was sent. */
+/** Parses a body; undefined if it is empty. */
 export function parseBody(bytes: Uint8Array, form: BodyForm, { info, served }: Addressed): RequestBody | undefined {
   if (bytes.length === 0) return undefined;
   if (form.type === 'whole') return formatNamed(form.format).decode(bytes, expectedBody(served, info));
   const { patch } = form;
-  // Every JSON document is a YAML document, and the quicker one to read.
+  // Every JSON document is a YAML document, but faster to parse as JSON.
   return { ...(patch === 'apply' ? parseJsonOrYaml(bytes) : parseJson(bytes)), patch };
 }
 

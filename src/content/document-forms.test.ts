@@ -18,8 +18,8 @@ const documentOf = (value: unknown): ApiDocument => {
 };
 
 /**
- * What the messages can say of a document: a scalar that is zero is the same as none, apart from defaults and what
- * extensions hold, and of a default that is an object only that there is one.
+ * The part of a document that its protobuf messages can represent: zero scalars equal absent ones, except in defaults
+ * and extensions, and a default that is an object is reduced to its presence.
  */
 function sayable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sayable);

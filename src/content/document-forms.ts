@@ -7,12 +7,12 @@ import { formatNamed } from './formats/formats.ts';
 import { json as jsonFormat } from './formats/json.ts';
 import { protobuf } from './formats/protobuf.ts';
 
-/** How a document is written: the name of a format, or `pretty`, which is JSON for people. */
+/** Encoding of a document: the name of a format, or `pretty` for indented JSON. */
 export type DocumentForm = string;
 
 /**
- * The bytes of documents in forms other than the JSON that they are kept in: made when they are first asked for, and kept
- * up to `limits.documentFormBytesMax` in all; what was not asked for the longest goes first.
+ * Cache of documents in forms other than their stored JSON. A form is encoded on first use; the least recently used
+ * are evicted beyond `limits.documentFormBytesMax` in total.
  */
 export class DocumentForms {
   readonly #kept = new Map<string, Buffer>();
@@ -41,7 +41,7 @@ export class DocumentForms {
   }
 }
 
-/** The bytes of a form, made anew. */
+/** Encodes a document in a form, without the cache. */
 export function writeDocument({ json, openapi }: Pick<ApiDocument, 'json' | 'openapi'>, form: DocumentForm): Buffer {
   if (form === 'json') return json;
   const value = parseStored(json);
@@ -53,14 +53,15 @@ export function writeDocument({ json, openapi }: Pick<ApiDocument, 'json' | 'ope
   return formatNamed(pretty ? jsonFormat.name : form).encode(value as Shown, { pretty, schemaOf: noSchema });
 }
 
-/** Formats that documents are offered in need none. */
+/** The formats in which documents are offered need no schema. */
 function noSchema(): never {
   throw new TypeError('a document has no schema');
 }
 
 /**
- * The entity tag of a form, compressed or not: each has its own, for a tag stands for the bytes (RFC 9110 section 8.8.3).
- * That of the JSON alone is its hash, as published. The others follow from it, so nothing need be made to know them.
+ * The entity tag of a form, with or without compression: each has its own, since a tag identifies the bytes (RFC 9110
+ * section 8.8.3). Plain JSON has its hash, as in kube-apiserver. The others derive from it, so the form need not be
+ * encoded.
  */
 export function entityTag({ hash }: ApiDocument, form: DocumentForm, { gzip }: { readonly gzip: boolean }): string {
   return `"${hash}${form === 'json' ? '' : `-${form}`}${gzip ? '-gzip' : ''}"`;

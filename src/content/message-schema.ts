@@ -5,8 +5,8 @@ import { status } from '../kinds/meta/status.ts';
 import type { StructSchema } from '../schema/schema.ts';
 
 /**
- * The schema of an answer by the `kind` that it names: of the resource's kind, or one that any resource answers with. The
- * `apiVersion` is looked at for those of the latter that have several.
+ * Schema of a response by its `kind`: one of the resource's kinds, or one that any resource can return. `apiVersion`
+ * selects among the versions of the latter.
  */
 export function messageSchema(name: string, kind: Kind | undefined, apiVersion = ''): StructSchema {
   if (name === kind?.kind) return kind.schema;

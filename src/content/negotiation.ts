@@ -8,51 +8,51 @@ import type { Format } from './formats/format.ts';
 import { formats } from './formats/formats.ts';
 import { json } from './formats/json.ts';
 
-/** What is made of an object before it is written (spec section 4.3). */
+/** Transformation of an object before encoding (spec section 4.3). */
 type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 
-/** A media type that the server writes and reads. */
+/** A media type that the server reads and writes. */
 interface Offer {
-  /** The name of a format. */
+  /** Name of a format. */
   readonly format: string;
   readonly mediaType: string;
-  /** What the answer calls it where that is another name. */
+  /** Content-type of the response, if different. */
   readonly sentAs?: string;
-  /** Whether watches are written in it. */
+  /** Whether watches can be encoded in it. */
   readonly streams: boolean;
-  /** Whether tables are. */
+  /** Whether tables can be encoded in it. */
   readonly tables: boolean;
-  /** Whether clients are told of it. */
+  /** Whether errors list it among the accepted media types. */
   readonly told: boolean;
 }
 
-/** How to write an answer: plain data. */
+/** How to encode a response: plain data. */
 export interface Negotiated {
-  /** The name of a format. */
+  /** Name of a format. */
   readonly format: string;
   readonly as: Representation;
-  /** Group and version under which a table or metadata was asked for; the dialect's own for whole objects. */
+  /** API version requested for a table or metadata; the dialect's default for whole objects. */
   readonly metaVersion: string;
   /** For `content-type`. */
   readonly mediaType: string;
-  /** Written for people to read. */
+  /** Indented for human readers. */
   readonly pretty: boolean;
 }
 
 export interface NegotiateOptions {
-  /** The query parameter `pretty`; null where it is absent. */
+  /** Query parameter `pretty`; null if absent. */
   readonly pretty?: string | null;
-  /** The answer is a stream of watch events. */
+  /** The response is a stream of watch events. */
   readonly watch?: boolean;
-  /** What the endpoint can make of its objects, beside showing them whole. */
+  /** Transformations that the endpoint supports besides whole objects. */
   readonly representations?: readonly Exclude<Representation, 'object'>[];
-  /** Of what it answers, or of the body that it takes. Absent: a document of any form. */
+  /** Schema of the response, or of the request body. Default: none, for documents of any form. */
   readonly schema?: StructSchema;
-  /** It answers a document in OpenAPI of this version, which has a protobuf form of its own. */
+  /** The response is an OpenAPI document of this version, which has its own protobuf encoding. */
   readonly openapi?: 2 | 3 | undefined;
 }
 
-/** The media types of the formats that cover something. */
+/** The media types of the given formats. */
 const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer[] =>
   covering.flatMap(({ name, tables, watch, mediaTypes }) =>
     mediaTypes(dialect).map((mediaType) => ({
@@ -64,7 +64,9 @@ const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer
     })),
   );
 
-/** OpenAPI in protobuf: its name, and the old one that clients ask for, which is no media type by RFC 9110. */
+/**
+ * Media types of OpenAPI in protobuf: the current one, and the old one that clients still send (invalid by RFC 9110).
+ */
 const openapiOffers = (version: 2 | 3, documents: readonly Offer[]): readonly Offer[] => {
   const mediaType = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
   const old = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
@@ -72,13 +74,13 @@ const openapiOffers = (version: 2 | 3, documents: readonly Offer[]): readonly Of
   return [...documents, offer, { ...offer, mediaType: old, sentAs: mediaType, told: false }];
 };
 
-/** Versions of tables and metadata; the old one says the same under its name. */
+/** API versions of tables and metadata; the old one differs only in name. */
 const metaVersions: readonly string[] = ['v1', 'v1beta1'];
 
-/** Accept headers that are remembered: clients have few, and send them with every request. */
+/** Cached Accept headers: clients use few, and send them with every request. */
 const remembered = { countMax: 512, lengthMax: 1024 };
 
-/** Chooses formats by the headers of requests. One for the server: it remembers the headers it has seen. */
+/** Selects formats by request headers. One per server, since it caches the results by header. */
 export class Negotiator {
   readonly #metaGroups: readonly string[];
   readonly #ranges = boundedMemo(parseAccept, remembered);
@@ -86,10 +88,10 @@ export class Negotiator {
   readonly #dialect: Dialect;
   readonly #documents: readonly Offer[];
   readonly #openapi: Readonly<Record<2 | 3, readonly Offer[]>>;
-  /** By the names of the formats that cover a schema, and by the schema itself. */
+  /** By the names of the formats that support a schema, and by the schema itself. */
   readonly #byFormats = new Map<string, readonly Offer[]>();
   readonly #bySchema = new WeakMap<StructSchema, readonly Offer[]>();
-  /** Choices by header. Lists of representations are constants: each is a key as it is. */
+  /** Results by header. Lists of representations are constants, so their identity is the key. */
   readonly #choices = new WeakMap<readonly Offer[], WeakMap<readonly Representation[], Choices>>();
 
   constructor(dialect: Dialect) {
@@ -102,7 +104,7 @@ export class Negotiator {
     this.#openapi = { 2: openapiOffers(2, this.#documents), 3: openapiOffers(3, this.#documents) };
   }
 
-  /** How to write the answer. Throws NotAcceptable where the client takes nothing that the server has. */
+  /** How to encode the response. Throws NotAcceptable if the client accepts none of the supported media types. */
   negotiate(exchange: Exchange, options: NegotiateOptions = {}): Negotiated {
     const chosen = this.#choose(exchange.header('accept') ?? '', options);
     if (!chosen) throw notAcceptable(this.#offersFor(options), options.watch === true);
@@ -110,7 +112,7 @@ export class Negotiator {
     return pretty === chosen.pretty ? chosen : { ...chosen, pretty };
   }
 
-  /** How the body of a request is written; JSON where nothing is said. Throws UnsupportedMediaType. */
+  /** Format of the request body; JSON if the header is missing. Throws UnsupportedMediaType. */
   contentType(header: string | undefined, options: Pick<NegotiateOptions, 'schema'> = {}): string {
     if (header === undefined || header === '') return json.name;
     const offers = this.#offersFor(options);
@@ -167,7 +169,7 @@ export class Negotiator {
     return null;
   }
 
-  /** What the parameters `as`, `g` and `v` ask for; undefined where that cannot be had here. */
+  /** The representation that `as`, `g` and `v` request; undefined if it is not supported here. */
   #representation(
     { parameters }: MediaRange,
     offer: Offer,
@@ -183,7 +185,7 @@ export class Negotiator {
   }
 }
 
-/** What a header chooses: for one answer, and for a stream of events. */
+/** Results by header, for single responses and for watches. */
 type Choices = Readonly<Record<'answer' | 'watch', (accept: string) => Negotiated | null>>;
 
 interface Search {
@@ -200,25 +202,25 @@ function covers({ type, subtype }: MediaRange, { mediaType }: Offer): boolean {
   return type === '*' || (subtype === '*' ? mediaType.startsWith(`${type}/`) : mediaType === `${type}/${subtype}`);
 }
 
-/** A type that is named with quality 0 is not what a wildcard stands for. */
+/** A type listed with quality 0 is excluded from a wildcard. */
 function isRefused(ranges: readonly MediaRange[], range: MediaRange, offer: Offer): boolean {
   if (range.subtype !== '*') return false;
   return ranges.some((other) => other.quality === 0 && other.subtype !== '*' && covers(other, offer));
 }
 
-/** `stream=watch` is the published name of a stream of events; nobody has another. */
+/** `stream=watch` is the only stream type that Kubernetes defines. */
 function streamFits({ parameters }: MediaRange, watch: boolean): boolean {
   const stream = parameters.get('stream') ?? '';
   return stream === '' || (watch && stream === 'watch');
 }
 
-/** Without parameters; null where it is none. */
+/** Without parameters; null if invalid. */
 function readMediaType(header: string): string | null {
   const range = parseMediaRange(header);
   return range ? `${range.type}/${range.subtype}` : null;
 }
 
-/** People's tools get indented text unless they say otherwise. */
+/** Browsers, curl and wget get indented text unless the parameter says otherwise, as in kube-apiserver. */
 function isPretty(exchange: Exchange, parameter: string | null | undefined): boolean {
   if (parameter) return truthy.has(parameter);
   const agent = exchange.header('user-agent') ?? '';
@@ -236,7 +238,7 @@ function notAcceptable(offers: readonly Offer[], watch: boolean): StatusError {
   return new StatusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
 }
 
-/** The body of a request is in none of the formats that the endpoint reads. */
+/** The request body is in none of the formats that the endpoint reads. */
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
   new StatusError(
     'UnsupportedMediaType',

@@ -138,7 +138,7 @@ test('in protobuf an object says the same, in its envelope', async () => {
   assert.deepEqual([apiVersion, kind], ['v1', 'ConfigMap']);
   const { value, unknown } = decodeMessage(fixture.served(path).kind.schema, raw);
   const { apiVersion: _, kind: __, ...rest } = JSON.parse(bytes.toString());
-  // Beside it are the fields that published messages always carry.
+  // The value also has fields that Kubernetes protobuf messages always carry.
   assert.partialDeepStrictEqual(JSON.parse(JSON.stringify(value)), rest);
   assert.deepEqual(unknown, []);
 });

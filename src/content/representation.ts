@@ -17,26 +17,26 @@ import { messageSchema } from './message-schema.ts';
 import type { Negotiated } from './negotiation.ts';
 import type { WatchEncoding } from './watch-encoding.ts';
 
-/** How one answer is written: the format, and what a table of it shows. */
+/** How to encode one response: the format and the table options. */
 export interface Presentation {
   readonly negotiated: Negotiated;
   readonly table: TableOptions;
-  /** Of the resource that was asked. */
+  /** Kind of the requested resource. */
   readonly kind: Kind | undefined;
 }
 
-/** For whom a list is. */
+/** The consumer of a list. */
 interface ListClient {
-  /** The signal aborts when nobody waits for it any more. */
+  /** The signal is aborted when the list is no longer needed. */
   readonly exchange: { readonly signal: AbortSignal };
   readonly slice: TimeSlice;
-  /** See ListParts. Absent: all is made here. */
+  /** See ListParts. Default: everything is encoded on this thread. */
   readonly elsewhere?: ListParts['elsewhere'];
 }
 
 /**
- * Makes what the client asked for of JSON bytes: whole objects, tables, metadata; JSON or YAML (spec section 4.3). The
- * plain case, whole objects in JSON, passes the bytes on without looking at them.
+ * Encodes responses from stored JSON: whole objects, tables or metadata, in any format (spec section 4.3). Whole
+ * objects in compact JSON are passed through without parsing.
  */
 export class Representation {
   readonly #initialEventsEnd: string;
@@ -47,7 +47,7 @@ export class Representation {
     this.#clock = clock;
   }
 
-  /** Reads the parameters that say how an answer is written. */
+  /** Reads the query parameters that affect the encoding. */
   presentation(negotiated: Negotiated, kind: Kind | undefined, query: URLSearchParams): Presentation {
     return {
       negotiated,
@@ -69,7 +69,7 @@ export class Representation {
     return format.encode(shownOf(bytes, negotiated.as, table), encodeOptions(presentation));
   }
 
-  /** A list, made item by item as it is sent. */
+  /** A list, encoded item by item as it is sent. */
   list(
     reply: ListReply,
     presentation: Presentation,
@@ -80,7 +80,7 @@ export class Representation {
     return format.list({ ...parts, elsewhere, signal: exchange.signal, slice });
   }
 
-  /** An object as an item of a list of the presentation's kind. */
+  /** An object encoded as an item of a list of the presentation's kind. */
   listItem(bytes: Buffer, presentation: Presentation): Uint8Array {
     const { kind, negotiated } = presentation;
     if (!kind) throw new TypeError('lists are of a kind');
@@ -88,7 +88,7 @@ export class Representation {
     return formatNamed(negotiated.format).item({ bytes }, parts);
   }
 
-  /** How the events of a watch are written: one after the other, or as messages of a WebSocket. */
+  /** Encoding of watch events: a stream, or messages of a WebSocket. */
   watchEncoding(
     { kind, apiVersion, forms }: ServedResource,
     presentation: Presentation,
@@ -152,10 +152,10 @@ const encodeOptions = ({ negotiated: { pretty }, kind }: Presentation): EncodeOp
   schemaOf: (name, apiVersion) => messageSchema(name, kind, apiVersion),
 });
 
-/** Events stand in a frame, whatever people would like. */
+/** Events are framed by line, so they are never pretty. */
 const inOneLine = (presentation: Presentation): EncodeOptions => ({ ...encodeOptions(presentation), pretty: false });
 
-/** The frame of an event ends lines itself. */
+/** The event framing adds the line end. */
 const eventBytes = (bytes: Buffer, { isStored }: Format): Buffer =>
   isStored && bytes.at(-1) === lineEnd ? bytes.subarray(0, -1) : bytes;
 
@@ -200,7 +200,7 @@ function listParts({ served, metadata, items, runs }: ListReply, presentation: P
       return { ...parts, head: { ...parts.head, metadata }, field: 'items', items, json };
     }
     case 'object':
-      // Goes out as it is: the bytes are not looked at.
+      // Passed through without parsing.
       return { ...parts, head: { ...parts.head, metadata }, field: 'items', items, json: runs ?? items };
   }
 }

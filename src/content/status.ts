@@ -13,19 +13,20 @@ import { json } from './formats/json.ts';
 import type { Negotiated } from './negotiation.ts';
 
 interface StatusOptions {
-  /** Takes errors that are not for the client. */
+  /** Receives errors that are not shown to the client. */
   readonly logger: Logger;
   readonly clock: Pick<Clock, 'now'>;
-  /** JSON where it was not negotiated, or could not be. */
+  /** Default: JSON, if not negotiated or if negotiation failed. */
   readonly format?: Negotiated['format'];
-  /** What the client calls the format; formats have several names. */
+  /** The requested media type of the format; a format can have several. */
   readonly mediaType?: string;
   readonly pretty?: boolean;
 }
 
 /**
- * Answers with the Status of an error. What is not a StatusError is the server's own fault: it is logged, and the client
- * learns only that there was one. So is a store that fails, of which the client learns that it may try again. An error after the response was started is logged, and the response is left as it is.
+ * Responds with the Status of an error. An error that is not a StatusError is internal: it is logged in full, and the
+ * client only learns that one occurred. A store failure is logged too, and the client is told to retry. An error
+ * after the response has started is only logged.
  */
 export function sendStatus(exchange: Exchange, error: unknown, options: StatusOptions): void {
   const known = error instanceof StatusError ? error : internalError(error);
@@ -41,20 +42,20 @@ export function sendStatus(exchange: Exchange, error: unknown, options: StatusOp
 }
 
 /**
- * RFC 9110 section 10.2.3. Today's clients send a request again, without a question, where a 5xx says a number of seconds:
- * an answer whose write may have been done says a date, which they leave to their user.
+ * RFC 9110 section 10.2.3. client-go retries automatically on a 5xx with a number of seconds. If the outcome of a
+ * write is unknown, the header is a date instead, which leaves the retry to the caller.
  */
 const retryAfter = (error: StatusError, seconds: number, clock: Pick<Clock, 'now'>): string =>
   isUnknownOutcome(error) ? httpDate(clock.now() + seconds * 1000) : String(seconds);
 
-/** Something is wrong with the server or with what it stands on, not with the request. */
+/** The server or its store failed, rather than the request being invalid. */
 const isOurs = ({ reason, code, cause }: StatusError): boolean =>
   reason === 'InternalError' || (code >= 500 && cause !== undefined);
 
-/** Of each logger: when a full store is told of next, and how many requests it has failed since. */
+/** By logger: the next time to log a full store, and the number of failures not logged since. */
 const fullStores = new WeakMap<Logger, { nextAt: number; untold: number }>();
 
-/** A full store fails every write, and is told of at first and then once in a while: its log may be on the same disk. */
+/** A full store fails every write: it is logged at once, then periodically, since the log may be on the same disk. */
 function logFailure(exchange: Exchange, error: unknown, { logger, clock }: StatusOptions): void {
   const fields = { method: exchange.method, path: pathOf(exchange), error };
   if (!isStoreError(error, 'full')) {
@@ -73,10 +74,10 @@ function logFailure(exchange: Exchange, error: unknown, { logger, clock }: Statu
   told.untold = 0;
 }
 
-/** Without the query, which may hold what does not belong in a log. */
+/** Without the query, which may contain data that must not be logged. */
 const pathOf = ({ target }: Exchange): string => target.split('?', 1)[0] ?? '';
 
-/** A Status as it goes to a client. */
+/** Encodes a Status for a client. */
 function encodeStatus(
   status: Status,
   {

@@ -4,29 +4,29 @@ import type { Status } from '../meta/status-error.ts';
 import type { Revision } from '../store/store.ts';
 import type { EventFraming } from './formats/event-framing.ts';
 
-/** Makes large objects of events off the event loop. */
+/** Encodes large event objects off the event loop. */
 interface ObjectsElsewhere {
-  /** Whether this is a large one. */
+  /** Whether the object is large enough. */
   takes(entry: CacheEntry): boolean;
-  /** As `WatchEncoding.object`. Rejects when nobody waits for it any more. */
+  /** Like `WatchEncoding.object`. Rejects when the result is no longer needed. */
   object(entry: CacheEntry, first: boolean, signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** How the objects of events are written. */
+/** Encoding of the objects in watch events. */
 export interface WatchEncoding {
   readonly contentType: string;
-  /** Watches of one resource whose encodings have the same name share the bytes of an event. */
+  /** Watches of one resource with equal encoding names share the bytes of an event. */
   readonly name: string;
-  /** The first event's object is written differently: a table tells its columns only there. */
+  /** The object of the first event is encoded differently: only the first table has column definitions. */
   readonly differsFirst: boolean;
-  /** Set where the events are messages of a WebSocket, with the sub-protocol that it speaks. */
+  /** Set if the events are WebSocket messages, with the selected sub-protocol. */
   readonly webSocket?: { readonly request: WebSocketRequest; readonly protocol: string | undefined } | undefined;
   readonly framing: EventFraming;
-  /** The object of an event, as the framing takes it. */
+  /** The object of an event, ready for the framing. */
   object(entry: CacheEntry, first: boolean): Uint8Array;
-  /** How objects are made that would hold the event loop too long; absent where none would. */
+  /** Encodes objects that would block the event loop too long; absent if there can be none. */
   readonly elsewhere?: ObjectsElsewhere | undefined;
-  /** The object of a bookmark; with `initialEventsEnd` it carries the annotation that says so. */
+  /** The object of a bookmark; `initialEventsEnd` adds the annotation of that name. */
   bookmark(revision: Revision, initialEventsEnd: boolean): Uint8Array;
   /** The object of an ERROR event. */
   status(status: Status): Uint8Array;

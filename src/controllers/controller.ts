@@ -5,28 +5,31 @@ import type { Random } from '../base/random.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 
-/** What every controller works with. */
+/** Dependencies of every controller. */
 export interface ControllerContext {
-  /** Does the controller's work, as its own account where it has one. */
+  /** Client for the controller's own requests, with the identity of its service account if it has one. */
   readonly client: ApiClient;
-  /** Lists and watches for controllers whose account may only write: as published, controllers share what is read. */
+  /**
+   * Client for lists and watches. Reads are shared, as in kube-controller-manager: an account may only be able to
+   * write.
+   */
   readonly reader: ApiClient;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly dialect: Dialect;
   /**
-   * Calls the listener with the groups of which something came to be served or went, until it is closed. Absent where the
-   * server is another process: discovery is then asked from time to time.
+   * Notifies the listener of groups whose served resources changed, until closed. Absent if the server is another
+   * process: discovery is then polled.
    */
   readonly onGroupsChanged?: (listener: (groups: ReadonlySet<string>) => void) => Closable;
-  /** PEM of what programs in the cluster verify the API server against. */
+  /** PEM of the CA that clients in the cluster verify the API server against. */
   readonly rootAuthority: string;
-  /** Absent where there is no key to sign tokens of service accounts with. */
+  /** Absent if there is no key to sign service account tokens with. */
   readonly signSecretToken?: SecretTokenSigner;
 }
 
-/** Makes the token of a service account that is kept in that Secret of its namespace. */
+/** Signs a service account token that is stored in the named Secret of the account's namespace. */
 export type SecretTokenSigner = (
   account: { readonly namespace: string; readonly name: string; readonly uid: string },
   secretName: string,

@@ -18,7 +18,7 @@ describe('which controllers a list chooses', () => {
     [['-garbage-collector-controller', '*'], controllerNames.filter((name) => name !== collector)],
     [['-garbagecollector'], []],
     [['*', 'namespace'], controllerNames],
-    // What stands first counts.
+    // The first match wins.
     [['namespace', '-namespace'], [namespace]],
     [['-namespace', 'namespace-controller'], []],
   ] as const) {

@@ -8,12 +8,14 @@ import { startServiceAccountController } from './namespace-content/service-accou
 import { startNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { startServiceAccountTokens } from './service-account-tokens/service-account-tokens.ts';
 
-/** One controller by its published name. */
+/** A controller, keyed by its kube-controller-manager name. */
 interface ControllerEntry {
-  /** Names by which it was known before; flags take them too. */
+  /** Earlier names, which flags accept too. */
   readonly aliases: readonly string[];
   readonly help: string;
-  /** The published name of its service account in the system namespace; absent: it works as the program does. */
+  /**
+   * Its service account in the system namespace, as in kube-controller-manager. Default: the process's own identity.
+   */
   readonly account?: string;
   readonly start: (context: ControllerContext) => Closable;
 }
@@ -60,12 +62,12 @@ export type ControllerName = keyof typeof entries;
 
 export const controllerNames = Object.keys(entries) as ControllerName[];
 
-/** What a controller does, in a few words. */
+/** One-line description of a controller. */
 export const describeController = (name: ControllerName): string => entries[name].help;
 
 /**
- * Which controllers a list chooses: `name`, `-name`, and `*` for all that are not named. What stands first counts.
- * Throws an Error that says which item names none.
+ * The controllers selected by a list of `name`, `-name`, and `*` for all that are not named. The first match wins.
+ * Throws an Error that quotes an item naming no controller.
  */
 export function chooseControllers(items: readonly string[]): readonly ControllerName[] {
   const chosen = new Map<ControllerName, boolean>();
@@ -84,13 +86,13 @@ const nameOf = (text: string): ControllerName | undefined =>
     return name === text || aliases.includes(text);
   });
 
-/** What controllers are started with. */
+/** Dependencies of the controllers. */
 export interface ControllersContext extends Omit<ControllerContext, 'reader'> {
-  /** Speaks as a service account of the system namespace. Absent: all work as the program does. */
+  /** Creates a client for a service account of the system namespace. Default: all controllers use `client`. */
   readonly clientOf?: (account: string) => ApiClient;
 }
 
-/** Starts controllers; closing the result ends them, and the requests that they have under way. */
+/** Starts controllers; closing the result stops them and aborts their requests. */
 export function startControllers(names: readonly ControllerName[], context: ControllersContext): Closable {
   const { client, clientOf, ...rest } = context;
   const running = new ClosableStack();

@@ -4,15 +4,15 @@ import { type ControllerName, type ControllersContext, startControllers } from '
 
 interface Candidature {
   readonly random: Random;
-  /** Of this machine. */
+  /** Host name of this machine. */
   readonly hostname: string;
   readonly timing: ElectionTiming;
-  /** Where the lease is, and its name. */
+  /** Namespace and name of the lease. */
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Runs controllers until the signal aborts. */
+/** Runs controllers until the signal is aborted. */
 export async function runControllers(
   names: readonly ControllerName[],
   context: ControllersContext,
@@ -28,8 +28,8 @@ export async function runControllers(
 }
 
 /**
- * Waits for the lease, and runs controllers for as long as it is held. Resolves when it is lost or the signal aborts; who
- * wants to go on stands for election again.
+ * Waits for the lease, and runs controllers while it is held. Resolves when the lease is lost or the signal is
+ * aborted; call it again to rejoin the election.
  */
 export async function runWhileLeading(
   names: readonly ControllerName[],

@@ -17,10 +17,7 @@ interface ConnectionEnding {
 
 /** One TLS connection: its peer and its requests in progress. */
 export class Connection implements ExchangeOwner {
-  /**
-   * The same object for every request of the connection. Read at construction: a closed socket no longer has the
-   * data.
-   */
+  /** Shared by all requests of the connection. Read at construction: a closed socket no longer has the data. */
   readonly peer: Peer;
   readonly headers: readonly string[];
   readonly #ending: ConnectionEnding;

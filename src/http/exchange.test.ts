@@ -19,9 +19,9 @@ import {
   start,
 } from './listener-fixture.ts';
 
-/** Handler of the current test. */
 const clock = new ManualClock(Date.UTC(2026, 0, 1));
 
+/** Handler of the current test. */
 let handle: (exchange: Exchange) => void | Promise<void> = () => {};
 const errors: unknown[] = [];
 const logger = { error: (_: string, fields?: object) => void errors.push(fields), warn() {}, info() {}, debug() {} };

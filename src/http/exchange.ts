@@ -60,8 +60,7 @@ export interface WebSocketRequest {
 }
 
 /**
- * How an exchange ended: the whole response was sent, the server cut it off, or the client disconnected before it had
- * all of it.
+ * How an exchange ended: whole response sent, cut off by the server, or client disconnected before it had all of it.
  */
 export type Ending = 'complete' | 'cutOff' | 'clientGone';
 

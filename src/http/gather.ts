@@ -16,10 +16,7 @@ export interface Chunk {
   readonly sent?: () => void;
 }
 
-/**
- * Large enough that the cost of a write, about 10 microseconds over TLS and HTTP/2, is negligible beside that of its
- * bytes.
- */
+/** Large enough to make the cost of a write, about 10 microseconds over TLS and HTTP/2, negligible per byte. */
 const chunkBytes = 256 * 1024;
 
 /** From this length on, bytes are sent in place instead of being copied. */

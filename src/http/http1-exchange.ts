@@ -194,10 +194,7 @@ class Http1Writer extends ResponseWriter implements Outlet {
     this.#socket = undefined;
   }
 
-  /**
-   * Writes a chunk with its precomputed framing. Node would write four pieces, which TLS copies together again for
-   * each response.
-   */
+  /** Writes a chunk with its precomputed framing. Node would write four pieces, copied by TLS for each response. */
   writeShared(chunk: SharedChunk): boolean {
     const response = this.#response;
     // An HTTP/1.0 client does not support chunked encoding. Output that Node still buffers must be sent first.

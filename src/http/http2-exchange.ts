@@ -57,8 +57,7 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
   }
 
   /**
-   * Sends headers. Listeners to the end of the stream, which may be emitted at the same time, see that there was a
-   * response.
+   * Sends headers. State is set first: the stream may end at once, and listeners must see that there was a response.
    */
   #begin(status: number, { whole }: { readonly whole: boolean }, send: () => void): void {
     this.responded = true;

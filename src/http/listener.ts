@@ -375,10 +375,7 @@ class TlsListener implements Listener {
     else socket.destroy();
   }
 
-  /**
-   * Reads and drops further input for a while: closing with unread bytes would reset the connection and lose the
-   * response.
-   */
+  /** Drains further input for a while: closing with unread bytes would reset the connection and lose the response. */
   #refuse(socket: Socket, status: number, phrase: string): void {
     if (!socket.writable) {
       socket.destroy();
@@ -390,10 +387,7 @@ class TlsListener implements Listener {
     socket.once('close', () => deadline.close());
   }
 
-  /**
-   * Answers a client that sends plain HTTP to the TLS port, with Go's message, on the TCP connection below the TLS
-   * one.
-   */
+  /** Answers plain HTTP on the TLS port with Go's message, on the TCP connection below the TLS one. */
   #answerPlain({ remoteAddress, remotePort }: Socket): void {
     for (const socket of this.#sockets) {
       if (socket.remotePort !== remotePort || socket.remoteAddress !== remoteAddress) continue;

@@ -1,34 +1,34 @@
-/** How to reach a server and as whom, as a connection file or the environment of a pod says. PEM texts are whole. */
+/** Address and credential for a server, from a kubeconfig or the environment of a pod. PEM texts are complete. */
 export interface Connection {
   /**
-   * `https://host:port`, and a path where the API does not begin at the root. A query counts only where the URL is all
-   * of what is asked for, as for webhooks.
+   * `https://host:port`, with a path if the API is not served at the root. A query is used only if the URL is the
+   * complete target, as for webhooks.
    */
   readonly server: URL;
-  /** PEM of what the server's certificate is verified against; undefined: what the system trusts. */
+  /** PEM of the CAs that the server's certificate is verified against; undefined: the runtime's. */
   readonly authorities: string | undefined;
-  /** The name that the server's certificate has, where it is not the host of `server`. */
+  /** Name in the server's certificate, if it differs from the host of `server`. */
   readonly serverName: string | undefined;
-  /** The server's certificate is not verified: anybody can be the server. */
+  /** The server's certificate is not verified, so any server is accepted. */
   readonly insecure: boolean;
   readonly credential: CredentialSource;
-  /** Who the requests are to count as, where that is somebody else (`impersonate` in spec section 5.7). */
+  /** The impersonated user, if any (`impersonate` in spec section 5.7). */
   readonly impersonation: Impersonation | undefined;
 }
 
-/** Where that comes from which says who a client is. */
+/** Source of the client's credential. */
 export type CredentialSource = StoredCredential | { readonly type: 'plugin'; readonly plugin: CredentialPlugin };
 
-/** What was stored for us. Nothing at all: the client is anonymous. */
+/** A stored credential. If empty, the client is anonymous. */
 export interface StoredCredential {
   readonly type: 'stored';
   readonly certificate?: KeyPairPem;
-  /** Where that certificate and its key were read. They are read again from time to time: others renew them. */
+  /** Files of the certificate and its key, which are re-read periodically since others renew them. */
   readonly certificateFiles?: KeyPairPem;
   readonly authorization?: Authorization;
 }
 
-/** A certificate, and intermediate ones after it, with its private key. */
+/** A certificate, followed by its intermediates, and its private key. */
 export interface KeyPairPem {
   readonly certificate: string;
   readonly key: string;
@@ -36,29 +36,29 @@ export interface KeyPairPem {
 
 export type Authorization =
   | { readonly type: 'token'; readonly token: string }
-  /** Read again from time to time: others renew it. `token` counts until the file could be read. */
+  /** Re-read periodically since others renew it. `token` is used until the file can be read. */
   | { readonly type: 'tokenFile'; readonly file: string; readonly token: string | undefined }
   | { readonly type: 'basic'; readonly username: string; readonly password: string };
 
-/** A program that is asked for a credential (spec section 5.6; KEP-541). */
+/** A credential plugin (spec section 5.6; KEP-541). */
 export interface CredentialPlugin {
-  /** Of the ExecCredential that it is given and that it answers with. */
+  /** apiVersion of the ExecCredential in the request and the response. */
   readonly apiVersion: string;
-  /** A name that is looked for on the PATH, or an absolute path. */
+  /** A name to be found on the PATH, or an absolute path. */
   readonly command: string;
   readonly args: readonly string[];
-  /** Beside the environment of this process. */
+  /** Added to the environment of this process. */
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  /** For people who don't have the program. */
+  /** Shown to users who do not have the program. */
   readonly installHint: string | undefined;
   readonly interactiveMode: InteractiveMode;
-  /** What it is told of the server (`spec.cluster`), where it is to be told. */
+  /** Cluster information for the plugin (`spec.cluster`), if requested. */
   readonly cluster: Readonly<Record<string, unknown>> | undefined;
-  /** The environment variable that holds the ExecCredential it is given. */
+  /** Name of the environment variable that passes the ExecCredential to the plugin. */
   readonly variable: string;
 }
 
-/** Whether a plugin may speak with people through standard input. */
+/** Whether a plugin may interact with the user through standard input. */
 export const interactiveModes = ['Never', 'IfAvailable', 'Always'] as const;
 export type InteractiveMode = (typeof interactiveModes)[number];
 

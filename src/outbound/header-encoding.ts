@@ -1,5 +1,5 @@
-/** True for what a header can carry as one word, as tokens are. */
+/** Whether a header can carry the text as one word, as it does tokens. */
 export const fitsHeader = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
 
-/** Headers carry bytes, which the engine takes as characters of Latin-1; ours are those of UTF-8. */
+/** Encodes text as UTF-8 in the form that Node expects: one Latin-1 character per byte. */
 export const encodeHeaderText = (text: string): string => Buffer.from(text).toString('latin1');

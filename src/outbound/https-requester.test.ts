@@ -26,10 +26,10 @@ beforeEach(() => {
   server.connections = 0;
 });
 
-/** Of each request: as whom, and with what body. */
+/** User and body of each request. */
 const seen: string[] = [];
 
-/** Answers 401 to all but some, who are named by their header or by their certificate. */
+/** Answers 401 to all requests except those with these names in their header or certificate. */
 function accept(...names: readonly string[]): void {
   server.handle = (request, response) => {
     const name = request.headers.authorization?.slice('Bearer '.length) ?? peerName(request) ?? '';
@@ -44,7 +44,7 @@ function accept(...names: readonly string[]): void {
   };
 }
 
-/** What the plugin answers the next time. */
+/** Sets the plugin's next response. */
 function give(status: { readonly token?: string; readonly pair?: KeyPairPem }): void {
   const { token, pair } = status;
   const answer = { token, clientCertificateData: pair?.certificate, clientKeyData: pair?.key };
@@ -145,7 +145,7 @@ describe('requests with a credential from a plugin', () => {
       await post(transport, 'c');
     });
     assert.deepEqual(seen, ['one: a', 'one: b', 'two: b', 'two: c']);
-    // The one with the refusal is not used again: its answer was not read.
+    // The connection of the 401 is not reused, since its body was not read.
     assert.equal(server.connections, 2);
   });
 

@@ -16,22 +16,22 @@ interface HttpsRequesterOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly network: Network;
-  /** Where credentials are read again. */
+  /** From which credentials are re-read. */
   readonly files: Files;
-  /** What runs credential plugins, where the connection has one. */
+  /** Runs the connection's credential plugin, if any. */
   readonly pluginHost: PluginHost;
-  /** Instead of what the connection says of who sends the requests; whom it impersonates does not count either. */
+  /** Overrides the credential and the impersonation of the connection. */
   readonly credentials?: Credentials;
-  /** Silence after which a request counts as broken; undefined: never. Milliseconds. */
+  /** Inactivity timeout in milliseconds; undefined: none. */
   readonly silenceMsMax?: number;
 }
 
 type HttpsRequest = ClientRequest & Pick<OutgoingRequest, 'repeatable'>;
 
 /**
- * Sends requests to one server, over HTTP/1.1 and connections that are kept, with what says who sends them. A request
- * that is answered with 401 is sent once more where there is another credential then. Redirects are answers like others:
- * nothing is sent to a place that the connection does not name.
+ * Sends requests to one server with its credentials, over HTTP/1.1 with keep-alive. A request answered with 401 is
+ * sent once more if a different credential is then available. Redirects are returned like other responses: nothing is
+ * sent to a server that the connection does not name.
  */
 export class HttpsRequester implements Closable {
   readonly #options: HttpsRequesterOptions;
@@ -48,7 +48,7 @@ export class HttpsRequester implements Closable {
     this.#impersonation = impersonation ? impersonationHeaders(impersonation) : {};
   }
 
-  /** `target` is the whole path and query. Rejects when no answer came, or when there is no credential to send. */
+  /** `target` is the whole path and query. Rejects if no response arrives or no credential is available. */
   async send(request: HttpsRequest): Promise<OutgoingResponse> {
     const credential = await unlessAborted(this.#credentials.current(), request.signal);
     const response = await this.#sendAs(credential, request);
@@ -90,7 +90,7 @@ export class HttpsRequester implements Closable {
     });
   }
 
-  /** Ends what is under way, too. */
+  /** Also aborts requests in progress. */
   close(): void {
     this.#credentials.close();
     this.#connections.close();
@@ -105,6 +105,6 @@ function credentialsOf({ connection: { credential }, clock, files, pluginHost }:
 
 const unauthorized = 401;
 
-/** The wait ends when the signal aborts; what is waited for goes on, since others may wait for it too. */
+/** Stops waiting when the signal is aborted; the promise itself continues, since other callers may share it. */
 const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
   signal ? untilAborted(promise, signal) : promise;

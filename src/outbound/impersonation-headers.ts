@@ -1,7 +1,7 @@
 import type { Impersonation } from './connection.ts';
 import { encodeHeaderText } from './header-encoding.ts';
 
-/** The headers by which a request asks to count as somebody else's (spec section 5.7). */
+/** The impersonation headers of a request (spec section 5.7). */
 export function impersonationHeaders({ user, uid, groups, extra }: Impersonation): Record<string, string | string[]> {
   return {
     'impersonate-user': encodeHeaderText(user),
@@ -16,7 +16,7 @@ export function impersonationHeaders({ user, uid, groups, extra }: Impersonation
   };
 }
 
-/** The name of a header holds fewer characters than a key (RFC 9110 section 5.6.2): the others are written as `%XX`. */
+/** Header names allow fewer characters than extra keys (RFC 9110 section 5.6.2): the others are written as `%XX`. */
 const escapeKey = (key: string): string =>
   encodeHeaderText(key).replace(/[^!#$&'*+.^_`|~\w-]/g, (byte) => {
     const code = byte.charCodeAt(0).toString(16).toUpperCase();

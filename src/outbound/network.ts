@@ -3,30 +3,30 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import type { Closable } from '../base/disposable.ts';
 import type { KeyPairPem } from './connection.ts';
 
-/** HTTPS to others, injected so that tests and simulations answer themselves. */
+/** Outgoing HTTPS, injected so that tests and simulations can substitute it. */
 export interface Network {
-  /** Requests to servers that are verified, and shown who we are, in one way. No connection is made before the first. */
+  /** A pool of connections with one trust and client certificate. No connection is opened before the first request. */
   connect(options: ConnectOptions): HttpsConnections;
 }
 
 export interface ConnectOptions {
-  /** PEM of what certificates of servers are verified against, or all that the operating system trusts. Absent: all that the runtime does. */
+  /** PEM of the CAs to verify servers against; `trust` selects the operating system's. Default: the runtime's. */
   readonly authorities?: string;
   readonly trust?: 'system';
-  /** The name that the certificate has, where it is not the host of the request. */
+  /** Name in the server's certificate, if it differs from the host of the request. */
   readonly serverName?: string;
-  /** Certificates are not verified: anybody can be the server. */
+  /** Server certificates are not verified, so any server is accepted. */
   readonly insecure?: boolean;
-  /** Shown when a connection is made. */
+  /** Client certificate, presented when a connection is opened. */
   readonly certificate?: KeyPairPem;
-  /** Whether connections are kept for the next request. */
+  /** Whether connections are kept for later requests. */
   readonly keepAlive: boolean;
 }
 
 export interface HttpsConnections extends Closable {
-  /** Rejects where no response came, and when the signal aborts. A redirect is a response like others. */
+  /** Rejects if no response arrives or the signal is aborted. Redirects are returned like other responses. */
   send(request: OutgoingRequest): Promise<OutgoingResponse>;
-  /** From now on no connection is kept; what is under way goes on. */
+  /** Stops keeping connections; requests in progress continue. */
   retire(): void;
 }
 
@@ -37,13 +37,13 @@ export interface OutgoingRequest {
   readonly target: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body?: Uint8Array | string;
-  /** Ends the request, also while its response is being read. */
+  /** Aborts the request, also while its response is being read. */
   readonly signal?: AbortSignal;
-  /** Silence after which it counts as broken. Milliseconds; absent: never. */
+  /** Inactivity timeout in milliseconds. Default: none. */
   readonly silenceMsMax?: number;
   /**
-   * It changes nothing at the server, so that it may be sent again where a kept connection turns out to be closed: whether
-   * the server has seen it cannot be known then.
+   * The request has no side effects, so it can be sent again if a kept connection turns out to be closed: it is then
+   * unknown whether the server received it.
    */
   readonly repeatable: boolean;
 }
@@ -51,13 +51,13 @@ export interface OutgoingRequest {
 export interface OutgoingResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** As it comes; not reading it holds the server back, leaving the iteration ends the request. */
+  /** The body as it arrives; not reading it applies backpressure, leaving the iteration aborts the request. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Ends a response that is not read. */
+  /** Aborts a response that is not read. */
   discard(): void;
 }
 
-/** The network of the machine: HTTP/1.1 over TLS. Proxies of the environment are not used. */
+/** The machine's network: HTTP/1.1 over TLS. Proxy settings of the environment are ignored. */
 export const systemNetwork: Network = { connect: (options) => new SystemConnections(options) };
 
 /** A pool can hold several connections that the server has closed. */
@@ -87,7 +87,7 @@ class SystemConnections implements HttpsConnections {
     this.#agent ??= createAgent(this.#options);
     const sent = https.request({
       agent: this.#agent,
-      // Brackets around IPv6 addresses belong to URLs.
+      // In a URL, IPv6 addresses are in brackets.
       hostname: server.hostname.replace(/^\[|\]$/g, ''),
       port: server.port,
       method,
@@ -104,7 +104,7 @@ class SystemConnections implements HttpsConnections {
 
   retire(): void {
     if (!this.#agent) return;
-    // Connections are closed as they get free.
+    // Busy connections are closed when they become free.
     this.#agent.maxFreeSockets = 0;
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
   }
@@ -132,10 +132,10 @@ function createAgent({
   });
 }
 
-/** Made once: reading the authorities of a system takes longer than the rest of a request. */
+/** Cached: reading the operating system's CAs takes longer than the rest of a request. */
 let madeForSystem: SecureContext | undefined;
 
-/** Trusts the authorities of the operating system; where it has none, as in small containers, those of the runtime. */
+/** Trusts the operating system's CAs; if there are none, as in small containers, the runtime's. */
 function systemContext(): SecureContext {
   if (!madeForSystem) {
     const system = getCACertificates('system');
@@ -156,7 +156,7 @@ function responseTo(sent: SentRequest): Promise<OutgoingResponse> {
   return promise;
 }
 
-/** The server closed a kept connection just as the request went out on it. */
+/** The server closed a kept connection just as the request was sent on it. */
 const isStale = (sent: SentRequest, error: unknown): boolean =>
   sent.reusedSocket && error instanceof Error && 'code' in error && staleCodes.includes(String(error.code));
 const staleCodes: readonly string[] = ['ECONNRESET', 'EPIPE'];

@@ -1,4 +1,4 @@
-/** Bounds how many do something at once. Others wait, in the order in which they came. */
+/** Limits the number of concurrent operations. Waiters are served in FIFO order. */
 export class Semaphore {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = count;
   }
 
-  /** Resolves when one of them is free; `release` gives it back. Rejects when the signal aborts before. */
+  /** Resolves when a slot is free; `release` returns it. Rejects if the signal is aborted first. */
   async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {

@@ -6,8 +6,8 @@ import { sameKeyPair } from './credentials/key-pair.ts';
 import type { ConnectOptions, HttpsConnections, Network } from './network.ts';
 
 /**
- * Connections to one server. A certificate is shown when a connection is made: when another one is to be shown, new
- * connections are made; on the old ones what is under way may end, for a while, and they are closed (spec section 5.6).
+ * Connections to one server. A client certificate is presented per connection, so new connections are opened when it
+ * changes; the old ones may finish their requests for a while and are then closed (spec section 5.6).
  */
 export class ServerConnections implements Closable {
   readonly #connection: Connection;
@@ -24,7 +24,7 @@ export class ServerConnections implements Closable {
     this.#network = network;
   }
 
-  /** Those for a request with that certificate. Throws when all have been closed. */
+  /** The connections that present this certificate. Throws after `close`. */
   showing(certificate: KeyPairPem | undefined): HttpsConnections {
     if (this.#closed) throw new Error('the client has been closed');
     if (this.#current && sameKeyPair(certificate, this.#shown)) return this.#current;

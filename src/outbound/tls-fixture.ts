@@ -16,14 +16,14 @@ import { systemNetwork } from './network.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An HTTPS server for tests, with an authority of its own. It asks clients for certificates, and takes any. */
+/** An HTTPS server for tests with its own CA. It requests client certificates and accepts any. */
 export class TlsFixture {
   readonly directory = mkdtempSync(join(tmpdir(), 'tls-'));
   readonly #context = { clock: systemClock, random: systemRandom };
   readonly #authority = ensureAuthority(this.#files('ca'), 'ca', this.#context);
   readonly #server: https.Server;
   handle: Handler = (_request, response) => response.end('{}');
-  /** Connections that were made. */
+  /** Number of connections accepted so far. */
   connections = 0;
 
   constructor() {
@@ -63,7 +63,7 @@ export class TlsFixture {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** The server as an anonymous client finds it. */
+  /** Client configuration for the server, without credentials. */
   connection(path = '/', more: Partial<Connection> = {}): Connection {
     return {
       server: new URL(`https://127.0.0.1:${this.port}${path}`),
@@ -76,7 +76,7 @@ export class TlsFixture {
     };
   }
 
-  /** A client certificate; also `<name>.crt` and `<name>.key` in the directory. */
+  /** Issues a client certificate; also written to `<name>.crt` and `<name>.key` in the directory. */
   issue(name: string): KeyPairPem {
     const { certificatePem, keyPem } = ensureIssued(
       this.#files(name),
@@ -87,14 +87,14 @@ export class TlsFixture {
     return { certificate: certificatePem, key: keyPem };
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   async open(): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
     return promise;
   }
 
-  /** Ends all connections, as a server does that restarts. */
+  /** Closes all connections, as a restarting server does. */
   dropConnections(): void {
     this.#server.closeAllConnections();
   }
@@ -107,12 +107,12 @@ export class TlsFixture {
   }
 }
 
-/** The common name of the certificate that the client of a request has shown. */
+/** Common name of the request's client certificate. */
 export const peerName = ({ socket }: IncomingMessage): string | undefined =>
   (socket as TLSSocket).getPeerCertificate().subject?.CN?.toString();
 
-/** Plugins find nothing and nobody. */
+/** Plugin host with an empty environment and no terminal. */
 export const bareHost: PluginHost = { environment: {}, interactive: false, stderr() {} };
 
-/** The machine that tests run on, with no plugin. */
+/** The real network and file system, without plugins. */
 export const bareWorld = { network: systemNetwork, files: systemFiles, pluginHost: bareHost } as const;

@@ -1,4 +1,4 @@
-/** A request of a client, to be carried to a server. */
+/** A request to an API server, independent of the transport. */
 export interface ClientRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path and query. */
@@ -6,17 +6,17 @@ export interface ClientRequest {
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** Ends the request, also while its response is being read. */
+  /** Aborts the request, also while its response is being read. */
   readonly signal?: AbortSignal;
 }
 
 export interface ClientResponse {
   readonly status: number;
-  /** The body as it comes. Not reading it holds the server back; leaving the iteration ends the request. */
+  /** The body as it arrives. Not reading it applies backpressure; leaving the iteration aborts the request. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Carries requests: over the network, or inside the process. Rejects when no response came. */
+/** Sends requests over the network or within the process. Rejects if no response arrives. */
 export interface Transport {
   send(request: ClientRequest): Promise<ClientResponse>;
 }

@@ -13,7 +13,7 @@ interface WebhookSenderOptions {
   readonly network: Network;
   readonly files: Files;
   readonly pluginHost: PluginHost;
-  /** From asking until the answer has been read. */
+  /** Timeout of a call, including queueing and reading the response. */
   readonly timeoutMs: number;
   readonly userAgent: string;
 }
@@ -21,20 +21,20 @@ interface WebhookSenderOptions {
 interface WebhookAnswer {
   readonly status: number;
   readonly body: Buffer;
-  /** When the webhook wants to be asked again, where it says so in seconds (RFC 9110 section 10.2.3). */
+  /** Value of Retry-After in seconds, if given (RFC 9110 section 10.2.3). */
   readonly retryAfterSeconds: number | undefined;
 }
 
 export interface WebhookSender extends Closable {
   /**
-   * Asks the webhook. Rejects where no answer came in time, where it is too large, and where it is a redirect, which is
-   * never followed: the question, and what says who asks, is for the webhook alone. Never asks again by itself, unless the
-   * webhook had closed the connection, or wanted another credential.
+   * Calls the webhook. Rejects on a timeout, on a response that is too large, and on a redirect, which is never
+   * followed: the request and its credential are for the webhook only. Retries only if the webhook had closed a kept
+   * connection or a 401 led to a different credential.
    */
   readonly send: (body: string, signal?: AbortSignal) => Promise<WebhookAnswer>;
 }
 
-/** Sends questions in JSON to exactly the URL of a connection, by POST. Questions change nothing: they can be repeated. */
+/** POSTs JSON to exactly the URL of a connection. Requests have no side effects, so they can be repeated. */
 export function webhookSender(connection: Connection, options: WebhookSenderOptions): WebhookSender {
   const sender = new Sender(connection, options);
   return { send: (body, signal) => sender.send(body, signal), close: () => sender.close() };
@@ -45,7 +45,7 @@ class Sender implements Closable {
   readonly #requester: HttpsRequester;
   readonly #target: string;
   readonly #connections = new Semaphore(limits.webhookConnectionsMax);
-  /** What ends each question that waits or is under way. */
+  /** Abort controllers of all calls that are waiting or in progress. */
   readonly #questions = new Set<AbortController>();
 
   constructor(connection: Connection, options: WebhookSenderOptions) {
@@ -116,7 +116,7 @@ const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Leaving the loop ends the response.
+  // Leaving the loop aborts the response.
   for await (const chunk of body) {
     size += chunk.length;
     if (size > limits.webhookAnswerBytesMax) {

@@ -6,11 +6,11 @@ import { frameOf, opcodes } from '../../http/websocket/frames.ts';
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** How the events of a watch stand one after the other (spec section 4.4). */
+/** Framing of watch events (spec section 4.4). */
 export interface EventFraming {
-  /** An event, around its object as the framing's format has it. */
+  /** Frames an event; the object is encoded in the framing's format. */
   frame(type: EventType, object: Uint8Array): Buffer;
-  /** ADDED events of many objects, cut by the slice (gather.ts). */
+  /** ADDED events of many objects, time-sliced as in gather.ts. */
   added(objects: Iterable<ByteSpan>, slice?: Pick<TimeSlice, 'over'>): Generator<Chunk, void>;
 }
 
@@ -27,7 +27,7 @@ const suffix = Buffer.from('}\n');
 
 const addedFraming = { head: `${prefixes.ADDED}`, separator: `${suffix}${prefixes.ADDED}`, tail: `${suffix}` };
 
-/** A JSON document for each event, each on a line; objects are JSON in one line. */
+/** One JSON document per event and line; objects are single-line JSON. */
 export const jsonLines: EventFraming = {
   frame(type, object) {
     const prefix = prefixes[type];
@@ -40,7 +40,7 @@ export const jsonLines: EventFraming = {
   added: (objects, slice) => gatherList(addedFraming, objects, slice),
 };
 
-/** A protobuf message for each event, each with its length in front; objects are in their envelopes. */
+/** One length-prefixed protobuf message per event; objects are in their envelopes. */
 export const protobufFrames: EventFraming = {
   frame: watchFrame,
   added: (objects, slice) =>
@@ -50,21 +50,21 @@ export const protobufFrames: EventFraming = {
     ),
 };
 
-/** An event as one message of a WebSocket. */
+/** One WebSocket message per event. */
 const messages = (frame: EventFraming['frame']): EventFraming => ({
   frame,
   added: (objects) =>
     gatherPieces(Iterator.from(objects).map(({ memory, start, end }) => frame('ADDED', memory.subarray(start, end)))),
 });
 
-/** The bytes of a line, as text. */
+/** The JSON line as a text message. */
 export const jsonMessages: EventFraming = messages((type, object) =>
   frameOf(opcodes.text, jsonLines.frame(type, object)),
 );
 
 const lengthBytes = 4;
 
-/** The bytes of a protobuf message, without their length: the WebSocket has one. */
+/** The protobuf message without its length prefix, which the WebSocket frame replaces. */
 export const protobufMessages: EventFraming = messages((type, object) =>
   frameOf(opcodes.binary, watchFrame(type, object).subarray(lengthBytes)),
 );

@@ -11,89 +11,89 @@ import type { RequestBody } from '../../registry/verb.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import type { EventFraming } from './event-framing.ts';
 
-/** A name that clients know a format by. */
+/** A media type of a format. */
 interface MediaType {
   readonly name: string;
-  /** Whether refusals list it. */
+  /** Whether 406 and 415 errors list it. */
   readonly told: boolean;
 }
 
-/** What a body should hold. */
+/** The expected content of a request body. */
 export interface ExpectedBody {
   readonly kind: string;
   readonly schema: StructSchema;
 }
 
-/** What an answer shows; each names its kind. */
+/** Content of a response; each variant has a `kind`. */
 export type Shown = ApiObject | Table | PartialObjectMetadata | Status;
 
 export interface EncodeOptions {
-  /** For people to read, where the format knows such a form. */
+  /** Indented for human readers, if the format supports it. */
   readonly pretty: boolean;
-  /** The schema of what an answer shows, by its kind; asked for by formats that need one. */
+  /** Schema of a response by its kind; called by formats that need one. */
   readonly schemaOf: (kind: string, apiVersion?: string) => StructSchema;
 }
 
-/** What an item of a list shows. */
+/** How to encode an item of a list. */
 export interface ItemParts extends EncodeOptions {
-  /** Of the list, by which formats with schemas find the field of the items. */
+  /** Type of the list, by which schema-based formats find the field of the items. */
   readonly head: { readonly kind: string; readonly apiVersion: string };
-  /** The kind of each item where it is an object, and not the row of a table. */
+  /** Kind of each item if it is an object; '' for table rows. */
   readonly itemKind: string;
   readonly shown: (entry: Pick<CacheEntry, 'bytes'>) => ApiObject | PartialObjectMetadata | TableRow;
 }
 
-/** A list whose items are made one by one, as they are sent. */
+/** A list whose items are encoded one by one, as they are sent. */
 export interface ListParts extends ItemParts {
-  /** All but the items. */
+  /** All fields except the items. */
   readonly head: ItemParts['head'] & Readonly<Record<string, unknown>>;
-  /** The list's own field. */
+  /** Field that holds the items. */
   readonly field: 'items' | 'rows';
   readonly items: Iterable<CacheEntry>;
-  /** Has an item made off the event loop, as `Format.item` makes it; undefined where it is small enough to be made here. */
+  /** Encodes an item off the event loop, like `Format.item`; undefined if the item is small enough for this thread. */
   readonly elsewhere: (entry: CacheEntry) => Promise<Uint8Array> | undefined;
-  /** All items in JSON on one line, where that needs no parsing. To be read instead of `items`: see `ListBody`. */
+  /** All items as single-line JSON, if available without parsing. Used instead of `items`: see `ListBody`. */
   readonly json?: Iterable<ByteSpan> | undefined;
-  /** Aborts when nobody waits for the list any more. */
+  /** Aborted when the list is no longer needed. */
   readonly signal: AbortSignal;
   readonly slice: TimeSlice;
 }
 
-/** Part of a list; a promise where it is made elsewhere. */
+/** Part of a list; a promise if it is encoded off the event loop. */
 type Piece = Uint8Array | string | Promise<Uint8Array>;
 
-/** A list as it is sent: items that are joined by commas, or pieces of any kind. Both are made as they are asked for. */
+/** A list as sent: comma-separated items, or arbitrary pieces. Both are encoded on demand. */
 export type ListRepresentation =
   | ({ readonly type: 'items' } & ListBody)
   | { readonly type: 'pieces'; readonly pieces: Iterable<Piece> };
 
-/** How the events of watches are written in a format. */
+/** Encoding of watch events in a format. */
 interface WatchFormat {
-  /** One after the other. */
+  /** As a stream. */
   readonly stream: EventFraming;
-  /** As messages of a WebSocket. */
+  /** As WebSocket messages. */
   readonly messages: EventFraming;
   contentType(mediaType: string): string;
 }
 
-/** A format of API objects (spec section 4.3): how bodies are read, and objects, lists, events and errors written. */
+/** A format of API objects (spec section 4.3): decodes bodies, and encodes objects, lists, events and errors. */
 export interface Format {
-  /** Plain data that stands for the format, also between threads. */
+  /** Identifies the format, also across threads. */
   readonly name: string;
-  /** Its own first. */
+  /** The preferred one first. */
   mediaTypes(dialect: Dialect): readonly MediaType[];
-  /** Whether values of this schema have a form in it; undefined: whether everything has. */
+  /** Whether values of this schema can be encoded in it; undefined: whether arbitrary documents can. */
   covers(schema: StructSchema | undefined): boolean;
-  /** Whether tables do. */
+  /** Whether tables can be encoded in it. */
   readonly tables: boolean;
-  /** Whether the bytes of an object in the cache are already in it. */
+  /** Whether the cache stores objects in this format. */
   readonly isStored: boolean;
-  /** Throws BadRequest for what is not in the format. */
+  /** Throws BadRequest if the bytes are not in the format. */
   decode(bytes: Uint8Array, expected: ExpectedBody): RequestBody;
   encode(shown: Shown, options: EncodeOptions): Buffer;
   list(parts: ListParts): ListRepresentation | Promise<ListRepresentation>;
-  /** One item, as it stands in `list`. */
+  /** One item, encoded as in `list`. */
   item(entry: Pick<CacheEntry, 'bytes'>, parts: ItemParts): Uint8Array;
-  /** Absent: no watches are written in it. */
+  /** Absent if watches cannot be encoded in it. */
   readonly watch?: WatchFormat;
 }

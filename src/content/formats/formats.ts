@@ -3,7 +3,7 @@ import { json } from './json.ts';
 import { protobuf } from './protobuf.ts';
 import { yaml } from './yaml.ts';
 
-/** All formats, best first: what a client gets that takes anything. A new one is a file beside these and its name here. */
+/** All formats in order of preference. To add one, put a file beside these and its name here. */
 export const formats: readonly Format[] = [json, yaml, protobuf];
 
 const byName = new Map(formats.map((format) => [format.name, format]));

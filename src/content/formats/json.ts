@@ -4,7 +4,7 @@ import { jsonLines, jsonMessages } from './event-framing.ts';
 import type { Format } from './format.ts';
 import { encodeText, itemText, listText } from './text.ts';
 
-/** JSON (RFC 8259): what every client takes, and what the cache holds. */
+/** JSON (RFC 8259): the default format, and the one that the cache stores. */
 export const json: Format = {
   name: 'json',
   mediaTypes: () => [{ name: 'application/json', told: true }],

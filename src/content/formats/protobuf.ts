@@ -6,10 +6,10 @@ import { dialects } from '../../dialect/dialects.ts';
 import { protobufFrames, protobufMessages } from './event-framing.ts';
 import type { Format } from './format.ts';
 
-/** Protobuf in an envelope that says what is in it (spec section 4.3), of kinds whose fields have numbers. */
+/** Protobuf in an envelope that states the type (spec section 4.3), for kinds whose fields have numbers. */
 export const protobuf: Format = {
   name: 'protobuf',
-  // Under the names, too, that clients of the other dialects have compiled in.
+  // Also accepts the media types that clients of the other dialects have compiled in.
   mediaTypes: ({ protobufMediaType: own }) => [
     { name: own, told: true },
     ...Object.values(dialects)
@@ -21,13 +21,13 @@ export const protobuf: Format = {
   isStored: false,
   decode(bytes, expected) {
     const { apiVersion, kind, raw } = openEnvelope(bytes);
-    // An object of another kind is not looked into: the registry refuses it for its name.
+    // An object of another kind is not decoded: the registry rejects it by its kind.
     if (kind !== '' && kind !== expected.kind) return { value: { apiVersion, kind }, duplicates: [] };
     const { value, unknown } = decodeMessage(expected.schema, raw);
     return { value: { apiVersion, kind, ...value }, duplicates: [], unknown };
   },
   encode: (shown, { schemaOf }) => encodeEnvelope(schemaOf(shown.kind, shown.apiVersion), { ...shown }),
-  // Measured first, since its length stands at its beginning.
+  // The length is computed first, since it precedes the content.
   async list({ head, items, itemKind, shown, elsewhere, schemaOf, signal, slice }) {
     const pieces = await encodeList({
       listSchema: schemaOf(head.kind, head.apiVersion),

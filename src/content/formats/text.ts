@@ -2,7 +2,7 @@ import type { CacheEntry } from '../../cache/cache.ts';
 import { encodeList, type TextLayout } from '../../codec/list-text.ts';
 import type { ItemParts, ListParts, ListRepresentation, Shown } from './format.ts';
 
-/** What formats that are text have in common: a layout says how a value is written, whole or item by item. */
+/** Common parts of the text formats: a layout writes a value as a whole or item by item. */
 
 export const encodeText = (layout: TextLayout, shown: Shown): Buffer => Buffer.from(layout.whole(shown));
 

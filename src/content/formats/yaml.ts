@@ -3,7 +3,7 @@ import { parseYaml } from '../../codec/yaml.ts';
 import type { Format } from './format.ts';
 import { encodeText, itemText, listText } from './text.ts';
 
-/** YAML 1.2, as people write it. */
+/** YAML 1.2. */
 export const yaml: Format = {
   name: 'yaml',
   mediaTypes: () => [{ name: 'application/yaml', told: true }],

@@ -8,14 +8,14 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
 
 /**
- * Gives every cluster role that has an aggregationRule the rules of those it selects (spec section 5.8). Each change of
- * any cluster role has all of these looked at again; what they have is compared first, so that it comes to rest, also
- * where roles select each other.
+ * Sets the rules of every cluster role with an aggregationRule to those of the roles it selects (spec section 5.8). A
+ * change of any cluster role rechecks all aggregating roles; a role is written only if its rules differ, so that this
+ * converges even if roles select each other.
  */
 export const startClusterRoleAggregation = (context: ControllerContext): Closable => new Aggregation(context);
 
 const parallel = 5;
-/** Changes that come together, as at the first start, are looked at together. */
+/** Delay that batches changes, as at startup. */
 const settleMs = 20;
 
 class Aggregation implements Closable {
@@ -47,7 +47,7 @@ class Aggregation implements Closable {
   #changed(key: string, role: ApiObject | undefined): void {
     if (role && asClusterRole(role).aggregationRule) this.#aggregating.add(key);
     else this.#aggregating.delete(key);
-    // Before the first list is complete most roles would be missed.
+    // Before the first list is complete, most roles would be missing.
     if (this.#roles.synced) this.#addAll();
   }
 
@@ -64,7 +64,7 @@ class Aggregation implements Closable {
     try {
       await this.#context.client.update(this.#pathOf(role), changed, this.#stop.signal);
     } catch (error) {
-      // It was changed or deleted meanwhile, of which a watch tells.
+      // The role was changed or deleted meanwhile: a watch reports it.
       if (!hasReason(error, 'Conflict') && !hasReason(error, 'NotFound')) throw error;
     }
   }

@@ -18,8 +18,8 @@ const object = (name: string, metadata: object) => ({
 });
 
 /**
- * A server within the process that answers at once: requests that follow each other by promises alone leave no turn of the
- * event loop to anybody. Counts how many come within one turn.
+ * An in-process server that responds immediately: requests chained by promises alone leave the event loop no turn.
+ * Counts the requests within one turn.
  */
 class InstantServer {
   readonly #objects: readonly ReturnType<typeof object>[];
@@ -125,7 +125,7 @@ describe('the collector leaves others their turns', () => {
         collector.close();
       }
       assert.ok(server.requests > count / 2, `${server.requests} requests`);
-      // A step may ask for an object and write it.
+      // A step may read an object and write it.
       const most = 3 * limits.collectorStepsPerSlice;
       assert.ok(server.mostInOneTurn <= most, `${server.mostInOneTurn} requests in one turn`);
     });

@@ -26,22 +26,22 @@ import {
 
 type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock' | 'random' | 'logger' | 'onGroupsChanged'>;
 
-/** How often discovery is asked for resources that have come or gone. */
+/** Interval of discovery. */
 const discoveryMs = 30_000;
-/** Until it is asked again where it failed, in part or as a whole. */
+/** Backoff of discovery after a partial or complete failure. */
 const discoveryRetries: BackoffPolicy = { firstMs: 1_000, maxMs: discoveryMs };
 const parallel = 16;
 /**
- * Owners that are not there, by namespace and uid: they never come back. The namespace matters: an owner that a reference
- * from another namespace cannot reach may well be there for those of its own.
+ * Limit of the cache of absent owners, by namespace and UID; a UID never returns. The namespace is part of the key
+ * because an owner that a reference from another namespace cannot reach may exist for references from its own.
  */
 const absentOwnersMax = 1_000;
-/** Owners that were there when they were last asked for, and have not been told of as deleted since. */
+/** Limit of the cache of owners that existed when last read and have had no delete event since. */
 const presentOwnersMax = 20_000;
 
 /**
- * Deletes objects whose owners are gone, and does what deletions with `Foreground` and `Orphan` wait for. Clients within the
- * process may answer without a turn of the event loop, so each step that is done for many objects gives others theirs.
+ * Deletes objects whose owners are gone, and processes foreground deletion and orphaning. In-process clients may
+ * respond without a turn of the event loop, so steps over many objects yield.
  */
 export function startGarbageCollector(options: GarbageCollectorOptions): Closable {
   const collector = new GarbageCollector(options);
@@ -56,23 +56,23 @@ class GarbageCollector implements Closable {
   readonly #toDelete: WorkQueue<string>;
   readonly #toOrphan: WorkQueue<string>;
   readonly #absent = new Set<string>();
-  /** By the owner's uid: the references by which it was found. */
+  /** By owner UID: the references that resolved to it. */
   readonly #present = new Map<string, Set<string>>();
   readonly #slices = new WorkSlices(limits.collectorStepsPerSlice);
   readonly #stop = new AbortController();
-  /** By root and resource: what is watched, and how to stop watching it. */
+  /** By path of the collection: the watched resource, and the controller that stops its watch. */
   readonly #monitors = new Map<string, { readonly resource: DiscoveredResource; readonly stop: AbortController }>();
   readonly #pathsByGroup = new Map<string, Set<string>>();
-  /** Resources that have not been listed yet: until they have, an owner may only seem to be absent. */
+  /** Resources that were never listed completely: until they are, an owner may wrongly seem to have no dependents. */
   readonly #unlisted = new Set<string>();
-  /** Groups and versions whose resources could not be discovered and never were: they may have dependents of anything. */
+  /** Group versions that could never be discovered: they may contain dependents of any object. */
   #undiscovered: readonly string[] = [];
   readonly #discoveryBackoff: Backoff;
   #timer: Closable | undefined;
   readonly #following: Closable | undefined;
-  /** Groups that changed since discovery was asked for them. */
+  /** Groups that changed since their last discovery. */
   #changedGroups = new Set<string>();
-  /** The end of the last discovery that was asked for: they run one after the other. */
+  /** Completion of the last discovery requested: discoveries run one after another. */
   #discovering: Promise<unknown> = Promise.resolve();
 
   constructor(options: GarbageCollectorOptions) {
@@ -85,7 +85,7 @@ class GarbageCollector implements Closable {
     this.#following = options.onGroupsChanged?.((groups) => this.#groupsChanged(groups));
   }
 
-  /** Follows what discovery names, until closed. */
+  /** Runs discovery periodically until closed. */
   async run(): Promise<void> {
     const failures = await this.#inTurn(() => this.#discover()).catch((error: unknown) => [error]);
     if (this.#stop.signal.aborted) return;
@@ -105,7 +105,7 @@ class GarbageCollector implements Closable {
     return done;
   }
 
-  /** Asks discovery at once, and for these groups only. What fails is asked for again with all others. */
+  /** Rediscovers these groups immediately. Failures are retried by the periodic discovery. */
   #groupsChanged(groups: ReadonlySet<string>): void {
     const isFirst = this.#changedGroups.size === 0;
     for (const group of groups) this.#changedGroups.add(group);
@@ -123,24 +123,24 @@ class GarbageCollector implements Closable {
     }).catch((error: unknown) => this.#options.logger.debug('resources could not be discovered', { error }));
   }
 
-  /** Gives what could not be discovered. Rejects where nothing could. */
+  /** Returns the discovery failures. Rejects if discovery fails entirely. */
   async #discover(): Promise<readonly DiscoveryFailure[]> {
     const { resources, failures } = await discoverResources(this.#client, this.#stop.signal);
     const unknown = new Set(failures.map(({ groupVersion }) => groupVersion));
-    // What could not be discovered may still be there.
+    // Resources of a failed group version may still exist.
     const looked = [...this.#monitors].filter(([, { resource }]) => !unknown.has(resource.apiVersion));
     await this.#follow(
       resources,
       looked.map(([path]) => path),
     );
     const known = new Set([...this.#monitors.values()].map(({ resource }) => resource.apiVersion));
-    // What is no group and version has no resources that could come.
+    // A malformed group version has no resources.
     const away = failures.filter(({ type, groupVersion }) => type === 'unavailable' && !known.has(groupVersion));
     this.#undiscovered = away.map(({ groupVersion }) => groupVersion);
     return failures;
   }
 
-  /** Watches the resources, and of those that were watched before at these paths no others. */
+  /** Starts watches of these resources, and stops those at the paths `before` that are not among them. */
   async #follow(resources: readonly DiscoveredResource[], before: readonly string[]): Promise<void> {
     const found = new Map<string, DiscoveredResource>();
     for (const resource of resources) if (isCollected(resource)) found.set(pathOf(resource, ''), resource);
@@ -183,9 +183,9 @@ class GarbageCollector implements Closable {
   }
 
   /**
-   * Most objects own nothing, are owned by nothing and wait for nobody: that they are made is of no interest, and told by
-   * the words that they lack, which is much cheaper than reading them. One that is gone may have owned something; one
-   * that is changed may be one that is kept.
+   * Whether an event must be parsed. Most objects have no owners and no finalizers: their ADDED events are skipped by
+   * a search for these words, which is much cheaper than parsing. A deleted object may have been an owner; a modified
+   * one may be in the graph.
    */
   #concerns(resource: DiscoveredResource, line: Buffer): boolean {
     if (line.includes('"ownerReferences"') || line.includes('"finalizers"')) return true;
@@ -207,7 +207,7 @@ class GarbageCollector implements Closable {
     if (again) await this.#forgetUnlisted(resource, uids);
   }
 
-  /** Deletions that no watch told of: objects that are kept, and others that own some. */
+  /** Handles deletions that no event reported: of objects in the graph, and of owners of such objects. */
   async #forgetUnlisted(resource: DiscoveredResource, listed: ReadonlySet<string>): Promise<void> {
     for (const uid of [...this.#graph.ofResource(resource)]) {
       await this.#slices.step();
@@ -225,7 +225,7 @@ class GarbageCollector implements Closable {
     }
   }
 
-  /** An object that was kept has neither owners nor anything to wait for any more. */
+  /** An object in the graph no longer has owners or finalizers of the collector. */
   #disconnect(uid: string): void {
     const before = this.#graph.forget(uid);
     this.#lookAtWaiting(before?.owners ?? []);
@@ -246,7 +246,7 @@ class GarbageCollector implements Closable {
     if (node.waitsForDependents && !before?.waitsForDependents) void this.#lookAtDependents(node.uid);
   }
 
-  /** In slices: an owner may have very many. */
+  /** In slices: an owner may have very many dependents. */
   async #lookAtDependents(owner: string): Promise<void> {
     for (const uid of [...this.#graph.dependentUids(owner)]) {
       await this.#slices.step();
@@ -264,7 +264,7 @@ class GarbageCollector implements Closable {
     this.#lookAtWaiting(before?.owners ?? []);
   }
 
-  /** Owners that wait for what has just changed. */
+  /** Enqueues owners that wait for the object that has just changed. */
   #lookAtWaiting(owners: readonly OwnerReference[]): void {
     for (const { uid } of owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(uid);
   }
@@ -284,7 +284,7 @@ class GarbageCollector implements Closable {
     if (oldest !== undefined) this.#present.delete(oldest);
   }
 
-  /** All owners are known to be there, and none waits for its dependents: nobody need be asked. */
+  /** All owners are known to exist and none waits for its dependents, so that no request is needed. */
   #isSettled(node: GraphNode): boolean {
     return node.owners.every(
       (owner) =>
@@ -310,13 +310,13 @@ class GarbageCollector implements Closable {
     await this.#delete(node, live, policyOf(live));
   }
 
-  /** Whether an owner is there is asked of the server; what it owns is known only from lists. */
+  /** An owner's existence is checked by live reads, but its dependents are known only from complete lists. */
   #requireWholeGraph(): void {
     const [missing = this.#undiscovered[0]] = this.#unlisted;
     if (missing !== undefined) throw new Error(`not all resources have been listed yet: ${missing}`);
   }
 
-  /** The object as it is now; undefined where it, or the one of this uid, is gone. */
+  /** Current metadata of the object; undefined if it, or the object with this UID, is gone. */
   async #live(node: GraphNode): Promise<ApiObject | undefined> {
     try {
       const live = await this.#client.getMetadata(pathOf(node.resource, node.namespace, node.name), this.#stop.signal);
@@ -328,7 +328,7 @@ class GarbageCollector implements Closable {
     return undefined;
   }
 
-  /** Which owners are there, which wait for this object to go, and which are gone. */
+  /** Classifies owners: existing, waiting for this object to be deleted, or gone. */
   async #classify(node: GraphNode, references: readonly OwnerReference[]) {
     const owners: Record<'there' | 'waiting' | 'gone', OwnerReference[]> = { there: [], waiting: [], gone: [] };
     for (const reference of references) {
@@ -340,7 +340,8 @@ class GarbageCollector implements Closable {
 
   async #stateOf(node: GraphNode, reference: OwnerReference): Promise<'there' | 'waiting' | 'gone'> {
     const resource = this.#resourceOf(reference);
-    // A cluster-scoped object cannot be owned from a namespace: nobody could say which. It is left alone.
+    // A cluster-scoped object cannot have a namespaced owner: the namespace would be ambiguous. The reference is
+    // ignored.
     if (resource.namespaced && !node.resource.namespaced) return 'there';
     const namespace = resource.namespaced ? node.namespace : '';
     if (this.#absent.has(`${namespace}/${reference.uid}`)) return 'gone';
@@ -350,7 +351,7 @@ class GarbageCollector implements Closable {
       return 'gone';
     }
     if (nodeOf(resource, owner).waitsForDependents) return 'waiting';
-    // It may have been deleted, and told of, while the answer was on its way.
+    // A delete event may have arrived during the request.
     if (!this.#absent.has(`${namespace}/${reference.uid}`)) {
       this.#rememberPresent(reference.uid, referenceText(node, reference));
     }
@@ -366,7 +367,7 @@ class GarbageCollector implements Closable {
     }
   }
 
-  /** Another version of the same group names the same objects. */
+  /** Any version of the group identifies the same objects. */
   #resourceOf({ apiVersion, kind }: OwnerReference): DiscoveredResource {
     const group = groupOf(apiVersion);
     for (const { resource } of this.#monitors.values()) {
@@ -375,14 +376,14 @@ class GarbageCollector implements Closable {
     throw new Error(`no resource is served for the owner kind ${kind} of ${apiVersion}`);
   }
 
-  /** Other owners remain: only the references to those that are gone, or wait, go. */
+  /** Some owners remain: removes only the references to owners that are gone or waiting. */
   async #keepOwners(node: GraphNode, live: ApiObject, there: readonly OwnerReference[]): Promise<void> {
     await this.#patch(node, live, { ownerReferences: there });
   }
 
   /**
-   * The owner waits for this object, which has dependents of its own: these go first. Where one of them waits already they
-   * wait for each other in a circle, which is opened by letting the owner go.
+   * The owner waits for this object, which has dependents of its own: they are deleted first. If one of them is
+   * waiting too, they form a cycle, which is broken by unblocking the owner.
    */
   async #deleteInForeground(node: GraphNode, live: ApiObject): Promise<void> {
     const circle = this.#graph.dependentsOf(node.uid).some(({ waitsForDependents }) => waitsForDependents);
@@ -397,7 +398,7 @@ class GarbageCollector implements Closable {
     await this.#delete(node, live, 'Foreground');
   }
 
-  /** An object that waits for its dependents: it goes when none is left that holds it. */
+  /** Removes the finalizer of an object in foreground deletion once no blocking dependent is left. */
   async #finishForeground(node: GraphNode, live: ApiObject): Promise<void> {
     // An object that owns itself does not wait for itself.
     const blocking = this.#graph
@@ -430,7 +431,7 @@ class GarbageCollector implements Closable {
     await this.#patch(node, live, { finalizers: finalizers.filter((each) => each !== finalizer) });
   }
 
-  /** Changes metadata of exactly this state of the object; anything newer is a conflict, and is looked at again. */
+  /** Patches the metadata of exactly this version of the object; a newer one is a conflict, which is retried. */
   async #patch({ resource, namespace, name }: GraphNode, live: ApiObject, metadata: object): Promise<ApiObject> {
     const { uid, resourceVersion } = live.metadata;
     const patch = { metadata: { uid, resourceVersion, ...metadata } };
@@ -461,18 +462,18 @@ class GarbageCollector implements Closable {
   }
 }
 
-/** Of a listed object: what is kept of it, or its uid. */
+/** A listed object: its node if it is kept in the graph, otherwise its UID. */
 type Listed = GraphNode | string;
 
 const addedEvent = '{"type":"ADDED"';
 const modifiedEvent = '{"type":"MODIFIED"';
 
-/** Events come and go by themselves, and in numbers. */
+/** Events are short-lived and too numerous. */
 function isCollected({ resource, verbs }: DiscoveredResource): boolean {
   return resource !== 'events' && ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb));
 }
 
-/** The same for references that are answered alike. */
+/** Equal for references that resolve to the same object. */
 const referenceText = ({ namespace }: GraphNode, { apiVersion, kind, name, uid }: OwnerReference): string =>
   JSON.stringify([namespace, apiVersion, kind, name, uid]);
 
@@ -484,7 +485,7 @@ const blocks = (owners: readonly OwnerReference[], uid: string): boolean =>
 const sameOwners = (a: readonly OwnerReference[] | undefined, b: readonly OwnerReference[]): boolean =>
   a !== undefined && a.length === b.length && a.every(({ uid }, at) => uid === b[at]?.uid);
 
-/** What the object's own finalizers ask for its dependents. */
+/** The deletion policy that the object's own finalizers request. */
 function policyOf({ metadata: { finalizers = [] } }: ApiObject): string {
   if (finalizers.includes(orphanFinalizer)) return 'Orphan';
   return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background';

@@ -1,11 +1,11 @@
 import { type DiscoveredResource, pathOf } from '../../client/discovery-client.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
 
-/** Finalizers by which a deletion waits for the collector. */
+/** Finalizers that make a deletion wait for the garbage collector. */
 export const orphanFinalizer = 'orphan';
 export const foregroundFinalizer = 'foregroundDeletion';
 
-/** An object that owns, is owned, or waits for the collector; as it was last seen. */
+/** Last observed state of an object that is owned or waits for the garbage collector. */
 export interface GraphNode {
   readonly resource: DiscoveredResource;
   readonly namespace: string;
@@ -13,9 +13,9 @@ export interface GraphNode {
   readonly uid: string;
   readonly owners: readonly OwnerReference[];
   readonly deleting: boolean;
-  /** Being deleted, after the objects that it owns. */
+  /** In foreground deletion: its dependents are deleted first. */
   readonly waitsForDependents: boolean;
-  /** Being deleted, and leaving the objects that it owns behind. */
+  /** Being deleted with its dependents orphaned. */
   readonly orphansDependents: boolean;
 }
 
@@ -34,45 +34,45 @@ export const nodeOf = (resource: DiscoveredResource, { metadata }: ApiObject): G
   };
 };
 
-/** Objects that neither are owned nor wait for the collector are not kept. */
+/** Objects that neither have owners nor wait for the collector are not kept in the graph. */
 export const isKept = ({ owners, waitsForDependents, orphansDependents }: GraphNode): boolean =>
   owners.length > 0 || waitsForDependents || orphansDependents;
 
 /**
- * Who owns whom, by uid. Objects that neither are owned nor wait for the collector are not kept: whether such an owner is
- * there is asked of the server.
+ * Ownership by UID. Objects that neither have owners nor wait for the collector are not kept: the existence of such
+ * an owner is checked by a request.
  *
  *     see(pod owned by set): nodes {pod}, dependents {set: {pod}}
- *     forget(set):           nodes {pod}, dependents {set: {pod}}  - pod is to be looked at
+ *     forget(set):           nodes {pod}, dependents {set: {pod}}  - pod must be checked
  *     forget(pod):           nodes {},    dependents {}
  */
 export class OwnershipGraph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<string>>();
-  /** Kept objects by the path of their collection. */
+  /** Number of kept objects by the path of their collection. */
   readonly #counts = new Map<string, number>();
 
   get(uid: string): GraphNode | undefined {
     return this.#nodes.get(uid);
   }
 
-  /** Nodes that are kept. */
+  /** Number of kept objects. */
   get size(): number {
     return this.#nodes.size;
   }
 
-  /** The objects that the object of that uid owns. */
+  /** The dependents of the object with this UID. */
   dependentsOf(uid: string): readonly GraphNode[] {
     const uids = this.#dependents.get(uid) ?? [];
     return Array.from(uids, (each) => this.#nodes.get(each)).filter((node) => node !== undefined);
   }
 
-  /** Uids of the objects that the object of that uid owns. */
+  /** UIDs of the dependents of the object with this UID. */
   dependentUids(uid: string): Iterable<string> {
     return this.#dependents.get(uid) ?? [];
   }
 
-  /** Takes in the newest state of an object; gives the one before, if it was kept. */
+  /** Records the latest state of an object; returns the previous one if it was kept. */
   see(node: GraphNode): GraphNode | undefined {
     const before = this.forget(node.uid);
     if (!isKept(node)) return before;
@@ -87,7 +87,7 @@ export class OwnershipGraph {
     return before;
   }
 
-  /** The object is gone. */
+  /** Removes an object; returns its last state if it was kept. */
   forget(uid: string): GraphNode | undefined {
     const before = this.#nodes.get(uid);
     if (before) this.#remove(before);
@@ -105,17 +105,17 @@ export class OwnershipGraph {
     }
   }
 
-  /** All that are kept. */
+  /** All kept objects. */
   nodes(): IterableIterator<GraphNode> {
     return this.#nodes.values();
   }
 
-  /** How many objects of a resource are kept. */
+  /** Number of kept objects of a resource. */
   countOf(resource: DiscoveredResource): number {
     return this.#counts.get(pathOf(resource, '')) ?? 0;
   }
 
-  /** Uids of kept objects of a resource; to find those that a list no longer shows. */
+  /** UIDs of the kept objects of a resource, to find those missing from a list. */
   *ofResource({ root, resource }: DiscoveredResource): IterableIterator<string> {
     for (const node of this.#nodes.values()) {
       if (node.resource.root === root && node.resource.resource === resource) yield node.uid;

@@ -5,20 +5,20 @@ import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
 
-/** An object that every namespace has. */
+/** An object that every namespace must have. */
 interface KeptObject {
-  /** The path segment: `serviceaccounts`. Of the core group. */
+  /** Plural name of the core resource, as in the path: `serviceaccounts`. */
   readonly resource: string;
   readonly name: string;
-  /** As it is created; its metadata has no namespace. */
+  /** The object as created; its metadata has no namespace. */
   readonly object: Omit<ApiObject, 'metadata'> & { readonly metadata: ObjectMeta };
-  /** Makes of one that is there what it should be; undefined where it is that. Absent: whatever is there will do. */
+  /** Returns the corrected object, or undefined if it needs no change. Default: any existing object is correct. */
   readonly mend?: (found: ApiObject) => ApiObject | undefined;
 }
 
 const parallel = 8;
 
-/** Has the object in every active namespace, and makes it again when somebody deletes or, with `mend`, changes it. */
+/** Keeps the object in every active namespace: recreates it when deleted and, with `mend`, reverts changes. */
 export const keepInNamespaces = (context: ControllerContext, kept: KeptObject): Closable => new Keeper(context, kept);
 
 class Keeper implements Closable {
@@ -29,7 +29,7 @@ class Keeper implements Closable {
   readonly #queue: WorkQueue<string>;
   /** Whether each namespace is active. */
   readonly #namespaces: Informer<boolean>;
-  /** The objects of that name, or, of those that nobody mends, that there is one. */
+  /** The existing objects; `true` if `mend` is not given and the content does not matter. */
   readonly #objects: Informer<ApiObject | true>;
 
   constructor(context: ControllerContext, kept: KeptObject) {
@@ -44,7 +44,7 @@ class Keeper implements Closable {
         path: `/api/v1/${kept.resource}?fieldSelector=metadata.name%3D${encodeURIComponent(kept.name)}`,
         select: (object) => (kept.mend ? object : true),
         changed: (key) => this.#queue.add(key.slice(0, key.indexOf('/'))),
-        // Namespaces that were known before could not be judged.
+        // Namespaces that were listed earlier could not be checked until now.
         synced: () => {
           for (const key of this.#namespaces.keys()) this.#queue.add(key.slice(1));
         },
@@ -76,7 +76,7 @@ class Keeper implements Closable {
     try {
       await client.create(this.#path(namespace), this.#kept.object, this.#stop.signal);
     } catch (error) {
-      // The namespace goes, or somebody was first: both are told of by a watch.
+      // The namespace is terminating, or another client created the object: a watch reports either.
       const settled =
         hasReason(error, 'AlreadyExists') || hasReason(error, 'NotFound') || hasCause(error, 'NamespaceTerminating');
       if (!settled) throw error;

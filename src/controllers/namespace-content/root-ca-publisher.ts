@@ -2,10 +2,10 @@ import type { Closable } from '../../base/disposable.ts';
 import type { ControllerContext } from '../controller.ts';
 import { keepInNamespaces } from './keep-in-namespaces.ts';
 
-/** Where pods find what to verify the API server against; mounted beside their token. */
+/** Key of the CA bundle, which pods mount beside their token. */
 const key = 'ca.crt';
 
-/** Every active namespace has a config map with the authority of the API server, whatever others make of it. */
+/** Keeps a ConfigMap with the API server's CA in every active namespace, and reverts changes to it. */
 export function startRootCaPublisher(context: ControllerContext): Closable {
   const { dialect, rootAuthority } = context;
   const name = dialect.rootCaConfigMap;

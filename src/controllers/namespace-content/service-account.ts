@@ -2,10 +2,10 @@ import type { Closable } from '../../base/disposable.ts';
 import type { ControllerContext } from '../controller.ts';
 import { keepInNamespaces } from './keep-in-namespaces.ts';
 
-/** The account of pods that name none. */
+/** Service account of pods that specify none. */
 const name = 'default';
 
-/** Every active namespace has a default service account; one that is deleted is made again. */
+/** Keeps a default service account in every active namespace. */
 export const startServiceAccountController = (context: ControllerContext): Closable =>
   keepInNamespaces(context, {
     resource: 'serviceaccounts',

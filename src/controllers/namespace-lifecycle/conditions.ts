@@ -1,6 +1,6 @@
 import { formatTime } from '../../schema/time.ts';
 
-/** What a namespace's status says about its deletion (published NamespaceCondition). */
+/** A condition of a namespace that reports on its deletion (NamespaceCondition in Kubernetes). */
 export interface NamespaceCondition {
   readonly type: string;
   readonly status: string;
@@ -9,17 +9,17 @@ export interface NamespaceCondition {
   readonly message: string;
 }
 
-/** What one attempt to empty a namespace found. */
+/** Result of one attempt to empty a namespace. */
 export interface Findings {
-  /** Of groups that could not be discovered. */
+  /** Groups that could not be discovered. */
   readonly discoveryFailures: readonly string[];
-  /** Of groups that do not call themselves a group and a version. */
+  /** Discovered group versions that are malformed. */
   readonly malformedGroups: readonly string[];
-  /** Of resources that could not be emptied. */
+  /** Resources whose objects could not be deleted. */
   readonly deletionFailures: readonly string[];
-  /** By `resource.group`: how many objects are left. */
+  /** By `resource.group`: number of remaining objects. */
   readonly remaining: ReadonlyMap<string, number>;
-  /** By finalizer: how many objects it holds. */
+  /** By finalizer: number of objects that have it. */
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
@@ -27,7 +27,7 @@ interface Aspect {
   readonly type: string;
   readonly ok: readonly [reason: string, message: string];
   readonly bad: string;
-  /** What is wrong; undefined where all is well. */
+  /** The problem; undefined if there is none. */
   readonly problem: (findings: Findings) => string | undefined;
 }
 
@@ -37,7 +37,7 @@ const emptyToUndefined = (texts: readonly string[], text: (joined: string) => st
 const counted = (counts: ReadonlyMap<string, number>, text: (name: string, count: number) => string): string[] =>
   [...counts].filter(([, count]) => count > 0).map(([name, count]) => text(name, count));
 
-/** In the order in which they are shown. */
+/** In display order. */
 const aspects: readonly Aspect[] = [
   {
     type: 'NamespaceDeletionDiscoveryFailure',
@@ -87,12 +87,12 @@ const aspects: readonly Aspect[] = [
   },
 ];
 
-/** The message is kept short of what a status may reasonably hold, however many objects a namespace has. */
+/** Bounds the message of a condition, however many objects the namespace has. */
 const messageLengthMax = 4_096;
 
 /**
- * The conditions after an attempt: `True` says that something is in the way. Those of other types stay as they are, and
- * a time moves only when its status does. Undefined where nothing changes.
+ * The conditions after an attempt; `True` reports a problem. Conditions of other types are kept, and
+ * lastTransitionTime changes only with the status. Undefined if nothing changes.
  */
 export function conditionsAfter(
   before: readonly NamespaceCondition[],

@@ -8,18 +8,18 @@ import type { Findings } from './conditions.ts';
 /** A collection of the namespace that is not empty yet. */
 export interface Remainder {
   readonly path: string;
-  /** What was found belongs to this version: a watch from here on misses nothing. */
+  /** Version of the list: a watch from here misses no deletion. */
   readonly resourceVersion: string;
 }
 
 export interface Attempt {
   readonly findings: Findings;
   readonly remainders: readonly Remainder[];
-  /** Nothing is left, and nothing could hide. */
+  /** Nothing is left, and discovery and deletion were complete. */
   readonly empty: boolean;
 }
 
-/** What the deletion works with. */
+/** Dependencies of a deletion. */
 interface DeletionParts {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -27,8 +27,9 @@ interface DeletionParts {
 }
 
 /**
- * Deletes what is in a namespace, once. Pods go first, and nothing else before the last of them is gone: what protects
- * or restricts them must not go while they run (CVE-2024-7598, KEP-5080). One kind that fails does not keep the others.
+ * Deletes the content of a namespace once. Pods are deleted first, and nothing else until all are gone: objects that
+ * protect or restrict Pods must outlive them (CVE-2024-7598, KEP-5080). A failure for one resource does not stop the
+ * others.
  */
 export async function emptyNamespace(namespace: string, parts: DeletionParts): Promise<Attempt> {
   const deletion = new Deletion(namespace, parts);
@@ -60,12 +61,12 @@ class Deletion {
     this.#signal = signal;
   }
 
-  /** Some of what was looked at is left, or could not be looked at. */
+  /** Some objects remain, or could not be deleted. */
   get foundAny(): boolean {
     return this.#remainders.length > 0 || this.#deletionFailures.length > 0;
   }
 
-  /** The kinds that a namespace may hold and that can be deleted. */
+  /** The namespaced resources that support deletion. */
   async discover(): Promise<readonly DiscoveredResource[]> {
     try {
       const { resources, failures } = await discoverResources(this.#client, this.#signal);
@@ -89,13 +90,13 @@ class Deletion {
       await this.#lookAtRest(resource, path);
     } catch (error) {
       this.#signal.throwIfAborted();
-      // The kind is no longer served: then it has nothing here.
+      // The resource is no longer served, so nothing is left of it.
       if (hasReason(error, 'NotFound')) return;
       this.#deletionFailures.push(`${qualified(resource)}: ${messageOf(error)}`);
     }
   }
 
-  /** Counts what is left; where there is no deletion of collections, deletes one by one. */
+  /** Counts the remaining objects; deletes them one by one if the resource has no deletecollection. */
   async #lookAtRest(resource: DiscoveredResource, path: string): Promise<void> {
     const together = resource.verbs.includes('deletecollection');
     const parts = { client: this.#client, clock: this.#clock, signal: this.#signal };
@@ -132,7 +133,7 @@ class Deletion {
   }
 }
 
-/** Nothing is orphaned: what the objects own is in the namespace too, and goes with it. */
+/** Dependents are in the same namespace and are deleted with it, so nothing is orphaned. */
 const background = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' };
 
 const qualified = ({ root, resource }: DiscoveredResource): string =>

@@ -15,18 +15,15 @@ interface Namespace extends ApiObject {
 }
 
 const parallel = 10;
-/**
- * Pauses between attempts while content waits for others. A watch of what is left ends a pause early, so that they matter
- * only where that fails.
- */
+/** Pauses between attempts while objects remain. They matter only if the watches, which end them early, fail. */
 const pauses: BackoffPolicy = { firstMs: 500, maxMs: 15_000 };
 
-/** From the first object that went to the next attempt, in milliseconds. */
+/** Delay from the first observed deletion to the next attempt, in milliseconds. */
 const settleMs = 50;
 
 /**
- * Deletes the content of namespaces that are being deleted, then lets them go (spec section 3.2). What is in the way
- * stands in the namespace's status.
+ * Deletes the content of terminating namespaces, then removes their finalizer (spec section 3.2). Obstacles are
+ * reported in the namespace's conditions.
  */
 export const startNamespaceLifecycle = (context: ControllerContext): Closable => new NamespaceLifecycle(context);
 
@@ -35,7 +32,7 @@ class NamespaceLifecycle implements Closable {
   readonly #held = new ClosableStack();
   readonly #stop = new AbortController();
   readonly #queue: WorkQueue<string>;
-  /** By namespace: how often it was not empty yet, and what ends the watches of what was left. */
+  /** By namespace: number of attempts so far, and the controller that stops the watches of the remaining objects. */
   readonly #waiting = new Map<string, { readonly attempts: number; readonly stop: AbortController }>();
 
   constructor(context: ControllerContext) {
@@ -53,7 +50,8 @@ class NamespaceLifecycle implements Closable {
   }
 
   #see(name: string, terminating: boolean | undefined): void {
-    // Our own changes of the status come back here: whoever waits already is woken by what it waits for.
+    // The controller's own status updates trigger this event too; a waiting namespace is woken by its watches
+    // instead.
     if (terminating && !this.#waiting.has(name)) this.#queue.add(name);
     if (terminating === undefined) this.#forget(name);
   }
@@ -90,8 +88,8 @@ class NamespaceLifecycle implements Closable {
   }
 
   /**
-   * Gives the namespace with its conditions as they are now, or as it was where there is no room for them: neither a full
-   * disk nor an object that is as large as it may be keeps a namespace from going.
+   * Writes the conditions. Returns the updated namespace, or the given one if there is no room for them: neither a
+   * full disk nor an object of maximum size may block the deletion.
    */
   async #report(path: string, namespace: Namespace, { findings }: Attempt): Promise<Namespace> {
     const { client, clock, logger } = this.#context;
@@ -107,7 +105,7 @@ class NamespaceLifecycle implements Closable {
     }
   }
 
-  /** Until something of what is left has gone; at most for a pause, which grows. */
+  /** Waits until a remaining object is deleted, at most for an increasing pause. */
   #wait(name: string, { remainders, findings }: Attempt): void {
     const before = this.#waiting.get(name);
     before?.stop.abort(new Error('another attempt was made'));
@@ -127,13 +125,13 @@ class NamespaceLifecycle implements Closable {
         signal,
       })) {
         if (type !== 'DELETED') continue;
-        // What goes seldom goes alone.
+        // Deletions usually come in bursts.
         await pause(this.#context.clock, settleMs, signal);
         if (!signal.aborted) this.#queue.add(name);
         return;
       }
     } catch {
-      // The pause ends the wait all the same.
+      // The pause ends the wait anyway.
     }
   }
 

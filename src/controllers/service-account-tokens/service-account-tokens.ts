@@ -14,9 +14,9 @@ import {
 } from './token-secret.ts';
 
 /**
- * Puts tokens into the Secrets that ask for one of a service account, and into those that somebody took them out of;
- * deletes such Secrets when their account is gone or another one has its name; and takes Secrets that are gone out of the
- * account's list. Such tokens never expire: they are for programs that cannot ask for others.
+ * Adds tokens to Secrets of the service account token type that lack one; deletes such Secrets when their account is
+ * deleted or replaced by another of the same name; removes deleted Secrets from the account's list. These tokens
+ * never expire: they are for programs that cannot use TokenRequest.
  */
 export function startServiceAccountTokens(context: ControllerContext): Closable {
   const { signSecretToken: signToken, logger } = context;
@@ -33,12 +33,12 @@ class TokenSecrets implements Closable {
   readonly #held = new ClosableStack();
   readonly #stop = new AbortController();
   readonly #queue: WorkQueue<string>;
-  /** Secrets that are gone, each with the account that may still list it. */
+  /** Deleted Secrets whose account may still list them. */
   readonly #goneQueue: WorkQueue<TokenSecret>;
-  /** The uids of accounts. */
+  /** UIDs of the service accounts. */
   readonly #accounts: Informer<string>;
   readonly #secrets: Informer<TokenSecret>;
-  /** Keys of Secrets by the key of the account that they name. */
+  /** Keys of Secrets by the key of the account that they refer to. */
   readonly #byAccount = new Map<string, Set<string>>();
 
   constructor(context: ControllerContext, rules: TokenSecretRules) {
@@ -94,19 +94,19 @@ class TokenSecrets implements Closable {
 
   async #look(key: string): Promise<void> {
     const secret = this.#secrets.get(key);
-    // Accounts that were not listed yet would seem to be gone.
+    // Before the accounts are listed, all of them would seem to be gone.
     if (!secret || !this.#accounts.synced || secret.accountName === '') return;
     const uid = await this.#accountUid(secret);
     if (uid === undefined) await this.#delete(secret);
     else if (!secret.filled) await this.#fill(secret, uid);
   }
 
-  /** Of the account that the Secret means; undefined where it is not there. */
+  /** UID of the account that the Secret refers to; undefined if there is no such account. */
   async #accountUid(secret: TokenSecret): Promise<string | undefined> {
     const isMeant = (uid: string | undefined): boolean => secret.accountUid === '' || secret.accountUid === uid;
     const known = this.#accounts.get(accountKey(secret));
     if (known !== undefined && isMeant(known)) return known;
-    // The watch may be behind: a Secret is deleted only where the server itself says that the account is not there.
+    // The watch may lag: a Secret is deleted only if a live read confirms that the account is gone.
     const found = await this.#get(accountPath(secret));
     const uid = found?.metadata.uid;
     return isMeant(uid) ? uid : undefined;
@@ -123,20 +123,20 @@ class TokenSecrets implements Closable {
   async #fill(secret: TokenSecret, uid: string): Promise<void> {
     const path = secretPath(secret);
     const live = await this.#get(path);
-    // One that has changed meanwhile is looked at when the watch tells of it.
+    // If the Secret has changed meanwhile, the watch will report it.
     if (live?.metadata.resourceVersion !== secret.resourceVersion) return;
     const filled = await fillTokenSecret(live, { name: secret.accountName, uid }, this.#rules);
     try {
       await settled(this.#context.client.update(path, filled, this.#stop.signal));
     } catch (error) {
       if (!hasReason(error, 'Invalid')) throw error;
-      // It may not be changed, for being immutable: to try again would not help until somebody changes it.
+      // The Secret is immutable: retrying is useless until somebody changes it.
       const { namespace, name } = secret;
       this.#context.logger.warn('a token Secret cannot be filled', { namespace, secret: name, error });
     }
   }
 
-  /** An account may list its token Secrets; one that is gone is not to be listed any more. */
+  /** Removes a deleted token Secret from its account's list. */
   async #removeReference(secret: TokenSecret): Promise<void> {
     const { accountName, accountUid, name } = secret;
     if (accountName === '' || this.#accounts.get(accountKey(secret)) === undefined) return;
@@ -149,7 +149,7 @@ class TokenSecrets implements Closable {
     try {
       await this.#context.client.update(path, { ...account, secrets: kept }, this.#stop.signal);
     } catch (error) {
-      // A Conflict is tried again: nobody tells of the Secret any more.
+      // A Conflict is retried: no further event will come for the deleted Secret.
       if (!hasReason(error, 'NotFound')) throw error;
     }
   }
@@ -176,7 +176,7 @@ const secretPath = ({ namespace, name }: TokenSecret): string =>
 const accountPath = ({ namespace, accountName }: TokenSecret): string =>
   `${inNamespace(namespace)}/serviceaccounts/${encodeURIComponent(accountName)}`;
 
-/** That somebody else was first is no failure: of what they did the watch tells. */
+/** NotFound and Conflict are no failures: the watch reports the other client's change. */
 async function settled(writing: Promise<unknown>): Promise<void> {
   try {
     await writing;

@@ -2,29 +2,29 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { SecretTokenSigner } from '../controller.ts';
 
-/** What is kept in memory of a Secret that is to hold a token of a service account: none of what it holds. */
+/** Metadata of a service account token Secret, without its data. */
 export interface TokenSecret {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** The account that it names. */
+  /** Name of the referenced account. */
   readonly accountName: string;
-  /** '' where it does not say which of that name; any will do then. */
+  /** UID of the referenced account; '' if not given, which matches any account of that name. */
   readonly accountUid: string;
-  /** It has all that it should. */
+  /** All required data is present. */
   readonly filled: boolean;
 }
 
-/** What goes into every token Secret. */
+/** Inputs for the content of every token Secret. */
 export interface TokenSecretRules {
   readonly dialect: Dialect;
-  /** PEM; '' where there is none to put in. */
+  /** PEM; '' if there is none. */
   readonly rootAuthority: string;
   readonly signToken: SecretTokenSigner;
 }
 
-/** The type of such Secrets. */
+/** Type of service account token Secrets. */
 export const tokenSecretType = ({ domain }: Dialect): string => `${domain}/service-account-token`;
 
 const keys = { token: 'token', namespace: 'namespace', authority: 'ca.crt' } as const;
@@ -44,7 +44,7 @@ export function readTokenSecret(object: ApiObject, rules: Omit<TokenSecretRules,
   };
 }
 
-/** The Secret with all that it should have; what it has already stays, but for an authority that is another one. */
+/** The Secret with all required data; existing data is kept, except a different CA. */
 export async function fillTokenSecret(
   object: ApiObject,
   account: { readonly name: string; readonly uid: string },

@@ -9,10 +9,7 @@ import type { RawClient } from './raw-client-fixture.ts';
 import { rawField, rawFrame, rawHeaders, rawIndex, rawSettings, uint32 } from './raw-frames-fixture.ts';
 import { endStream, get, getFrame, pathFrame, postFrame, type Sessions, sessions } from './session-fixture.ts';
 
-/**
- * What a client can do to a connection, and at what cost. The clock stands still, so that budgets are never
- * replenished.
- */
+/** What a client can do to a connection, and at what cost. The clock stands still: budgets are never replenished. */
 
 const none: Buffer = Buffer.alloc(0);
 const resetsMax = 20;

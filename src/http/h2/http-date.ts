@@ -1,10 +1,7 @@
 let second = Number.NaN;
 let text = '';
 
-/**
- * The Date header (RFC 9110 section 5.6.7) for a time in milliseconds since the Unix epoch; formatted once per
- * second.
- */
+/** The Date header (RFC 9110 section 5.6.7) for milliseconds since the Unix epoch; formatted once per second. */
 export function httpDate(nowMs: number): string {
   const its = Math.floor(nowMs / 1_000);
   if (its !== second) {

@@ -90,8 +90,8 @@ export class Outbound implements Outlet {
   }
 
   /**
-   * Adds the headers of a response; `list` alternates names and values. Throws a TypeError, and adds nothing, for an
-   * invalid header.
+   * Adds response headers; `list` alternates names and values. Throws a TypeError, and adds nothing, if one is
+   * invalid.
    */
   headers(stream: number, { status, list, end }: ResponseHead): void {
     const buffer = this.#buffer;

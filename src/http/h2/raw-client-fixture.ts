@@ -31,10 +31,7 @@ interface Mutable {
   reset: number | undefined;
 }
 
-/**
- * A client that sends arbitrary frames and records what it receives. Acknowledges SETTINGS and PING unless told not
- * to.
- */
+/** A client that sends arbitrary frames and records what it receives. Acknowledges SETTINGS and PING if `polite`. */
 export class RawClient {
   readonly socket: Duplex;
   readonly #reader = new FrameReader(framePayloadMax);

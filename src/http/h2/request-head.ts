@@ -12,9 +12,7 @@ export interface RequestHead {
   readonly path: string;
   /** '' if none was sent. */
   readonly authority: string;
-  /**
-   * All fields except pseudo-header fields, in the order received. A request without a problem has all of its fields.
-   */
+  /** All fields except pseudo-header fields, in the order received. Complete unless there is a problem. */
   readonly fields: readonly HeaderField[];
   /** Value of Content-Length. */
   readonly contentLength: number | undefined;

@@ -92,8 +92,7 @@ export class Http2Session implements StreamSession {
   readonly #fed = new Set<ServerStream>();
   #requestsRead = 0;
   /**
-   * No request was read yet. The first takes longest, since the client is authenticated: many new connections must
-   * not share one turn.
+   * No request was read yet. The first takes longest (authentication), so many new connections must not share a turn.
    */
   #isNew = true;
   #trailersAreFaulty = false;
@@ -139,10 +138,7 @@ export class Http2Session implements StreamSession {
     this.#end();
   }
 
-  /**
-   * Called every `sweepMs`. Ends a connection whose client does not acknowledge SETTINGS or complete a header block
-   * in time.
-   */
+  /** Called every `sweepMs`. Ends a connection whose SETTINGS acknowledgement or header block is overdue. */
   sweep(sweepMs: number): void {
     const { headersMsMax } = this.#limits;
     if (this.#unacknowledgedSweeps !== undefined) {
@@ -167,9 +163,7 @@ export class Http2Session implements StreamSession {
     this.#endWhenDone();
   }
 
-  /**
-   * Counts a stream error. Resets are cheap for a client, whichever side sends them (CVE-2023-44487, CVE-2025-8671).
-   */
+  /** Counts a stream error. Resets are cheap for a client, whoever sends them (CVE-2023-44487, CVE-2025-8671). */
   faulted(): void {
     if (!this.#resets.spend()) this.#fail(new ConnectionError(errorCode.enhanceYourCalm, 'too many resets'));
   }
@@ -326,10 +320,7 @@ export class Http2Session implements StreamSession {
     this.#onBlock(block.stream, block.ended, Buffer.concat(block.parts, block.bytes));
   }
 
-  /**
-   * A complete header block. Every block must be decoded, whatever happens to it: later blocks depend on its table
-   * updates.
-   */
+  /** A complete header block. Every block must be decoded, even if refused: later ones depend on its table updates. */
   #onBlock(id: number, ended: boolean, block: Buffer): void {
     const stream = this.#streams.get(id);
     if (stream) {
@@ -410,8 +401,7 @@ export class Http2Session implements StreamSession {
   }
 
   /**
-   * Unread input is bounded by the stream windows. The connection window is replenished for all received bytes, long
-   * before it is exhausted.
+   * Unread input is bounded by the stream windows; the connection window is replenished early for all received bytes.
    */
   #credit(bytes: number): void {
     this.#uncredited += bytes;
@@ -553,8 +543,7 @@ export class Http2Session implements StreamSession {
   }
 
   /**
-   * Closes once the client has read what was sent. Closing with unread input would make the system reset the
-   * connection.
+   * Closes once the client has read everything. Closing with unread input would make the system reset the connection.
    */
   #end(): void {
     this.#close();

@@ -38,9 +38,7 @@ export interface ServerFrame {
   readonly payload: Buffer;
 }
 
-/**
- * Parses frames sent by a server; `rest` is the incomplete frame at the end. Throws for a masked or fragmented frame.
- */
+/** Parses frames of a server; `rest` is the incomplete last frame. Throws for a masked or fragmented frame. */
 export function serverFrames(bytes: Buffer): { readonly frames: readonly ServerFrame[]; readonly rest: Buffer } {
   const frames: ServerFrame[] = [];
   let rest = bytes;

@@ -3,20 +3,17 @@ import type { KeyPair } from '../../pki/key-pair-files.ts';
 interface AdminAccess {
   /** `https://host:port`. */
   readonly server: string;
-  /** PEM of what the serving certificate is verified against. */
+  /** PEM of the CAs that the serving certificate is verified against. */
   readonly authorities: string;
-  /** The name that the serving certificate has, where it is not the host of `server`. */
+  /** Name in the serving certificate, if it differs from the host of `server`. */
   readonly serverName?: string;
   readonly client: Pick<KeyPair, 'certificatePem' | 'keyPem'>;
 }
 
-/** The name of context, cluster and user. */
+/** Name of the context, cluster and user. */
 const name = 'orch';
 
-/**
- * A connection file in the form that published clients read (YAML), with everything embedded, so that it can be copied
- * to another place. It is a credential: who has it may do all.
- */
+/** A kubeconfig (YAML) with all data embedded, so that it can be copied. It is a credential with full access. */
 export function adminKubeconfig({ server, authorities, serverName, client }: AdminAccess): string {
   const base64 = (pem: string): string => Buffer.from(pem).toString('base64');
   const lines = [

@@ -3,7 +3,7 @@ import type { Files } from '../../base/files.ts';
 import { parseYaml } from '../../codec/yaml.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
 
-/** A connection file that cannot be used. The message names the file and what is wrong, never what a secret is. */
+/** A kubeconfig is invalid. The message names the file and the problem, never a secret. */
 export class ConnectionFileError extends Error {
   constructor(file: string, problem: string, options?: ErrorOptions) {
     super(`${file}: ${problem}`, options);
@@ -13,7 +13,7 @@ export class ConnectionFileError extends Error {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The content of a connection file, looked at field by field. Whatever is not of its type is a ConnectionFileError. */
+/** Typed access to the fields of a kubeconfig. Throws ConnectionFileError for a field of the wrong type. */
 export class ConnectionFile {
   readonly root: Fields;
   readonly #file: string;
@@ -40,7 +40,7 @@ export class ConnectionFile {
     throw this.error(`${what} is no object`);
   }
 
-  /** A text that is set; undefined where it is absent or empty. */
+  /** A string field; undefined if absent or empty. */
   text(fields: Fields, name: string): string | undefined {
     const value = getOwn(fields, name) ?? '';
     return value === '' ? undefined : this.#checkText(value, name);
@@ -48,7 +48,7 @@ export class ConnectionFile {
 
   #checkText(value: unknown, name: string): string {
     if (typeof value !== 'string') throw this.error(`${name} is no text`);
-    // Neither headers nor arguments can carry it.
+    // Neither headers nor arguments can contain it.
     if (value.includes('\0')) throw this.error(`${name} has a zero byte in it`);
     return value;
   }
@@ -59,24 +59,24 @@ export class ConnectionFile {
     throw this.error(`${name} is neither true nor false`);
   }
 
-  /** A list; [] where it is absent. */
+  /** A list; [] if absent. */
   list(fields: Fields, name: string): readonly unknown[] {
     const value = getOwn(fields, name) ?? [];
     if (Array.isArray(value)) return value;
     throw this.error(`${name} is no list`);
   }
 
-  /** A list of texts, which may be empty ones; [] where it is absent. */
+  /** A list of strings, possibly empty ones; [] if absent. */
   texts(fields: Fields, name: string): readonly string[] {
     return this.list(fields, name).map((item) => this.#checkText(item, `an item of ${name}`));
   }
 
-  /** A list of objects; [] where it is absent. */
+  /** A list of objects; [] if absent. */
   objects(fields: Fields, name: string): readonly Fields[] {
     return this.list(fields, name).map((item) => this.fields(item, `an item of ${name}`));
   }
 
-  /** The one of that name in a list of named objects. */
+  /** The named entry of a list. */
   entry(listName: string, kind: string, name: string | undefined): Fields {
     if (name === undefined) throw this.error(`it does not say which ${kind} is meant`);
     const found = this.objects(this.root, listName).find((item) => item['name'] === name);
@@ -84,7 +84,7 @@ export class ConnectionFile {
     return this.fields(found[kind] ?? {}, `the ${kind} ${JSON.stringify(name)}`);
   }
 
-  /** What `<name>-data` holds in base64, or the file `<name>`; the data counts where both are there. */
+  /** The content of `<name>-data` (base64) or of the file `<name>`; the data takes precedence. */
   content(fields: Fields, name: string): string | undefined {
     const data = this.text(fields, `${name}-data`);
     if (data !== undefined) return this.#decode(data, `${name}-data`);
@@ -98,7 +98,7 @@ export class ConnectionFile {
     throw this.error(`${name} is not base64`);
   }
 
-  /** A path that the file names, relative to where the file is. */
+  /** Resolves a path relative to the kubeconfig's directory. */
   path(file: string): string {
     return resolve(dirname(this.#file), file);
   }

@@ -5,9 +5,8 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { Connection } from '../connection.ts';
 
 /**
- * How a program in a pod reaches the API server, by what every pod is given: two variables of its environment, and a
- * folder with a token that is renewed there, and authorities. Throws where we are in no pod. Without authorities the
- * server is verified by what the system trusts.
+ * The in-cluster configuration of a pod: two environment variables, and a directory with the CA and a token that is
+ * renewed there. Throws if the process is not in a pod. Without a CA file, the CAs that the runtime trusts are used.
  */
 export function inClusterConnection(
   dialect: Dialect,

@@ -17,14 +17,14 @@ interface UserContext {
   readonly document: ConnectionFile;
   readonly user: Fields;
   readonly dialect: Dialect;
-  /** For plugins that are to be told of it. */
+  /** Passed on to plugins that request it. */
   readonly cluster: Fields;
   readonly authorities: string | undefined;
 }
 
 /**
- * How a user of a connection file says who it is. As published clients have it: a plugin is asked only where nothing is
- * stored, a file with a token counts more than a token, and a password and a token exclude each other.
+ * The credential of a user in a kubeconfig. As in client-go, a plugin is used only if there is no stored credential,
+ * a token file takes precedence over a token, and a password and a token exclude each other.
  */
 export function readCredential(context: UserContext): CredentialSource {
   const { document, user } = context;
@@ -57,7 +57,7 @@ function readCertificate(
   return { certificate: { certificate, key }, ...(files && { certificateFiles: files }) };
 }
 
-/** Only where both are files: one alone cannot be renewed. */
+/** Only if both are files: one alone cannot be renewed. */
 function readCertificateFiles(document: ConnectionFile, user: Fields): StoredCredential['certificateFiles'] {
   const file = (name: string): string | undefined =>
     document.text(user, `${name}-data`) === undefined ? document.text(user, name) : undefined;
@@ -90,7 +90,7 @@ function checkBasic(document: ConnectionFile, username: string, password: string
   return { type: 'basic', username, password };
 }
 
-/** The headers of spec section 5.7's verb `impersonate`, from the fields `as…`. */
+/** The user to impersonate (spec section 5.7), from the `as…` fields. */
 export function readImpersonation(document: ConnectionFile, fields: Fields): Impersonation | undefined {
   const user = document.text(fields, 'as');
   const uid = document.text(fields, 'as-uid');
@@ -144,7 +144,7 @@ function readEnvironment(document: ConnectionFile, exec: Fields): CredentialPlug
   });
 }
 
-/** Only the older version has a default. */
+/** Only v1beta1 has a default. */
 function readInteractiveMode(document: ConnectionFile, exec: Fields, apiVersion: string): InteractiveMode {
   const mode = document.text(exec, 'interactiveMode') ?? (apiVersion.endsWith('/v1beta1') ? 'IfAvailable' : undefined);
   const known = interactiveModes.find((each) => each === mode);
@@ -152,7 +152,7 @@ function readInteractiveMode(document: ConnectionFile, exec: Fields, apiVersion:
   throw document.error(`the interactiveMode of the user's exec is not ${interactiveModes.join(', ')}`);
 }
 
-/** What a plugin is told of the server it is to give a credential for. The authorities' file is read for it. */
+/** Cluster information for a plugin (`spec.cluster`), with the CA file embedded. */
 function clusterInfo({ document, dialect, cluster, authorities }: Omit<UserContext, 'user'>): Fields {
   const serverName = document.text(cluster, 'tls-server-name');
   const extensionName = `${dialect.group('client.authentication')}/exec`;
@@ -167,7 +167,7 @@ function clusterInfo({ document, dialect, cluster, authorities }: Omit<UserConte
   };
 }
 
-/** A text that people are shown must not steer their terminal. */
+/** Escapes control characters, so that a displayed text cannot control the terminal. */
 const plainText = (text: string | undefined): string | undefined =>
   text?.replace(/(?![\t-\r])\p{C}/gu, (character) => `U+${hexadecimal(character.codePointAt(0) ?? 0)}`);
 

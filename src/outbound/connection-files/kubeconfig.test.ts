@@ -41,7 +41,7 @@ function read(text: string, dialect = orch) {
   return readKubeconfig(file, dialect, systemFiles);
 }
 
-/** A file with one cluster and one user. */
+/** A kubeconfig with one cluster and one user. */
 const file = (cluster: string, user: string): string =>
   `{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], ` +
   `clusters: [{name: other, cluster: {server: 'https://other:1'}}, {name: k, cluster: {${cluster}}}], ` +

@@ -6,8 +6,8 @@ import { ConnectionFile, type Fields } from './connection-file.ts';
 import { readCredential, readImpersonation } from './kubeconfig-user.ts';
 
 /**
- * Reads the current context of a connection file, and the files that it names, relative to its own place. Of the dialect
- * are the names that have to do with credential plugins. Throws ConnectionFileError.
+ * Reads the current context of a kubeconfig and the files it refers to, relative to its directory. The dialect gives
+ * the names for credential plugins. Throws ConnectionFileError.
  */
 export function readKubeconfig(file: string, dialect: Dialect, files: Files): Connection {
   const document = new ConnectionFile(file, files);
@@ -48,7 +48,7 @@ function hasCertificates(pem: string): boolean {
   try {
     return certificatesFromPem(pem).length > 0;
   } catch {
-    // A block that says it is one, and is none.
+    // The PEM block is labelled as a certificate but is invalid.
     return false;
   }
 }

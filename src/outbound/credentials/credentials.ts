@@ -1,21 +1,21 @@
 import type { Closable } from '../../base/disposable.ts';
 import type { Authorization, KeyPairPem } from '../connection.ts';
 
-/** What goes with a request to say who sends it. */
+/** The credential that a request is sent with. */
 export interface Credential {
-  /** The header of that name. */
+  /** Value of the Authorization header. */
   readonly authorization?: string;
-  /** Shown when the connection is made. */
+  /** Client certificate, presented when a connection is opened. */
   readonly certificate?: KeyPairPem;
 }
 
-/** Where the credential of each request comes from. */
+/** Provides the credential of each request. */
 export interface Credentials extends Closable {
-  /** What counts now; the same object for as long as it does. Rejects where there is none, and says why. */
+  /** The current credential; the same object as long as it is unchanged. Rejects with the reason if there is none. */
   current(): Promise<Credential>;
   /**
-   * The server answered 401 to a request with `credential`. Resolves to another one, with which the request is worth
-   * sending again, or undefined. Rejects where a new one was wanted and could not be had.
+   * Called after a 401 to a request with `credential`. Resolves to a different credential with which to retry, or
+   * undefined. Rejects if a new one was needed and could not be obtained.
    */
   refused(credential: Credential): Promise<Credential | undefined>;
 }

@@ -7,19 +7,20 @@ import { fitsHeader } from '../header-encoding.ts';
 import { bearer, type Credential } from './credentials.ts';
 import { findKeyPairProblem } from './key-pair.ts';
 
-/** What a plugin is given (spec section 5.6): an ExecCredential without status. */
+/** Input of a plugin (spec section 5.6): an ExecCredential without status. */
 export const execCredentialRequest = ({ apiVersion, cluster }: CredentialPlugin, interactive: boolean): string =>
   jsonText({ kind: 'ExecCredential', apiVersion, spec: { ...(cluster && { cluster }), interactive } });
 
 export interface IssuedCredential {
   readonly credential: Credential;
-  /** Wall-clock milliseconds; undefined where the plugin did not say. */
+  /** Wall-clock milliseconds; undefined if the plugin gave none. */
   readonly expiresAt: number | undefined;
 }
 
 /**
- * What a plugin answered (spec section 5.6). Throws where it is not an ExecCredential of exactly that version with a token,
- * a certificate with its key, or both; the message never shows any of the answer but its kind and version.
+ * Parses a plugin's output (spec section 5.6). Throws unless it is an ExecCredential of exactly this version with a
+ * token, a certificate with its key, or both. Error messages contain no part of the output except its kind and
+ * version.
  */
 export function readExecCredential(output: Uint8Array, apiVersion: string): IssuedCredential {
   const document = parse(output);
@@ -41,7 +42,7 @@ function parse(output: Uint8Array): Fields {
     const { value } = parseYaml(output);
     if (isRecord(value)) return value;
   } catch {
-    // What the parser says may show what it read: a secret.
+    // The parser's message could quote its input, which is secret.
   }
   throw new Error('its answer is no object in JSON');
 }
@@ -52,7 +53,7 @@ function checkType(document: Fields, apiVersion: string): void {
   if (version !== apiVersion) throw new Error(`its answer is not of apiVersion ${apiVersion} but ${name(version)}`);
 }
 
-/** As long as a kind and a version with its group can be; what is longer is something else, and not shown. */
+/** Maximum length of a valid kind or group version; anything longer is not shown. */
 const nameLengthMax = 100;
 const name = (value: unknown): string =>
   typeof value === 'string' && value.length <= nameLengthMax ? JSON.stringify(value) : 'something else';

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:cry
 import { certificatesFromPem } from '../../pki/pem.ts';
 import type { KeyPairPem } from '../connection.ts';
 
-/** Why a certificate and a key cannot be shown to a server; undefined where they can. Never says what the key is. */
+/** Why a certificate and a key cannot be used together; undefined if they can. Never contains key material. */
 export function findKeyPairProblem({ certificate, key }: KeyPairPem): string | undefined {
   const [leaf] = readCertificates(certificate);
   if (!leaf) return 'the certificate is not in PEM';
@@ -15,7 +15,7 @@ function readCertificates(pem: string): readonly X509Certificate[] {
   try {
     return certificatesFromPem(pem);
   } catch {
-    // What the engine says of a certificate that is none helps nobody.
+    // Node's parser message is not helpful.
     return [];
   }
 }
@@ -24,7 +24,7 @@ function readKey(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
-    // The same, and what it says must not be about the key.
+    // As above; its message must not reveal anything about the key.
     return undefined;
   }
 }

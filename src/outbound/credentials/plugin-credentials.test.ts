@@ -34,7 +34,7 @@ async function withPlugin(
   }
 }
 
-/** Answers with the token in a file, and with what else is said. */
+/** Returns the token from a file, with additional status fields. */
 const tokenFrom = (name: string, more = ''): string =>
   `answer({ token: fs.readFileSync(${JSON.stringify(plugins.file(name))}, 'utf8')${more} });`;
 
@@ -163,7 +163,7 @@ describe('a credential from a plugin', () => {
       const second = await credentials.refused(first);
       assert.deepEqual(second, { authorization: 'Bearer two' });
       assert.equal(await credentials.current(), second);
-      // A request that was on its way before learns of the new one without a run.
+      // A request sent with the old credential gets the new one without another run.
       assert.equal(await credentials.refused(first), second);
       assert.equal(plugins.runs(), 1);
     });
@@ -236,7 +236,7 @@ describe('a plugin that fails', () => {
     });
   });
 
-  /** Runs until it is killed; its pid stands in a file then. */
+  /** Runs until killed; its pid is then in a file. */
   const endless = (): string => {
     const file = JSON.stringify(plugins.file('pid'));
     return `fs.writeFileSync(${file} + '~', String(process.pid)); fs.renameSync(${file} + '~', ${file}); setInterval(() => {}, 1000);`;

@@ -5,7 +5,7 @@ import { type IssuedCredential, readExecCredential } from './exec-credential.ts'
 import { sameKeyPair } from './key-pair.ts';
 import { type PluginHost, runPlugin } from './plugin-process.ts';
 
-/** A credential plugin that gave no credential. The message names its command and what is wrong, never what it wrote. */
+/** A credential plugin failed. The message has its command and the problem, never its output. */
 export class CredentialPluginError extends Error {
   constructor(command: string, problem: string) {
     super(`credential plugin ${command}: ${problem}`);
@@ -14,8 +14,8 @@ export class CredentialPluginError extends Error {
 }
 
 /**
- * Credentials that a plugin gives (spec section 5.6). One is used until it expires, or the server refuses it, or the
- * process ends. Whoever needs a new one while the plugin runs waits for the same run.
+ * Credentials from a plugin (spec section 5.6). A credential is cached until it expires, the server rejects it or the
+ * process exits. Concurrent callers that need a new one share one run of the plugin.
  */
 export function pluginCredentials(plugin: CredentialPlugin, host: PluginHost, clock: Clock): Credentials {
   return new PluginCredentials(plugin, host, clock);
@@ -42,7 +42,7 @@ class PluginCredentials implements Credentials {
   }
 
   async refused(credential: Credential): Promise<Credential | undefined> {
-    // Others may have been refused before, and have had it renewed.
+    // Another request may have been rejected earlier, and the credential renewed since.
     const now = this.#held?.credential === credential ? await this.#renew() : await this.current();
     return now === credential ? undefined : now;
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CredentialPlugin } from '../connection.ts';
 
-/** Credential plugins for tests: programs in a folder of their own. */
+/** Credential plugins for tests: programs in a directory of their own. */
 export class PluginFixture {
   readonly directory = mkdtempSync(join(tmpdir(), 'plugin-'));
   #count = 0;
@@ -12,14 +12,14 @@ export class PluginFixture {
     return join(this.directory, name);
   }
 
-  /** A program that does what the source says. It sees `answer(status)`, `fs`, and `info`, which it was given. */
+  /** A program with the given source, which can use `answer(status)`, `fs`, and `info`, its input ExecCredential. */
   program(source: string, name = `plugin-${++this.#count}`): string {
     const file = this.file(name);
     writeFileSync(file, `#!${process.execPath}\n${preamble}\n${source}\n`, { mode: 0o755 });
     return file;
   }
 
-  /** A plugin that notes each of its runs before it does what the source says. */
+  /** A plugin that records each run and then executes the source. */
   plugin(source: string, more: Partial<CredentialPlugin> = {}): CredentialPlugin {
     const command = this.program(`fs.appendFileSync(${JSON.stringify(this.file('runs'))}, 'x');\n${source}`);
     return {
@@ -35,7 +35,7 @@ export class PluginFixture {
     };
   }
 
-  /** How often plugins ran since this was asked last. */
+  /** Number of plugin runs since the last call. */
   runs(): number {
     const count = existsSync(this.file('runs')) ? readFileSync(this.file('runs')).length : 0;
     writeFileSync(this.file('runs'), '');

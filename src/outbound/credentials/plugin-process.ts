@@ -6,25 +6,25 @@ import { limits } from '../../base/limits.ts';
 import type { CredentialPlugin } from '../connection.ts';
 import { execCredentialRequest } from './exec-credential.ts';
 
-/** The process that plugins are run from. */
+/** The process that runs plugins. */
 export interface PluginHost {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Standard input is a terminal with a person at it, which plugins may use. */
+  /** Standard input is a terminal that plugins may use. */
   readonly interactive: boolean;
-  /** Takes what plugins write to standard error, as it comes: it is for people, and may hold what they must know. */
+  /** Receives the plugins' standard error as it arrives: it may contain instructions for the user. */
   readonly stderr: (text: string) => void;
 }
 
 interface RunOptions {
   readonly host: PluginHost;
   readonly clock: Clock;
-  /** Ends the program. */
+  /** Kills the program. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs a plugin and resolves to its standard output. No shell is involved. Rejects where the program cannot be found,
- * takes longer or writes more than it may, or does not end with code 0; the error never shows what it wrote.
+ * Runs a plugin, without a shell, and resolves to its standard output. Rejects if the program cannot be found,
+ * exceeds its time or output limit, or exits with a code other than 0; the error never contains its output.
  */
 export async function runPlugin(plugin: CredentialPlugin, { host, clock, signal }: RunOptions): Promise<Buffer> {
   signal.throwIfAborted();
@@ -55,7 +55,7 @@ function notFound({ command, installHint }: CredentialPlugin): Error {
   return new Error(`there is no executable ${JSON.stringify(command)}: is it installed?${hint}`);
 }
 
-/** A bare name is looked for in the directories of the PATH, but never in one that depends on where we are. */
+/** Looks up a bare name on the PATH, whose relative directories are ignored: they depend on where the process runs. */
 function findExecutable(command: string, searchPath = ''): string | undefined {
   if (isAbsolute(command)) return isExecutable(command) ? command : undefined;
   const directories = searchPath.split(delimiter).filter((directory) => isAbsolute(directory));
@@ -84,12 +84,12 @@ function start(plugin: CredentialPlugin, file: string, host: PluginHost, interac
   }
 }
 
-/** The engine's own error holds the arguments. */
+/** Node's own error message contains the arguments. */
 const cannotRun = (error: unknown): Error =>
   new Error(`it cannot be run: ${error instanceof Error && 'code' in error ? error.code : 'unknown error'}`);
 
 interface Run {
-  /** Settles when the program has ended and all that it wrote was read, or when it was stopped. */
+  /** Settles when the program has exited and its output was read, or when it was stopped. */
   readonly output: Promise<Buffer>;
   stop(why: string): void;
 }
@@ -98,7 +98,7 @@ function supervise(child: ChildProcess, stderr: PluginHost['stderr']): Run {
   const { promise: output, resolve, reject } = Promise.withResolvers<Buffer>();
   const stop = (why: string): void => {
     child.kill('SIGKILL');
-    // What it started may still hold them open.
+    // The plugin's child processes may still hold them open.
     child.stdout?.destroy();
     child.stderr?.destroy();
     reject(new Error(why));

@@ -11,7 +11,7 @@ interface World {
   readonly files: Files;
 }
 
-/** A credential that was stored for us. Where it is in files these are read again from time to time, and on a 401. */
+/** A stored credential. If it is in files, they are re-read periodically and on a 401. */
 export function storedCredentials(stored: StoredCredential, world: World): Credentials {
   const { certificate, certificateFiles, authorization } = stored;
   if (certificateFiles !== undefined || authorization?.type === 'tokenFile') return new FileCredentials(stored, world);
@@ -29,7 +29,7 @@ class FileCredentials implements Credentials {
   readonly #clock: Clock;
   readonly #files: Files;
   #held: Credential | undefined;
-  /** Monotonic milliseconds. */
+  /** When to read the files again, in monotonic milliseconds. */
   #until = Number.NEGATIVE_INFINITY;
   #reading: Promise<Credential> | undefined;
 
@@ -63,7 +63,7 @@ class FileCredentials implements Credentials {
     return this.#held ?? {};
   }
 
-  /** Files that are just being replaced don't count: what was read last does, the next time decides. */
+  /** If the files are being replaced, the last valid pair is used until the next read. */
   #readCertificate(): KeyPairPem | undefined {
     const { certificate: first, certificateFiles: files } = this.#stored;
     const known = this.#held?.certificate ?? first;

@@ -14,10 +14,7 @@ import { staticTable } from './static-table.ts';
  */
 export const noTable: Buffer = Buffer.from([0x20]);
 
-/**
- * Appends the bytes of one field; the name must be in lower case. Throws a TypeError, and appends nothing, for an
- * invalid value.
- */
+/** Appends one field; the name must be in lower case. Throws a TypeError, and appends nothing, for an invalid value. */
 export const appendField = (to: OutputBuffer, name: string, value: string): void => fieldOf(name).append(to, value);
 
 const valuesKeptMax = 256;
