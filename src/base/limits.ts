@@ -1,346 +1,387 @@
 /**
- * Every bound on what a client can make the server hold or do. One file, so that an operator can read what the
- * server promises (design section 7). Sizes are bytes, durations milliseconds, the rest counts.
+ * Every limit on what a client can make the server hold or do, in one file, so that an operator can read what the
+ * server promises (design section 7). Sizes are bytes, durations milliseconds, everything else counts.
  */
 export const limits = {
-  /** A request body as it is sent, and as it is after decompression. */
+  /** A request body, both as sent and after decompression. */
   bodyBytesMax: 3 * 1024 * 1024,
   /** Nesting of arrays and objects in JSON, YAML and CBOR. */
   depthMax: 64,
   /** Alias expansions in one YAML document. */
   yamlAliasesMax: 100,
-  /** Words and signs of one YAML document; reading them takes about a microsecond each. */
+  /** Tokens of one YAML document; each takes about a microsecond to parse. */
   yamlTokensMax: 150_000,
   /**
-   * Bodies, and stored objects, that are small enough for the event loop whatever is in them; larger ones are as long as
-   * they have no more fields and elements than that, up to a size. All else is for the thread for heavy work.
+   * Bodies and stored objects up to the first size are always processed on the event loop; larger ones, up to the
+   * second size, if they have no more than this many fields and elements. All others go to the thread for heavy work.
    */
   lightBytesMax: 4 * 1024,
   inlineBytesMax: 128 * 1024,
   inlinePartsMax: 1_000,
-  /** The body of what is answered and not stored (reviews, token requests, evictions, options): done on the event loop. */
+  /**
+   * A body that is answered but not stored (reviews, token requests, evictions, options): processed on the event loop.
+   */
   unstoredBytesMax: 512 * 1024,
   unstoredPartsMax: 4_000,
-  /** Heavy requests that wait for the thread; that are under way at once, and the bytes that these work on. */
+  /**
+   * Heavy requests waiting for the thread; running at once; and the bytes that running requests may process together.
+   */
   heavyJobsWaitingMax: 200,
   heavyJobsAtOnceMax: 8,
-  /** Kinds that were added at run time and are kept there. */
+  /** Kinds added at run time that the thread for heavy work caches. */
   heavyKindsMax: 500,
   heavyBytesAtOnceMax: 8 * 1024 * 1024,
-  /** Heap of the thread for heavy work; how long it may be silent with work to do; how long it stays with none. */
+  /**
+   * Heap of the thread for heavy work; how long it may be unresponsive with work pending; how long it is kept when
+   * idle.
+   */
   heavyHeapMiB: 512,
   heavySilenceMsMax: 10_000,
   heavyIdleMs: 5 * 60_000,
-  /** Directives (`%YAML`, `%TAG`) of one YAML document: the parser takes time in the square of their number. */
+  /** Directives (`%YAML`, `%TAG`) of one YAML document: parsing time is quadratic in their number. */
   yamlDirectivesMax: 64,
-  /** Errors, and unknown and duplicate fields, that are reported of one object. */
+  /** Errors, and unknown and duplicate fields, reported per object. */
   findingsMax: 1_000,
-  /** `Warning` headers of one answer, their bytes in all, and the characters of each where these are not enough. */
+  /**
+   * `Warning` headers of one response, their total bytes, and the characters that each is truncated to if that is
+   * exceeded.
+   */
   warningsMax: 50,
   warningBytesMax: 4 * 1024,
   warningCharactersMax: 256,
-  /** Text of a quantity, and the power of ten that may stand behind it. */
+  /** Text of a quantity, and its decimal exponent. */
   quantityLengthMax: 128,
   quantityExponentMax: 128,
   /** Operations of one JSON Patch. */
   jsonPatchOperationsMax: 10_000,
   /** JSON text of all values that one JSON Patch copies (CVE-2019-1002100). */
   jsonPatchCopyBytesMax: 3 * 1024 * 1024,
-  /** Fields and elements that applying one patch may look at; no patch of an honest client comes near. */
+  /** Fields and elements that applying one patch may visit; no legitimate patch comes near. */
   patchStepsMax: 5_000_000,
-  /** Requests in flight that read; watches and health checks don't count. */
+  /** Concurrent read requests; watches and health checks are not counted. */
   readsInFlightMax: 400,
-  /** Requests in flight that write; as many reviews, which write nothing, have places of their own. */
+  /** Concurrent write requests. Reviews, which write nothing, have a limit of the same size of their own. */
   writesInFlightMax: 200,
-  /** Requests of one priority level that wait for a place; of one tenant, no more than there is room for others. */
+  /**
+   * Requests of one priority level waiting for a seat; one tenant may only use part of the queue, so that others have
+   * room.
+   */
   waitingPerLevelMax: 1_000,
-  /** What a request may wait for a place, of the time it may take in all (published: a quarter). */
+  /** Fraction of a request's time limit that it may wait for a seat (kube-apiserver: a quarter). */
   waitingPart: 0.25,
-  /** No write has ended for this long while others wait: the server says that it is not ready. */
+  /** The server reports not ready if no write has completed for this long while others wait. */
   writesStalledMsMax: 10_000,
-  /** Requests under way of all tenants, until their answers are read; watches don't count. */
+  /** Requests of all tenants in progress, until their responses are read; watches are not counted. */
   requestsUnderWayMax: 20_000,
-  /** Requests whose authorizer must wait, of all tenants: fewer than may wait for one webhook. */
+  /** Requests of all tenants waiting for an authorizer: fewer than may wait for one webhook. */
   authorizationsWaitingMax: 800,
-  /** Bodies that are being received at once, of all tenants. */
+  /** Bodies of all tenants being received at once. */
   bodiesReceivedAtOnceMax: 4_096,
-  /** Bytes of bodies, of all tenants: from when they come until their request is answered. */
+  /** Bytes of bodies of all tenants, from receipt until their request is answered. */
   bodyBytesHeldMax: 128 * 1024 * 1024,
-  /** A body of which less than this rate came for this long is given up. */
+  /** A body that stays below this rate for this long is aborted. */
   bodyBytesPerSecondMin: 240,
   bodyGraceMs: 5_000,
-  /** Bytes of answers, of all tenants, that clients have asked for and do not take. */
+  /** Bytes of responses of all tenants that clients have requested but do not read. */
   unreadBytesMax: 256 * 1024 * 1024,
-  /** Tenants that are remembered although nothing is under way for them. */
+  /** Idle tenants that are remembered. */
   idleTenantsKept: 1_000,
-  /** What a request may take, watches excepted. */
+  /** Duration of a request, except for watches. */
   requestMsMax: 60_000,
-  /** What a client may take to send the headers of a request. */
+  /** Time for a client to send the headers of a request. */
   headersMsMax: 10_000,
-  /** What a client may take for a TLS handshake. */
+  /** Time for a TLS handshake. */
   handshakeMsMax: 10_000,
-  /** A connection without a request on it. */
+  /** A connection without any request. */
   idleMsMax: 120_000,
-  /** Silence on a connection before the system asks whether the other side is still there. */
+  /** Idle time of a connection before TCP keep-alive probes start. */
   tcpKeepAliveMs: 60_000,
-  /** How often a client is asked over a WebSocket whether it is still there; one that does not answer until the next time is cut off. */
+  /** Interval of WebSocket pings; a client that has not answered by the next one is disconnected. */
   webSocketPingMs: 30_000,
-  /** How often it is told that requests fail because the store is full. */
+  /** Interval between log messages that requests fail because the store is full. */
   fullStoreLogMs: 60_000,
-  /** A message of a client over a WebSocket on which only the server has something to say. */
+  /** A client's message on a WebSocket that only the server sends data on. */
   webSocketMessageBytesMax: 4 * 1024,
-  /** HTTP/2 streams at once on one connection. */
+  /** Concurrent HTTP/2 streams per connection. */
   streamsPerConnectionMax: 100,
-  /** Streams that a client may reset within a second before its connection is closed (CVE-2023-44487). */
+  /** Streams that a client may reset per second before its connection is closed (CVE-2023-44487). */
   streamResetsPerSecondMax: 200,
-  /** HTTP/2 frames within a second that ask for nothing: PING, SETTINGS, empty DATA, windows of nothing that was sent. */
+  /** HTTP/2 frames per second without a request: PING, SETTINGS, empty DATA, WINDOW_UPDATE for data never sent. */
   controlFramesPerSecondMax: 1_000,
   /** Settings in one frame. */
   settingsMax: 32,
-  /** Connections at once; further ones are dropped before their handshake. */
+  /** Concurrent connections; further ones are dropped before their handshake. */
   connectionsMax: 20_000,
-  /** What a client may send of one stream's body before it was read. */
+  /** Flow-control window of one stream: bytes of a body that a client may send before they are read. */
   streamWindowBytes: 256 * 1024,
-  /** What a client may send of all bodies of a connection before it is told that it arrived. */
+  /** Flow-control window of a connection: bytes of all bodies that a client may send before they are acknowledged. */
   connectionWindowBytes: 1024 * 1024,
-  /** The payload of an HTTP/2 frame that a client may send. */
+  /** Payload of an HTTP/2 frame sent by a client. */
   framePayloadBytesMax: 16 * 1024,
-  /** Frames that the headers of one request may be cut into (CVE-2024-27316). */
+  /** Frames that the headers of one request may be split into (CVE-2024-27316). */
   headerFramesMax: 64,
-  /** Header fields that the two sides of an HTTP/2 connection remember (RFC 7541 section 4.2). */
+  /** Dynamic header table of each side of an HTTP/2 connection (RFC 7541 section 4.2). */
   headerTableBytes: 4 * 1024,
-  /** Streams that are over for us whose frames, still on their way, are dropped. */
+  /** Streams closed by the server whose remaining frames from the client are still dropped. */
   finishedStreamsMax: 1_000,
-  /** What waits for the socket of an HTTP/2 connection before its client must read; also what goes out at once. */
+  /**
+   * Bytes buffered for the socket of an HTTP/2 connection before the client must read; also the most written at once.
+   */
   outputBytesMax: 256 * 1024,
-  /** Buffers of each size for that which are kept when they were sent: of many connections that are written to at once. */
+  /** Bytes of pooled output buffers of each size: enough for many connections that are written at once. */
   outputBytesKept: 8 * 1024 * 1024,
-  /** What waits of one response over HTTP/2 before whoever writes it should wait. */
+  /** Bytes buffered of one HTTP/2 response before its writer should wait. */
   responseBufferBytes: 64 * 1024,
-  /** How long requests of one HTTP/2 connection are read before others have their turn. */
+  /** How long requests of one HTTP/2 connection are read before other work gets its turn. */
   readSliceMs: 10,
-  /** How long a client may take to hear that its connection is to end, until requests that it still sends are refused. */
+  /**
+   * Time between the first GOAWAY on a connection and the second, which refuses later requests (RFC 9113 section 6.8).
+   */
   goawayMs: 1_000,
-  /** How long, and in HTTP/1.1 how many bytes, a client may go on sending after it was answered, so that it sees the answer. */
+  /**
+   * How long, and in HTTP/1.1 how many bytes, a client may continue to send after the response, so that it can read the
+   * response.
+   */
   lingerMs: 1_000,
   lingerBytesMax: 1024 * 1024,
-  /** Objects that are often read compressed, with their compressed forms. */
+  /** Cache of frequently compressed objects and their compressed forms. */
   gzipKeptBytesMax: 8 * 1024 * 1024,
-  /** Elements of all lists and objects of a body in JSON or protobuf, where the smallest take two bytes and cost hundreds. */
+  /**
+   * Elements of all lists and objects of a JSON or protobuf body, where the smallest take two bytes and cost hundreds.
+   */
   elementsMax: 250_000,
-  /** Longer lists in protobuf are encoded twice instead of being kept while they are sent. */
+  /** Longer lists in protobuf are encoded twice rather than kept in memory while they are sent. */
   protobufListKeptBytes: 4 * 1024 * 1024,
-  /** Buffers of 256 KiB that are kept to be filled with the next lists. */
+  /** Pooled 256 KiB buffers for encoding lists. */
   listChunksKept: 16,
   headerBytesMax: 64 * 1024,
-  /** The path and query of a request. */
+  /** Path and query of a request. */
   targetBytesMax: 16 * 1024,
   /** A label or field selector. */
   selectorBytesMax: 8 * 1024,
   selectorRequirementsMax: 1_000,
   nameLengthMax: 253,
-  /** Names that need not be DNS names, such as those of Events: a name of another object with a time behind it. */
+  /** Names that need not be DNS names, such as those of Events: the name of another object followed by a time. */
   pathNameBytesMax: 512,
   labelLengthMax: 63,
-  /** Owners of one object: the garbage collector asks for each. Objects in use have a handful, aggregates some hundreds. */
+  /**
+   * Owner references of one object: the garbage collector looks up each. Objects in use have a handful, aggregates some
+   * hundreds.
+   */
   ownerReferencesMax: 500,
-  /** Labels and finalizers of one object: each is looked at by the cache and by the garbage collector. */
+  /** Labels and finalizers of one object: the cache and the garbage collector process each. */
   labelsMax: 2_000,
   finalizersMax: 500,
-  /** Of one role: its rules, and all verbs, groups, resources, names and paths in them; subjects of one binding. */
+  /**
+   * Of one role: its rules, and the sum of all verbs, groups, resources, names and paths in them; subjects of one
+   * binding.
+   */
   roleRulesMax: 3_000,
   roleTermsMax: 25_000,
   bindingSubjectsMax: 7_500,
-  /** Of one pod, init containers included; published servers can run no more than some hundreds. */
+  /** Of one pod, init containers included; a pod on a real cluster cannot run more than some hundreds. */
   podContainersMax: 1_000,
   podVolumesMax: 1_000,
-  /** All that such lists in the spec of one pod hold: variables, ports, mounts, volumes, tolerations, terms. */
+  /** Total items of such lists in the spec of one pod: variables, ports, mounts, volumes, tolerations, terms. */
   podPartsMax: 5_000,
-  /** Owners, dependents and listed objects that the garbage collector looks at before others run. */
+  /** Owners, dependents and listed objects that the garbage collector processes before it yields. */
   collectorStepsPerSlice: 50,
   /** Keys and values of all annotations of one object. */
   annotationBytesMax: 256 * 1024,
   /** Data of one Secret or ConfigMap. */
   dataBytesMax: 1024 * 1024,
   /**
-   * JSON of one stored object with all that the server keeps in it: as much as a body may have once its resourceVersion is
-   * put in, so that a client can send back what it reads. etcd takes half of that unless its `--max-request-bytes` is raised.
+   * JSON of one stored object, including everything the server adds: as large as a body with its resourceVersion may
+   * be, so that a client can send back what it reads. etcd accepts half of that unless its `--max-request-bytes` is
+   * raised.
    */
   objectBytesMax: 3 * 1024 * 1024 - 64,
   continueTokenBytesMax: 4 * 1024,
-  /** Pages are cut here when a client asks for no limit of its own in a chunked read of the store. */
+  /** Records read from the store at once for a list that the cache cannot answer. */
   storePageMax: 10_000,
-  /** History of the store that watches, exact reads and continue tokens can use (spec section 8). */
+  /** History of the store available to watches, exact reads and continue tokens (spec section 8). */
   historyMs: 5 * 60_000,
-  /** Of it, what the store keeps at most: beyond, the oldest goes before its time. */
+  /** Bytes of that history; beyond this, the oldest is compacted early. */
   historyBytesMax: 1024 * 1024 * 1024,
-  /** How long a read may wait for a version that is not there yet (spec section 4.5). */
+  /** How long a read may wait for a future resourceVersion (spec section 4.5). */
   futureRevisionWaitMs: 3_000,
-  /** Changes, and bytes of their values, that a store keeps in memory for its feeds; slower feeds read its history. */
+  /**
+   * Changes, and bytes of their values, that a store keeps in memory for its change streams; streams further behind
+   * read its history.
+   */
   storeRecentChangesMax: 10_000,
   storeRecentBytesMax: 8 * 1024 * 1024,
   /**
-   * Room on the disk that SQLite keeps for deletions: enough to move the write-ahead log, 16 MiB, into a file that cannot grow
-   * otherwise. It is set aside so long after the start, and looked for so often where there is none.
+   * Disk space that SQLite reserves for deletions: enough to move the write-ahead log, 16 MiB, into a file that cannot
+   * grow otherwise. Reserved this long after the start, and retried at this interval if there is no room.
    */
   sqliteReserveBytes: 20 * 1024 * 1024,
   sqliteReserveDelayMs: 5_000,
   sqliteReserveRetryMs: 60_000,
-  /** How often a full store looks whether there is room again. */
+  /** How often a full store checks for free space. */
   sqliteFullRetryMs: 1_000,
-  /** Added to the revision of a copied store, which then is above any that a client of the original has seen. */
+  /** Added to the revision of a copied store, so that it is above any that a client of the original has seen. */
   copyRevisionStep: 1_000_000_000,
   /** Change events that the cache keeps per resource to start watches from. */
   cacheHistoryEventsMax: 10_000,
   /** Bytes of objects that those events keep alive, per resource. */
   cacheHistoryBytesMax: 32 * 1024 * 1024,
-  /** The same, for all resources together: the largest give way. */
+  /** The same for all resources together: the largest are reduced first. */
   cacheHistoriesBytesMax: 128 * 1024 * 1024,
-  /** What those events were encoded to for watchers, all together. */
+  /** Encoded forms of those events for watchers, in total. */
   cacheEncodingsBytesMax: 32 * 1024 * 1024,
-  /** What stored objects were converted to for clients of other versions, all together. */
+  /** Stored objects converted to other API versions, in total. */
   versionFormsBytesMax: 32 * 1024 * 1024,
-  /** How often history and snapshots that nobody adds to are looked through for what is too old. */
+  /** How often expired history and snapshots of idle resources are removed. */
   cacheSweepMs: 60_000,
-  /** Entries of a resource that may stand apart from their neighbours in memory before they are looked at. */
+  /** Entries of a resource that may be scattered in memory before compaction is considered. */
   cacheScatteredMin: 256,
-  /** How long work that is cut in slices runs before others get their turn: well below the 20 ms that nothing may take. */
+  /** How long a slice of sliced work runs before it yields: well below the limit of 20 ms for any work. */
   sliceMs: 5,
-  /** What all slices that begin in one turn of the event loop may take together. */
+  /** Total time of all slices that begin in one turn of the event loop. */
   turnMs: 10,
-  /** Changes that wait to be told to watchers before the cache stops taking in more. */
+  /** Changes waiting for delivery to watchers before the cache stops reading more. */
   cacheFanOutMax: 10_000,
-  /** Snapshots per resource that the cache keeps for exact reads; the store answers for older ones. */
+  /** Snapshots per resource that the cache keeps for exact reads; older ones are read from the store. */
   cacheSnapshotsMax: 256,
-  /** Events that wait for one watcher whose client reads slowly; past it the watch is closed. */
+  /** Events queued for one slow watcher; beyond this the watch is closed. */
   watcherBufferEventsMax: 1_000,
   /** Bytes of the objects of those events. */
   watcherQueueBytesMax: 8 * 1024 * 1024,
-  /** How long one slow client may hold up the others that catch up from the store's history together with it. */
+  /** How long one slow client may delay others that catch up from the store's history together with it. */
   catchUpPauseMsMax: 100,
-  /** Bytes that wait in one watcher's connection before its events queue. */
+  /** Bytes buffered in one watcher's connection before its events are queued. */
   watcherBufferBytesMax: 256 * 1024,
-  /** A watch without `timeoutSeconds` ends at random between this and twice this, unless a flag says otherwise. */
+  /** A watch without `timeoutSeconds` ends at random between this and twice this, unless a flag overrides it. */
   watchMsDefault: 30 * 60_000,
-  /** Health checks of the store share an answer for this long. */
+  /** How long health checks of the store share a result. */
   storeHealthMs: 1_000,
-  /** A store that takes longer to say where it stands is not healthy. */
+  /** A store that takes longer to report its head is unhealthy. */
   storeHealthWaitMs: 2_000,
-  /** What requests in flight may take when the server stops. */
+  /** Time for requests in flight when the server stops. */
   drainMsMax: 30_000,
-  /** A client may ask for no longer watch than a day. */
+  /** Longest `timeoutSeconds` of a watch: a day. */
   watchTimeoutMsMax: 24 * 3600_000,
-  /** Owners by update that an object keeps apart; of more, the oldest are joined. */
+  /** Field managers with operation Update that an object keeps apart; beyond this the oldest are merged. */
   updateManagersMax: 10,
   /**
-   * Owners by apply, who cannot be joined: what each applied is needed to prune it. Above their number, or the JSON of their
-   * entries, further ones are refused and those that are there go on.
+   * Field managers with operation Apply, which cannot be merged: the set of applied fields is needed to prune them.
+   * Beyond their number, or the JSON of their entries, new ones are refused and existing ones keep working.
    */
   applyManagersMax: 1_000,
   applyManagersBytesMax: 1_536 * 1024,
-  /** Path elements of field sets whose canonical text is kept. */
+  /** Path elements of field sets whose canonical text is cached. */
   pathElementsKept: 10_000,
-  /** Deletions of one delete-collection request under way at once. */
+  /** Concurrent deletions of one delete-collection request. */
   deleteCollectionParallel: 32,
-  /** How often watches that asked for bookmarks get one. */
+  /** Interval of bookmarks for watches that requested them. */
   bookmarkMs: 60_000,
   /** How often the cache is compared with the store. */
   consistencyCheckMs: 5 * 60_000,
   /** Records that the cache reads from the store at once, to load or to compare. */
   cacheLoadPageMax: 1_000,
-  /** First wait after the store's feed broke; doubled up to the longest. */
+  /** First delay after the store's change stream broke; doubled up to the maximum. */
   changeStreamRetryMsMin: 100,
   changeStreamRetryMsMax: 5_000,
-  /** How long the deletion of a pod may wait, in seconds, whatever was asked for: 68 years. */
+  /** Longest grace period of a pod, in seconds, whatever was requested: 68 years. */
   graceSecondsMax: 2 ** 31 - 1,
-  /** Attempts to find a free name for `generateName`. */
+  /** Attempts to find an unused name for `generateName`. */
   generateNameAttemptsMax: 8,
-  /** Re-reads after a lost race of a write that named no resourceVersion. */
+  /** Retries after a conflict of a write that specified no resourceVersion. */
   writeAttemptsMax: 32,
-  /** An id that a client gives its request; a longer one is not taken. Published servers take any. */
+  /** An `Audit-ID` sent by a client; longer ones are replaced. kube-apiserver accepts any length. */
   auditIdCharactersMax: 256,
-  /** What is written of a request into the access log. Of ids as much as published. */
+  /** Truncation of request data in the access log; for audit ids as in kube-apiserver. */
   accessLogUriCharactersMax: 2_048,
   accessLogAgentCharactersMax: 256,
   accessLogAuditIdCharactersMax: 64,
-  /** Sets of label values that one metric keeps apart; all others are counted together (CVE-2020-8552). */
+  /** Label combinations that one metric keeps apart; all others are counted together (CVE-2020-8552). */
   metricSeriesMax: 2_000,
-  /** An answer of etcd; its own limit for a request is 1.5 MiB (`--max-request-bytes`). */
+  /** A response of etcd; etcd's own limit for a request is 1.5 MiB (`--max-request-bytes`). */
   etcdMessageBytesMax: 64 * 1024 * 1024,
-  /** What a page of a list read from etcd should weigh, guessed from the page before it. */
+  /** Target size of a page of a list read from etcd, estimated from the previous page. */
   etcdPageBytes: 4 * 1024 * 1024,
-  /** Records in the first page of a list, where nothing is known of their size, and in any page. */
+  /** Records in the first page of a list, whose size is unknown, and in any page. */
   etcdFirstPageMax: 500,
   etcdPageMax: 10_000,
   /** One attempt of a read; one write. etcd itself gives up after 7 s. */
   etcdReadMsMax: 5_000,
   etcdWriteMsMax: 10_000,
-  /** How long a write without an answer is looked for, once etcd can be read; what reached etcd is done in milliseconds. */
+  /**
+   * How long the store searches for a write without a response, once etcd can be read; etcd applies a write within
+   * milliseconds.
+   */
   etcdSettleMsMax: 2_000,
-  /** How long a read that fails for a passing reason is tried again, at every endpoint. */
+  /** How long a read with a transient failure is retried, on all endpoints. */
   etcdRetryMsMax: 15_000,
   /** How long a server may be silent towards our own client; watches get a bookmark every minute. */
   clientSilenceMsMax: 180_000,
-  /** Pauses between attempts grow to this. */
+  /** Longest delay of the back-off. */
   etcdBackoffMsMax: 2_000,
-  /** How long a broken change feed tries to reconnect before its reader is told. */
+  /** How long a broken watch on etcd tries to reconnect before it fails. */
   etcdWatchBrokenMsMax: 60_000,
-  /** How often a change feed that hears nothing asks etcd for its head. */
+  /** How often an idle watch on etcd polls the head. */
   etcdHeadPollMs: 5_000,
-  /** A reader of a change feed that takes longer for a batch is slow: etcd may compact what it has not read. */
+  /** A reader that takes longer for a batch is slow: etcd may compact what it has not read. */
   etcdSlowReaderMs: 1_000,
-  /** Answers that an index of roles keeps until what they stand on changes; each name in one counts as one more. */
+  /**
+   * Results that an RBAC index caches until its roles or bindings change; each role named in a result counts as one
+   * more.
+   */
   rbacAnswersKept: 100_000,
-  /** Longer questions are answered, and the answer is not kept. */
+  /** Longer requests are authorized, but the result is not cached. */
   rbacQuestionLengthKept: 512,
-  /** Role references to nothing that one answer names. */
+  /** Missing roles, referenced by bindings, that one response names. */
   rbacMissingRolesShown: 10,
-  /** Comparisons of single permissions that the check for escalation makes before it refuses. */
+  /** Comparisons of single permissions in the escalation check before it refuses. */
   rbacCoverStepsMax: 1_000_000,
-  /** Missing permissions that a refusal of the check for escalation names. */
+  /** Missing permissions that a refusal of the escalation check names. */
   rbacMissingRulesShown: 1_000,
-  /** Between two looks at a file that may change. */
+  /** Polling interval of watched files. */
   fileLookMs: 1_000,
-  /** Between two looks at certificates that may have to be renewed. */
+  /** Interval of checks for certificates that are due for renewal. */
   certificateCheckMs: 3600_000,
   /** A file that looks unchanged is read again after this time (spec section 5.7: 60 s). */
   fileRereadMs: 60_000,
-  /** Characters of a bearer token; longer ones are nobody's. */
+  /** Characters of a bearer token; longer ones identify nobody. */
   tokenLengthMax: 64 * 1024,
-  /** Characters of one expression in the Common Expression Language, and how deep it may be (published: 100,000; 250). */
+  /** Characters of one CEL expression, and its depth (kube-apiserver: 100,000; 250). */
   celSourceLengthMax: 100_000,
   celDepthMax: 250,
-  /** Characters of a regular expression, and how many of those that stand in expressions are kept compiled. */
+  /** Characters of a regular expression, and the number of literal ones whose compiled form is cached. */
   celPatternLengthMax: 4_096,
   celPatternsKept: 1_000,
-  /** Digits behind the point that `format` writes. */
+  /** Digits after the decimal point that `format` writes. */
   celPrecisionMax: 100,
-  /** What evaluating one expression may cost, and a set of them for one request (published: about 0.1 s and 1 s). */
+  /**
+   * Evaluation cost of one expression, and of all expressions for one request (in kube-apiserver about 0.1 s and 1 s).
+   */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
-  /** Results that a cache of tokens keeps, and the characters of all identities, or of all tokens, among them. */
+  /** Results that a token cache keeps, and the total characters of their identities, or of their tokens. */
   tokenCacheEntriesMax: 32 * 1024,
   tokenCacheTextMax: 32 * 1024 * 1024,
-  /** All attempts to ask a webhook whose a token is, together. */
+  /** All attempts of one TokenReview webhook call, together. */
   webhookTokenMsMax: 30_000,
-  /** How long it is remembered at most that nobody knows a token. */
+  /** How long an unknown token is cached at most. */
   unknownTokenKeptMs: 10_000,
-  /** What a webhook may answer, connections to it, and questions that wait for it before more are refused. */
+  /** Response of a webhook; connections to it; calls that may wait for it before more are refused. */
   webhookAnswerBytesMax: 1024 * 1024,
   webhookConnectionsMax: 100,
   webhookQuestionsMax: 1_000,
-  /** Characters that are shown of an error that a webhook reports. */
+  /** Characters shown of an error that a webhook reports. */
   webhookErrorLengthMax: 1_024,
-  /** What a credential plugin may write to its standard output, and how long it may run: people may have to log in. */
+  /** Standard output of a credential plugin, and how long it may run: users may have to log in. */
   pluginOutputBytesMax: 1024 * 1024,
   pluginMsMax: 5 * 60_000,
-  /** How long the requests on connections with a certificate that has been replaced may go on. */
+  /** How long pending requests may continue on connections whose client certificate was replaced. */
   retiredConnectionsMs: 30_000,
-  /** Files with a client's credential are read again after this time: others renew them. */
+  /** Client credential files are read again after this time: others renew them. */
   credentialFileMs: 60_000,
   /**
-   * Tokens of service accounts that controllers ask for, as published: how long they are to be valid, the shortest life
-   * that servers give them, and the part of it after which they are replaced; after a failure they are used on for a while.
+   * Service account tokens that controllers request, as in kube-controller-manager: requested lifetime, shortest
+   * lifetime that servers grant, the part of it after which they are renewed; after a failed renewal, how long until
+   * the next attempt.
    */
   accountTokenSeconds: 3_600,
   accountTokenMsMin: 10 * 60_000,
@@ -348,68 +389,68 @@ export const limits = {
   accountTokenRetryMs: 10_000,
   /** A line of a policy file. */
   abacLineBytesMax: 64 * 1024,
-  /** Conditions under which an authorization webhook is asked (spec section 8). */
+  /** Match conditions of an authorization webhook (spec section 8). */
   matchConditionsMax: 64,
-  /** What an authorization webhook may take for one answer (spec section 8). */
+  /** Time for one response of an authorization webhook (spec section 8). */
   authorizationWebhookMsMax: 30_000,
-  /** Answers that an authorization webhook's cache holds; questions whose attributes are longer are not kept. */
+  /** Responses in an authorization webhook's cache; requests with longer attributes are not cached. */
   authorizationAnswersKept: 8_192,
   authorizationQuestionLengthKept: 10_000,
-  /** Characters of a reason that an authorization webhook gives; the rest is cut off. */
+  /** Characters of a reason given by an authorization webhook; the rest is truncated. */
   authorizationReasonLengthMax: 1_024,
-  /** An authorization webhook that fails again and again is reported no more often than this. */
+  /** Shortest interval between reports of a repeatedly failing authorization webhook. */
   authorizationFailureReportMs: 10_000,
-  /** How often a webhook is asked before it has failed, and the pause before the second attempt; it grows by half. */
+  /** Attempts of a webhook call, and the delay before the second attempt; it grows by half. */
   webhookAttemptsMax: 5,
   webhookRetryMs: 500,
-  /** Certificates that a client may send with its own, and signatures that are checked to find a way among them. */
+  /** Certificates in a client's chain, and signatures verified while building a path. */
   chainCertificatesMax: 10,
   chainSignatureChecksMax: 100,
-  /** One request to an OpenID Connect provider, and what it may answer: its description, its keys. */
+  /** One request to an OpenID Connect provider, and the size of its responses: discovery document, key set. */
   oidcFetchMsMax: 10_000,
   oidcDiscoveryBytesMax: 256 * 1024,
   oidcKeySetBytesMax: 1024 * 1024,
   /** Keys of one provider, usable or not. */
   oidcKeysMax: 64,
-  /** After this time a provider's keys are fetched again, so that removed ones stop working. */
+  /** After this time a provider's keys are fetched again, so that removed keys become invalid. */
   oidcKeysFreshMs: 5 * 60_000,
-  /** Between two fetches that tokens with unknown keys ask for, also after one that failed. */
+  /** Shortest interval between fetches triggered by tokens with unknown keys, also after a failure. */
   oidcKeysFetchMsMin: 5_000,
-  /** The pause after a failed fetch; it doubles up to the second (published: always 10 s). */
+  /** Delay after a failed fetch; it doubles up to the second value (kube-apiserver: always 10 s). */
   oidcRetryMs: 1_000,
   oidcRetryMsMax: 10_000,
-  /** Tokens that wait for the keys of one provider at one time. */
+  /** Tokens waiting for the keys of one provider at once. */
   oidcWaitingMax: 1_000,
-  /** Other issuers that one provider may send for claims. */
+  /** Other issuers that one provider may reference for distributed claims. */
   oidcClaimIssuersMax: 8,
-  /** How long tokens of a provider that have been found good are remembered (published: 10 s). */
+  /** How long verified tokens of a provider are cached (kube-apiserver: 10 s). */
   oidcTokenKeptMs: 10_000,
-  /** How long the providers of a changed configuration may take to be reached until that counts as a failure. */
+  /** How long the providers of a changed configuration may be unreachable before the reload counts as a failure. */
   oidcReloadMsMax: 60_000,
-  /** Tokens of service accounts whose signature is not looked at again, and those known to be forged, for a while. */
+  /** Service account tokens cached as verified, and as forged; how long the latter are kept. */
   verifiedTokensKept: 10_000,
   forgedTokensKept: 1_000,
   forgedTokenMs: 10_000,
-  /** A token that the store refused is refused from the cache alone for this long. */
+  /** How long a token that the store refused is refused from the cache alone. */
   refusedTokenMs: 1_000,
-  /** Labels on token Secrets that are being written at once. */
+  /** Concurrent label updates of token Secrets. */
   legacyMarksUnderWayMax: 100,
   /** Audiences that an error names, and characters of each. */
   audiencesShown: 10,
   audienceLengthShown: 256,
   /** Providers in one AuthenticationConfiguration (spec section 8). */
   jwtAuthenticatorsMax: 64,
-  /** Between two searches for objects whose time is over: a 120th of that time, but no less and no more. */
+  /** Interval between searches for expired objects: 1/120 of their lifetime, within these bounds. */
   expiryStepMsMin: 100,
   expiryStepMsMax: 60_000,
-  /** Removals of such objects under way at once. */
+  /** Concurrent removals of expired objects. */
   expiryParallel: 32,
-  /** Documents of discovery and OpenAPI in forms other than JSON. */
+  /** Discovery and OpenAPI documents in forms other than JSON. */
   documentFormBytesMax: 16 * 1024 * 1024,
-  /** Annotations that a request's audit event may have, and bytes of their keys and values. */
+  /** Annotations of a request's audit event, and bytes of their keys and values. */
   auditAnnotationsMax: 100,
   auditAnnotationsBytesMax: 256 * 1024,
-  /** Writes of one batch, and bytes of their keys and values. etcd takes less: see `Store.batch`. */
+  /** Writes of one batch, and bytes of their keys and values. etcd accepts less: see `Store.batch`. */
   storeBatchWritesMax: 1_000,
   storeBatchBytesMax: 16 * 1024 * 1024,
 } as const;
