@@ -148,29 +148,33 @@ const noCounts = (): TokenCacheCounts => ({ hits: 0, misses: 0, fetched: 0, fail
 /** Combined counts of all caches, exported under kube-apiserver's metric names. */
 export function tokenCacheCounts(metrics: Metrics): TokenCacheCounts {
   const counts = noCounts();
-  const requests = metrics.counter({
-    name: 'authentication_token_cache_request_total',
-    help: 'Token cache look-ups, by hit or miss.',
-    labels: ['status'],
-  });
-  const fetches = metrics.counter({
-    name: 'authentication_token_cache_fetch_total',
-    help: 'Token authentications after a cache miss, by result.',
-    labels: ['status'],
-  });
+  metrics.totals(
+    {
+      name: 'authentication_token_cache_request_total',
+      help: 'Token cache look-ups, by hit or miss.',
+      labels: ['status'],
+    },
+    () => [
+      [{ status: 'hit' }, counts.hits],
+      [{ status: 'miss' }, counts.misses],
+    ],
+  );
+  metrics.totals(
+    {
+      name: 'authentication_token_cache_fetch_total',
+      help: 'Token authentications after a cache miss, by result.',
+      labels: ['status'],
+    },
+    () => [
+      [{ status: 'ok' }, counts.fetched],
+      [{ status: 'error' }, counts.failed],
+    ],
+  );
   const active = metrics.gauge({
     name: 'authentication_token_cache_active_fetch_count',
     help: 'Token authentications after a cache miss that are in progress.',
     labels: ['status'],
   });
-  let shown = { ...counts };
-  metrics.onCollect(() => {
-    requests.add({ status: 'hit' }, counts.hits - shown.hits);
-    requests.add({ status: 'miss' }, counts.misses - shown.misses);
-    fetches.add({ status: 'ok' }, counts.fetched - shown.fetched);
-    fetches.add({ status: 'error' }, counts.failed - shown.failed);
-    active.set({ status: 'in_flight' }, counts.inFlight);
-    shown = { ...counts };
-  });
+  metrics.onCollect(() => active.set({ status: 'in_flight' }, counts.inFlight));
   return counts;
 }

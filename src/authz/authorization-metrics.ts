@@ -83,22 +83,20 @@ function conditionMetrics(metrics: Metrics): ConditionMetrics {
 
 /** Counted in plain numbers, which are brought up to date when somebody looks: every request adds to them. */
 function decisionCounts(metrics: Metrics): AuthorizationMetrics['decisionsOf'] {
-  const decisions = metrics.counter({
-    name: 'apiserver_authorization_decisions_total',
-    help: 'Decisions of an authorizer that ended the question.',
-    labels: ['type', 'name', 'decision'],
-  });
   const counted = new Map<string, { readonly type: string; readonly name: string; readonly now: DecisionCounts }>();
-  const shown = new Map<string, DecisionCounts>();
-  metrics.onCollect(() => {
-    for (const [key, { type, name, now }] of counted) {
-      const before = shown.get(key) ?? { allowed: 0, denied: 0 };
-      if (now.allowed > before.allowed)
-        decisions.add({ type, name, decision: 'allowed' }, now.allowed - before.allowed);
-      if (now.denied > before.denied) decisions.add({ type, name, decision: 'denied' }, now.denied - before.denied);
-      shown.set(key, { ...now });
-    }
-  });
+  metrics.totals(
+    {
+      name: 'apiserver_authorization_decisions_total',
+      help: 'Decisions of an authorizer that ended the question.',
+      labels: ['type', 'name', 'decision'],
+    },
+    function* () {
+      for (const { type, name, now } of counted.values()) {
+        if (now.allowed > 0) yield [{ type, name, decision: 'allowed' }, now.allowed];
+        if (now.denied > 0) yield [{ type, name, decision: 'denied' }, now.denied];
+      }
+    },
+  );
   return (type, name) => {
     const key = `${type}/${name}`;
     const known = counted.get(key)?.now;

@@ -67,6 +67,34 @@ it('gives a series to whoever adds to it often', () => {
   assert.equal([...metrics.pieces()].join(''), metrics.render());
 });
 
+it('a count without labels shows its zero', () => {
+  const metrics = new Metrics();
+  const count = metrics.count({ name: 'a_total', help: 'A.' });
+  assert.match(metrics.render(), /^a_total 0$/m);
+  count.inc();
+  assert.match(metrics.render(), /^a_total 1$/m);
+});
+
+it('reads running totals on collection, and counts each increase once', () => {
+  const metrics = new Metrics();
+  const totals = new Map([['hit', 3]]);
+  const seriesOf = () =>
+    metrics
+      .render()
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+  // Two parts count into the same series.
+  for (const part of [metrics.part(), metrics.part()]) {
+    part.totals({ name: 'a_total', help: 'A.', labels: ['status'] }, () =>
+      Iterator.from(totals).map(([status, total]) => [{ status }, total]),
+    );
+  }
+  assert.deepEqual(seriesOf(), ['a_total{status="hit"} 6']);
+  assert.deepEqual(seriesOf(), ['a_total{status="hit"} 6']);
+  totals.set('hit', 4).set('miss', 0);
+  assert.deepEqual(seriesOf(), ['a_total{status="hit"} 8', 'a_total{status="miss"} 0']);
+});
+
 it('keeps a bounded number of series', () => {
   const metrics = new Metrics();
   const requests = metrics.counter({ name: 'requests_total', help: 'Requests.', labels: ['path'] });

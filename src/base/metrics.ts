@@ -2,31 +2,36 @@ import type { Closable } from './disposable.ts';
 import { limits } from './limits.ts';
 
 /**
- * Counters, gauges and histograms in the text format 0.0.4 that Prometheus reads. Written here because the usual
- * library costs 15 ms of every start, and because the number of series has a bound: label values that a client chooses
- * must not grow memory (CVE-2020-8552).
+ * Counters, gauges and histograms in the Prometheus text format 0.0.4. Our own, because the usual library adds 15 ms to
+ * every start, and because the number of series is limited: label values chosen by clients must not grow memory
+ * (CVE-2020-8552).
  */
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
 export interface Counter<Name extends string> {
-  /** `by` is not negative. */
+  /** `by` must not be negative. */
   add(labels: Labels<Name>, by?: number): void;
-  /** The series of these labels, for whoever adds to it often: nothing is looked up any more. */
+  /** The series of these labels: avoids the lookup for callers that increment often. */
   of(labels: Labels<Name>): { add(by?: number): void };
+}
+
+/** A counter without labels. */
+export interface Count {
+  inc(): void;
 }
 
 export interface Gauge<Name extends string> {
   set(labels: Labels<Name>, value: number): void;
   add(labels: Labels<Name>, by: number): void;
-  /** Shows the series no more, and gives its place to others. */
+  /** Removes the series, and frees its place for others. */
   remove(labels: Labels<Name>): void;
-  /** As of a counter. */
+  /** As `Counter.of`. */
   of(labels: Labels<Name>): { set(value: number): void; add(by: number): void };
 }
 
 export interface Histogram<Name extends string> {
   observe(labels: Labels<Name>, value: number): void;
-  /** As of a counter. */
+  /** As `Counter.of`. */
   of(labels: Labels<Name>): HistogramSeries;
 }
 
@@ -36,11 +41,11 @@ export interface HistogramSeries {
 }
 
 interface MetricDefinition<Name extends string> {
-  /** Ends with its unit, and counters with `_total`. */
+  /** Ends with its unit; names of counters end with `_total`. */
   readonly name: string;
   readonly help: string;
   readonly labels: readonly Name[];
-  /** What users may rely on, as published servers grade their metrics. `ALPHA` where nothing is said. */
+  /** Stability level, as in Kubernetes metrics. Default: `ALPHA`. */
   readonly stability?: 'BETA' | 'STABLE';
 }
 
@@ -49,27 +54,27 @@ interface HistogramDefinition<Name extends string> extends MetricDefinition<Name
   readonly buckets: readonly number[];
 }
 
-/** The value that every label has in the series of those others. */
+/** The value of every label in the series that counts everything beyond the limit. */
 const overflowLabel = 'overflow';
 
 export class Metrics implements Closable {
   readonly #metrics: Map<string, Metric>;
   readonly #collectors: (() => void)[] = [];
   readonly #refreshers: (() => Promise<void>)[] = [];
-  /** What `part` gave out, as long as it is open. */
+  /** Open results of `part`. */
   readonly #parts = new Set<Metrics>();
   readonly #whole: Metrics | undefined;
   #refreshing: Promise<void> | undefined;
 
-  /** `whole`: for `part`. */
+  /** `whole` is only passed by `part`. */
   constructor(whole?: Metrics) {
     this.#whole = whole;
     this.#metrics = whole ? whole.#metrics : new Map();
   }
 
   /**
-   * The same metrics, for one of several parts that define alike: they count into the same series, and each shows those of
-   * all. Closing it ends what the part collects; what it has counted stays.
+   * The same metrics, for one of several parts that define the same metrics: they count into the same series, and each
+   * shows the series of all. Closing a part ends its collectors; what it has counted stays.
    */
   part(): Metrics {
     const part = new Metrics(this);
@@ -89,6 +94,32 @@ export class Metrics implements Closable {
       },
       of: (labels) => series.of(labels),
     };
+  }
+
+  /** A counter without labels. Exported as 0 from the start, so that alerts on its increase work. */
+  count(definition: Omit<MetricDefinition<never>, 'labels'>): Count {
+    const series = this.counter({ ...definition, labels: [] }).of({});
+    series.add(0);
+    return { inc: () => series.add() };
+  }
+
+  /**
+   * A counter of running totals that the caller keeps as plain numbers, for counts on the path of every request. `read`
+   * runs before each rendering and returns the total of each series to show. Totals never decrease.
+   */
+  totals<Name extends string>(
+    definition: MetricDefinition<Name>,
+    read: () => Iterable<readonly [labels: Labels<Name>, total: number]>,
+  ): void {
+    const counter = this.counter(definition);
+    const counted = new Map<string, number>();
+    this.onCollect(() => {
+      for (const [labels, total] of read()) {
+        const key = JSON.stringify(definition.labels.map((name) => labels[name]));
+        counter.add(labels, total - (counted.get(key) ?? 0));
+        counted.set(key, total);
+      }
+    });
   }
 
   gauge<Name extends string>(definition: MetricDefinition<Name>): Gauge<Name> {
@@ -122,12 +153,15 @@ export class Metrics implements Closable {
     this.#collectors.push(collect);
   }
 
-  /** Runs in `refresh`, to set gauges whose value has to be asked for. It may not reject. Of no part. */
+  /**
+   * Runs in `refresh`, to set gauges whose value must be read asynchronously. It must not reject. Not available on
+   * parts.
+   */
   onRefresh(refresh: () => Promise<void>): void {
     this.#refreshers.push(refresh);
   }
 
-  /** Asks for what has to be asked for. Calls that wait together share one round of questions. */
+  /** Reads asynchronous values. Concurrent calls share one round. */
   refresh(): Promise<void> {
     if (this.#whole) return this.#whole.refresh();
     this.#refreshing ??= Promise.all(this.#refreshers.map((refresh) => refresh())).then(() => {
@@ -136,12 +170,12 @@ export class Metrics implements Closable {
     return this.#refreshing;
   }
 
-  /** All metrics in the text format, in order of name. */
+  /** All metrics in the text format, sorted by name. */
   render(): string {
     return [...this.pieces()].join('');
   }
 
-  /** The same in pieces, none of which takes long to make: there may be thousands of series. */
+  /** The same in pieces, each quick to build: there may be thousands of series. */
   *pieces(): Generator<string, void> {
     if (this.#whole) return yield* this.#whole.pieces();
     this.#collect();
@@ -183,7 +217,7 @@ export class Metrics implements Closable {
   }
 }
 
-/** What the media type of the rendered text is. */
+/** Media type of the rendered text. */
 export const metricsMediaType = 'text/plain; version=0.0.4; charset=utf-8';
 
 interface Metric {
@@ -194,7 +228,7 @@ interface Metric {
   pieces(): Iterable<string>;
 }
 
-/** A counter's or a gauge's series. */
+/** A series of a counter or a gauge. */
 class ValueState {
   value = 0;
 
@@ -209,7 +243,7 @@ class ValueState {
 
 class HistogramState implements HistogramSeries {
   readonly #bounds: readonly number[];
-  /** Of each bucket alone; they are summed up when somebody looks. */
+  /** Count of each bucket alone; cumulative counts are computed on rendering. */
   readonly counts: number[];
   count = 0;
   sum = 0;
@@ -235,7 +269,7 @@ class HistogramState implements HistogramSeries {
 class SeriesSet<Name extends string, State> {
   readonly #names: readonly Name[];
   readonly #create: () => State;
-  /** By the labels as they are rendered. */
+  /** By rendered labels. */
   readonly #states = new Map<string, State>();
 
   constructor(names: readonly Name[], create: () => State) {

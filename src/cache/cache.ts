@@ -158,11 +158,6 @@ export interface CachedResource {
 /** Backpressure from the senders of watch events: the promise resolves when they can accept more. Undefined: not throttled. */
 export type Throttle = () => Promise<void> | undefined;
 
-/** A counter provided by the owner of the cache. */
-export interface Count {
-  inc(): void;
-}
-
 export interface WatchCache {
   /** Resolves when all resources are loaded. Rejects and closes the cache if the store cannot be read. */
   ready(): Promise<void>;

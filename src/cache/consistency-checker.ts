@@ -3,9 +3,10 @@ import type { Closable } from '../base/disposable.ts';
 import { compareKeys } from '../base/key-order.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Count } from '../base/metrics.ts';
 import { TimeSlice } from '../base/time-slice.ts';
 import { isStoreError, type Revision, type Store, type StoreRecord } from '../store/store.ts';
-import type { CacheEntry, Collection, Count, Snapshot, WatchCache } from './cache.ts';
+import type { CacheEntry, Collection, Snapshot, WatchCache } from './cache.ts';
 import { readPages } from './load.ts';
 
 /** A key on which cache and store disagree. */

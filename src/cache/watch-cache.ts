@@ -4,6 +4,7 @@ import { type Clock, pause } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Count } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import { TimeSlice } from '../base/time-slice.ts';
 import {
@@ -15,16 +16,7 @@ import {
   type Store,
   StoreError,
 } from '../store/store.ts';
-import type {
-  CachedResource,
-  Collection,
-  Count,
-  Throttle,
-  WatchCache,
-  Watcher,
-  WatchOptions,
-  WatchSink,
-} from './cache.ts';
+import type { CachedResource, Collection, Throttle, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { CatchUp } from './catch-up.ts';
 import { EncodingMemo } from './encoding-memo.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';

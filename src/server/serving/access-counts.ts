@@ -32,15 +32,9 @@ function counted<const Result extends string>(
   metrics: Metrics,
   { name, help, results }: Series<Result>,
 ): Record<Result, number> {
-  const counter = metrics.counter({ name, help, labels: ['result'] });
-  const none = (): Record<Result, number> =>
-    Object.fromEntries(results.map((result) => [result, 0])) as Record<Result, number>;
-  const [now, shown] = [none(), none()];
-  metrics.onCollect(() => {
-    for (const result of results) {
-      if (now[result] > shown[result]) counter.add({ result }, now[result] - shown[result]);
-      shown[result] = now[result];
-    }
-  });
-  return now;
+  const counts = Object.fromEntries(results.map((result) => [result, 0])) as Record<Result, number>;
+  metrics.totals({ name, help, labels: ['result'] }, () =>
+    results.filter((result) => counts[result] > 0).map((result) => [{ result }, counts[result]] as const),
+  );
+  return counts;
 }

@@ -1,7 +1,6 @@
 import { type Clock, pause } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Metrics } from '../../base/metrics.ts';
-import type { Count } from '../../cache/cache.ts';
+import type { Count, Metrics } from '../../base/metrics.ts';
 import type { ResourceName } from '../../meta/status-error.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
@@ -19,16 +18,11 @@ interface StorageMetricsParts {
 }
 
 /** Counts compactions by size, which shorten the history window. */
-export function earlyCompactions(metrics: Metrics): Count {
-  const count = metrics.counter({
+export const earlyCompactions = (metrics: Metrics): Count =>
+  metrics.count({
     name: 'orch_storage_early_compactions_total',
     help: 'How often history was forgotten before its time, because it took too many bytes.',
-    labels: [],
   });
-  // Exported as 0 from the start, so that alerts on its increase work.
-  count.add({}, 0);
-  return { inc: () => count.add({}) };
-}
 
 /** Metrics of the store's contents, with the names of kube-apiserver where they exist. */
 export function storageMetrics(parts: StorageMetricsParts): void {

@@ -29,14 +29,22 @@ export async function openCache(
   kinds: readonly Kind[],
   { store, clock, random, logger, metrics, historyGrew }: OpenCacheParts,
 ): Promise<{ readonly cache: WatchCache; readonly tables: ScopeTables }> {
-  const count = counterOf(metrics);
   const cache = createWatchCache({
     ...{ store, clock, random, logger, historyGrew },
     resources: cachedResources(defaultScope, kinds),
     metrics: {
-      reloads: count('orch_cache_reloads_total', 'Resources read anew from the store after the start.'),
-      slowWatches: count('orch_cache_slow_watches_total', 'Watches closed because their client read too slowly.'),
-      corruptObjects: count('orch_cache_corrupt_objects_total', 'Stored values that are no objects of their resource.'),
+      reloads: metrics.count({
+        name: 'orch_cache_reloads_total',
+        help: 'Resources read anew from the store after the start.',
+      }),
+      slowWatches: metrics.count({
+        name: 'orch_cache_slow_watches_total',
+        help: 'Watches closed because their client read too slowly.',
+      }),
+      corruptObjects: metrics.count({
+        name: 'orch_cache_corrupt_objects_total',
+        help: 'Stored values that are no objects of their resource.',
+      }),
     },
   });
   await cache.ready();
@@ -45,16 +53,11 @@ export async function openCache(
 
 /** Compares the cache with the store periodically until closed. */
 export function startConsistencyChecker(cache: WatchCache, { store, clock, logger, metrics }: CacheParts): Closable {
-  const mismatches = counterOf(metrics)(
-    'orch_cache_mismatches_total',
-    'Resources that were found to differ from the store.',
-  );
+  const mismatches = metrics.count({
+    name: 'orch_cache_mismatches_total',
+    help: 'Resources that were found to differ from the store.',
+  });
   const checker = new ConsistencyChecker({ ...{ cache, store, clock, logger }, metrics: { mismatches } });
   checker.start();
   return checker;
 }
-
-const counterOf = (metrics: Metrics) => (name: string, help: string) => {
-  const series = metrics.counter({ name, help, labels: [] });
-  return { inc: () => series.add({}) };
-};
