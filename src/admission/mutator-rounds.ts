@@ -36,7 +36,7 @@ export class MutatorRounds {
   /** Start of the plugin's turn. */
   enter(plugin: AdmissionPlugin, { object }: AdmissionAttributes): void {
     const round = this.#roundOf(plugin);
-    if (this.#isSecond && round.left && !equalValues(round.left, object)) makeDue(round);
+    if (this.#isSecond && round.left && !equalValues(round.left, object)) markDue(round);
   }
 
   isDue(plugin: AdmissionPlugin, { id }: Mutator): boolean {
@@ -47,7 +47,7 @@ export class MutatorRounds {
     const round = this.#roundOf(plugin);
     if (changed) {
       this.#changed = true;
-      makeDue(round);
+      markDue(round);
     }
     if (reinvocationPolicy === 'ifNeeded') round.waiting.add(id);
   }
@@ -65,7 +65,7 @@ export class MutatorRounds {
   }
 }
 
-function makeDue({ waiting, due }: PluginRound): void {
+function markDue({ waiting, due }: PluginRound): void {
   for (const id of waiting) due.add(id);
   waiting.clear();
 }

@@ -8,7 +8,7 @@ import { badRequest, StatusError } from '../meta/status-error.ts';
 export const malformedPatch = (field: string, problem: string): StatusError =>
   badRequest(`error decoding patch: ${at(field)}${problem}`);
 
-/** The message of kube-apiserver 1.32 for this 422, which says no more. */
+/** kube-apiserver 1.32 sends only this sentence for a 422. */
 const rejected = 'the server rejected our request due to an error in our request';
 
 /** 422: the patch is well-formed but cannot be applied to this object. `field` as in `malformedPatch`. */

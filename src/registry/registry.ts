@@ -16,7 +16,10 @@ import { update } from './verbs/update.ts';
 import { watch } from './verbs/watch.ts';
 import { ObjectWriter } from './write/object-writer.ts';
 
-/** Serves the verbs of all kinds. */
+/**
+ * Dispatches a request to its verb (`verbs/`). Verbs parse the options of the request; `read/` serves from the cache,
+ * `write/` runs strategy, admission, validation and the commit.
+ */
 export class Registry {
   readonly #parts: RegistryParts;
   readonly #writer: ObjectWriter;

@@ -3,7 +3,7 @@ import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { toStatusError } from '../store-errors.ts';
-import { refuseCorrupt } from './corrupt-object.ts';
+import { refuseCorrupt } from './read-checks.ts';
 
 /** Location of an object. */
 interface ObjectPlace {

@@ -36,16 +36,16 @@ export async function act(
   const options = parseWriteOptions(request, writer.dialect.group('meta'));
   const body = decodeBody(request, action.body, options);
   placeInNamespace(body, request);
-  const asked = writeContext(request, options);
+  const write = writeContext(request, options);
   const context = answerContext(parts, writer, request);
   const name = on ? body.metadata.name : request.info.name;
   if (name === undefined) throw badRequest(`a ${action.body.kind} must have the name of what it is for`);
   const target = targetOf(parts, writer, request.signal, {
-    ...asked,
-    ...(on && { served: on, info: { ...asked.info, resource: on.name.resource, name, subresource: action.name } }),
+    ...write,
+    ...(on && { served: on, info: { ...write.info, resource: on.name.resource, name, subresource: action.name } }),
     admission: 'done',
   });
-  await admitUnstored(parts, asked, {
+  await admitUnstored(parts, write, {
     kind: action.body,
     object: body,
     name,

@@ -1,6 +1,6 @@
 import { notFound } from '../../meta/status-error.ts';
-import { refuseCorrupt } from '../read/corrupt-object.ts';
 import { getConsistency } from '../read/list-options.ts';
+import { refuseCorrupt } from '../read/read-checks.ts';
 import { awaitConsistency } from '../read/read-consistency.ts';
 import type { Reply } from '../reply.ts';
 import { toStatusError } from '../store-errors.ts';

@@ -7,9 +7,8 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
 import { candidates, select } from '../read/candidates.ts';
 import { encodeContinueToken } from '../read/continue-token.ts';
-import { refuseCorrupt } from '../read/corrupt-object.ts';
-import { refuseFormerNamespace } from '../read/former-namespace.ts';
 import { type ListOptions, listedCollection, parseListOptions } from '../read/list-options.ts';
+import { refuseCorrupt, refuseFormerNamespace } from '../read/read-checks.ts';
 import { awaitConsistency } from '../read/read-consistency.ts';
 import type { ListMetadata, ListReply } from '../reply.ts';
 import { toStatusError } from '../store-errors.ts';
@@ -31,28 +30,30 @@ export async function readList(
   client: Pick<VerbRequest, 'signal' | 'owner'>,
 ): Promise<ListReply> {
   const { consistency } = options;
-  const scope = { served, prefix: served.collectionKey(namespace), options, owner: client.owner };
+  const target = { served, prefix: served.collectionKey(namespace), options, owner: client.owner };
   try {
     await awaitConsistency(parts.cache, consistency, client);
-    if (consistency.type !== 'exact') return await fromSnapshot(scope, served.collection.snapshot(), parts.clock);
+    if (consistency.type !== 'exact') return await fromSnapshot(target, served.collection.snapshot(), parts.clock);
     await refuseFormerNamespace(parts, served, namespace, consistency.revision);
     const snapshot = served.collection.snapshotAt(consistency.revision);
     return snapshot
-      ? await fromSnapshot(scope, snapshot, parts.clock)
-      : await fromStore(scope, parts, consistency.revision);
+      ? await fromSnapshot(target, snapshot, parts.clock)
+      : await fromStore(target, parts, consistency.revision);
   } catch (error) {
     const known = toStatusError(error, served.name, '', consistency.type === 'exact' ? consistency.revision : 0);
-    throw isExpired(known) && options.after !== undefined ? expiredContinue(restAfter(scope, options.after)) : known;
+    throw isExpired(known) && options.after !== undefined
+      ? expiredContinue(continueAtNewest(target, options.after))
+      : known;
   }
 }
 
 const isExpired = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Expired';
 
 /** The continue token of an expired list: the same position, at the newest revision. */
-const restAfter = ({ prefix }: Scope, after: string): string =>
+const continueAtNewest = ({ prefix }: ListTarget, after: string): string =>
   encodeContinueToken({ revision: 'newest', after }, prefix);
 
-interface Scope {
+interface ListTarget {
   readonly served: ServedResource;
   /** Key prefix of the collection. */
   readonly prefix: string;
@@ -61,30 +62,30 @@ interface Scope {
   readonly owner: unknown;
 }
 
-async function fromSnapshot(scope: Scope, snapshot: Snapshot, clock: Clock): Promise<ListReply> {
-  const { prefix, options, owner } = scope;
+async function fromSnapshot(target: ListTarget, snapshot: Snapshot, clock: Clock): Promise<ListReply> {
+  const { prefix, options, owner } = target;
   const { selection, limit } = options;
   refuseCorrupt(snapshot, prefix);
   const range = options.after === undefined ? {} : { after: prefix + options.after };
-  if (!selection.matches) return stretch(scope, snapshot, range);
-  const entries = candidates(scope.served, snapshot, prefix, selection, range);
+  if (!selection.matches) return lazyRange(target, snapshot, range);
+  const entries = candidates(target.served, snapshot, prefix, selection, range);
   const slice = new TimeSlice(clock, { owner });
   if (limit === undefined)
-    return reply(scope, snapshot.revision, { items: await select(entries, selection, { slice }) });
+    return reply(target, snapshot.revision, { items: await select(entries, selection, { slice }) });
   const found = await select(entries, selection, { slice, countMax: limit + 1 });
   const items = found.slice(0, limit);
   const last = items.at(-1);
-  if (found.length <= limit || !last) return reply(scope, snapshot.revision, { items });
-  return reply(scope, snapshot.revision, { items, cut: { last, remaining: 0 } });
+  if (found.length <= limit || !last) return reply(target, snapshot.revision, { items });
+  return reply(target, snapshot.revision, { items, cut: { last, remaining: 0 } });
 }
 
 /** All entries of a range, up to the limit. They are read lazily while the response is sent. */
-function stretch(scope: Scope, snapshot: Snapshot, range: RangeOptions): ListReply {
-  const { prefix, options } = scope;
+function lazyRange(target: ListTarget, snapshot: Snapshot, range: RangeOptions): ListReply {
+  const { prefix, options } = target;
   const { limit } = options;
   const cut = limit === undefined ? undefined : snapshot.cut(prefix, range, limit);
   const shown = cut ? { ...range, before: cut.next.key } : range;
-  return reply(scope, snapshot.revision, {
+  return reply(target, snapshot.revision, {
     items: snapshot.entries(prefix, shown),
     runs: snapshot.runs(prefix, shown),
     ...(cut && { cut }),
@@ -93,11 +94,11 @@ function stretch(scope: Scope, snapshot: Snapshot, range: RangeOptions): ListRep
 
 /** Reads a revision that the cache no longer holds from the store, page by page, up to the limit. */
 async function fromStore(
-  scope: Scope,
+  target: ListTarget,
   { store, clock }: Pick<RegistryParts, 'store' | 'clock'>,
   at: Revision,
 ): Promise<ListReply> {
-  const { served, prefix, options, owner } = scope;
+  const { served, prefix, options, owner } = target;
   const slice = new TimeSlice(clock, { owner });
   const wanted = options.limit ?? Number.POSITIVE_INFINITY;
   // The exact remaining count is needed only for a limited list without a selector.
@@ -118,12 +119,12 @@ async function fromStore(
       const last = items.at(-1);
       if (last && items.length === wanted) {
         const cut = { last, remaining: page.remaining + page.records.length - index };
-        return reply(scope, at, { items, cut });
+        return reply(target, at, { items, cut });
       }
       items.push(entry);
     }
     after = page.records.at(-1)?.key;
-    if (page.remaining === 0 || after === undefined) return reply(scope, at, { items });
+    if (page.remaining === 0 || after === undefined) return reply(target, at, { items });
   }
 }
 
@@ -137,11 +138,11 @@ interface Cut {
 }
 
 function reply(
-  scope: Scope,
+  target: ListTarget,
   revision: Revision,
   { items, runs, cut }: Pick<ListReply, 'items' | 'runs'> & { readonly cut?: Cut },
 ): ListReply {
-  const { served, prefix, options } = scope;
+  const { served, prefix, options } = target;
   const metadata: ListMetadata = {
     resourceVersion: String(revision),
     ...(cut && {

@@ -1,7 +1,20 @@
-import { expired } from '../../meta/status-error.ts';
+import type { Snapshot } from '../../cache/cache.ts';
+import { expired, internalError } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
 import type { RegistryParts } from '../verb.ts';
+
+/**
+ * Fails a read that would include an object whose stored value cannot be decoded: omitting it would report it as
+ * deleted. `prefix` is a key or the key prefix of a collection.
+ */
+export function refuseCorrupt({ corrupt }: Snapshot, prefix: string): void {
+  if (corrupt.size === 0) return;
+  for (const [key, revision] of corrupt) {
+    if (key.startsWith(prefix))
+      throw internalError(new Error(`the stored value of ${key} at ${revision} cannot be read`));
+  }
+}
 
 /**
  * Rejects reads at a revision at which the namespace of this name was a different one: rights in the present namespace
