@@ -48,6 +48,6 @@ function advertisedAddress({ 'bind-address': bind, 'advertise-address': advertis
 /** Names and addresses by which clients may reach a server. */
 export function servedHosts(values: AddressValues): readonly string[] {
   const { 'bind-address': bindAddress, 'external-hostname': external } = values;
-  const told = [advertisedAddress(values), ...(external ? [external.host] : [])];
-  return [...new Set([...listenerHosts(bindAddress), ...told])];
+  const published = [advertisedAddress(values), ...(external ? [external.host] : [])];
+  return [...new Set([...listenerHosts(bindAddress), ...published])];
 }

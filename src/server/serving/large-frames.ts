@@ -47,7 +47,7 @@ export class LargeFrames {
     };
     if (!known) {
       forms.set(form, making);
-      void this.#tell(make(abort.signal), waiting, forget);
+      void this.#deliver(make(abort.signal), waiting, forget);
     }
     return {
       close() {
@@ -58,7 +58,7 @@ export class LargeFrames {
     };
   }
 
-  async #tell(frame: Promise<Buffer>, waiting: Making['waiting'], forget: () => void): Promise<void> {
+  async #deliver(frame: Promise<Buffer>, waiting: Making['waiting'], forget: () => void): Promise<void> {
     const made = await frame.then(
       (bytes): MadeFrame => ({ frame: bytes }),
       (error: unknown): MadeFrame => ({ error }),

@@ -50,7 +50,7 @@ export function servePipeline(
 ): (exchange: Exchange) => void {
   const answered = observers.flatMap((each) => each.answered ?? []);
   const end = (context: RequestContext): void => {
-    for (const tell of answered) tell(context);
+    for (const notify of answered) notify(context);
     if (context.ticket) flowControl.answered(context.ticket);
   };
   const fail = (context: RequestContext, error: unknown): void => {

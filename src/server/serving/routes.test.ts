@@ -23,9 +23,9 @@ const health = new Health({
   logger: silentLogger,
   livezGraceMs: 0,
   stopping: () => false,
-  cacheInStep: () => true,
-  storeTrouble: () => undefined,
-  writeTrouble: () => undefined,
+  cacheSynced: () => true,
+  storeProblem: () => undefined,
+  writeProblem: () => undefined,
 });
 health.started();
 const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => '');

@@ -203,9 +203,9 @@ function aggregatedVersion(accept: string, group: string): AggregatedVersion | u
       if (subtype === 'json' || subtype === 'yaml' || subtype === '*') return undefined;
       continue;
     }
-    const asked = parameters.get('as') === 'APIGroupDiscoveryList' && parameters.get('g') === group;
+    const isAggregated = parameters.get('as') === 'APIGroupDiscoveryList' && parameters.get('g') === group;
     const version = aggregatedVersions.find((each) => each === parameters.get('v'));
-    if (type === 'application' && subtype === 'json' && asked && version !== undefined) return version;
+    if (type === 'application' && subtype === 'json' && isAggregated && version !== undefined) return version;
   }
   return undefined;
 }

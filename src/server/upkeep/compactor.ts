@@ -47,7 +47,7 @@ export class Compactor implements Closable {
     this.#grown += bytes;
     if (this.#grown - this.#marked >= this.#options.bytesMax / marksMin) {
       this.#marked = this.#grown;
-      this.#marks.see(revision, this.#grown);
+      this.#marks.record(revision, this.#grown);
     }
     if (this.historyBytes > this.#options.bytesMax) void this.#shrink();
   }
@@ -67,7 +67,7 @@ export class Compactor implements Closable {
       const bytes = (await store.historySize?.(head)) ?? 0;
       this.#forgotten -= bytes;
       if (bytes <= bytesMax || this.#closed) return;
-      this.#marks.see(await store.head(), this.#grown);
+      this.#marks.record(await store.head(), this.#grown);
       await this.#shrink();
     } catch (error) {
       if (!this.#closed) logger.warn('history could not be measured', { error });
@@ -106,7 +106,7 @@ export class Compactor implements Closable {
   async #tick(): Promise<void> {
     const { store, logger, windowMs } = this.#options;
     try {
-      this.#marks.see(await store.head(), this.#grown);
+      this.#marks.record(await store.head(), this.#grown);
       const due = this.#marks.takeOlderThan(windowMs);
       if (due && !this.#closed) await this.#forget(due);
     } catch (error) {

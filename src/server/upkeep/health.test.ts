@@ -18,9 +18,9 @@ beforeEach(() => {
     logger: { ...silentLogger, info: (_, fields) => void logged.push(fields ?? {}) },
     livezGraceMs: 10_000,
     stopping: () => state.stopping,
-    cacheInStep: () => state.inStep,
-    storeTrouble: async () => state.trouble,
-    writeTrouble: () => state.writes,
+    cacheSynced: () => state.inStep,
+    storeProblem: async () => state.trouble,
+    writeProblem: () => state.writes,
   });
 });
 

@@ -22,11 +22,11 @@ interface HealthOptions {
   /** True once a stop was requested. */
   readonly stopping: () => boolean;
   /** True while the cache follows the store. */
-  readonly cacheInStep: () => boolean;
+  readonly cacheSynced: () => boolean;
   /** Why the store cannot be used; undefined if it can. */
-  readonly storeTrouble: () => string | undefined | Promise<string | undefined>;
+  readonly storeProblem: () => string | undefined | Promise<string | undefined>;
   /** Why writes are stalled; undefined if they are not. */
-  readonly writeTrouble: () => string | undefined;
+  readonly writeProblem: () => string | undefined;
 }
 
 type Endpoint = 'healthz' | 'livez' | 'readyz';
@@ -44,9 +44,9 @@ export class Health {
     const ping: HealthCheck = { name: 'ping', run: () => undefined };
     const cache: HealthCheck = {
       name: 'cache-sync',
-      run: () => (options.cacheInStep() ? undefined : 'the cache does not follow the store'),
+      run: () => (options.cacheSynced() ? undefined : 'the cache does not follow the store'),
     };
-    const store: HealthCheck = { name: 'store', run: () => options.storeTrouble() };
+    const store: HealthCheck = { name: 'store', run: () => options.storeProblem() };
     const hooks = 'poststarthook/start-server';
     const start: HealthCheck = { name: hooks, run: () => (this.#started ? undefined : 'the start has not finished') };
     const alive: HealthCheck = {
@@ -57,7 +57,7 @@ export class Health {
       name: 'shutdown',
       run: () => (options.stopping() ? 'the server is shutting down' : undefined),
     };
-    const writes: HealthCheck = { name: 'writes', run: () => options.writeTrouble() };
+    const writes: HealthCheck = { name: 'writes', run: () => options.writeProblem() };
     this.#checks = {
       healthz: [ping, store, cache, start],
       livez: [ping, alive],

@@ -25,7 +25,7 @@ export class HistoryMarks {
   }
 
   /** Records the current head; ignored unless it is newer than the last. */
-  see(revision: Revision, bytes = 0): void {
+  record(revision: Revision, bytes = 0): void {
     if (revision <= (this.#seen.at(-1)?.revision ?? 0)) return;
     this.#seen.push({ revision, bytes, atMs: this.#clock.monotonic() });
   }

@@ -74,7 +74,7 @@ class ObjectExpiry implements Closable {
     this.#options = options;
     this.#ages = new HistoryMarks(clock);
     this.#startRevision = cache.revision;
-    this.#ages.see(this.#startRevision);
+    this.#ages.record(this.#startRevision);
     this.#schedule();
   }
 
@@ -85,7 +85,7 @@ class ObjectExpiry implements Closable {
 
   async #step(): Promise<void> {
     const { cache, timeToLiveMs, collections, logger } = this.#options;
-    this.#ages.see(cache.revision);
+    this.#ages.record(cache.revision);
     this.#expired = this.#ages.takeOlderThan(timeToLiveMs)?.revision ?? this.#expired;
     try {
       for (const collection of collections()) await this.#removeExpired(collection);

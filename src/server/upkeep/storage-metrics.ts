@@ -46,7 +46,7 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   });
   let shown: ReadonlyMap<string, number> = new Map();
   metrics.onRefresh(async () => {
-    const bytes = await askSize(parts);
+    const bytes = await querySize(parts);
     if (bytes !== undefined) size.set({ storage_cluster_id: clusterId }, bytes);
   });
   metrics.onCollect(() => {
@@ -70,7 +70,7 @@ function countObjects(tables: Iterable<Pick<ResourceRegistry, 'stored'>>): Reado
 }
 
 /** Undefined if the store does not answer in time: the metric keeps its last value. */
-async function askSize({ store, clock }: StorageMetricsParts): Promise<number | undefined> {
+async function querySize({ store, clock }: StorageMetricsParts): Promise<number | undefined> {
   const late = new AbortController();
   const answered = store.size().catch(() => undefined);
   const bytes = await Promise.race([answered, pause(clock, limits.storeHealthWaitMs, late.signal)]);

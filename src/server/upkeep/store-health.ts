@@ -7,18 +7,18 @@ import { type Store, StoreError } from '../../store/store.ts';
  * store that does not answer in time is unhealthy.
  */
 export function storeHealth(store: Pick<Store, 'head'>, clock: Clock): () => Promise<string | undefined> {
-  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let probedAtMs = Number.NEGATIVE_INFINITY;
   let answer: Promise<string | undefined> = Promise.resolve(undefined);
   return () => {
-    if (clock.monotonic() - askedAtMs >= limits.storeHealthMs) {
-      askedAtMs = clock.monotonic();
-      answer = ask(store, clock);
+    if (clock.monotonic() - probedAtMs >= limits.storeHealthMs) {
+      probedAtMs = clock.monotonic();
+      answer = probe(store, clock);
     }
     return answer;
   };
 }
 
-async function ask(store: Pick<Store, 'head'>, clock: Clock): Promise<string | undefined> {
+async function probe(store: Pick<Store, 'head'>, clock: Clock): Promise<string | undefined> {
   const late = new AbortController();
   const answered = store.head().then(
     () => undefined,

@@ -81,7 +81,7 @@ interface AdmissionParts {
 }
 
 /**
- * The chain of enabled plugins in the order of their names, followed by escalation prevention, which no flag disables.
+ * The chain of enabled plugins in the order of `names`, followed by escalation prevention, which no flag disables.
  */
 export const composeAdmission = (names: readonly PluginName[], parts: AdmissionParts): Admission =>
   admissionChain([

@@ -60,8 +60,8 @@ function openHealth(
   return new Health({
     ...{ clock, logger, livezGraceMs },
     stopping: () => shutdown.stopping,
-    cacheInStep: () => cache.revision > 0,
-    storeTrouble: storeHealth(store, clock),
-    writeTrouble: () => capacity.writeTrouble(),
+    cacheSynced: () => cache.revision > 0,
+    storeProblem: storeHealth(store, clock),
+    writeProblem: () => capacity.writeProblem(),
   });
 }

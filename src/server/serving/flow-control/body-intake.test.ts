@@ -7,7 +7,7 @@ import { StatusError } from '../../../meta/status-error.ts';
 import { ExchangeFixture } from '../exchange-fixture.ts';
 import { BodyIntake } from './body-intake.ts';
 import { flowMetrics } from './flow-metrics.ts';
-import { Commons } from './tenant.ts';
+import { SharedLimits } from './tenant.ts';
 
 /** A request whose body arrives when the test says so. */
 class Upload extends ExchangeFixture {
@@ -42,18 +42,18 @@ class Upload extends ExchangeFixture {
 
 let clock: ManualClock;
 let metrics: Metrics;
-let commons: Commons;
+let shared: SharedLimits;
 let intake: BodyIntake;
 beforeEach(() => {
   clock = new ManualClock();
   metrics = new Metrics();
-  commons = new Commons();
+  shared = new SharedLimits();
   intake = new BodyIntake({ clock, metrics: flowMetrics(metrics) });
 });
 
 function upload(tenant: string) {
   const exchange = new Upload();
-  const received = intake.receive({ exchange, tenant: commons.tenant(tenant) });
+  const received = intake.receive({ exchange, tenant: shared.tenant(tenant) });
   received.catch(() => {});
   return { exchange, received };
 }
@@ -65,14 +65,14 @@ test('a body is received in full and counted until it is released', async () => 
   const { exchange, received } = upload('a');
   exchange.send(10);
   exchange.send(20);
-  assert.deepEqual([intake.arriving, commons.bodies.used, commons.bodyBytes.used], [1, 1, 30]);
+  assert.deepEqual([intake.arriving, shared.bodies.used, shared.bodyBytes.used], [1, 1, 30]);
   exchange.finish();
   const body = await received;
   assert.equal(body.bytes.length, 30);
-  assert.deepEqual([intake.arriving, commons.bodies.used, commons.bodyBytes.used], [0, 0, 30]);
-  body.giveBack();
-  body.giveBack();
-  assert.equal(commons.bodyBytes.used, 0);
+  assert.deepEqual([intake.arriving, shared.bodies.used, shared.bodyBytes.used], [0, 0, 30]);
+  body.release();
+  body.release();
+  assert.equal(shared.bodyBytes.used, 0);
 });
 
 describe('a body is aborted with 408', () => {
@@ -85,7 +85,7 @@ describe('a body is aborted with 408', () => {
       exchange.send(before);
       clock.advance(limits.bodyGraceMs + 1_000);
       await assert.rejects(received, status(408));
-      assert.deepEqual([intake.arriving, commons.bodies.used, commons.bodyBytes.used], [0, 0, 0]);
+      assert.deepEqual([intake.arriving, shared.bodies.used, shared.bodyBytes.used], [0, 0, 0]);
       assert.match(metrics.render(), /request_bodies_given_up_total\{reason="slow"\} 1/);
     });
   }
@@ -126,7 +126,7 @@ test('a tenant has its share of the bodies at once, and leaves some for others',
   await other.received;
   clock.advance(limits.bodyGraceMs + 1_000);
   await Promise.allSettled(flood.map(({ received }) => received));
-  assert.deepEqual([intake.arriving, commons.bodies.used], [0, 0]);
+  assert.deepEqual([intake.arriving, shared.bodies.used], [0, 0]);
   clock.advance(1_000);
   assert.equal(clock.pending, 0, 'nobody looks any more');
 });

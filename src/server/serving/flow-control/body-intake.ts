@@ -11,7 +11,7 @@ import { tooManyRequests } from './too-many-requests.ts';
 export interface ReceivedBody {
   readonly bytes: Buffer;
   /** Releases the bytes. Call once, when the bytes are no longer needed. */
-  giveBack(): void;
+  release(): void;
 }
 
 /** The sender of a body. */
@@ -42,8 +42,8 @@ export class BodyIntake implements Closable {
   }
 
   async receive({ exchange, tenant }: Sender): Promise<ReceivedBody> {
-    const { commons } = tenant;
-    if (!commons.bodies.take(tenant.bodies, 1)) {
+    const { shared } = tenant;
+    if (!shared.bodies.take(tenant.bodies, 1)) {
       this.#metrics.bodyGivenUp('share');
       throw tooManyRequests();
     }
@@ -52,19 +52,19 @@ export class BodyIntake implements Closable {
     this.#sweep ??= this.#clock.after(sweepMs, () => this.#giveUpSlow());
     try {
       const bytes = await exchange.body(limits.bodyBytesMax, arrival.received);
-      return { bytes, giveBack: () => arrival.giveBack() };
+      return { bytes, release: () => arrival.release() };
     } catch (error) {
-      arrival.giveBack();
+      arrival.release();
       throw error;
     } finally {
       this.#arriving.delete(arrival);
-      commons.bodies.giveBack(tenant.bodies, 1);
+      shared.bodies.release(tenant.bodies, 1);
     }
   }
 
   #giveUpSlow(): void {
     const now = this.#clock.monotonic();
-    for (const arrival of this.#arriving) arrival.look(now);
+    for (const arrival of this.#arriving) arrival.check(now);
     this.#sweep = this.#arriving.size > 0 ? this.#clock.after(sweepMs, () => this.#giveUpSlow()) : undefined;
   }
 
@@ -85,26 +85,26 @@ class Arrival {
   readonly #metrics: FlowMetrics;
   #bytes = 0;
   /** Time left until the body counts as too slow. Bytes add to it, up to the grace period; elapsed time reduces it. */
-  #patienceMs: number = limits.bodyGraceMs;
-  #lookedMs: number;
+  #creditMs: number = limits.bodyGraceMs;
+  #checkedMs: number;
 
   constructor(sender: Sender, metrics: FlowMetrics, nowMs: number) {
     this.#sender = sender;
     this.#metrics = metrics;
-    this.#lookedMs = nowMs;
+    this.#checkedMs = nowMs;
   }
 
   readonly received = (bytes: number): void => {
     const { tenant } = this.#sender;
-    this.#patienceMs = Math.min(limits.bodyGraceMs, this.#patienceMs + bytes * msPerByte);
-    if (tenant.commons.bodyBytes.take(tenant.bodyBytes, bytes)) this.#bytes += bytes;
+    this.#creditMs = Math.min(limits.bodyGraceMs, this.#creditMs + bytes * msPerByte);
+    if (tenant.shared.bodyBytes.take(tenant.bodyBytes, bytes)) this.#bytes += bytes;
     else this.#giveUp('share', tooManyRequests());
   };
 
-  look(nowMs: number): void {
-    this.#patienceMs -= nowMs - this.#lookedMs;
-    this.#lookedMs = nowMs;
-    if (this.#patienceMs < 0) this.#giveUp('slow', tooSlow());
+  check(nowMs: number): void {
+    this.#creditMs -= nowMs - this.#checkedMs;
+    this.#checkedMs = nowMs;
+    if (this.#creditMs < 0) this.#giveUp('slow', tooSlow());
   }
 
   #giveUp(reason: 'slow' | 'share', error: StatusError): void {
@@ -112,9 +112,9 @@ class Arrival {
     this.#sender.exchange.abort(error);
   }
 
-  giveBack(): void {
+  release(): void {
     const { tenant } = this.#sender;
-    tenant.commons.bodyBytes.giveBack(tenant.bodyBytes, this.#bytes);
+    tenant.shared.bodyBytes.release(tenant.bodyBytes, this.#bytes);
     this.#bytes = 0;
   }
 }

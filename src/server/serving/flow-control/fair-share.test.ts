@@ -44,7 +44,7 @@ describe('a fair share', () => {
     takeAll(share, [early]);
     for (let round = 0; round < 60; round++) {
       takeAll(share, [late, early]);
-      share.giveBack(early, 1);
+      share.release(early, 1);
     }
     takeAll(share, [late, early]);
     assert.ok(Math.abs(early.held - late.held) <= 1, `${early.held} and ${late.held}`);
@@ -55,7 +55,7 @@ describe('a fair share', () => {
     const [one, other] = [{ held: 0 }, { held: 0 }];
     assert.equal(share.take(one, 1), true);
     assert.equal(share.take(other, 1), false);
-    share.giveBack(one, 1);
+    share.release(one, 1);
     assert.equal(share.take(other, 1), true);
   });
 
@@ -65,7 +65,7 @@ describe('a fair share', () => {
     assert.equal(share.take(holding, 101), false);
     assert.deepEqual([holding.held, share.used], [0, 0]);
     assert.equal(share.take(holding, 100), true);
-    share.giveBack(holding, 40);
+    share.release(holding, 40);
     assert.deepEqual([holding.held, share.used], [60, 60]);
   });
 });

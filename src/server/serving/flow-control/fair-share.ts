@@ -32,7 +32,7 @@ export class FairShare {
     return held + amount <= this.#max - this.#used;
   }
 
-  giveBack(holding: Holding, amount: number): void {
+  release(holding: Holding, amount: number): void {
     holding.held -= amount;
     this.#used -= amount;
   }

@@ -124,14 +124,14 @@ describe('a tenant', () => {
   });
 
   test('that is exempt has separate limits', () => {
-    assert.notEqual(tenant(user('jane', 'system:masters')).commons, tenant(user('jane')).commons);
+    assert.notEqual(tenant(user('jane', 'system:masters')).shared, tenant(user('jane')).shared);
   });
 
   test('is dropped when idle', () => {
-    const { commons } = tenant(user('first'));
+    const { shared } = tenant(user('first'));
     for (let n = 0; n < 10 * limits.idleTenantsKept; n++) admit(user(`u${n}`)).exchange.end();
-    assert.ok(commons.size <= 2 * limits.idleTenantsKept, `${commons.size}`);
-    assert.equal(commons.requests.used, 1, 'that of the first');
+    assert.ok(shared.size <= 2 * limits.idleTenantsKept, `${shared.size}`);
+    assert.equal(shared.requests.used, 1, 'that of the first');
     assert.equal(tenant(user('first')).requests.held, 2, 'it is still known');
   });
 });
@@ -181,9 +181,9 @@ describe('requests under way', () => {
 
 test('seat and body are released when the answer is handed over, not when it is read', () => {
   const { ticket } = admit(user('jane'));
-  ticket.seat = control.pools.mutating.enter(ticket);
+  ticket.seat = control.pools.mutating.tryAcquire(ticket);
   let given = 0;
-  ticket.body = { bytes: Buffer.alloc(0), giveBack: () => given++ };
+  ticket.body = { bytes: Buffer.alloc(0), release: () => given++ };
   control.answered(ticket);
   assert.deepEqual([control.pools.mutating.inFlight, given], [0, 1]);
 });
@@ -224,17 +224,17 @@ describe('answers that are not read', () => {
 test('writes are stalled if none has ended for long while others wait', async () => {
   const { ticket } = admit(user('jane'));
   const seats = [];
-  for (let seat = control.pools.mutating.enter(ticket); seat; seat = control.pools.mutating.enter(ticket)) {
+  for (let seat = control.pools.mutating.tryAcquire(ticket); seat; seat = control.pools.mutating.tryAcquire(ticket)) {
     seats.push(seat);
   }
   const stop = new AbortController();
   const waiting = control.pools.mutating.wait(ticket, stop.signal).catch(() => {});
   clock.advance(limits.writesStalledMsMax);
-  assert.equal(capacity.writeTrouble(), undefined);
+  assert.equal(capacity.writeProblem(), undefined);
   clock.advance(1_000);
-  assert.match(capacity.writeTrouble() ?? '', /^no write has ended for 11 s while others wait$/);
-  seats[0]?.leave();
-  assert.equal(capacity.writeTrouble(), undefined);
+  assert.match(capacity.writeProblem() ?? '', /^no write has ended for 11 s while others wait$/);
+  seats[0]?.release();
+  assert.equal(capacity.writeProblem(), undefined);
   stop.abort();
   await waiting;
 });
@@ -245,5 +245,5 @@ test('users of one name in different scopes are different tenants within the sam
   const other = admit(user('jane')).ticket.tenant;
   assert.notEqual(other, one);
   assert.equal(admit(user('jane')).ticket.tenant, other);
-  assert.equal(other.commons, one.commons);
+  assert.equal(other.shared, one.shared);
 });

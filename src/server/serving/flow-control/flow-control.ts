@@ -19,7 +19,7 @@ export interface FlowScope {
 }
 
 /** The sender of a request, and the request. */
-interface Asker {
+interface FlowRequest {
   readonly exchange: Exchange;
   readonly info: RequestInfo;
   readonly user: UserInfo;
@@ -52,13 +52,13 @@ export class FlowControl {
    * requests under way, its oldest unread answer is cut off to make room; if there is none, the request is refused with
    * 429.
    */
-  admit(asker: Asker): Ticket {
-    const { exchange, info, user } = asker;
-    const schema = this.#schemaOf(asker);
-    const commons = schema.level === 'exempt' ? this.#capacity.exempt : this.#capacity.others;
-    const tenant = commons.tenant(this.#tenantName(asker.impersonatedBy ?? user));
+  admit(request: FlowRequest): Ticket {
+    const { exchange, info, user } = request;
+    const schema = this.#schemaOf(request);
+    const shared = schema.level === 'exempt' ? this.#capacity.exempt : this.#capacity.others;
+    const tenant = shared.tenant(this.#tenantName(request.impersonatedBy ?? user));
     const key = schema.distinguisher === 'user' ? user.username : namespaceOf(info);
-    if (!commons.requests.take(tenant.requests, 1) && !this.#replaceUnread(tenant)) {
+    if (!shared.requests.take(tenant.requests, 1) && !this.#replaceUnread(tenant)) {
       this.#metrics.rejected(schema, 'concurrency-limit');
       throw tooManyRequests();
     }
@@ -74,7 +74,7 @@ export class FlowControl {
     const oldest = cutOldestUnread(tenant, this.#metrics);
     if (!oldest) return false;
     uncount(oldest);
-    return tenant.commons.requests.take(tenant.requests, 1);
+    return tenant.shared.requests.take(tenant.requests, 1);
   }
 
   /**
@@ -82,7 +82,7 @@ export class FlowControl {
    * unread. An open watch is no longer counted, since the memory of each watch has its own bounds.
    */
   answered(ticket: Ticket): void {
-    ticket.giveBack();
+    ticket.release();
     if (ticket.longRunning) uncount(ticket);
     else addUnread(ticket, this.#metrics);
   }
@@ -93,7 +93,7 @@ export class FlowControl {
     return this.#scope.name === '' ? name : `${this.#scope.name}\0${name}`;
   }
 
-  #schemaOf({ exchange, user, info }: Asker): FlowSchema {
+  #schemaOf({ exchange, user, info }: FlowRequest): FlowSchema {
     if (this.#scope.isLoopback(exchange)) return exemptSchema;
     for (const schema of this.#schemas) if (schema.matches(user, info)) return schema;
     throw new Error('the last flow schema matches all requests');
@@ -102,7 +102,7 @@ export class FlowControl {
 
 function uncount(ticket: Ticket): void {
   const { tenant } = ticket;
-  if (ticket.counted) tenant.commons.requests.giveBack(tenant.requests, 1);
+  if (ticket.counted) tenant.shared.requests.release(tenant.requests, 1);
   ticket.counted = false;
 }
 

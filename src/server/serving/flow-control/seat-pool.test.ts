@@ -9,25 +9,25 @@ import { flowMetrics } from './flow-metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
 import { guaranteedSeats, type LevelName, priorityLevels } from './priority-levels.ts';
 import { SeatPool } from './seat-pool.ts';
-import { Commons } from './tenant.ts';
+import { SharedLimits } from './tenant.ts';
 import type { Seat } from './tenant-queue.ts';
 import type { Flow } from './ticket.ts';
 
 const waitMsMax = 15_000;
 let clock: ManualClock;
 let metrics: Metrics;
-let commons: Commons;
+let shared: SharedLimits;
 beforeEach(() => {
   clock = new ManualClock();
   metrics = new Metrics();
-  commons = new Commons();
+  shared = new SharedLimits();
 });
 
 const poolOf = (max: number): SeatPool => new SeatPool({ clock, max, waitMsMax, metrics: flowMetrics(metrics) });
 
 const flow = (tenant: string, { level = 'global-default', key = tenant }: Partial<FlowAt> = {}): Flow => ({
   schema: { name: `${level}-schema`, level, distinguisher: 'user', matches: () => true },
-  tenant: commons.tenant(tenant),
+  tenant: shared.tenant(tenant),
   key,
 });
 interface FlowAt {
@@ -38,13 +38,13 @@ interface FlowAt {
 /** Takes seats until none is free. */
 function takeAll(pool: SeatPool, of: Flow): Seat[] {
   const seats: Seat[] = [];
-  for (let seat = pool.enter(of); seat; seat = pool.enter(of)) seats.push(seat);
+  for (let seat = pool.tryAcquire(of); seat; seat = pool.tryAcquire(of)) seats.push(seat);
   return seats;
 }
 
 /** Waits, and adds its name to `served` when it gets a seat. */
 function waitIn(pool: SeatPool, of: Flow, served: string[], name = of.key): void {
-  assert.ok(!pool.enter(of), `${name} need not wait`);
+  assert.ok(!pool.tryAcquire(of), `${name} need not wait`);
   pool.wait(of, never).then(() => served.push(name));
 }
 
@@ -58,10 +58,10 @@ const guaranteedInAll = (max: number): number =>
 describe('seats', () => {
   test('are granted at once while some are free', () => {
     const pool = poolOf(200);
-    const seat = pool.enter(flow('a'));
+    const seat = pool.tryAcquire(flow('a'));
     assert.ok(seat);
     assert.equal(pool.inFlight, 1);
-    seat.leave();
+    seat.release();
     assert.equal(pool.inFlight, 0);
   });
 
@@ -70,15 +70,15 @@ describe('seats', () => {
     const own = guaranteedSeats({ name: 'global-default', shares: 20, lendable: 0.5 }, 200);
     const couldHave = 200 - guaranteedInAll(200) + own;
     assert.equal(takeAll(pool, flow('flood')).length, Math.ceil(couldHave / 2));
-    assert.ok(pool.enter(flow('other')));
+    assert.ok(pool.tryAcquire(flow('other')));
     assert.ok(takeAll(pool, flow('third')).length > 10);
   });
 
   test('many users of one tenant have the share of one', () => {
     const pool = poolOf(200);
     takeAll(pool, flow('flood', { key: 'u0' }));
-    for (let user = 1; user < 100; user++) assert.equal(pool.enter(flow('flood', { key: `u${user}` })), undefined);
-    assert.ok(pool.enter(flow('other')));
+    for (let user = 1; user < 100; user++) assert.equal(pool.tryAcquire(flow('flood', { key: `u${user}` })), undefined);
+    assert.ok(pool.tryAcquire(flow('other')));
   });
 
   test('guaranteed to a level are not taken by others', () => {
@@ -94,24 +94,24 @@ describe('seats', () => {
 
   test('are unlimited for exempt requests, which take none from others', () => {
     const pool = poolOf(10);
-    const exempt = Array.from({ length: 100 }, () => pool.enter(flow('root', { level: 'exempt' })));
+    const exempt = Array.from({ length: 100 }, () => pool.tryAcquire(flow('root', { level: 'exempt' })));
     assert.ok(exempt.every((seat) => seat !== undefined));
     assert.ok(takeAll(pool, flow('a')).length > 0);
-    for (const seat of exempt) seat?.leave();
-    assert.ok(pool.enter(flow('root', { level: 'exempt' })));
+    for (const seat of exempt) seat?.release();
+    assert.ok(pool.tryAcquire(flow('root', { level: 'exempt' })));
   });
 
   test('are unlimited without a limit', () => {
     const pool = poolOf(0);
-    for (let n = 0; n < 10_000; n++) assert.ok(pool.enter(flow('a')));
+    for (let n = 0; n < 10_000; n++) assert.ok(pool.tryAcquire(flow('a')));
   });
 
   test('a limit of one works', async () => {
     const pool = poolOf(1);
     const served: string[] = [];
-    const seat = pool.enter(flow('a'));
+    const seat = pool.tryAcquire(flow('a'));
     waitIn(pool, flow('b'), served);
-    seat?.leave();
+    seat?.release();
     await settle();
     assert.deepEqual(served, ['b']);
     assert.equal(pool.inFlight, 1);
@@ -130,7 +130,7 @@ describe('a waiting request', () => {
     while (countOf('late') < 3) {
       const seat = seats.shift();
       assert.ok(seat, `all have left, and served were ${served.join(' ')}`);
-      seat.leave();
+      seat.release();
       await settle();
     }
     assert.ok(countOf('flood') <= 4, served.join(' '));
@@ -140,7 +140,7 @@ describe('a waiting request', () => {
   test('is served flow by flow within a tenant, and in order within a flow', async () => {
     const pool = poolOf(2);
     const served: string[] = [];
-    const seat = pool.enter(flow('t'));
+    const seat = pool.tryAcquire(flow('t'));
     for (const [key, name] of [
       ['x', 'x1'],
       ['x', 'x2'],
@@ -152,7 +152,7 @@ describe('a waiting request', () => {
       waitIn(pool, flow('t', { key }), served, name);
     }
     for (let n = 0; n < 6; n++) {
-      seat?.leave();
+      seat?.release();
       await settle();
     }
     assert.deepEqual(served, ['x1', 'y1', 'z1', 'x2', 'y2', 'x3']);
@@ -161,17 +161,17 @@ describe('a waiting request', () => {
   test('of the level with the lowest load for its shares is served first', async () => {
     const pool = poolOf(3);
     const served: string[] = [];
-    const enter = (level: LevelName): Seat | undefined => pool.enter(flow(`in ${level}`, { level }));
+    const enter = (level: LevelName): Seat | undefined => pool.tryAcquire(flow(`in ${level}`, { level }));
     const [, , seat] = [enter('catch-all'), enter('workload-low'), enter('system')];
     for (const level of ['catch-all', 'workload-low'] as const) waitIn(pool, flow(level, { level }), served);
-    seat?.leave();
+    seat?.release();
     await settle();
     assert.deepEqual(served, ['workload-low'], 'one seat of 100 shares is less than one of 5');
   });
 
   test('is refused with 429 when it takes too long', async () => {
     const pool = poolOf(1);
-    pool.enter(flow('a'));
+    pool.tryAcquire(flow('a'));
     const late = assert.rejects(pool.wait(flow('b'), never), tooMany);
     clock.advance(waitMsMax + 1_000);
     await late;
@@ -181,7 +181,7 @@ describe('a waiting request', () => {
 
   test('is refused at once if too many of its tenant wait; others are not', async () => {
     const pool = poolOf(1);
-    pool.enter(flow('a'));
+    pool.tryAcquire(flow('a'));
     const waiting = Array.from({ length: limits.waitingPerLevelMax / 2 }, () => pool.wait(flow('flood'), never));
     await assert.rejects(pool.wait(flow('flood'), never), tooMany);
     assert.match(metrics.render(), /rejected_requests_total\{.*reason="queue-full"\} 1/);
@@ -194,7 +194,7 @@ describe('a waiting request', () => {
   test('that is cancelled is removed', async () => {
     const pool = poolOf(1);
     const served: string[] = [];
-    const seat = pool.enter(flow('a'));
+    const seat = pool.tryAcquire(flow('a'));
     const gone = new AbortController();
     const reason = new Error('gone');
     const waiting = assert.rejects(pool.wait(flow('b'), gone.signal), reason);
@@ -202,7 +202,7 @@ describe('a waiting request', () => {
     gone.abort(reason);
     await waiting;
     await assert.rejects(pool.wait(flow('b'), gone.signal), reason, 'gone before it came');
-    seat?.leave();
+    seat?.release();
     await settle();
     assert.deepEqual(served, ['c']);
     assert.match(metrics.render(), /rejected_requests_total\{.*reason="cancelled"\} 1/);
@@ -210,7 +210,7 @@ describe('a waiting request', () => {
 
   test('leaves no timer behind', async () => {
     const pool = poolOf(1);
-    pool.enter(flow('a'));
+    pool.tryAcquire(flow('a'));
     const waiting = assert.rejects(pool.wait(flow('b'), never), tooMany);
     clock.advance(2 * waitMsMax);
     await waiting;
@@ -224,22 +224,22 @@ describe('a waiting request', () => {
 describe('a pool is stalled', () => {
   test('from the first wait until a seat is released', () => {
     const pool = poolOf(1);
-    const seat = pool.enter(flow('a'));
+    const seat = pool.tryAcquire(flow('a'));
     clock.advance(60_000);
     assert.equal(pool.stalledMs, 0, 'nobody waits');
     pool.wait(flow('b'), never).catch(() => {});
     clock.advance(20_000);
     assert.equal(pool.stalledMs, 20_000, 'although the one that waited was refused meanwhile');
-    seat?.leave();
+    seat?.release();
     assert.equal(pool.stalledMs, 0);
   });
 
   test('again if the next request does not end', () => {
     const pool = poolOf(1);
-    const seat = pool.enter(flow('a'));
+    const seat = pool.tryAcquire(flow('a'));
     for (const name of ['b', 'c']) pool.wait(flow(name), never).catch(() => {});
     clock.advance(5_000);
-    seat?.leave();
+    seat?.release();
     assert.equal(pool.stalledMs, 0);
     clock.advance(5_000);
     assert.equal(pool.stalledMs, 5_000);
@@ -248,9 +248,9 @@ describe('a pool is stalled', () => {
 
 test('metrics show the peaks of seats and waiters since the last collection', () => {
   const pool = poolOf(1);
-  const seat = pool.enter(flow('a'));
+  const seat = pool.tryAcquire(flow('a'));
   pool.wait(flow('b'), never).catch(() => {});
-  seat?.leave();
+  seat?.release();
   assert.deepEqual(pool.takePeaks(), { inFlight: 1, waiting: 1 });
   assert.deepEqual(pool.takePeaks(), { inFlight: 1, waiting: 0 });
 });
@@ -264,14 +264,14 @@ test('at random: the limit holds, no request waits for a free seat, and all seat
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 40 }), fc.array(step, { maxLength: 200 }), async (max, steps) => {
       metrics = new Metrics();
-      commons = new Commons();
+      shared = new SharedLimits();
       const pool = poolOf(max);
       const seats: Seat[] = [];
       const waiting = new Map<AbortController, Flow>();
       for (const each of steps) {
         if (each.type === 'come') {
           const of = flow(`t${each.tenant}`, { level: each.level, key: `f${each.key}` });
-          const seat = pool.enter(of);
+          const seat = pool.tryAcquire(of);
           if (seat) seats.push(seat);
           else {
             const stop = new AbortController();
@@ -286,22 +286,22 @@ test('at random: the limit holds, no request waits for a free seat, and all seat
           }
         } else if (each.type === 'leave') {
           const [seat] = seats.splice(each.which % Math.max(1, seats.length), 1);
-          seat?.leave();
+          seat?.release();
         } else [...waiting.keys()][each.which % Math.max(1, waiting.size)]?.abort(new Error('gone'));
         await settle();
         assert.equal(pool.inFlight, seats.length);
         assert.equal(pool.waiting, waiting.size);
         assert.ok(pool.inFlight <= max);
-        for (const of of waiting.values()) assert.equal(pool.enter(of), undefined, 'who waits could have a seat');
+        for (const of of waiting.values()) assert.equal(pool.tryAcquire(of), undefined, 'who waits could have a seat');
       }
       while (seats.length + waiting.size > 0) {
         assert.ok(seats.length > 0, 'somebody waits, and nobody has a seat');
-        seats.pop()?.leave();
+        seats.pop()?.release();
         await settle();
       }
       assert.deepEqual([pool.inFlight, pool.waiting], [0, 0]);
       for (const { name } of priorityLevels) {
-        assert.ok(max < 8 || pool.enter(flow('last', { level: name })), 'all is as it was at first');
+        assert.ok(max < 8 || pool.tryAcquire(flow('last', { level: name })), 'all is as it was at first');
       }
     }),
     { numRuns: 60 },

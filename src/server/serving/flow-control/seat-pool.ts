@@ -43,7 +43,7 @@ export class SeatPool implements Closable {
   readonly #allLevels: readonly Level[];
   readonly #late: DeadlineQueue<Waiter>;
   readonly #exempt: Seat = {
-    leave: () => {
+    release: () => {
       this.#inFlight -= 1;
     },
   };
@@ -102,7 +102,7 @@ export class SeatPool implements Closable {
   }
 
   /** Returns a seat, or undefined if the request must wait. Exempt requests are not limited. */
-  enter({ schema, tenant }: Flow): Seat | undefined {
+  tryAcquire({ schema, tenant }: Flow): Seat | undefined {
     if (schema.level === 'exempt') {
       this.#count();
       return this.#exempt;
@@ -112,7 +112,7 @@ export class SeatPool implements Closable {
   }
 
   /**
-   * Waits for a seat after `enter` returned none. Rejects with 429 if too many requests are waiting or the wait takes
+   * Waits for a seat after `tryAcquire` returned none. Rejects with 429 if too many requests are waiting or the wait takes
    * too long, and with the signal's reason if it aborts.
    */
   wait(flow: Flow, signal: AbortSignal): Promise<Seat> {
@@ -134,7 +134,7 @@ export class SeatPool implements Closable {
     const level = this.#levels[name];
     const known = tenant.queues.get(level);
     if (known) return known;
-    const queue: TenantQueue = { level, inFlight: 0, waiting: new FairQueue(), leave: () => this.#leave(queue) };
+    const queue: TenantQueue = { level, inFlight: 0, waiting: new FairQueue(), release: () => this.#release(queue) };
     tenant.queues.set(level, queue);
     return queue;
   }
@@ -158,7 +158,7 @@ export class SeatPool implements Closable {
     if (this.#inFlight > this.#inFlightPeak) this.#inFlightPeak = this.#inFlight;
   }
 
-  #leave(queue: TenantQueue): void {
+  #release(queue: TenantQueue): void {
     const { level } = queue;
     if (level.inFlight > level.guaranteed) this.#common += 1;
     level.inFlight -= 1;

@@ -6,7 +6,7 @@ import type { Dialect } from '../../../dialect/dialect.ts';
 import { BodyIntake } from './body-intake.ts';
 import { type FlowMetrics, flowMetrics, observePools } from './flow-metrics.ts';
 import { SeatPool } from './seat-pool.ts';
-import { Commons } from './tenant.ts';
+import { SharedLimits } from './tenant.ts';
 
 /** The kinds of seats. Reviews are create requests that write nothing. */
 export type SeatKind = 'readOnly' | 'mutating' | 'review';
@@ -27,8 +27,8 @@ export class SharedCapacity implements Closable {
   readonly bodies: BodyIntake;
   readonly dialect: Dialect;
   readonly metrics: FlowMetrics;
-  readonly exempt = new Commons();
-  readonly others = new Commons();
+  readonly exempt = new SharedLimits();
+  readonly others = new SharedLimits();
 
   constructor(options: CapacityOptions) {
     const { clock, dialect, max, requestMsMax } = options;
@@ -45,7 +45,7 @@ export class SharedCapacity implements Closable {
   }
 
   /** The reason if writes are stalled; otherwise undefined. */
-  writeTrouble(): string | undefined {
+  writeProblem(): string | undefined {
     const stalledMs = this.pools.mutating.stalledMs;
     if (stalledMs <= limits.writesStalledMsMax) return undefined;
     return `no write has ended for ${Math.floor(stalledMs / 1000)} s while others wait`;

@@ -3,9 +3,9 @@ import type { PriorityLevel } from './priority-levels.ts';
 import type { Flow } from './ticket.ts';
 import type { RefusalReason } from './too-many-requests.ts';
 
-/** The right to be executed. Call `leave` once, when the answer is handed over. */
+/** The right to be executed. Call `release` once, when the answer is handed over. */
 export interface Seat {
-  leave(): void;
+  release(): void;
 }
 
 /** The state of one priority level in a seat pool. */

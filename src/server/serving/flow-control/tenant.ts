@@ -8,7 +8,7 @@ import type { Ticket } from './ticket.ts';
  * those may create a thousand. Impersonation does not change the tenant.
  */
 export class Tenant {
-  readonly commons: Commons;
+  readonly shared: SharedLimits;
   readonly requests: Holding = { held: 0 };
   readonly authorizations: Holding = { held: 0 };
   readonly bodies: Holding = { held: 0 };
@@ -19,8 +19,8 @@ export class Tenant {
   /** Its seats and waiting requests, by level. */
   readonly queues = new Map<Level, TenantQueue>();
 
-  constructor(commons: Commons) {
-    this.commons = commons;
+  constructor(shared: SharedLimits) {
+    this.shared = shared;
   }
 
   /** True if the tenant holds nothing. A request whose client is gone may keep its seat until its work ends. */
@@ -32,7 +32,7 @@ export class Tenant {
 }
 
 /** Limits that tenants share. Exempt tenants have a separate instance, which others cannot exhaust. */
-export class Commons {
+export class SharedLimits {
   /** Requests under way, except watches: from authentication until the client has the answer. */
   readonly requests = new FairShare(limits.requestsUnderWayMax);
   /** Requests waiting for an asynchronous authorizer, for example a webhook. */

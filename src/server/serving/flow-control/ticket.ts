@@ -35,10 +35,10 @@ export class Ticket implements Flow {
   }
 
   /** Releases seat and body when the work is done. */
-  giveBack(): void {
-    this.body?.giveBack();
+  release(): void {
+    this.body?.release();
     this.body = undefined;
-    this.seat?.leave();
+    this.seat?.release();
     this.seat = undefined;
   }
 }

@@ -35,7 +35,7 @@ export function cutOldestUnread({ unread }: Tenant, metrics: FlowMetrics): Ticke
 
 function take(ticket: Ticket, bytes: number): boolean {
   const { tenant } = ticket;
-  if (!tenant.commons.unreadBytes.take(tenant.unreadBytes, bytes)) return false;
+  if (!tenant.shared.unreadBytes.take(tenant.unreadBytes, bytes)) return false;
   ticket.unreadBytes = bytes;
   tenant.unread.add(ticket);
   return true;
@@ -43,7 +43,7 @@ function take(ticket: Ticket, bytes: number): boolean {
 
 function recount(ticket: Ticket, bytes: number): void {
   const { tenant } = ticket;
-  tenant.commons.unreadBytes.giveBack(tenant.unreadBytes, ticket.unreadBytes - bytes);
+  tenant.shared.unreadBytes.release(tenant.unreadBytes, ticket.unreadBytes - bytes);
   ticket.unreadBytes = bytes;
 }
 

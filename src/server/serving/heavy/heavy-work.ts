@@ -128,8 +128,8 @@ export class HeavyWork {
     const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
-      get: async ({ key: asked }: { readonly key: string }) => {
-        const record = await store.get(asked);
+      get: async ({ key: wanted }: { readonly key: string }) => {
+        const record = await store.get(wanted);
         return record && { ...record, value: ownBytes(record.value) };
       },
       create: ({ key: made, value }: StoreWrite) => {
@@ -152,12 +152,12 @@ export class HeavyWork {
       },
       requireCreate: () => requireCreate(info, user, request),
       requireUnsafeDelete: () => requireUnsafeDelete(info, user, request),
-      namespacePhase: (asked: Asked<'namespacePhase'>) => namespacePhase(...asked),
-      object: (asked: Asked<'object'>) => object(...asked),
-      authorize: ([attributes, who]: Asked<'authorize'>) => authorize(attributes, who, request),
-      resourcesOf: (asked: Asked<'resourcesOf'>) => resourcesOf(...asked),
-      heldRules: (asked: Asked<'heldRules'>) => heldRules(...asked),
-      roleRules: (asked: Asked<'roleRules'>) => roleRules(...asked),
+      namespacePhase: (args: LookupArguments<'namespacePhase'>) => namespacePhase(...args),
+      object: (args: LookupArguments<'object'>) => object(...args),
+      authorize: ([attributes, who]: LookupArguments<'authorize'>) => authorize(attributes, who, request),
+      resourcesOf: (args: LookupArguments<'resourcesOf'>) => resourcesOf(...args),
+      heldRules: (args: LookupArguments<'heldRules'>) => heldRules(...args),
+      roleRules: (args: LookupArguments<'roleRules'>) => roleRules(...args),
     };
   }
 
@@ -270,7 +270,7 @@ interface StepOptions {
   readonly options?: UpdateOptions;
 }
 
-type Asked<Name extends keyof AdmissionLookups> = Parameters<AdmissionLookups[Name]>;
+type LookupArguments<Name extends keyof AdmissionLookups> = Parameters<AdmissionLookups[Name]>;
 
 /** Calls of a write that change the store. */
 const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete']);

@@ -139,8 +139,8 @@ export type RepresentJob = keyof typeof represented;
 const representJob =
   (name: RepresentJob, kindsOf: KindsOf): Job =>
   async (input, context) => {
-    const asked = input as RepresentInput;
-    const { representation, presentation, bytes } = presented(asked, await kindsOf(asked, context));
+    const wanted = input as RepresentInput;
+    const { representation, presentation, bytes } = presented(wanted, await kindsOf(wanted, context));
     return new Uint8Array(represented[name](representation, bytes, presentation));
   };
 
@@ -186,10 +186,10 @@ class AddedKinds {
 
   /** The kinds of a resource, the stored version first. */
   async get(ids: readonly number[], context: JobContext): Promise<readonly Kind[]> {
-    return kindsOfData(await Promise.all(ids.map((id) => this.#known.get(id) ?? this.#ask(id, context))));
+    return kindsOfData(await Promise.all(ids.map((id) => this.#known.get(id) ?? this.#fetch(id, context))));
   }
 
-  async #ask(id: number, context: JobContext): Promise<KindData> {
+  async #fetch(id: number, context: JobContext): Promise<KindData> {
     const data = (await context.call('kind', { id })) as KindData;
     this.#known.set(id, data);
     for (const oldest of this.#known.keys()) {

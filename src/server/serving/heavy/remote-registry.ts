@@ -67,10 +67,10 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
       lookups: remoteLookups(context),
     }),
     servicesFor: () => noServices,
-    requireCreate: async () => void (await ask(context, 'requireCreate', undefined)),
-    requireUnsafeDelete: async () => void (await ask(context, 'requireUnsafeDelete', undefined)),
+    requireCreate: async () => void (await callUntilAborted(context, 'requireCreate', undefined)),
+    requireUnsafeDelete: async () => void (await callUntilAborted(context, 'requireUnsafeDelete', undefined)),
     // Only used by reads.
-    isSameNamespace: notHere,
+    isSameNamespace: unavailable,
     watchMsMin: 0,
     features,
     unsafeDeletion,
@@ -83,41 +83,41 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
   return { registry, resources };
 }
 
-const notHere = (): never => {
+const unavailable = (): never => {
   throw new Error('this is not asked for on the thread for heavy work');
 };
 
 /** Only used by kinds that are answered instead of stored. */
 const noServices: KindServices = {
   apiAudiences: [],
-  authenticateToken: notHere,
-  authorize: notHere,
-  rulesFor: notHere,
-  tokenLifetime: notHere,
-  issueToken: notHere,
-  object: notHere,
+  authenticateToken: unavailable,
+  authorize: unavailable,
+  rulesFor: unavailable,
+  tokenLifetime: unavailable,
+  issueToken: unavailable,
+  object: unavailable,
 };
 
 /** A call that is abandoned when the request ends. Not for writes, whose outcome must be awaited. */
-const ask = (context: JobContext, name: string, input: unknown): Promise<unknown> =>
+const callUntilAborted = (context: JobContext, name: string, input: unknown): Promise<unknown> =>
   untilAborted(context.call(name, input), context.signal);
 
 const remoteStore = (context: JobContext): Store => ({
   get: async (key) => {
-    const record = (await ask(context, 'get', { key })) as StoreRecord | undefined;
+    const record = (await callUntilAborted(context, 'get', { key })) as StoreRecord | undefined;
     return record && { ...record, value: asBuffer(record.value) };
   },
   create: async (key, value) => (await context.call('create', { key, value: movableBytes(value) })) as Committed,
   update: async (key, value, expected, options) =>
     (await context.call('update', { key, value: movableBytes(value), expected, options })) as Committed,
   delete: async (key, expected) => (await context.call('delete', { key, expected })) as Committed,
-  batch: notHere,
-  head: notHere,
-  list: notHere,
-  changes: notHere,
-  compact: notHere,
-  size: notHere,
-  close: notHere,
+  batch: unavailable,
+  head: unavailable,
+  list: unavailable,
+  changes: unavailable,
+  compact: unavailable,
+  size: unavailable,
+  close: unavailable,
 });
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -146,7 +146,7 @@ class RemoteCache implements WatchCache {
 
   async fresh(): Promise<number> {
     const known = this.#entry?.revision;
-    const { revision, state, entry } = (await ask(this.#context, 'fresh', { known })) as Freshness;
+    const { revision, state, entry } = (await callUntilAborted(this.#context, 'fresh', { known })) as Freshness;
     if (state !== 'same') this.#entry = entry;
     return revision;
   }
@@ -155,30 +155,30 @@ class RemoteCache implements WatchCache {
     return {
       prefix,
       get: (key) => (this.#entry?.key === key ? entryOf(this.#entry) : undefined),
-      decode: notHere,
+      decode: unavailable,
       snapshot: () => ({
         revision: 0,
         corrupt: new Map(),
-        get: notHere,
-        entries: notHere,
-        entriesWith: notHere,
-        runs: notHere,
-        cut: notHere,
-        count: notHere,
+        get: unavailable,
+        entries: unavailable,
+        entriesWith: unavailable,
+        runs: unavailable,
+        cut: unavailable,
+        count: unavailable,
       }),
-      snapshotAt: notHere,
-      watch: notHere,
+      snapshotAt: unavailable,
+      watch: unavailable,
     };
   }
 
-  readonly ready = notHere;
-  readonly addResource = notHere;
-  readonly removeResource = notHere;
-  readonly reload = notHere;
-  readonly collections = notHere;
-  readonly waitFor = notHere;
-  readonly throttle = notHere;
-  readonly close = notHere;
+  readonly ready = unavailable;
+  readonly addResource = unavailable;
+  readonly removeResource = unavailable;
+  readonly reload = unavailable;
+  readonly collections = unavailable;
+  readonly waitFor = unavailable;
+  readonly throttle = unavailable;
+  readonly close = unavailable;
 }
 
 /** The result of `fresh`: the current cached state of the object named by the request. */
@@ -191,15 +191,26 @@ export interface Freshness {
 function entryOf({ key, revision, bytes, stale }: KnownEntry): CacheEntry {
   const memory = asBuffer(bytes);
   const span = { memory, start: 0, end: memory.length };
-  return { key, namespace: '', name: '', revision, stale, bytes: memory, ...span, label: notHere, field: notHere };
+  return {
+    key,
+    namespace: '',
+    name: '',
+    revision,
+    stale,
+    bytes: memory,
+    ...span,
+    label: unavailable,
+    field: unavailable,
+  };
 }
 
 /** Lookups by the names of the main thread's calls. */
 const remoteLookups = (context: JobContext): AdmissionLookups => ({
-  namespacePhase: async (name) => (await ask(context, 'namespacePhase', [name])) as NamespacePhase,
-  object: async (...place) => (await ask(context, 'object', place)) as ApiObject | undefined,
-  authorize: async (attributes, user) => (await ask(context, 'authorize', [attributes, user])) as Decision,
-  resourcesOf: async (...question) => (await ask(context, 'resourcesOf', question)) as readonly OwnerResource[],
-  heldRules: async (...question) => (await ask(context, 'heldRules', question)) as HeldRules,
-  roleRules: async (...question) => (await ask(context, 'roleRules', question)) as readonly PolicyRule[] | undefined,
+  namespacePhase: async (name) => (await callUntilAborted(context, 'namespacePhase', [name])) as NamespacePhase,
+  object: async (...object) => (await callUntilAborted(context, 'object', object)) as ApiObject | undefined,
+  authorize: async (attributes, user) => (await callUntilAborted(context, 'authorize', [attributes, user])) as Decision,
+  resourcesOf: async (...args) => (await callUntilAborted(context, 'resourcesOf', args)) as readonly OwnerResource[],
+  heldRules: async (...args) => (await callUntilAborted(context, 'heldRules', args)) as HeldRules,
+  roleRules: async (...args) =>
+    (await callUntilAborted(context, 'roleRules', args)) as readonly PolicyRule[] | undefined,
 });

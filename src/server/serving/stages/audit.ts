@@ -9,7 +9,7 @@ export function audit({ observers }: Pick<PipelineParts, 'observers'>): readonly
     {
       name: 'audit',
       run(context) {
-        for (const tell of identified) tell(context);
+        for (const notify of identified) notify(context);
       },
     },
   ];

@@ -19,7 +19,7 @@ export function authorize({ authorizer, counts }: Pick<PipelineParts, 'authorize
     name: 'authorize',
     run(context) {
       const { tenant } = context.ticket ?? {};
-      if (tenant && !tenant.commons.authorizations.hasRoomFor(tenant.authorizations, 1)) throw tooManyRequests();
+      if (tenant && !tenant.shared.authorizations.hasRoomFor(tenant.authorizations, 1)) throw tooManyRequests();
       const decision = authorizer.authorize(context.info, context.user, context.exchange);
       if (!(decision instanceof Promise)) return require(context, decision);
       return waitFor(decision, tenant).then((late) => require(context, late));
@@ -28,8 +28,8 @@ export function authorize({ authorizer, counts }: Pick<PipelineParts, 'authorize
 }
 
 function waitFor<T>(answer: Promise<T>, tenant: Tenant | undefined): Promise<T> {
-  if (!tenant?.commons.authorizations.take(tenant.authorizations, 1)) return answer;
-  return answer.finally(() => tenant.commons.authorizations.giveBack(tenant.authorizations, 1));
+  if (!tenant?.shared.authorizations.take(tenant.authorizations, 1)) return answer;
+  return answer.finally(() => tenant.shared.authorizations.release(tenant.authorizations, 1));
 }
 
 function resultOf({ verdict, evaluationError }: Decision): keyof AccessCounts['authorization'] {

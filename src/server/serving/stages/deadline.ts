@@ -33,7 +33,7 @@ export function deadline({
     run(context) {
       const { info, exchange } = context;
       if (info.verb === 'watch') return;
-      const askedMs = info.query.size === 0 ? 0 : askedTimeoutMs(context);
+      const askedMs = info.query.size === 0 ? 0 : requestedTimeoutMs(context);
       if (askedMs > 0 && askedMs < requestMsMax) {
         const timer = clock.after(askedMs, () => expire(context, askedMs));
         exchange.onEnd(() => timer.close());
@@ -49,7 +49,7 @@ export function deadline({
  * The timeout that the client requests. As in kube-apiserver, 0, a negative value, or one above the server's limit
  * means the server's limit. An invalid value makes the request malformed.
  */
-function askedTimeoutMs(context: RequestContext): number {
+function requestedTimeoutMs(context: RequestContext): number {
   const text = context.info.query.get('timeout') ?? '';
   const askedMs = text === '' ? 0 : parseDuration(text);
   if (askedMs !== undefined) return askedMs;

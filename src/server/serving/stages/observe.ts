@@ -13,7 +13,7 @@ export function observe({ clock, random, observers }: Pick<PipelineParts, 'clock
       const { exchange } = context;
       context.receivedMs = clock.monotonic();
       context.auditId = assignAuditId(exchange, random);
-      for (const tell of received) tell(context);
+      for (const notify of received) notify(context);
       if (ended.length > 0) exchange.onEnd(() => end(context, clock.monotonic() - context.receivedMs, ended));
     },
   };
@@ -26,5 +26,5 @@ function end(
 ): void {
   const { status, bodyBytes, ending = 'complete' } = context.exchange;
   const outcome = { status, bytes: bodyBytes, durationMs, ending };
-  for (const tell of observers) tell(context, outcome);
+  for (const notify of observers) notify(context, outcome);
 }

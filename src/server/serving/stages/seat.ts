@@ -11,7 +11,7 @@ export const seat = ({ clock, flowControl: { pools } }: Pick<PipelineParts, 'clo
     const { operation, ticket, exchange } = context;
     if (!ticket || operation?.type !== 'resource' || !operation.seat) return undefined;
     const pool = pools[operation.seat];
-    ticket.seat = pool.enter(ticket);
+    ticket.seat = pool.tryAcquire(ticket);
     if (ticket.seat) return undefined;
     const since = clock.monotonic();
     return pool.wait(ticket, exchange.signal).then((granted) => {
