@@ -3,6 +3,7 @@ import type { ApiClient } from '../../client/api-client.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { Transport } from '../../outbound/transport.ts';
 import type { UserInfo } from '../../request/user-info.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { createNamespaces } from '../upkeep/bootstrap.ts';
 import { ensureDefaultPolicy } from '../upkeep/default-policy.ts';
@@ -13,7 +14,6 @@ import { LoopbackClients } from './loopback-clients.ts';
 import { startOwnControllers } from './own-controllers.ts';
 import { servedRbac } from './rbac.ts';
 import type { ScopeParts } from './scope-parts.ts';
-import { servedNamespaces } from './served-namespaces.ts';
 import { openServing, type Serving } from './serving.ts';
 import type { SharedParts } from './shared-parts.ts';
 
@@ -97,4 +97,11 @@ async function makeInitialObjects({
     fresh: () => cache.fresh(),
     servedAs: (kind) => servedRbac(resources, dialect, kind),
   });
+}
+
+/** Namespaces, the one resource that every server needs. */
+function servedNamespaces(resources: ResourceRegistry): ServedResource {
+  const served = resources.find('', 'v1', 'namespaces');
+  if (!served) throw new Error('namespaces are not served');
+  return served;
 }
