@@ -11,11 +11,11 @@ const everything: UserRules = {
   errors: [],
 };
 
-/** Lets everybody do everything, whoever they are (mode `AlwaysAllow`, spec section 5.7). */
+/** Allows every request (mode `AlwaysAllow`, spec section 5.7). */
 export const alwaysAllow: Authorizer & RuleResolver = { authorize: () => allowed, rulesFor: () => everything };
 
 /**
- * Allows nothing (mode `AlwaysDeny`, spec section 5.7). As published it has no opinion rather than to deny: a request is
- * refused when nobody behind it allows it either.
+ * Allows no request (mode `AlwaysDeny`, spec section 5.7). Like kube-apiserver's it returns no opinion instead of a denial, so
+ * a later authorizer may still allow the request.
  */
 export const alwaysDeny: Authorizer & RuleResolver = { authorize: () => denied, rulesFor: () => noRules };

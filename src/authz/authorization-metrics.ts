@@ -1,27 +1,27 @@
 import type { Metrics } from '../base/metrics.ts';
 
-/** How one round trip to a webhook went: an answer, none in time, one that nobody waits for any more, or one that cannot be used. */
+/** Result of one webhook round trip: a valid response, a timeout, a request canceled by the caller, or an unusable response. */
 export type RoundTrip = 'success' | 'timeout' | 'canceled' | 'error';
 
-/** What an authorizer has decided so far; who counts adds to the numbers. */
+/** An authorizer's decisions so far; the authorizer's wrapper increments the numbers. */
 export interface DecisionCounts {
   allowed: number;
   denied: number;
 }
 
-/** What is counted about authorization, under the names that published servers have for it. Made once for a server. */
+/** Authorization metrics, under kube-apiserver's names. Created once per server. */
 export interface AuthorizationMetrics {
-  /** The counts of an authorizer; the same for the same type and name, also after a reload. */
+  /** The counts of an authorizer. The same object for the same type and name, also after a reload. */
   decisionsOf(type: string, name: string): DecisionCounts;
   roundTrip(webhook: string, result: RoundTrip, seconds: number): void;
-  /** A webhook failed, and the question goes to the next authorizer. */
+  /** A webhook failed and the next authorizer decides. */
   failedOpen(webhook: string, result: RoundTrip): void;
   conditionsEvaluated(webhook: string, seconds: number): void;
   conditionsFailed(webhook: string): void;
   conditionsExcluded(webhook: string): void;
 }
 
-/** Seconds that a round trip takes, and that conditions take. */
+/** Histogram buckets, in seconds. */
 const roundTripBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 const conditionBuckets = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25] as const;
 
@@ -81,7 +81,7 @@ function conditionMetrics(metrics: Metrics): ConditionMetrics {
   };
 }
 
-/** Counted in plain numbers, which are brought up to date when somebody looks: every request adds to them. */
+/** Decisions are counted in plain numbers, since every request adds to them, and copied to the metric when it is collected. */
 function decisionCounts(metrics: Metrics): AuthorizationMetrics['decisionsOf'] {
   const counted = new Map<string, { readonly type: string; readonly name: string; readonly now: DecisionCounts }>();
   metrics.totals(

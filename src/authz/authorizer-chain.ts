@@ -18,18 +18,18 @@ import { WebhookAuthorizer } from './webhook/webhook-authorizer.ts';
 
 type ListingAuthorizer = Authorizer & RuleResolver;
 
-/** The way to one webhook. Closing it gives its connections back; what is under way may fail. */
+/** Connection to one webhook. Closing it releases its sockets; requests in flight may fail. */
 interface WebhookSender extends Closable {
   readonly send: WebhookSend;
 }
 
-/** What chains are built from; the same parts for every chain of a server. */
+/** Dependencies of an authorizer chain, shared by all chains of a server. */
 export interface ChainParts {
-  /** Absent where the server did not start with the type: a chain that has it cannot be built then. */
+  /** Undefined if the server did not start with this mode: a chain that contains it cannot be built. */
   readonly rbac?: ListingAuthorizer | undefined;
   readonly node?: ListingAuthorizer | undefined;
   readonly abac?: ListingAuthorizer | undefined;
-  /** Makes the way to a webhook from its connection's files. Throws, or rejects, where they cannot be used. */
+  /** Creates the connection to a webhook from its connection file. Throws or rejects if that is invalid. */
   readonly webhookSender: (connection: WebhookConnection, spec: WebhookSpec) => WebhookSender | Promise<WebhookSender>;
   readonly dialect: Dialect;
   readonly clock: Clock;
@@ -38,12 +38,12 @@ export interface ChainParts {
   readonly metrics: AuthorizationMetrics;
 }
 
-/** A chain that holds connections to its webhooks. Closing it ends questions under way as failures. */
+/** An authorizer chain and its webhook connections. Closing it fails the webhook requests in flight. */
 export interface AuthorizerChain extends ListingAuthorizer, Closable {}
 
 /**
- * Builds the chain of authorizers that the specs describe, in their order, with the masters in front of them. Rejects
- * where one cannot be built, and then leaves nothing open.
+ * Builds the chain that the specs describe, in order, preceded by the authorizer for masters. Rejects if a part cannot be
+ * built, after closing the others.
  */
 export async function buildAuthorizers(specs: readonly AuthorizerSpec[], parts: ChainParts): Promise<AuthorizerChain> {
   const held = new ClosableStack();

@@ -9,13 +9,14 @@ export type { Attributes, PathAttributes, ResourceAttributes } from '../request/
 
 export interface Authorizer {
   /**
-   * Decides about one request. What can be expected to go wrong is an `evaluationError` of the decision; a throw is a fault
-   * of the program, and the request is refused then, whatever other authorizers would say. What is asked of others for the decision ends with the caller; then it rejects.
+   * Decides about one request. Expected failures are reported in the decision's `evaluationError`. An exception is a bug: the
+   * request is then refused without consulting other authorizers. Remote calls end when the caller goes away; the promise then
+   * rejects.
    */
   authorize(attributes: Attributes, user: UserInfo, caller?: Caller): Decision | Promise<Decision>;
 }
 
-/** The sentence that clients know for a refusal, without what it is about. */
+/** kube-apiserver's refusal message, without the prefix that names the object. */
 function forbiddenMessage(attributes: Attributes, user: UserInfo): string {
   const who = `User ${quote(user.username)} cannot ${attributes.verb}`;
   if (attributes.type === 'path') return escapeMarkup(`${who} path ${quote(attributes.path)}`);
@@ -25,7 +26,7 @@ function forbiddenMessage(attributes: Attributes, user: UserInfo): string {
   return escapeMarkup(`${who} resource ${quote(what)} in API group ${quote(group)} ${where}`);
 }
 
-/** The refusal of a request (spec section 7, 403); `reason` is what the authorizer said. */
+/** The error for a refused request (spec section 7, 403). `reason` is the authorizer's. */
 export function forbidden(attributes: Attributes, user: UserInfo, reason = ''): StatusError {
   const why = forbiddenMessage(attributes, user) + (reason === '' ? '' : `: ${reason}`);
   if (attributes.type === 'path') return new StatusError('Forbidden', `forbidden: ${why}`, { details: {} });
@@ -39,7 +40,7 @@ function refused({ resource, group, name }: ResourceAttributes, why: string): St
   });
 }
 
-/** Throws the refusal where the user may not do it. A promise only where an authorizer must wait. */
+/** Throws the refusal if the user is not allowed. Returns a promise only if the authorizer does. */
 export function requirePermission(
   authorizer: Authorizer,
   attributes: Attributes,
@@ -53,10 +54,10 @@ export function requirePermission(
   return decision instanceof Promise ? decision.then(require) : require(decision);
 }
 
-/** What an object is deleted with that cannot be read (KEP-3926), beside the verb `delete`. */
+/** Verb required in addition to `delete` to delete an object that cannot be read (KEP-3926). */
 const unsafeDeleteVerb = 'unsafe-delete-ignore-read-errors';
 
-/** Throws the refusal, in the published words, where the user may not remove objects that cannot be read. */
+/** Throws kube-apiserver's refusal if the user may not delete unreadable objects. */
 export function requireUnsafeDelete(
   authorizer: Authorizer,
   attributes: ResourceAttributes,
@@ -73,6 +74,6 @@ export function requireUnsafeDelete(
 
 const quote = (text: string): string => JSON.stringify(text);
 
-/** Names and paths come from the client: what shows the message must not take it for a page. */
+/** Names and paths come from the client: browsers must not interpret the message as HTML. */
 const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

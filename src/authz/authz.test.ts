@@ -47,7 +47,7 @@ describe('a refusal', () => {
     });
   }
 
-  it('ends with what the authorizer said', () => {
+  it('ends with the reason of the authorizer', () => {
     assert.match(forbidden(list, jane, 'no binding').message, / in the namespace "default": no binding$/);
   });
 });

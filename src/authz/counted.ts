@@ -1,7 +1,7 @@
 import type { DecisionCounts } from './authorization-metrics.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
 
-/** The same authorizer, whose decisions are counted; that it has no opinion decides nothing. */
+/** Wraps an authorizer to count its decisions. No opinion does not count. */
 export function counted(authorizer: Authorizer, counts: DecisionCounts): Authorizer {
   const count = (decision: Decision): Decision => {
     if (decision.verdict === 'allow') counts.allowed += 1;

@@ -90,7 +90,7 @@ function seriesOf(metrics: Metrics, name: string): Record<string, number> {
 }
 
 describe('a chain', () => {
-  it('asks masters first, then its authorizers in their order, and counts what they decide', async () => {
+  it('allows masters first, then calls its authorizers in order and counts their decisions', async () => {
     const { parts, metrics, webhooks } = world(() => answer({ denied: true }), {
       node: saying('node'),
       abac: abacAuthorizer([]),
@@ -128,7 +128,7 @@ describe('a chain', () => {
     assert.equal(webhooks[0]?.closed, 1);
   });
 
-  it('where nobody decides has what all have said', async () => {
+  it('without a decision has the reasons of all', async () => {
     const { parts } = world(() => answer({ reason: 'hook' }), { abac: abacAuthorizer([]) });
     const chain = await buildAuthorizers(
       [{ type: 'RBAC', name: 'r' }, { type: 'ABAC', name: 'a' }, { type: 'AlwaysDeny', name: 'd' }, hook('h')],
@@ -142,7 +142,7 @@ describe('a chain', () => {
   });
 
   for (const type of ['RBAC', 'Node', 'ABAC'] as const) {
-    it(`cannot have ${type} where the server has not prepared it, and leaves nothing open`, async () => {
+    it(`cannot have ${type} if the server has not prepared it, and leaves nothing open`, async () => {
       const { parts, webhooks } = world(() => 'silence', { rbac: undefined });
       await assert.rejects(
         buildAuthorizers([hook('a'), { type, name: 'x' }], parts),
@@ -190,7 +190,7 @@ async function openReloadable(script: ScriptedWebhook['script'], content: Buffer
   return { ...made, authorizer };
 }
 
-/** How many reloads went well, and how many did not. */
+/** Numbers of successful and failed reloads. */
 const reloads = (metrics: Metrics): Record<string, number> =>
   Object.fromEntries(
     Object.entries(seriesOf(metrics, 'apiserver_authorization_config_controller_automatic_reloads_total')).map(
@@ -199,7 +199,7 @@ const reloads = (metrics: Metrics): Record<string, number> =>
   );
 
 describe('a configuration that changes', () => {
-  it('is used from one question to the next', async () => {
+  it('takes effect for the next request', async () => {
     const { authorizer, metrics, clock } = await openReloadable(() => 'silence', documentOf(rbac));
     assert.deepEqual(authorizer.authorize(pods, jane), { verdict: 'noOpinion', reason: 'rbac' });
     assert.deepEqual(reloads(metrics), { success: 1 });
@@ -217,16 +217,16 @@ describe('a configuration that changes', () => {
     ['no YAML', Buffer.from('{]'), /error/],
     ['a faulty document', documentOf(rbac, { type: 'RBAC' }), /authorizers\[1\].type: Duplicate value/],
     ['no document', Buffer.from(''), /expected an object of kind/],
-    ['without a type of the start', documentOf(hookOf('a')), /the types RBAC must stay/],
+    ['without a type present at startup', documentOf(hookOf('a')), /the types RBAC must stay/],
     [
-      'with a type that was not prepared',
+      'with a type that was not prepared at startup',
       documentOf(rbac, { type: 'Node', name: 'node' }),
       /authorizer type Node is not allowed/,
     ],
     ['with a webhook that cannot be built', documentOf(rbac, hookOf('broken')), /no such connection/],
   ];
   for (const [name, content, problem] of bad) {
-    it(`${name}: the one before it stays, and that is reported`, async () => {
+    it(`${name}: the previous one stays in use, and the failure is reported`, async () => {
       let builds = 0;
       const sender = new ScriptedWebhook(() => answer({ allowed: true }));
       const { authorizer, metrics, logged } = await openReloadable(() => 'silence', documentOf(rbac, hookOf('a')), {
@@ -247,7 +247,7 @@ describe('a configuration that changes', () => {
     });
   }
 
-  it('to the same chain in other words changes nothing', async () => {
+  it('to an equivalent chain changes nothing', async () => {
     const { authorizer, metrics, webhooks } = await openReloadable(() => 'silence', documentOf(rbac, hookOf('a')));
     await authorizer.reload(Buffer.from(`# new\n${documentOf(rbac, hookOf('a'))}`));
     assert.equal(webhooks.length, 1);
@@ -263,14 +263,14 @@ describe('a configuration that changes', () => {
     authorizer.close();
   });
 
-  it('is faulty at the start: the start fails, and names the file', async () => {
+  it('is invalid at startup: startup fails and names the file', async () => {
     await assert.rejects(
       openReloadable(() => 'silence', documentOf({ type: 'RBAC' })),
       /^Error: \/etc\/authz\.yaml: authorizers\[0\]\.name: Required value$/,
     );
   });
 
-  it('closes a chain after its last question', async () => {
+  it('closes a chain after its last request', async () => {
     const gate = Promise.withResolvers<ReturnType<typeof answer>>();
     const { authorizer, webhooks } = await openReloadable(() => gate.promise, documentOf(rbac, hookOf('a')));
     const questions = [authorizer.authorize(pods, jane), authorizer.authorize(readQuestion('get /x'), jane)];
@@ -288,7 +288,7 @@ describe('a configuration that changes', () => {
     authorizer.close();
   });
 
-  it('is not swapped in after the end', async () => {
+  it('does not take effect after close', async () => {
     const sender = Promise.withResolvers<ScriptedWebhook>();
     const { authorizer } = await openReloadable(() => 'silence', documentOf(rbac), {
       webhookSender: () => sender.promise,
@@ -302,8 +302,8 @@ describe('a configuration that changes', () => {
     assert.equal(late.closed, 1);
   });
 
-  it('answers every question under a storm of reloads, each by one whole chain', async () => {
-    // Chain n has two webhooks, a-n and b-n, of which the first has no opinion; a mixed chain would show.
+  it('decides every request during frequent reloads, each by one whole chain', async () => {
+    // Chain n has two webhooks, a-n and b-n; a-n has no opinion. A mix of two chains would be visible.
     const built: string[] = [];
     const senders: ScriptedWebhook[] = [];
     const { authorizer } = await openReloadable(() => 'silence', documentOf(rbac, hookOf('a-0'), hookOf('b-0')), {

@@ -17,23 +17,22 @@ import type { RuleResolver, UserRules } from './rule-resolver.ts';
 interface ReloadableAuthorizerOptions extends ReadAuthorizationOptions {
   /** Path of the file, for messages. */
   readonly file: string;
-  /** Builds a chain; rejects where that cannot be done. */
+  /** Builds a chain; rejects if that is not possible. */
   readonly build: (specs: readonly AuthorizerSpec[]) => Promise<AuthorizerChain>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Tells this server from others in metrics, where only its hash is shown; '' for none. */
+  /** Identifies this server in metrics, as a hash; empty if unset. */
   readonly serverId: string;
 }
 
 /**
- * The chain of authorizers of a configuration file (spec section 5.7), which may change while the server runs. A new
- * document is read, checked, and built in full before it takes the place of the old one from one question to the next; a
- * bad one changes nothing, and is reported. Questions that are under way are answered by the chain that they were asked of,
- * which is closed after the last of them.
+ * The authorizer chain of a configuration file (spec section 5.7), which may change at run time. A new document is read,
+ * validated and built completely before it atomically replaces the old one. An invalid document is reported and changes
+ * nothing. Requests in flight are answered by the chain they started with, which is closed after the last of them.
  *
- * As published, the types with which the server started, webhooks excepted, must stay in the file; and those that need to be
- * prepared at the start (RBAC, Node, ABAC) cannot be added.
+ * As in kube-apiserver, the types present at startup, except webhooks, must remain in the file, and types that need preparation
+ * at startup (RBAC, Node, ABAC) cannot be added.
  */
 export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable {
   readonly #options: ReloadableAuthorizerOptions;
@@ -42,7 +41,7 @@ export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable 
   #specs: readonly AuthorizerSpec[];
   #current: Lease;
   #closed = false;
-  /** Documents are taken in one after the other. */
+  /** Reloads run one at a time. */
   #work: Promise<void> = Promise.resolve();
 
   private constructor(options: ReloadableAuthorizerOptions, specs: readonly AuthorizerSpec[], chain: AuthorizerChain) {
@@ -54,7 +53,7 @@ export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable 
     this.#report('success');
   }
 
-  /** Starts with what the file holds now. Rejects with an error that names the file where that cannot be used. */
+  /** Loads the current content of the file. Rejects with an error that names the file if it is invalid. */
   static async open(options: ReloadableAuthorizerOptions, content: Uint8Array): Promise<ReloadableAuthorizer> {
     try {
       const specs = await readAuthorizationConfiguration(content, options);
@@ -64,7 +63,7 @@ export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable 
     }
   }
 
-  /** What the chain in use was built from. */
+  /** The specs of the current chain. */
   get specs(): readonly AuthorizerSpec[] {
     return this.#specs;
   }
@@ -79,20 +78,20 @@ export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable 
     return lease.until(lease.chain.rulesFor(user, namespace));
   }
 
-  /** Takes in the file's new content. Resolves when it is in use or refused; never rejects. */
+  /** Applies the file's new content. Resolves when it is in use or rejected as invalid. Never rejects. */
   reload(content: Uint8Array): Promise<void> {
     this.#work = this.#work.then(() => this.#replace(content)).catch((error) => this.failed(error));
     return this.#work;
   }
 
-  /** Reports a content that cannot be read or used; the old one stays. */
+  /** Reports content that cannot be read or used. The old content stays in use. */
   failed(error: unknown): void {
     const { logger, file } = this.#options;
     logger.error('the authorization configuration is not reloaded; the one before it stays in use', { file, error });
     this.#report('failure');
   }
 
-  /** Ends questions under way as failures. */
+  /** Fails the webhook requests in flight. */
   close(): void {
     this.#closed = true;
     this.#current.chain.close();
@@ -117,7 +116,7 @@ export class ReloadableAuthorizer implements Authorizer, RuleResolver, Closable 
   }
 }
 
-/** A chain in use, which is closed when it is retired and its last question has been answered. */
+/** A chain that is closed once it is retired and has no requests in flight. */
 class Lease {
   readonly chain: AuthorizerChain;
   #pending = 0;
@@ -127,7 +126,7 @@ class Lease {
     this.chain = chain;
   }
 
-  /** Keeps the chain open until the answer is there. */
+  /** Keeps the chain open until the decision is available. */
   until<T>(answer: T | Promise<T>): T | Promise<T> {
     if (!(answer instanceof Promise)) return answer;
     this.#pending += 1;

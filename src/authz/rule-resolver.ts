@@ -3,16 +3,16 @@ import type { UserInfo } from '../request/user-info.ts';
 
 export type { PathRule, ResourceRule, UserRules } from '../request/access.ts';
 
-/** An authorizer that can list what it allows. */
+/** An authorizer that can list the rules that apply to a user. */
 export interface RuleResolver {
-  /** What `user` may do in `namespace` and outside of namespaces; '' is outside only. */
+  /** The rules for `user` in `namespace`, and for non-resource paths; without a namespace only the latter. */
   rulesFor(user: UserInfo, namespace: string): UserRules | Promise<UserRules>;
 }
 
-/** Nothing is allowed, and that is all there is to say. */
+/** No rules, and the list is complete. */
 export const noRules: UserRules = { resourceRules: [], pathRules: [], incomplete: false, errors: [] };
 
-/** For an authorizer that decides about requests and cannot list what it allows. `name` stands in what the user reads. */
+/** For an authorizer that cannot list its rules. `name` appears in the error shown to the user. */
 export function unlistable(name: string): RuleResolver {
   const rules: UserRules = {
     ...noRules,

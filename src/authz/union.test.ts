@@ -67,7 +67,7 @@ describe('a union of authorizers', () => {
     }
   }
 
-  it('does not go on after a fault of the program: the others could allow what it would have denied', async () => {
+  it('stops after an exception: a later authorizer could allow what this one would have denied', async () => {
     const broken: Authorizer = {
       authorize() {
         throw new TypeError('fault');
@@ -81,14 +81,14 @@ describe('a union of authorizers', () => {
 
 describe('AlwaysAllow and AlwaysDeny', () => {
   const nobody: UserInfo = makeUser('system:anonymous', 'system:unauthenticated');
-  it('allow everything, and nothing', () => {
+  it('allow everything and nothing', () => {
     for (const asked of [question, readQuestion('delete /x')]) {
       assert.deepEqual(alwaysAllow.authorize(asked, nobody), { verdict: 'allow', reason: '' });
       assert.deepEqual(alwaysDeny.authorize(asked, jane), { verdict: 'noOpinion', reason: 'Everything is forbidden.' });
     }
   });
 
-  it('leave it to who comes after AlwaysDeny, as published', () => {
+  it('AlwaysDeny leaves the decision to later authorizers, as in kube-apiserver', () => {
     assert.deepEqual(unionAuthorizer([alwaysDeny, alwaysAllow]).authorize(question, jane), {
       verdict: 'allow',
       reason: '',
@@ -110,17 +110,17 @@ describe('a union of rules', () => {
     pathRules: [...rules('get').pathRules, ...rules('list').pathRules],
   };
 
-  it('has the rules of all, in their order', () => {
+  it('has the rules of all, in order', () => {
     const union = unionRules([resolver(rules('get')), resolver(noRules), resolver(rules('list'))]);
     assert.deepEqual(union.rulesFor(jane, 'team'), { ...joined, incomplete: false, errors: [] });
   });
 
-  it('waits for those that come late', async () => {
+  it('waits for asynchronous resolvers', async () => {
     const union = unionRules([resolver(Promise.resolve(rules('get'))), resolver(rules('list'))]);
     assert.deepEqual(await union.rulesFor(jane, 'team'), { ...joined, incomplete: false, errors: [] });
   });
 
-  it('is incomplete where one of them is, and says why once', () => {
+  it('is incomplete if one of them is, with each error once', () => {
     const union = unionRules([
       resolver(rules('get', { errors: ['no role'] })),
       unlistable('webhook'),
@@ -134,7 +134,7 @@ describe('a union of rules', () => {
     });
   });
 
-  it('has nothing of nobody, everything of AlwaysAllow, nothing of AlwaysDeny', () => {
+  it('is empty without resolvers and for AlwaysDeny, and everything for AlwaysAllow', () => {
     assert.deepEqual(unionRules([]).rulesFor(jane, ''), noRules);
     assert.deepEqual(unionRules([alwaysDeny]).rulesFor(jane, ''), noRules);
     assert.deepEqual(unionRules([alwaysDeny, alwaysAllow]).rulesFor(jane, ''), {

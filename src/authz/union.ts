@@ -4,34 +4,36 @@ import type { Attributes, Authorizer, Decision } from './authorizer.ts';
 import { noRules, type RuleResolver, type UserRules } from './rule-resolver.ts';
 
 /**
- * Several authorizers as one (spec section 5.7): asked in order, the first that allows or denies decides, with its own
- * reason and nothing of what was said before it. Where none decides, the reasons are joined by line breaks, and what went
- * wrong is put together. Stays synchronous for as long as those who are asked do: this runs for every request.
+ * A chain of authorizers as one (spec section 5.7). The first that allows or denies decides, and only its reason is returned.
+ * If none decides, the reasons are joined by line breaks and the errors are aggregated. Synchronous as long as the authorizers
+ * are, since it runs for every request.
  */
 export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
-  const from = (
+  const decideFrom = (
     start: number,
-    heard: Heard | undefined,
+    earlier: Undecided | undefined,
     attributes: Attributes,
     user: UserInfo,
     caller: Caller | undefined,
   ): Decision | Promise<Decision> => {
-    let said = heard;
+    let collected = earlier;
     for (let at = start; at < authorizers.length; at++) {
       const answer = (authorizers[at] as Authorizer).authorize(attributes, user, caller);
       if (answer instanceof Promise) {
-        return answer.then((late) => (decides(late) ? late : from(at + 1, hear(said, late), attributes, user, caller)));
+        return answer.then((late) =>
+          decides(late) ? late : decideFrom(at + 1, addTo(collected, late), attributes, user, caller),
+        );
       }
       if (decides(answer)) return answer;
-      said = hear(said, answer);
+      collected = addTo(collected, answer);
     }
-    return said ? undecided(said) : noOpinion;
+    return collected ? undecided(collected) : noOpinion;
   };
-  return { authorize: (attributes, user, caller) => from(0, undefined, attributes, user, caller) };
+  return { authorize: (attributes, user, caller) => decideFrom(0, undefined, attributes, user, caller) };
 }
 
-/** What those who did not decide have said. */
-interface Heard {
+/** Reasons and errors of the authorizers without an opinion. */
+interface Undecided {
   readonly reasons: readonly string[];
   readonly errors: readonly string[];
 }
@@ -40,31 +42,28 @@ const noOpinion: Decision = { verdict: 'noOpinion', reason: '' };
 
 const decides = ({ verdict }: Decision): boolean => verdict === 'allow' || verdict === 'deny';
 
-/** Makes nothing new where nothing was said. */
-function hear(heard: Heard | undefined, { reason, evaluationError }: Decision): Heard | undefined {
-  if (reason === '' && evaluationError === undefined) return heard;
+/** Allocates nothing if there is neither reason nor error. */
+function addTo(earlier: Undecided | undefined, { reason, evaluationError }: Decision): Undecided | undefined {
+  if (reason === '' && evaluationError === undefined) return earlier;
   return {
-    reasons: [...(heard?.reasons ?? []), ...(reason === '' ? [] : [reason])],
-    errors: [...(heard?.errors ?? []), ...(evaluationError === undefined ? [] : [evaluationError])],
+    reasons: [...(earlier?.reasons ?? []), ...(reason === '' ? [] : [reason])],
+    errors: [...(earlier?.errors ?? []), ...(evaluationError === undefined ? [] : [evaluationError])],
   };
 }
 
-function undecided({ reasons, errors }: Heard): Decision {
+function undecided({ reasons, errors }: Undecided): Decision {
   const reason = reasons.join('\n');
   if (errors.length === 0) return { verdict: 'noOpinion', reason };
   return { verdict: 'noOpinion', reason, evaluationError: joinErrors(errors) };
 }
 
-/** Several errors as one text, each once, as clients know it. */
+/** Several errors as one string without duplicates, in kube-apiserver's format. */
 function joinErrors(errors: readonly string[]): string {
   const different = [...new Set(errors)];
   return different.length === 1 ? String(different[0]) : `[${different.join(', ')}]`;
 }
 
-/**
- * What all of them allow, in their order. Incomplete where one of them is; what one could not look up stands beside what
- * the others found.
- */
+/** The rules of all resolvers, in order. Incomplete if any list is; its errors are returned with the others' rules. */
 export function unionRules(resolvers: readonly RuleResolver[]): RuleResolver {
   return {
     rulesFor(user, namespace) {

@@ -26,7 +26,7 @@ const entryAt = (index: number, app: string | undefined): CacheEntry => {
 const names = (entries: Iterable<{ readonly name: string }> | undefined) =>
   entries && Array.from(entries, ({ name }) => name);
 
-test('a snapshot finds entries by field in the current state, and not in a past one', async (context) => {
+test('a snapshot looks up entries by field as long as it is current', async (context) => {
   const store = openMemoryStore();
   const { cache, configMaps: collection } = await openCache(context, { store });
   const { revision } = await store.create(keyOf('a'), configMap('a', { labels: { app: 'web' } }));

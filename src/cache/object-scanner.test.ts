@@ -119,7 +119,7 @@ test('finds the values of all paths in one pass', () => {
   );
 });
 
-test('duplicate and empty paths are rejected', () => {
+test('duplicate and invalid paths are rejected', () => {
   assert.throws(() => new ObjectScanner([['a'], ['a']]), TypeError);
   for (const text of ['', '.a', 'a.', 'a..b', 'a[b]', 'a[', '[0]'])
     assert.throws(() => parseFieldPath(text), TypeError, text);

@@ -428,7 +428,7 @@ test('a resource may be removed while it is loaded', async (context) => {
   assert.equal(cache.collections().length, 2);
 });
 
-test('a reloaded resource includes the changes made meanwhile', async (context) => {
+test('reloading a resource closes its watches and keeps its revision', async (context) => {
   const { cache, store, configMaps: collection } = await openCache(context);
   const first = await put(store, 'a', '');
   await cache.fresh();

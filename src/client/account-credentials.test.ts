@@ -43,7 +43,7 @@ const refuse = (code: number, reason: string, message = reason): void =>
 const sent = async (): Promise<string | undefined> => (await credentials.current()).authorization;
 
 describe('a token of a service account', () => {
-  it('is asked for when it is first needed, once for all who wait', async () => {
+  it('is requested on first use, once for concurrent callers', async () => {
     issue('one');
     assert.deepEqual(server.requests, []);
     assert.deepEqual(await Promise.all([sent(), sent()]), ['Bearer one', 'Bearer one']);
@@ -56,7 +56,7 @@ describe('a token of a service account', () => {
     });
   });
 
-  it('makes the account where there is none', async () => {
+  it('creates the account if it does not exist', async () => {
     refuse(404, 'NotFound');
     server.answer(201, {});
     issue('one');
@@ -66,7 +66,7 @@ describe('a token of a service account', () => {
     assert.deepEqual([kind, metadata], ['ServiceAccount', { namespace: 'orch-system', name: 'worker' }]);
   });
 
-  it('somebody else makes the account at the same time', async () => {
+  it('tolerates concurrent creation of the account', async () => {
     refuse(404, 'NotFound');
     refuse(409, 'AlreadyExists');
     issue('one');
@@ -89,7 +89,7 @@ describe('a token of a service account', () => {
     });
   }
 
-  it('is used on where there is no other, and asked for again after a while', async () => {
+  it('stays in use if it cannot be replaced, and is requested again later', async () => {
     issue('one');
     await sent();
     clock.advance(hourMs * 0.8);
@@ -105,7 +105,7 @@ describe('a token of a service account', () => {
 });
 
 describe('a token that the server refuses', () => {
-  it('is replaced, once for all whom it was refused', async () => {
+  it('is replaced once for concurrent rejected requests', async () => {
     issue('one');
     const one = await credentials.current();
     issue('two');
@@ -115,7 +115,7 @@ describe('a token that the server refuses', () => {
     assert.equal(server.requests.length, 2);
   });
 
-  it('is not used again where there is no other', async () => {
+  it('is not used again even if it cannot be replaced', async () => {
     issue('one');
     const one = await credentials.current();
     server.drop();
@@ -128,7 +128,7 @@ describe('a token that the server refuses', () => {
 });
 
 describe('no token', () => {
-  it('is no answer of the server to what was to be asked, is reported once, and tried again', async () => {
+  it('is not an ApiError, is logged once, and is retried', async () => {
     const fails = async (message: RegExp): Promise<void> =>
       assert.rejects(sent(), (error) => {
         assert.ok(error instanceof AccountCredentialsError && !(error instanceof ApiError));
@@ -165,7 +165,7 @@ describe('no token', () => {
     });
   }
 
-  it('when it is closed: a request under way ends', async () => {
+  it('after close: the request in flight ends', async () => {
     const asked = sent();
     credentials.close();
     await assert.rejects(asked, AccountCredentialsError);
@@ -181,7 +181,7 @@ describe('requests with tokens of a service account', () => {
   });
   after(async () => tls.close());
 
-  it('go out with them alone, and once more with another one after 401', async () => {
+  it('carry only the token, and are retried with a new one after 401', async () => {
     const seen: unknown[] = [];
     tls.handle = ({ headers }, response) => {
       seen.push([headers.authorization, headers['impersonate-user']]);

@@ -9,7 +9,7 @@ const setUp = () => {
 };
 
 describe('requests', () => {
-  it('carry JSON, and who sends them', async () => {
+  it('carry JSON and the User-Agent', async () => {
     const { server, client } = setUp();
     for (let answers = 0; answers < 5; answers++) server.answer(200, { n: answers });
     assert.deepEqual(await client.get('/a'), { n: 0 });
@@ -34,7 +34,7 @@ describe('requests', () => {
   });
 });
 
-describe('refusals', () => {
+describe('error responses', () => {
   const status = {
     kind: 'Status',
     status: 'Failure',
@@ -98,5 +98,5 @@ describe('the events of a watch', () => {
   }
   it('one character at a time', async () => assert.deepEqual(await names(...text), ['ä', 'b']));
   it('empty lines', async () => assert.deepEqual(await names('\n', text, '\n\n', text), ['ä', 'b', 'ä', 'b']));
-  it('a line that was cut off is none', async () => assert.deepEqual(await names(`${a}\n${b}`), ['ä']));
+  it('a truncated line is dropped', async () => assert.deepEqual(await names(`${a}\n${b}`), ['ä']));
 });

@@ -64,7 +64,7 @@ const get = async (transport: ReturnType<typeof httpTransport>): Promise<number>
   return response.status;
 };
 
-it('sends what is asked, with the certificate, on one connection', async () => {
+it('sends requests with the client certificate on one connection', async () => {
   const seen: unknown[] = [];
   server.handle = (request, response) => {
     const { 'content-type': type, 'content-length': length, authorization } = request.headers;
@@ -85,7 +85,7 @@ it('sends what is asked, with the certificate, on one connection', async () => {
   assert.equal(server.connections, 1);
 });
 
-it('sends a token, or a name and a password', async () => {
+it('sends a bearer token or basic credentials', async () => {
   for (const [authorization, expected] of [
     [{ type: 'token', token: 't' }, 'Bearer t'],
     [{ type: 'basic', username: 'jürgen', password: 'a:b' }, `Basic ${Buffer.from('jürgen:a:b').toString('base64')}`],
@@ -95,7 +95,7 @@ it('sends a token, or a name and a password', async () => {
   }
 });
 
-it('asks to count as somebody else', async () => {
+it('sends impersonation headers', async () => {
   const extra = { 'example.com/Scopes%': ['one', 'two'], ä: ['ö'] };
   const headers = await headersSent({ impersonation: { user: 'jürgen', uid: '7', groups: ['a', 'b'], extra } });
   const latin1 = (text: string) => Buffer.from(text).toString('latin1');
@@ -111,7 +111,7 @@ it('asks to count as somebody else', async () => {
   );
 });
 
-it('a token from a file is read again after a minute, and when the server refuses it', async () => {
+it('a token file is reread after a minute, and when the server rejects the token', async () => {
   const seen: unknown[] = [];
   server.handle = (request, response) => {
     seen.push(request.headers.authorization);
@@ -145,13 +145,13 @@ it('a token from a file is read again after a minute, and when the server refuse
   );
 });
 
-it('a token stands in for a file that is not there yet', async () => {
+it('a static token is used while the token file does not exist', async () => {
   const authorization = { type: 'tokenFile', file: join(server.directory, 'none'), token: 't' } as const;
   const headers = await headersSent({ credential: { type: 'stored', authorization } });
   assert.deepEqual(headers['authorization'], ['Bearer t']);
 });
 
-it('a certificate that was renewed is shown on new connections; old ones end with their requests', async () => {
+it('a renewed certificate is used on new connections; old ones close after their requests', async () => {
   const seen: unknown[] = [];
   const held = Promise.withResolvers<void>();
   server.handle = (request, response) => {
@@ -190,7 +190,7 @@ it('a certificate that was renewed is shown on new connections; old ones end wit
   assert.equal(server.connections, 3);
 });
 
-it('requests that go on and on with a certificate that was replaced are ended', async () => {
+it('long-running requests with a replaced certificate are ended', async () => {
   server.handle = (request, response) => {
     if (request.url === '/prefix/watch') response.write('begun');
     else response.end();
@@ -212,7 +212,7 @@ it('requests that go on and on with a certificate that was replaced are ended', 
   assert.equal(clock.pending, 0);
 });
 
-it('a kept connection that the server closes is no reason to fail for what can be asked again', async () => {
+it('a repeatable request survives a keep-alive connection closed by the server', async () => {
   const used = new WeakSet<object>();
   server.handle = (request, response) => {
     if (used.has(request.socket)) request.socket.destroy();
@@ -238,7 +238,7 @@ it('does not follow redirects', async () => {
   assert.equal(requests, 1);
 });
 
-it('does not speak with a server that is somebody else', async () => {
+it('rejects a server with the wrong identity', async () => {
   server.handle = () => assert.fail('nothing is sent');
   for (const more of [{ serverName: 'other.example.com' }, { authorities: undefined }]) {
     await withTransport(more, async (transport) => {
@@ -247,14 +247,14 @@ it('does not speak with a server that is somebody else', async () => {
   }
 });
 
-it('speaks with anybody when told so', async () => {
+it('skips verification if configured to', async () => {
   server.handle = (_request, response) => response.end('{}');
   await withTransport({ insecure: true, authorities: undefined, serverName: undefined }, async (transport) => {
     assert.equal((await transport.send({ method: 'GET', target: '/' })).status, 200);
   });
 });
 
-it('streams, and ends the request when the reader leaves', async () => {
+it('streams, and ends the request when the reader stops', async () => {
   const closed = Promise.withResolvers<void>();
   server.handle = (_request, response) => {
     response.on('close', closed.resolve);
@@ -297,7 +297,7 @@ for (const when of ['before', 'after'] as const) {
   });
 }
 
-it('an answer that is cut off is an error', async () => {
+it('a truncated response is an error', async () => {
   server.handle = (_request, response) => {
     response.write('half');
     setImmediate(() => response.destroy());

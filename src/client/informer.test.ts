@@ -35,7 +35,7 @@ function setUp() {
 }
 
 describe('the informer', () => {
-  it('has what was selected of each object, and tells of changes when it has them', async () => {
+  it('holds the selected part of each object, and reports changes after applying them', async () => {
     const { server, told, informer, settle } = setUp();
     assert.equal(informer.synced, false);
     server.answer(200, listOf(object('a', 'red'), object('b', 'green')));
@@ -59,7 +59,7 @@ describe('the informer', () => {
     informer.close();
   });
 
-  it('tells after a gap what has come and gone in it', async () => {
+  it('reports after a gap the objects created and deleted during it', async () => {
     const { server, clock, told, informer, settle } = setUp();
     server.answer(200, listOf(object('a', 'red'), object('b', 'green')));
     server.answer(410, { kind: 'Status', code: 410, reason: 'Expired' });

@@ -165,7 +165,7 @@ const untroubled: Fate = { there: 0, back: 0, lost: 'no' };
 const unreachable = (): Fate => ({ there: 0, back: 0, lost: 'request' });
 
 describe('leader election', () => {
-  it('the first takes the lease at once, the second stands by', async () => {
+  it('the first candidate acquires the lease at once, the second waits', async () => {
     const election = new Election();
     election.stand('a');
     await election.pass(100);
@@ -178,7 +178,7 @@ describe('leader election', () => {
     await election.end();
   });
 
-  it('a leader that stops gives the lease back', async () => {
+  it('a leader that stops releases the lease', async () => {
     const election = new Election();
     election.stand('a');
     await election.pass(100);
@@ -209,7 +209,7 @@ describe('leader election', () => {
     await election.end();
   });
 
-  it('a leader goes on although requests get lost for a while', async () => {
+  it('a leader continues although requests are lost for a while', async () => {
     const election = new Election();
     const network = election.stand('a');
     await election.pass(1_000);
@@ -221,7 +221,7 @@ describe('leader election', () => {
     await election.end();
   });
 
-  it('a candidate whose request gets lost asks again', async () => {
+  it('a candidate retries a lost request', async () => {
     const election = new Election();
     const network = election.stand('a');
     network.fate = unreachable;
@@ -233,7 +233,7 @@ describe('leader election', () => {
   });
 
   for (const lost of ['undone', 'unknown'] as const) {
-    it(`a candidate that is told nobody knows (${lost}) looks before it goes on`, async () => {
+    it(`a candidate rereads the lease after an unknown outcome (${lost})`, async () => {
       const election = new Election();
       const network = election.stand('a');
       network.fate = () => ({ there: 0, back: 0, lost });
@@ -252,7 +252,7 @@ describe('leader election', () => {
     });
   }
 
-  it('a lease that somebody takes ends the leadership at the next renewal', async () => {
+  it('a lease taken by another ends the leadership at the next renewal', async () => {
     const election = new Election();
     election.stand('a');
     await election.pass(1_000);
@@ -267,7 +267,7 @@ describe('leader election', () => {
     await election.end();
   });
 
-  it('a lease that is deleted is not taken by who saw that it was held', async () => {
+  it('a deleted lease is not taken by a candidate that saw it held', async () => {
     const election = new Election();
     const network = election.stand('a');
     await election.pass(100);
@@ -290,7 +290,7 @@ describe('leader election', () => {
     assert.deepEqual(election.log, []);
   });
 
-  it('never two lead, whatever the network does', async () => {
+  it('two candidates never lead at once, whatever the network does', async () => {
     const delay = fc.oneof(fc.nat(100), fc.nat(3_000), fc.nat(20_000));
     const fate: fc.Arbitrary<Fate> = fc.record({
       there: delay,

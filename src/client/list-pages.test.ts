@@ -53,7 +53,7 @@ describe('pages of a collection', () => {
     ['indented', (page: object) => JSON.stringify(page, undefined, 2)],
     ['items first', (page: object) => JSON.stringify(Object.fromEntries(Object.entries(page).reverse()))],
   ] as const) {
-    test(`are read whole, ${what}`, async () => {
+    test(`are complete, ${what}`, async () => {
       const { client } = served(
         [
           { names: ['a', 'b'], metadata: going },
@@ -65,12 +65,12 @@ describe('pages of a collection', () => {
     });
   }
 
-  test('that end early are refused', async () => {
+  test('that are truncated are rejected', async () => {
     const client = { getBytes: () => Promise.resolve(Buffer.from('{"metadata":{},"items":[{"metadata":{"name":"a"}')) };
     await assert.rejects(namesOf(client), SyntaxError);
   });
 
-  test('grow where objects are small, and shrink where they are large', async () => {
+  test('grow if objects are small, and shrink if they are large', async () => {
     const small = { names: ['a'], metadata: going };
     const large = { names: ['a', 'b', 'c'], metadata: going, padding: 1_000_000 };
     const { client, asked } = served([small, small, large, large, { names: [], metadata: end }]);
@@ -81,7 +81,7 @@ describe('pages of a collection', () => {
     assert.equal(asked[1], '/c?fieldSelector=x&limit=200&continue=a%20b');
   });
 
-  test('are read in slices', async () => {
+  test('are parsed in slices', async () => {
     const clock = new ManualClock();
     const names = Array.from({ length: 100 }, (_, index) => `n${index}`);
     const { client } = served([{ names, metadata: end }]);

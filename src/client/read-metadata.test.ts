@@ -8,7 +8,7 @@ const padding = 'x'.repeat(20_000);
 const event = (type: string, metadata: object, rest: object = { data: { padding } }) =>
   Buffer.from(JSON.stringify({ type, object: { kind: 'ConfigMap', apiVersion: 'v1', metadata, ...rest } }));
 
-describe('an event of which only metadata is looked at', () => {
+describe('an event of which only metadata is parsed', () => {
   for (const [what, metadata, read] of [
     ['plain', { name: 'a', uid: 'u', ownerReferences: [{ uid: 'o' }] }, undefined],
     [
@@ -30,7 +30,7 @@ describe('an event of which only metadata is looked at', () => {
     });
   }
 
-  it('is read whole where it is short, an error, or not as this server writes it', () => {
+  it('is parsed whole if it is short, an error, or in another format', () => {
     const metadata = { name: 'a' };
     const short = readMetadataEvent(event('ADDED', metadata, { data: { a: 'b' } }));
     assert.deepEqual(short, JSON.parse(event('ADDED', metadata, { data: { a: 'b' } }).toString()));
@@ -42,14 +42,14 @@ describe('an event of which only metadata is looked at', () => {
     assert.deepEqual(readMetadataEvent(other), JSON.parse(other.toString()));
   });
 
-  it('an object by itself is read the same way', () => {
+  it('an object is parsed the same way', () => {
     const metadata = { name: 'a', finalizers: ['x'], managedFields: [{ manager: 'm' }] };
     const bytes = (data: object) => Buffer.from(JSON.stringify({ kind: 'A', apiVersion: 'v1', metadata, data }));
     assert.deepEqual(readMetadata(bytes({ padding })).metadata, { ...metadata, managedFields: [] });
     assert.deepEqual(readMetadata(bytes({ a: 'b' })), JSON.parse(bytes({ a: 'b' }).toString()));
   });
 
-  it('has the metadata that reading it whole gives', () => {
+  it('has the metadata that parsing it whole gives', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (metadata) => {
         if ('managedFields' in metadata) return;

@@ -73,7 +73,7 @@ class Reflected implements AsyncDisposable {
 }
 
 describe('the reflector', () => {
-  it('lists, then tells of changes from there on', async () => {
+  it('lists, then watches from there', async () => {
     await using reflected = new Reflected();
     const stream = await reflected.begin(5, 'a', 'b');
     stream.event('ADDED', object('c', 6)).event('MODIFIED', object('a', 7)).event('DELETED', object('b', 8));
@@ -82,14 +82,14 @@ describe('the reflector', () => {
     assert.deepEqual(reflected.server.requests, [list, watchFrom(5)]);
   });
 
-  it('takes its selectors along', async () => {
+  it('keeps its selectors in every request', async () => {
     await using reflected = new Reflected('/c?fieldSelector=x%3Dy');
     await reflected.begin(5);
     assert.match(reflected.server.requests[0] ?? '', /\?fieldSelector=x%3Dy&limit=50$/);
     assert.match(reflected.server.requests[1] ?? '', /\?fieldSelector=x%3Dy&watch=true&/);
   });
 
-  it('reads all pages of a list before it tells of it', async () => {
+  it('reads all pages of a list before it reports it', async () => {
     await using reflected = new Reflected();
     const { server } = reflected;
     server.answer(200, { ...listOf(5, 'a'), metadata: { resourceVersion: '5', continue: 't=1' } });
@@ -102,7 +102,7 @@ describe('the reflector', () => {
     assert.deepEqual(server.requests, [list, 'GET /c?limit=200&continue=t%3D1', watchFrom(5)]);
   });
 
-  it('begins the list again where its next page is gone', async () => {
+  it('restarts the list if its continue token has expired', async () => {
     await using reflected = new Reflected();
     const { server, clock } = reflected;
     server.answer(200, { ...listOf(5, 'a'), metadata: { resourceVersion: '5', continue: 't' } });
@@ -113,7 +113,7 @@ describe('the reflector', () => {
     assert.deepEqual(reflected.told, ['[b]']);
   });
 
-  it('goes on where a watch ended', async () => {
+  it('resumes where a watch ended', async () => {
     await using reflected = new Reflected();
     const stream = await reflected.begin(5);
     stream.event('ADDED', object('a', 6)).end();
@@ -122,7 +122,7 @@ describe('the reflector', () => {
     assert.deepEqual(reflected.server.requests, [list, watchFrom(5), watchFrom(6)]);
   });
 
-  it('goes on from a bookmark, which is not told', async () => {
+  it('resumes from a bookmark, which is not reported', async () => {
     await using reflected = new Reflected();
     const stream = await reflected.begin(5);
     stream.event('BOOKMARK', object('', 50)).end();
@@ -132,7 +132,7 @@ describe('the reflector', () => {
     assert.deepEqual(reflected.server.requests.at(-1), watchFrom(50));
   });
 
-  it('goes on where a watch broke, after a pause', async () => {
+  it('resumes where a watch broke, after a pause', async () => {
     await using reflected = new Reflected();
     const stream = await reflected.begin(5);
     stream.event('ADDED', object('a', 6)).break();
@@ -162,7 +162,7 @@ describe('the reflector', () => {
     });
   }
 
-  it('lists again when nothing comes of a version', async () => {
+  it('lists again after repeated failures at one version', async () => {
     await using reflected = new Reflected();
     reflected.server.answer(200, listOf(5));
     for (let failures = 0; failures < 3; failures++) {
@@ -174,7 +174,7 @@ describe('the reflector', () => {
     assert.deepEqual(reflected.server.requests, [list, watchFrom(5), watchFrom(5), watchFrom(5), list]);
   });
 
-  it('waits longer and longer for a server that is away, up to ten seconds', async () => {
+  it('backs off up to ten seconds while the server is unavailable', async () => {
     await using reflected = new Reflected();
     const pauses: number[] = [];
     for (let failures = 1; failures <= 8; failures++) {
@@ -190,7 +190,7 @@ describe('the reflector', () => {
     assert.deepEqual(pauses, [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000]);
   });
 
-  it('does not ask without pause where watches end at once', async () => {
+  it('pauses between watches that end at once', async () => {
     await using reflected = new Reflected();
     reflected.server.answer(200, listOf(5));
     reflected.server.stream().end();
@@ -203,7 +203,7 @@ describe('the reflector', () => {
     assert.equal(reflected.server.requests.length, length);
   });
 
-  it('does not read what need not be read', async () => {
+  it('does not parse skipped events', async () => {
     await using reflected = new Reflected('/c', (line) => line.includes('"boring"'));
     const stream = await reflected.begin(5);
     stream.write('{"type":"ADDED", not even JSON "boring"\n').event('ADDED', object('a', 7));
@@ -211,7 +211,7 @@ describe('the reflector', () => {
     assert.deepEqual(reflected.told, ['[]', 'ADDED a']);
   });
 
-  it('leaves the watch when it is stopped', async () => {
+  it('ends the watch when it is stopped', async () => {
     const reflected = new Reflected();
     const stream = await reflected.begin(5);
     await reflected[Symbol.asyncDispose]();

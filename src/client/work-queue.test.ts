@@ -40,7 +40,7 @@ class Workshop {
 }
 
 describe('the work queue', () => {
-  it('works on items in their order, so many at once', async () => {
+  it('processes items in order, up to the limit at once', async () => {
     const shop = new Workshop(2);
     for (const item of ['a', 'b', 'c', 'd']) shop.queue.add(item);
     assert.deepEqual(shop.started, ['a', 'b']);
@@ -51,7 +51,7 @@ describe('the work queue', () => {
     assert.equal(shop.queue.size, 2);
   });
 
-  it('works once on what is added again while it waits', async () => {
+  it('processes an item once if it is added again while it waits', async () => {
     const shop = new Workshop(1);
     for (const item of ['a', 'b', 'b', 'b']) shop.queue.add(item);
     await shop.end('a');
@@ -60,7 +60,7 @@ describe('the work queue', () => {
     assert.equal(shop.queue.size, 0);
   });
 
-  it('works once more on what is added while it is worked on, however often', async () => {
+  it('processes an item once more if it is added, any number of times, while being processed', async () => {
     const shop = new Workshop();
     for (let times = 0; times < 3; times++) shop.queue.add('a');
     await shop.end('a');
@@ -69,7 +69,7 @@ describe('the work queue', () => {
     assert.deepEqual(shop.started, ['a', 'a']);
   });
 
-  it('repeats failures with pauses that double, up to a minute', async () => {
+  it('retries failures with pauses that double up to a minute', async () => {
     const shop = new Workshop();
     shop.queue.add('a');
     const pauses: number[] = [];
@@ -86,7 +86,7 @@ describe('the work queue', () => {
     assert.deepEqual(pauses.slice(-3), [40_960, 60_000, 60_000]);
   });
 
-  it('begins anew with short pauses after a success', async () => {
+  it('starts again with short pauses after a success', async () => {
     const shop = new Workshop();
     shop.queue.add('a');
     for (const pause of [5, 10]) {
@@ -100,14 +100,14 @@ describe('the work queue', () => {
     assert.equal(shop.started.length, 5);
   });
 
-  it('does not let one that fails hold up the others', async () => {
+  it('does not let a failing item delay the others', async () => {
     const shop = new Workshop(1);
     for (const item of ['a', 'b']) shop.queue.add(item);
     await shop.end('a', 'failed');
     assert.deepEqual(shop.started, ['a', 'b']);
   });
 
-  it('adds later what is asked for later, once', () => {
+  it('adds an item once after its delay', () => {
     const shop = new Workshop();
     shop.queue.addAfter('a', 100);
     shop.queue.addAfter('a', 50);
@@ -118,7 +118,7 @@ describe('the work queue', () => {
     assert.equal(shop.clock.pending, 0);
   });
 
-  it('starts nothing after its end, and leaves no timer', async () => {
+  it('starts nothing after close, and leaves no timer', async () => {
     const shop = new Workshop(1);
     for (const item of ['a', 'b']) shop.queue.add(item);
     shop.queue.add('a');

@@ -1,17 +1,17 @@
 import type { Authorizer, Decision } from '../authorizer.ts';
 import type { RuleResolver, UserRules } from '../rule-resolver.ts';
-import { concerns, everything, type Policy, policyAllows } from './policy.ts';
+import { everything, matchesSubject, type Policy, policyAllows } from './policy.ts';
 
 const allowed: Decision = { verdict: 'allow', reason: '' };
 const noMatch: Decision = { verdict: 'noOpinion', reason: 'No policy matched.' };
 
-/** Decides by a list of policies (mode `ABAC`, spec section 5.7): what one of them allows is allowed. */
+/** Authorizes by a list of policies (mode `ABAC`, spec section 5.7): a request is allowed if any policy allows it. */
 export function abacAuthorizer(policies: readonly Policy[]): Authorizer & RuleResolver {
   return {
     authorize: (attributes, user) =>
       policies.some((policy) => policyAllows(policy, attributes, user)) ? allowed : noMatch,
     rulesFor(user, namespace) {
-      const own = policies.filter((policy) => concerns(policy, user));
+      const own = policies.filter((policy) => matchesSubject(policy, user));
       return { ...rulesOf(own, namespace), incomplete: false, errors: [] };
     },
   };

@@ -22,7 +22,7 @@ const users = {
   anonymous: anonymousUser,
 };
 
-/** Who may: the first letters of the users' names, in their order. */
+/** The initials of the users that are allowed, in order. */
 const marks = (text: string, question: string): string => {
   const authorizer = abacAuthorizer(parse(text).policies);
   return Object.entries(users)
@@ -42,7 +42,7 @@ const pods = { resource: 'pods', namespace: 'team' };
 const everybody = 'alice bob star none';
 
 const decisions: readonly (readonly [policy: string, question: string, allowed: string])[] = [
-  // Who
+  // Subjects
   [line({ user: 'alice', ...pods }), 'get pods team x', 'alice'],
   [line({ user: 'Alice', ...pods }), 'get pods team x', ''],
   [line({ user: '*', ...pods }), 'get pods team x', everybody],
@@ -59,7 +59,7 @@ const decisions: readonly (readonly [policy: string, question: string, allowed: 
   [line({ ...pods }), 'get pods team x', ''],
   [line({ user: '', group: '', ...pods }), 'get pods team x', ''],
   [line({}), 'get pods team x', ''],
-  // What
+  // Resources and verbs
   [line({ user: 'alice', ...pods }), 'delete pods team x', 'alice'],
   [line({ user: 'alice', ...pods }), 'deletecollection pods team', 'alice'],
   [line({ user: 'alice', ...pods }), 'get pods/log team x', 'alice'],
@@ -79,7 +79,7 @@ const decisions: readonly (readonly [policy: string, question: string, allowed: 
   [line({ user: 'alice', resource: 'pods', namespace: '*' }), 'list pods', 'alice'],
   [line({ user: 'alice', namespace: '*', apiGroup: '*' }), 'get pods team x', ''],
   [line({ user: 'alice', resource: '*', namespace: '*', apiGroup: '*' }), 'get /healthz', ''],
-  // Only reading
+  // readonly
   ...['get', 'list', 'watch'].map(
     (verb) => [line({ user: 'alice', ...pods, readonly: true }), `${verb} pods team`, 'alice'] as const,
   ),
@@ -102,7 +102,7 @@ const decisions: readonly (readonly [policy: string, question: string, allowed: 
   [line({ user: 'alice', nonResourcePath: '/*/x' }), 'get /a/x', ''],
   [line({ user: 'alice', nonResourcePath: '*' }), 'get pods team x', ''],
   [line({ user: 'alice' }), 'get /', ''],
-  // The first form
+  // Version v0
   ['{}', 'delete secrets team x', everybody],
   ['{}', 'post /x', everybody],
   ['{"user":"alice"}', 'delete secrets@apps team x', 'alice'],
@@ -119,7 +119,7 @@ const decisions: readonly (readonly [policy: string, question: string, allowed: 
   ['{"user":"alice","namespace":"team"}', 'get /x', ''],
   ['{"kind":"Policy","user":"alice"}', 'get /x', 'alice'],
   ['{"apiVersion":"abac.authorization.orch.io/v0","kind":"Policy","user":"alice"}', 'get /x', 'alice'],
-  // Several
+  // Several policies
   [`${line({ user: 'bob', ...pods })}\n${line({ group: 'dev', ...pods })}`, 'get pods team x', 'alice bob'],
   ['', 'get pods team x', ''],
 ];
@@ -131,7 +131,7 @@ describe('ABAC policies', () => {
     });
   }
 
-  it('list what they allow', () => {
+  it('are listed as rules', () => {
     const text = [
       line({ user: 'alice', ...pods, readonly: true }),
       line({ group: 'dev', resource: '*', namespace: '*', apiGroup: '*' }),
@@ -164,7 +164,7 @@ describe('ABAC policies', () => {
 });
 
 describe('a policy file', () => {
-  it('may hold comments, empty lines, and line breaks of two characters', () => {
+  it('may contain comments, empty lines and CRLF line breaks', () => {
     const { policies, unversionedLines } = parse(
       `# who\r\n\r\n  \t\n${line({ user: 'ä' })}\r\n   # more\n  ${line({ user: 'b' })}  `,
     );
@@ -175,11 +175,11 @@ describe('a policy file', () => {
     assert.equal(unversionedLines, 0);
   });
 
-  it('counts lines of the first form', () => {
+  it('counts v0 lines', () => {
     assert.equal(parse(`{}\n${line({})}\n{"user":"x"}`).unversionedLines, 2);
   });
 
-  it('carries the names of its dialect', () => {
+  it('uses the names of its dialect', () => {
     const published =
       '{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"alice","namespace":"*","resource":"*","apiGroup":"*"}}';
     assert.equal(parsePolicyFile(Buffer.from(published), 'f', kubernetes).policies[0]?.user, 'alice');
@@ -209,7 +209,7 @@ describe('a policy file', () => {
     [`${good}\n${long}`, 2, /longer than/],
   ];
   for (const [text, at, problem] of bad) {
-    it(`with ${text.slice(0, 80)} is refused`, () => {
+    it(`with ${text.slice(0, 80)} is rejected`, () => {
       assert.throws(
         () => parse(text),
         (error) => {

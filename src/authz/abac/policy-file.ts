@@ -9,11 +9,11 @@ import { everything, type Policy } from './policy.ts';
 
 interface PolicyFile {
   readonly policies: readonly Policy[];
-  /** How many lines are of the old form without a version, which grants more than it shows; worth a warning. */
+  /** Number of unversioned (v0) lines, which grant more than they appear to; worth a warning. */
   readonly unversionedLines: number;
 }
 
-/** A policy file that cannot be used: the message names the file and the line. */
+/** An invalid policy file. The message names the file and the line. */
 export class PolicyFileError extends Error {
   constructor(path: string, line: number, cause: unknown) {
     super(`${path}, line ${line}: ${cause instanceof Error ? cause.message : cause}`, { cause });
@@ -22,10 +22,10 @@ export class PolicyFileError extends Error {
 }
 
 /**
- * Reads the file of `--authorization-policy-file`: one policy in JSON on each line; empty lines and those that begin with
- * `#` say nothing. Lines are of kind `Policy` in version `v1beta1`, or of the first form, `v0`, which may leave out version
- * and kind. Unlike published servers it refuses fields that a policy does not have: a mistyped one would widen what the
- * line allows. Throws a PolicyFileError. `path` is for messages.
+ * Parses the file of `--authorization-policy-file`: one JSON policy per line; empty lines and lines that start with `#` are
+ * ignored. Lines are of kind `Policy` in version `v1beta1`, or in the original form, `v0`, which may omit version and kind.
+ * Unlike kube-apiserver it rejects unknown fields: a misspelt field would widen what the line allows. Throws a PolicyFileError.
+ * `path` is for messages.
  */
 export function parsePolicyFile(content: Uint8Array, path: string, dialect: Dialect): PolicyFile {
   const policies: Policy[] = [];
@@ -46,7 +46,7 @@ export function parsePolicyFile(content: Uint8Array, path: string, dialect: Dial
 const numberSign = 35;
 const space = /^[ \t\r\v\f]+|[ \t\r\v\f]+$/g;
 
-/** Without the space around them. */
+/** The lines without surrounding whitespace. */
 const linesOf = (content: Uint8Array): readonly Buffer[] =>
   Buffer.from(content)
     .toString('latin1')
@@ -104,7 +104,7 @@ function readPolicy(line: Buffer, dialect: Dialect): ReadPolicy {
   return { policy: { ...nobodys, ...spec }, unversioned: false };
 }
 
-/** A line with a `spec` lacks its version: of the first form it would mean that everybody may do everything. */
+/** True for a v0 line. A line with a `spec` is not one but lacks its version: as v0 it would allow everyone everything. */
 const isUnversioned = (value: unknown): value is Record<string, unknown> =>
   isRecord(value) && !Object.hasOwn(value, 'apiVersion') && !Object.hasOwn(value, 'spec');
 
@@ -118,7 +118,10 @@ const nobodys: Policy = {
   nonResourcePath: '',
 };
 
-/** In the first form what is left out means everything: users, namespaces, resources, and paths where both are. */
+/**
+ * In v0 an omitted value matches everything: users, namespaces, resources, and all paths if both namespace and resource are
+ * omitted.
+ */
 function fromV0(line: Infer<typeof v0>): Policy {
   const { user = '', group = '', readonly = false, resource = '', namespace = '' } = line;
   return {

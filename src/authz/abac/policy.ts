@@ -1,39 +1,39 @@
 import { groupAuthenticated, type UserInfo } from '../../request/user-info.ts';
 import type { Attributes, ResourceAttributes } from '../authorizer.ts';
 
-/** `*` as a value of a policy: all of them. */
+/** Wildcard in policies: matches all values. */
 export const everything = '*';
 
 /**
- * One line of a policy file: who may do what. All that is set must match. An empty `resource` means no resource at all, an
- * empty `nonResourcePath` no path; an empty `apiGroup` is the core group, an empty `namespace` is outside of namespaces.
+ * One line of a policy file. All set fields must match. An empty `resource` matches no resource and an empty `nonResourcePath`
+ * no path; an empty `apiGroup` is the core group, an empty `namespace` matches cluster-scoped requests.
  */
 export interface Policy {
-  /** A user name, '' where any will do. */
+  /** A user name; empty: any. */
   readonly user: string;
-  /** A group, '' where any will do. Without a user and a group the policy is nobody's. */
+  /** A group; empty: any. A policy with neither user nor group matches nobody. */
   readonly group: string;
-  /** Only `get`, `list` and `watch`. */
+  /** Restricts the policy to `get`, `list` and `watch`. */
   readonly readonly: boolean;
   readonly apiGroup: string;
   readonly namespace: string;
-  /** The name of the resource; its subresources are meant too. */
+  /** Resource name; includes its subresources. */
   readonly resource: string;
-  /** A path; with `*` at its end all that begins so; `*` alone is every path. */
+  /** A path. A trailing `*` makes it a prefix; `*` alone matches every path. */
   readonly nonResourcePath: string;
 }
 
-/** True where the policy allows the user to do this. */
+/** True if the policy allows the user this request. */
 export const policyAllows = (policy: Policy, attributes: Attributes, user: UserInfo): boolean =>
-  concerns(policy, user) &&
+  matchesSubject(policy, user) &&
   (!policy.readonly || reads(attributes.verb)) &&
   (attributes.type === 'path' ? pathMatches(policy, attributes.path) : resourceMatches(policy, attributes));
 
 /**
- * True where the user is meant. `*` as a user or group is everybody who was authenticated; a policy that names a user and a
- * group means that user as a member of that group.
+ * True if the policy applies to the user. `*` as user or group matches all authenticated users; if both user and group are set,
+ * both must match.
  */
-export function concerns({ user, group }: Policy, { username, groups }: UserInfo): boolean {
+export function matchesSubject({ user, group }: Policy, { username, groups }: UserInfo): boolean {
   if (user === '' && group === '') return false;
   if ((user === everything || group === everything) && !groups.includes(groupAuthenticated)) return false;
   return (user === '' || user === everything || user === username) && isIn(group, groups);

@@ -17,7 +17,7 @@ after(() => rmSync(folder, { recursive: true }));
 const file = join(folder, 'webhook.conf');
 writeFileSync(file, '');
 
-/** Compiles anything but sources with a question mark in them. */
+/** Compiles any expression except those with a question mark. */
 const cel: Pick<Cel, 'compile'> = {
   compile(source, environment, options): CelProgram {
     assert.deepEqual(Object.keys(environment), ['request']);
@@ -57,7 +57,7 @@ const readOne = (authorizer: object): Promise<readonly AuthorizerSpec[]> =>
   read({ ...header, authorizers: [authorizer] });
 
 describe('an authorization configuration', () => {
-  it('describes the chain in its order', async () => {
+  it('configures the chain in order', async () => {
     const specs = await read(`# of the cluster
 apiVersion: apiserver.config.orch.io/v1
 kind: AuthorizationConfiguration
@@ -121,7 +121,7 @@ authorizers:
     ]);
   });
 
-  it('loads no expressions where there are none', async () => {
+  it('does not load CEL without match conditions', async () => {
     const before = celLoads;
     await readOne({ type: 'Webhook', name: 'x', webhook: { ...webhook, matchConditions: [] } });
     assert.equal(celLoads, before);
@@ -129,7 +129,7 @@ authorizers:
     assert.equal(celLoads, before + 1);
   });
 
-  it('has defaults for times that are zero', async () => {
+  it('has defaults for zero durations', async () => {
     const [spec] = await readOne({
       type: 'Webhook',
       name: 'x',
@@ -152,7 +152,7 @@ authorizers:
     });
   }
 
-  it('may have every type once, and webhooks as often as it likes', async () => {
+  it('may have every type once, and any number of webhooks', async () => {
     const types = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'RBAC', 'Node'];
     const specs = await read({
       ...header,
@@ -256,7 +256,7 @@ const faulty: readonly (readonly [authorizer: object, problem: string])[] = [
   [hook({ matchConditions: ['a'] }), `${at}.matchConditions[0]: expected object, got string`],
 ];
 
-describe('a faulty authorization configuration', () => {
+describe('an invalid authorization configuration', () => {
   const refused = (document: Promise<unknown>, problem: string): Promise<void> =>
     assert.rejects(document, (error) => {
       assert.ok(error instanceof Error && error.message.includes(problem), `${error}`);
@@ -266,7 +266,7 @@ describe('a faulty authorization configuration', () => {
     it(problem, () => refused(readOne(authorizer), problem));
   }
 
-  it('has at most 64 conditions', async () => {
+  it('may have at most 64 conditions', async () => {
     const expressions = Array.from({ length: 64 }, (_, index) => `a${index}`);
     const [spec] = await readOne(condition(...expressions));
     assert.deepEqual(spec?.type === 'Webhook' && spec.conditions?.sources, expressions);
@@ -278,7 +278,11 @@ describe('a faulty authorization configuration', () => {
     ['no object', '[]', 'expected an object of kind AuthorizationConfiguration'],
     ['without authorizers', header, 'authorizers: Required value: at least one authorization mode must be defined'],
     ['with no authorizers', { ...header, authorizers: [] }, 'authorizers: Required value'],
-    ['with authorizers that are no list', { ...header, authorizers: rbac }, 'authorizers: expected array, got object'],
+    [
+      'with authorizers that are not a list',
+      { ...header, authorizers: rbac },
+      'authorizers: expected array, got object',
+    ],
     ['without a version', { kind: header.kind, authorizers: [rbac] }, 'apiVersion: Required value'],
     [
       'of another version',
@@ -313,7 +317,7 @@ describe('a faulty authorization configuration', () => {
     it(name, () => refused(read(document), problem));
   }
 
-  it('is told all that is wrong with it', async () => {
+  it('is rejected with all its errors', async () => {
     const document = read({
       ...header,
       authorizers: [{ type: 'X' }, hook({ timeout: '1h', failurePolicy: '' }), rbac, rbac],

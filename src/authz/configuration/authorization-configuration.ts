@@ -18,16 +18,15 @@ import {
 
 export interface ReadAuthorizationOptions {
   readonly dialect: Dialect;
-  /** Where connection files are. */
+  /** Access to the connection files. */
   readonly files: Files;
-  /** Called only where the document has match conditions. */
+  /** Called only if the document has match conditions. */
   readonly loadCel: () => Promise<Pick<Cel, 'compile'>>;
 }
 
 /**
- * Reads an AuthorizationConfiguration (spec section 5.7), in YAML or JSON, of version `v1`, `v1beta1` or `v1alpha1`, which
- * have the same fields. Connection files must be there and are not read. Rejects with an error that names each field which
- * is wrong.
+ * Reads an AuthorizationConfiguration (spec section 5.7) in YAML or JSON, version `v1`, `v1beta1` or `v1alpha1` (all with the
+ * same fields). Connection files must exist but are not read. Rejects with an error that names every invalid field.
  */
 export async function readAuthorizationConfiguration(
   bytes: Uint8Array,
@@ -46,7 +45,7 @@ export async function readAuthorizationConfiguration(
   return specs;
 }
 
-/** An empty text is no duration, and not the same as none. */
+/** `ptr` keeps the difference between an absent duration and an empty one, which is invalid. */
 const duration = (number: number, description: string) => ptr(number, string(), description);
 
 const webhookConfiguration = struct('api.apiserver.v1.WebhookConfiguration', 'How a webhook is asked.', {
@@ -91,7 +90,7 @@ type WebhookFields = Infer<typeof webhookConfiguration>;
 const authorizedTtlMs = 5 * 60_000;
 const unauthorizedTtlMs = 30_000;
 
-/** Checks an authorizer after the other and collects what is wrong; where that is anything, the results mean nothing. */
+/** Validates the authorizers and collects the errors. If there are any, the returned specs are not usable. */
 class SpecReader {
   readonly errors: FieldError[] = [];
   readonly #cel: Pick<Cel, 'compile'> | undefined;
@@ -169,7 +168,7 @@ class SpecReader {
     return { ...spec, version, failurePolicy, connection, ...(conditions && { conditions }) };
   }
 
-  /** One of a closed list; anything else is an error. */
+  /** Requires a value from a closed list. */
   #oneOf<const T extends string>(value: string | undefined, field: string, accepted: readonly T[]): T | undefined {
     const found = accepted.find((each) => each === value);
     if (value === undefined || value === '') this.errors.push(required(field));
@@ -187,7 +186,7 @@ class SpecReader {
     return timeoutMs;
   }
 
-  /** Zero is the default, as published. */
+  /** Zero means the default, as in kube-apiserver. */
   #ttl(text: string | undefined, field: string, defaultMs: number): number {
     const ttlMs = this.#duration(text, field) || defaultMs;
     if (ttlMs < 0) this.errors.push(invalid(field, text, 'must be > 0s'));
@@ -230,7 +229,7 @@ class SpecReader {
 
 const reviewVersions = ['v1', 'v1beta1'] as const;
 
-/** What is wrong with the path of a connection file. */
+/** The error about a connection file's path, if any. */
 function fileProblem(file: string, files: Files): string | undefined {
   if (!isAbsolute(file)) return 'must be an absolute path';
   try {

@@ -25,11 +25,11 @@ const webhook = {
   failurePolicy: 'NoOpinion',
 };
 
-describe('the chain that flags describe', () => {
+describe('the chain configured by flags', () => {
   for (const [name, flags, expected] of [
     ['by default', {}, { type: 'flags', specs: [{ type: 'AlwaysAllow', name: 'alwaysallow' }], policyFile: undefined }],
     [
-      'of several modes, in their order',
+      'of several modes, in order',
       { modes: ['Node', 'ABAC', 'RBAC', 'AlwaysDeny'], policyFile: 'p' },
       {
         type: 'flags',
@@ -73,7 +73,7 @@ describe('the chain that flags describe', () => {
   }
 });
 
-describe('flags that cannot be', () => {
+describe('invalid flags', () => {
   const config = 'authz.yaml';
   for (const [flags, problem] of [
     [{ modes: [] }, '--authorization-mode: at least one mode is needed'],

@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import { type AuthorizerSpec, type AuthorizerType, authorizerTypes } from './authorizer-spec.ts';
 
-/** What was given on the command line; undefined where the flag was not. */
+/** Flag values from the command line; undefined if not set. */
 export interface AuthorizationFlags {
   /** `--authorization-config` */
   readonly config: string | undefined;
@@ -13,19 +13,19 @@ export interface AuthorizationFlags {
   readonly webhookConfigFile: string | undefined;
   /** `--authorization-webhook-version` */
   readonly webhookVersion: string | undefined;
-  /** `--authorization-webhook-cache-authorized-ttl`, milliseconds; 0: nothing is remembered. */
+  /** `--authorization-webhook-cache-authorized-ttl` in milliseconds; 0 disables the cache. */
   readonly webhookAuthorizedTtlMs: number | undefined;
-  /** `--authorization-webhook-cache-unauthorized-ttl`, milliseconds; 0: nothing is remembered. */
+  /** `--authorization-webhook-cache-unauthorized-ttl` in milliseconds; 0 disables the cache. */
   readonly webhookUnauthorizedTtlMs: number | undefined;
 }
 
-/** Where the chain of authorizers is described. */
+/** Source of the authorizer chain. */
 type AuthorizationSource =
-  /** A file, read again when it changes. */
+  /** A file that is reloaded when it changes. */
   | { readonly type: 'file'; readonly file: string; readonly policyFile: string | undefined }
   | { readonly type: 'flags'; readonly specs: readonly AuthorizerSpec[]; readonly policyFile: string | undefined };
 
-/** What the flags of webhooks are when they are not given (spec section 5.7). */
+/** Defaults of the webhook flags (spec section 5.7). */
 const webhookFlagDefaults = {
   version: 'v1beta1',
   authorizedTtlMs: 5 * 60_000,
@@ -33,8 +33,8 @@ const webhookFlagDefaults = {
 } as const;
 
 /**
- * The chain that the flags of a command line describe (spec section 5.7). `defaultModes` hold where neither modes nor a
- * file are given. Throws an Error of one line that names the flag; reads no files.
+ * The chain configured by command-line flags (spec section 5.7). `defaultModes` apply if neither modes nor a file are set.
+ * Throws a one-line Error that names the flag. Reads no files.
  */
 export function authorizationFromFlags(
   flags: AuthorizationFlags,
@@ -55,7 +55,7 @@ export function authorizationFromFlags(
   return { type: 'flags', specs: types.map((type) => specOf(type, flags)), policyFile };
 }
 
-/** The flags that describe a chain, which a file does instead; the policy file belongs to both. */
+/** Flags that conflict with a configuration file. The policy file is used with either. */
 const chainFlags: readonly (readonly [flag: string, name: keyof AuthorizationFlags])[] = [
   ['--authorization-mode', 'modes'],
   ['--authorization-webhook-config-file', 'webhookConfigFile'],
@@ -72,7 +72,7 @@ function typeOf(mode: string): AuthorizerType {
   return type;
 }
 
-/** A mode that needs a file, and the flag that names it. */
+/** Checks that a mode and the file flag it requires are set together. */
 function requireTogether(
   types: readonly AuthorizerType[],
   mode: AuthorizerType,
@@ -92,7 +92,7 @@ function specOf(type: AuthorizerType, flags: AuthorizationFlags): AuthorizerSpec
   }
   return {
     type,
-    // As published; there is one at most.
+    // kube-apiserver's name for it; the flags configure at most one webhook.
     name: 'default',
     connection: { type: 'file', file: webhookConfigFile },
     version,

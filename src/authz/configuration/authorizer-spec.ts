@@ -2,45 +2,48 @@ import type { MatchConditions } from '../webhook/match-conditions.ts';
 import type { ReviewVersion } from '../webhook/review.ts';
 import type { FailurePolicy } from '../webhook/webhook-authorizer.ts';
 
-/** All types of authorizers (spec section 5.7, "Modes"), in the order of help. */
+/** All authorization modes (spec section 5.7, "Modes"), in the order of the help text. */
 export const authorizerTypes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const;
 export type AuthorizerType = (typeof authorizerTypes)[number];
 
-/** One authorizer of the chain, checked and with its defaults, wherever it was configured. */
+/** One authorizer of the chain, validated and with defaults, from either source. */
 export type AuthorizerSpec = BuiltInSpec | WebhookSpec;
 
-/** An authorizer that has nothing to be configured here. Each type stands once in a chain. */
+/** An authorizer without configuration of its own. Each type occurs at most once in a chain. */
 export interface BuiltInSpec {
   readonly type: Exclude<AuthorizerType, 'Webhook'>;
-  /** For metrics and the log; unique in the chain. */
+  /** Used in metrics and logs; unique in the chain. */
   readonly name: string;
 }
 
 export interface WebhookSpec {
   readonly type: 'Webhook';
-  /** For metrics, the log, and what reviews show; unique in the chain. */
+  /** Used in metrics, logs and reviews; unique in the chain. */
   readonly name: string;
   readonly connection: WebhookConnection;
-  /** The version of SubjectAccessReview that is sent and expected. */
+  /** Version of SubjectAccessReview in requests and responses. */
   readonly version: ReviewVersion;
-  /** What one round trip may take. Milliseconds. */
+  /** Timeout of one round trip, in milliseconds. */
   readonly timeoutMs: number;
-  /** How long answers are remembered; 0: not at all. Milliseconds. */
+  /** How long decisions are cached, in milliseconds; 0 disables the cache. */
   readonly authorizedTtlMs: number;
   readonly unauthorizedTtlMs: number;
   readonly failurePolicy: FailurePolicy;
-  /** Absent where every question is to be asked. */
+  /** Default: every request is sent to the webhook. */
   readonly conditions?: MatchConditions;
 }
 
-/** Where a webhook is, and as whom it is asked. */
+/** Address of a webhook and the credentials for it. */
 export type WebhookConnection =
-  /** Path of a connection file, in the form of client configuration. */
+  /** Path of a kubeconfig file. */
   | { readonly type: 'file'; readonly file: string }
-  /** The access reviews (`reviewPath`) of the API server of the cluster that this program runs in, as the account of its pod. */
+  /**
+   * The review endpoint (`reviewPath`) of the API server of the cluster in which this process runs, as its pod's service
+   * account.
+   */
   | { readonly type: 'inCluster' };
 
-/** True where both describe the same chain; connection files are compared by their paths, not by what they hold. */
+/** True if both describe the same chain. Connection files are compared by path, not by content. */
 export const sameSpecs = (a: readonly AuthorizerSpec[], b: readonly AuthorizerSpec[]): boolean =>
   describe(a) === describe(b);
 

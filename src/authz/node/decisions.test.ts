@@ -127,16 +127,16 @@ const nodes = 'system:nodes';
 const users = [
   makeUser('system:node:n1', nodes, 'system:authenticated'),
   makeUser('system:node:n2', 'system:authenticated', nodes),
-  // Nothing is known of this one.
+  // A node without objects in the graph.
   makeUser('system:node:n3', nodes),
-  // Not nodes: no name, no group, another name.
+  // Not nodes: no node name, no group, another user name.
   makeUser('system:node:', nodes),
   makeUser('system:node:n1', 'system:authenticated'),
   makeUser('n1', nodes),
   makeUser('system:nodes:n1', nodes),
 ];
 
-/** A question as roles' tests write it, and a field selector after a `?`. */
+/** A request in the notation of the RBAC tests, with a field selector after `?`. */
 function read(text: string): Attributes {
   const [question = '', selector] = text.trim().split('?');
   const attributes = readQuestion(question);
@@ -145,7 +145,7 @@ function read(text: string): Attributes {
     : { ...attributes, fieldSelector: parseFieldSelector(selector) };
 }
 
-/** One mark for each of the first three users; the others are never allowed anything. */
+/** Each line has one mark for each of the first three users; the other users are never allowed. */
 function check(table: string): void {
   for (const line of table.trim().split('\n')) {
     const [, question = '', marks = ''] = /^(.*)\s([Y.]{3})$/.exec(line.trim()) ?? [];
@@ -390,7 +390,7 @@ describe('pods', () => {
   `);
 });
 
-describe('what the role of nodes says', () => {
+describe('permissions of the node role', () => {
   check(`
     create tokenreviews@authentication.orch.io - -                          YYY
     create subjectaccessreviews@authorization.orch.io - -                   YYY
@@ -478,7 +478,7 @@ describe('reasons', () => {
     });
   }
 
-  test('who is a node, and which', () => {
+  test('the node of a user', () => {
     const question = read('get nodes - n1');
     const reasonOf = (name: string, ...groups: readonly string[]): unknown =>
       authorizer.authorize(question, makeUser(name, ...groups));
@@ -518,7 +518,7 @@ describe('names of the other dialect', () => {
   }
 });
 
-test('what a node may do cannot be listed', () => {
+test('rules of nodes cannot be listed', () => {
   assert.deepEqual(authorizer.rulesFor(makeUser('system:node:n1', nodes)), {
     resourceRules: [],
     pathRules: [],
@@ -534,7 +534,7 @@ test('what a node may do cannot be listed', () => {
   });
 });
 
-test('agents of nodes wait for the graph, and nobody else does', async () => {
+test('only requests of nodes wait for the graph', async () => {
   const filled = Promise.withResolvers<void>();
   const graph = new NodeGraph(kubernetes);
   const waiting = new NodeAuthorizer(graph, kubernetes, filled.promise);

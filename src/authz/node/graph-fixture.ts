@@ -3,7 +3,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import type { GraphResource } from './graph-sources.ts';
 import { NodeGraph } from './node-graph.ts';
 
-/** Short forms of what the graph is made of, for tests. */
+/** Builders for graph objects in tests. */
 
 interface PodShape {
   readonly node?: string;
@@ -34,7 +34,7 @@ export const makeVolume = (name: string, claim: string | undefined, source: obje
   spec: { ...(claim !== undefined && { claimRef: split(claim) }), ...source },
 });
 
-/** A volume attachment or a slice: what names a node in its spec. */
+/** An object whose spec names a node: a volume attachment or a resource slice. */
 export const makeNodeNamed = (name: string, nodeName?: string): ApiObject => ({
   apiVersion: 'v1',
   kind: 'Any',

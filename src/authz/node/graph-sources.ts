@@ -6,25 +6,25 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import type { ObjectName } from './vertex.ts';
 import { type VolumeView, volumeSecrets } from './volume-secrets.ts';
 
-/** What an object says about who may read what. */
+/** Edges that an object adds to the graph. */
 interface Entitlements {
-  /** The node that is entitled to all of `granted`; '' for none. */
+  /** Node entitled to everything in `granted`; empty: none. */
   readonly node: string;
   readonly granted: readonly ObjectName[];
-  /** Who is entitled to `to` is entitled to `from`. */
+  /** Nodes entitled to `to` are entitled to `from`. */
   readonly followed: readonly { readonly from: ObjectName; readonly to: ObjectName }[];
 }
 
-/** A resource whose objects make the graph. */
+/** A resource whose objects the graph is built from. */
 interface GraphSource {
-  /** Full name of the group. */
+  /** Full name of the API group. */
   readonly group: string;
   readonly resource: GraphResource;
 }
 
 export type GraphResource = 'pods' | 'persistentvolumes' | 'volumeattachments' | 'resourceslices';
 
-/** The resources that the graph is made of. One that is not served adds nothing. */
+/** The resources the graph is built from. Those that are not served add nothing. */
 export const graphSources = (dialect: Dialect): readonly GraphSource[] => [
   { group: '', resource: 'pods' },
   { group: '', resource: 'persistentvolumes' },
@@ -36,7 +36,7 @@ type Reader = (object: ApiObject, own: ObjectName, dialect: Dialect) => Entitlem
 
 const nothing: Entitlements = { node: '', granted: [], followed: [] };
 
-/** What each resource's objects say. Objects are decoded: of the types that their schemas have. */
+/** Extracts the edges of an object. Objects are decoded, so their types match their schemas. */
 export const readers: Readonly<Record<GraphResource, Reader>> = {
   pods: ofPod,
   persistentvolumes: ofVolume,
@@ -49,12 +49,12 @@ type NodeNamed = ApiObject & { readonly spec?: { readonly nodeName?: string } };
 const ofNode = (node = '', own: ObjectName): Entitlements =>
   node === '' ? nothing : { node, granted: [own], followed: [] };
 
-/** A node is entitled to its pods, and to all that they refer to in their namespace. */
+/** A node is entitled to its pods and to all objects they refer to in their namespace. */
 function ofPod(object: ApiObject, own: ObjectName, dialect: Dialect): Entitlements {
   const pod = asPod(object);
   const node = pod.spec?.nodeName ?? '';
   if (node === '') return nothing;
-  // Nodes make these themselves: naming an object in one must give no right to it, whatever admission let pass.
+  // Nodes create mirror pods themselves: references in one must grant nothing, even if admission let them pass.
   if (isMirrorPod(object, dialect)) return { node, granted: [own], followed: [] };
   const { namespace } = own;
   const { secrets, configMaps, volumeClaims, resourceClaims } = podReferences(pod);
@@ -68,7 +68,7 @@ function ofPod(object: ApiObject, own: ObjectName, dialect: Dialect): Entitlemen
   return { node, granted, followed: [] };
 }
 
-/** A volume follows the claim that it is bound to, and the secrets that it is mounted with follow the volume. */
+/** Nodes entitled to the bound claim are entitled to the volume, and through it to the secrets it is mounted with. */
 function ofVolume(object: ApiObject, own: ObjectName): Entitlements {
   const spec = (object as ApiObject & { readonly spec?: VolumeView }).spec ?? {};
   const claim = spec.claimRef;

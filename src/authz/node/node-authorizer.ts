@@ -7,7 +7,7 @@ import { allowedNames, type CompiledRole, compileRole } from '../rbac/compiled-r
 import type { RuleResolver, UserRules } from '../rule-resolver.ts';
 import type { NodeGraph } from './node-graph.ts';
 
-/** Decides about one resource, for the agent of `node`. */
+/** Decides about requests for one resource from the kubelet of `node`. */
 type Rule = (question: ResourceAttributes, node: string) => Decision;
 
 const allowed: Decision = { verdict: 'allow', reason: '' };
@@ -15,26 +15,26 @@ const noOpinion = (reason: string): Decision => ({ verdict: 'noOpinion', reason 
 const unsaid = noOpinion('');
 
 /**
- * What the agents of nodes may do (spec section 5.7), as published for 1.32 with reads of nodes and pods narrowed to their own
- * (KEP-4601):
+ * Permissions of kubelets (mode `Node`, spec section 5.7), as in Kubernetes 1.32 with reads of nodes and pods restricted to
+ * their own (KEP-4601). A kubelet may:
  *
- * - read the secrets, config maps, claims and volumes that pods on their node refer to, and get tokens for the accounts of
- *   these pods;
- * - read their node and its pods; write nodes and pods, as far as NodeRestriction lets them;
- * - keep the lease and the storage drivers of their node;
- * - else what the role of nodes says, of any object.
+ * - read the secrets, config maps, claims and volumes that pods on its node refer to, and request tokens for their service
+ *   accounts;
+ * - read its own node and its pods; write nodes and pods within the limits of NodeRestriction;
+ * - maintain its node's lease and CSINode;
+ * - do what the node role allows, on any object of other resources.
  *
- * It never denies: what it does not allow is left to the next authorizer. Nothing that it says depends on a Node object: a node
- * that was deleted, and whose pods are still there, is still entitled to them.
+ * It never denies: requests it does not allow are left to the next authorizer. Decisions do not depend on Node objects: a
+ * deleted node that still has pods keeps its access to their objects.
  */
 export class NodeAuthorizer implements Authorizer, RuleResolver {
   readonly #graph: NodeGraph;
   readonly #rules: ReadonlyMap<string, Rule>;
   readonly #role: CompiledRole;
-  /** Until the graph is complete. */
+  /** Resolves when the graph is complete; undefined from then on. */
   #filling: Promise<void> | undefined;
 
-  /** `filled` resolves when the graph is complete; decisions that come before wait for it. */
+  /** `filled` resolves when the graph is complete; earlier decisions wait for it. */
   constructor(graph: NodeGraph, dialect: Dialect, filled?: Promise<unknown>) {
     this.#graph = graph;
     this.#filling = filled?.then(() => {
@@ -48,7 +48,7 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
     const node = nodeNameOf(user);
     if (node === undefined) return unsaid;
     if (node === '') return noOpinion(`unknown node for user ${JSON.stringify(user.username)}`);
-    // The role of nodes has no paths.
+    // The node role has no paths.
     if (attributes.type === 'path') return unsaid;
     return this.#filling ? this.#filling.then(() => this.#decide(attributes, node)) : this.#decide(attributes, node);
   }
@@ -58,7 +58,7 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
     return rule ? rule(question, node) : this.#byRole(question);
   }
 
-  /** What nodes may do follows from the pods on them: it cannot be listed. */
+  /** A node's permissions follow from its pods and cannot be listed. */
   rulesFor(user: UserInfo): UserRules {
     const isNode = nodeNameOf(user) !== undefined;
     return {
@@ -95,14 +95,14 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
     ]);
   }
 
-  /** The end of most rules: there must be a way from the object to the node. */
+  /** Last check of most rules: the graph must entitle the node to the object. */
   #related(question: ResourceAttributes, node: string): Decision {
     if (question.name === '') return noOpinion('No Object name found');
     if (this.#graph.isEntitled(node, question)) return allowed;
     return noOpinion(`no relationship found between node '${node}' and this object`);
   }
 
-  /** Also lists and watches of a single object, which agents follow by name. */
+  /** Includes lists and watches of a single object by name, which kubelets use. */
   #read(question: ResourceAttributes, node: string): Decision {
     if (!reads.has(question.verb)) return noOpinion('can only read resources of this type');
     if (question.subresource !== '') return noOpinion('cannot read subresource');
@@ -116,7 +116,7 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
     return this.#related(question, node);
   }
 
-  /** The status of a claim says how far the agent is with resizing its volume. */
+  /** The kubelet reports the progress of a volume resize in the claim's status. */
   #claim(question: ResourceAttributes, node: string): Decision {
     if (question.subresource !== 'status') return this.#get(question, node);
     if (!changes.has(question.verb)) return noOpinion('can only get/update/patch this type');
@@ -131,7 +131,7 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
     return this.#related(question, node);
   }
 
-  /** Which slice is created, and which ones go together, is for admission to see. */
+  /** Admission restricts which slices a node creates and deletes as a collection. */
   #slice(question: ResourceAttributes, node: string): Decision {
     const { subresource, verb } = question;
     if (subresource !== '') return noOpinion('cannot authorize ResourceSlice subresources');
@@ -159,7 +159,7 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
         if (selects(question, 'spec.nodeName', node)) return allowed;
         if (question.name !== '') return this.#related(question, node);
         return noOpinion('can only list/watch pods with spec.nodeName field selector');
-      // Which pods, is for admission to see.
+      // Admission restricts which pods.
       case 'create':
       case 'delete':
         return allowed;
@@ -171,12 +171,12 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
 
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const changes: ReadonlySet<string> = new Set(['update', 'patch']);
-/** What an agent may do with an object that carries the name of its node. */
+/** Verbs allowed on an object that is named after the node. */
 const ownVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch', 'delete']);
 
 const ruleKey = (group: string, resource: string): string => `${group}/${resource}`;
 
-/** Whether a request is only for objects whose field has this value. */
+/** True if the request selects only objects whose field has this value. */
 const selects = ({ fieldSelector = [] }: ResourceAttributes, key: string, value: string): boolean =>
   fieldSelector.some(
     (requirement) =>
@@ -186,7 +186,7 @@ const selects = ({ fieldSelector = [] }: ResourceAttributes, key: string, value:
       requirement.values.has(value),
   );
 
-/** The lease by which a node says that it is alive. On create the name is not known yet: admission looks at it. */
+/** The node's heartbeat lease. On create the name is not known yet; admission checks it. */
 function decideLease({ verb, namespace, name }: ResourceAttributes, node: string, { namespaces }: Dialect): Decision {
   if (!ownVerbs.has(verb)) return noOpinion('can only get, create, update, patch, or delete a node lease');
   if (namespace !== namespaces.nodeLease) {
@@ -198,7 +198,7 @@ function decideLease({ verb, namespace, name }: ResourceAttributes, node: string
   return allowed;
 }
 
-/** The storage drivers of a node. */
+/** The node's CSI drivers. */
 function decideDriverNode({ verb, subresource, name }: ResourceAttributes, node: string): Decision {
   if (!ownVerbs.has(verb)) return noOpinion('can only get, create, update, patch, or delete a CSINode');
   if (subresource !== '') return noOpinion('cannot authorize CSINode subresources');
@@ -208,7 +208,9 @@ function decideDriverNode({ verb, subresource, name }: ResourceAttributes, node:
   return allowed;
 }
 
-/** Which node is written, is for admission to see. Reads go by name: an agent looks for its Node before there is one. */
+/**
+ * Admission restricts which node is written. Reads are checked by name, since a kubelet looks for its Node before it exists.
+ */
 function decideNode({ verb, subresource, name }: ResourceAttributes, node: string): Decision {
   if (subresource === 'status') return changes.has(verb) ? allowed : unsaid;
   if (subresource !== '') return unsaid;

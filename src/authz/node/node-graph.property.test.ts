@@ -7,7 +7,7 @@ import { makeNodeNamed, makePod, makeVolume } from './graph-fixture.ts';
 import type { GraphResource } from './graph-sources.ts';
 import { NodeGraph } from './node-graph.ts';
 
-/** Few of each, so that much is shared. */
+/** Few of each, so that objects share references. */
 const nodes = ['n1', 'n2', 'n3'];
 const namespaces = ['a', 'b'];
 const names = ['x', 'y', 'z'];
@@ -29,7 +29,7 @@ interface VolumeState {
   readonly type: 'persistentvolumes';
   readonly namespace: '';
   readonly name: string;
-  /** `namespace/name`; '' for none. */
+  /** `namespace/name`; empty: none. */
   readonly claim: string;
   /** `namespace/name`. */
   readonly secrets: readonly [stage: string, publish: string];
@@ -49,7 +49,7 @@ const reference = (path: string): object => {
   return { namespace, name };
 };
 
-/** The object of the API, with its references spread over the places that they can stand in. */
+/** The API object, with its references in the various places where they may occur. */
 function objectOf(state: State): ApiObject {
   switch (state.type) {
     case 'pods':
@@ -61,7 +61,7 @@ function objectOf(state: State): ApiObject {
           imagePullSecrets: state.secrets.slice(0, 1).map((name) => ({ name })),
           containers: [{ name: 'c', envFrom: state.secrets.slice(1).map((name) => ({ secretRef: { name } })) }],
           volumes: [
-            // Named twice: still one reference.
+            // Referenced twice: still one reference.
             ...state.secrets.map((secretName) => ({ name: 's', secret: { secretName } })),
             ...state.configMaps.map((name) => ({ name: 'c', configMap: { name } })),
             ...state.claims.map((claimName) => ({ name: 'p', persistentVolumeClaim: { claimName } })),
@@ -81,7 +81,7 @@ function objectOf(state: State): ApiObject {
   }
 }
 
-/** What the sentences say, looked up anew for each question. */
+/** The specified rules, evaluated from scratch for each query. */
 function isEntitled(world: readonly State[], node: string, resource: string, path: string): boolean {
   const volumes = world.filter((each) => each.type === 'persistentvolumes');
   switch (resource) {
@@ -186,7 +186,7 @@ const step = fc.record({
   remove: fc.integer({ min: 0, max: 2 }).map((drawn) => drawn === 0),
 });
 
-test('the graph answers what a look at all objects answers, after every change', () => {
+test('the graph agrees with a scan of all objects after every change', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 40, size: 'max' }), (steps) => {
       const graph = new NodeGraph(orch);
@@ -239,7 +239,7 @@ test('the order of changes does not matter', () => {
 
 const resources: readonly GraphResource[] = ['pods', 'persistentvolumes', 'volumeattachments', 'resourceslices'];
 
-test('what is not there may be removed', () => {
+test('removing an unknown object has no effect', () => {
   const graph = new NodeGraph(orch);
   for (const resource of resources) graph.remove(resource, 'a', 'x');
   graph.put('pods', makePod('a/x', { node: 'n1', spec: { volumes: [{ name: 's', secret: { secretName: 'y' } }] } }));
@@ -248,7 +248,7 @@ test('what is not there may be removed', () => {
   assert.equal(graph.isEntitled('n1', { resource: 'secrets', namespace: 'a', name: 'y' }), true);
 });
 
-test('names that could be taken for others', () => {
+test('names that could be ambiguous', () => {
   const graph = new NodeGraph(orch);
   const secretName = '__proto__';
   graph.put(

@@ -11,13 +11,13 @@ import { type Followed, type GraphNode, type Links, type ObjectName, Vertex } fr
  *     pod c on n2, names s and claim c      volume v:  n2       follows claim c
  *     volume v bound to c, with secret k    secret k:  n2       follows volume v
  *
- * Each object has the nodes at hand that are entitled to it, so that a question is answered without a walk; an event costs what
- * its object refers to. It is kept by the changes that a watch brings, in any order. Nothing here waits, so that decisions
- * never see half a change.
+ * Each object stores the nodes entitled to it, so that a decision needs no graph traversal; the cost of an event depends on the
+ * references of its object. Updated from watch events in any order. Updates are synchronous, so decisions never see a partial
+ * change.
  */
 export class NodeGraph {
   readonly #dialect: Dialect;
-  /** By resource, namespace and name: no text made of these could be mistaken for another's. */
+  /** By resource, namespace and name. Nested maps, since a joined key could be ambiguous. */
   readonly #vertices = new Map<string, Map<string, Map<string, Vertex>>>();
   readonly #nodes = new Map<string, GraphNode>();
 
@@ -25,7 +25,7 @@ export class NodeGraph {
     this.#dialect = dialect;
   }
 
-  /** Takes an object in, or its new state. `object` is decoded. */
+  /** Adds or replaces an object. `object` is decoded. */
   put(resource: GraphResource, object: ApiObject): void {
     const { namespace = '', name = '' } = object.metadata;
     const own: ObjectName = { resource, namespace, name };
@@ -41,7 +41,7 @@ export class NodeGraph {
       followed: this.#followedOf(followed),
     };
     const before = vertex.links;
-    // Most events change nothing that is of interest here.
+    // Most updates change nothing that concerns the graph.
     if (before && areSame(before, after)) return;
     if (before) unlink(before);
     vertex.links = after;
@@ -49,7 +49,7 @@ export class NodeGraph {
     if (before) this.#sweep(before);
   }
 
-  /** Forgets an object; one that is not there is no error. `namespace` is '' for cluster-scoped objects. */
+  /** Removes an object, if present. `namespace` is empty for cluster-scoped objects. */
   remove(resource: GraphResource, namespace: string, name: string): void {
     const vertex = this.#vertices.get(resource)?.get(namespace)?.get(name);
     const before = vertex?.links;
@@ -60,13 +60,13 @@ export class NodeGraph {
     this.#drop(vertex);
   }
 
-  /** Whether the node is entitled to the object. False for nodes and objects that nothing is known about. */
+  /** True if the node is entitled to the object; false for unknown nodes and objects. */
   isEntitled(node: string, { resource, namespace, name }: ObjectName): boolean {
     const known = this.#nodes.get(node);
     return known !== undefined && this.#vertices.get(resource)?.get(namespace)?.get(name)?.has(known) === true;
   }
 
-  /** Objects, their namespaces and nodes that something is known about. 0 once all is removed. */
+  /** Number of objects, namespaces and nodes held. 0 once everything is removed. */
   get size(): number {
     let size = this.#nodes.size;
     for (const namespaces of this.#vertices.values()) {
@@ -86,7 +86,7 @@ export class NodeGraph {
     return getOrMake(this.#nodes, name, () => ({ name, objects: 0 }));
   }
 
-  /** A volume may name the same secret for several purposes; it is followed once. */
+  /** A volume may use one secret for several purposes; one edge is enough. */
   #followedOf(pairs: readonly { readonly from: ObjectName; readonly to: ObjectName }[]): readonly Followed[] {
     const found: Followed[] = [];
     for (const pair of pairs) {
@@ -96,7 +96,7 @@ export class NodeGraph {
     return found;
   }
 
-  /** Drops what only these links kept. */
+  /** Removes what only these links kept in the graph. */
   #sweep({ node, granted, followed }: Links): void {
     if (node?.objects === 0) this.#nodes.delete(node.name);
     for (const vertex of granted) this.#drop(vertex);

@@ -1,14 +1,14 @@
-/** A node that something is known about. One value for each name, compared by identity. */
+/** A node in the graph. One instance per name, compared by identity. */
 export interface GraphNode {
   readonly name: string;
-  /** How many objects tie something to it. */
+  /** Number of objects with links to this node. */
   objects: number;
 }
 
-/** An object, or the name of one, that nodes can be entitled to. */
+/** Identifies an object that nodes can be entitled to. */
 export interface ObjectName {
   readonly resource: string;
-  /** '' for cluster-scoped objects. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
 }
@@ -16,29 +16,29 @@ export interface ObjectName {
 /** What one object adds to the graph. */
 export interface Links {
   readonly node: GraphNode | undefined;
-  /** Vertices that `node` is entitled to because of this object. */
+  /** Vertices that the object entitles `node` to. */
   readonly granted: readonly Vertex[];
   readonly followed: readonly Followed[];
 }
 
-/** Who is entitled to `to` is entitled to `from`. */
+/** Nodes entitled to `to` are entitled to `from`. */
 export interface Followed {
   readonly from: Vertex;
   readonly to: Vertex;
 }
 
 /**
- * One object of the graph with the nodes that are entitled to it, each with the number of reasons for that: pods on the node
- * that name it, and vertices that it follows and that the node is entitled to. Most have one node: it stands in the vertex
- * itself, since a map for each of 100,000 would weigh more than all else.
+ * An object in the graph with the nodes entitled to it and, for each, the number of reasons: pods on the node that refer to the
+ * object, and followed vertices the node is entitled to. Most vertices have a single node, which is held in fields: a map for
+ * each of 100,000 vertices would dominate memory.
  */
 export class Vertex implements ObjectName {
   readonly resource: string;
   readonly namespace: string;
   readonly name: string;
-  /** What the object itself adds, where it is one that adds something, and is there. */
+  /** Links that the object itself adds; undefined if it adds none or does not exist. */
   links: Links | undefined;
-  /** How many vertices this one follows. */
+  /** Number of vertices that this one follows. */
   #follows = 0;
   #followers: Set<Vertex> | undefined;
   #first: GraphNode | undefined;
@@ -51,7 +51,7 @@ export class Vertex implements ObjectName {
     this.name = name;
   }
 
-  /** Nothing is known about it any more. What has links is tied by them. */
+  /** True if the vertex can be removed. A vertex with links is never idle, because of them. */
   get idle(): boolean {
     const tied = this.#first !== undefined || this.#others !== undefined;
     return !tied && this.#follows === 0 && this.#followers === undefined;
@@ -61,7 +61,7 @@ export class Vertex implements ObjectName {
     return this.#first === node || this.#others?.has(node) === true;
   }
 
-  /** One more reason. The first for this node is one for every follower too. */
+  /** Adds a reason. The first one for a node is passed on to every follower. */
   grant(node: GraphNode): void {
     if (this.#first === node) this.#firstReasons++;
     else if (this.#first === undefined && !this.#others?.has(node)) {
@@ -76,7 +76,7 @@ export class Vertex implements ObjectName {
     }
   }
 
-  /** One reason less: as many as there were `grant`s, no more. */
+  /** Removes a reason. Must be called at most once per `grant`. */
   revoke(node: GraphNode): void {
     const reasons = (this.#first === node ? this.#firstReasons : (this.#others?.get(node) ?? 0)) - 1;
     if (reasons > 0) {
@@ -89,7 +89,7 @@ export class Vertex implements ObjectName {
     for (const follower of this.#followers ?? []) follower.revoke(node);
   }
 
-  /** From now on every node that is entitled to `other` is entitled to this. Not twice for the same one. */
+  /** Entitles every node that is entitled to `other`, now or later, to this vertex. At most once per `other`. */
   follow(other: Vertex): void {
     this.#follows++;
     other.#followers ??= new Set();

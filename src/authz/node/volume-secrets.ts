@@ -1,4 +1,4 @@
-/** A secret as a persistent volume names it. */
+/** A secret reference of a persistent volume. */
 interface SecretReference {
   readonly name?: string;
   readonly namespace?: string;
@@ -8,7 +8,7 @@ interface WithSecret {
   readonly secretRef?: SecretReference;
 }
 
-/** The part of a persistent volume's spec that says which secrets it is mounted with. */
+/** The part of a persistent volume's spec that refers to secrets used for mounting. */
 export interface VolumeView {
   readonly claimRef?: SecretReference;
   readonly azureFile?: { readonly secretName?: string; readonly secretNamespace?: string };
@@ -31,12 +31,12 @@ interface NamedSecret {
   readonly name: string;
 }
 
-/** Sources whose secret is of the claim's namespace unless they say otherwise. */
+/** Sources whose secret namespace defaults to the claim's. */
 const besideClaim = ['cephfs', 'flexVolume', 'iscsi', 'rbd', 'scaleIO'] as const;
-/** Sources that always say it. */
+/** Sources whose secret reference always names the namespace. */
 const elsewhere = ['cinder', 'storageos'] as const;
 
-/** The secrets that a node's agent needs to mount a volume. Those that only controllers use are left out. */
+/** The secrets that a kubelet needs to mount a volume. Those used only by controllers are left out. */
 export function volumeSecrets(spec: VolumeView): readonly NamedSecret[] {
   const { azureFile, csi } = spec;
   const claimNamespace = spec.claimRef?.namespace ?? '';

@@ -2,27 +2,27 @@ import type { Subject } from '../../kinds/rbac/binding.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { Decision } from '../authorizer.ts';
 
-/** What an index knows of one binding. */
+/** A binding in the RBAC index. */
 export interface BindingEntry {
   readonly kind: 'RoleBinding' | 'ClusterRoleBinding';
-  /** '' for a ClusterRoleBinding. */
+  /** Empty for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly name: string;
-  /** As it was written: `Role`, `ClusterRole`, or something that means nothing. */
+  /** As written: `Role`, `ClusterRole`, or an unsupported kind. */
   readonly roleKind: string;
   readonly roleName: string;
-  /** Where each user and group first stands among the subjects. */
+  /** First position of each user and group in the list of subjects. */
   readonly users: ReadonlyMap<string, number>;
   readonly groups: ReadonlyMap<string, number>;
   readonly subjects: readonly Subject[];
-  /** By the position of the subject; made when first needed. */
+  /** By position of the subject; created on demand. */
   readonly decisions: (Decision | undefined)[];
 }
 
-/** The name that a service account has as a user (spec section 5.3). */
+/** User name of a service account (spec section 5.3). */
 const accountUsername = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
 
-/** Reads subjects; what is of an unknown kind is nobody. */
+/** Builds the index of subjects. Subjects of unknown kinds match nobody. */
 export function makeBindingEntry(binding: Omit<BindingEntry, 'users' | 'groups' | 'decisions'>): BindingEntry {
   const users = new Map<string, number>();
   const groups = new Map<string, number>();
@@ -30,7 +30,7 @@ export function makeBindingEntry(binding: Omit<BindingEntry, 'users' | 'groups' 
     if (kind === 'Group') setFirst(groups, name, position);
     else if (kind === 'User') setFirst(users, name, position);
     else if (kind === 'ServiceAccount') {
-      // Without a namespace it is an account of the namespace that the binding is in, where that is one.
+      // The namespace defaults to that of a RoleBinding.
       const accountNamespace = namespace || binding.namespace;
       if (accountNamespace !== '') setFirst(users, accountUsername(accountNamespace, name), position);
     }
@@ -42,7 +42,7 @@ function setFirst(map: Map<string, number>, key: string, position: number): void
   if (!map.has(key)) map.set(key, position);
 }
 
-/** The decision of a binding that allows what was asked; it names the first subject that `user` is. */
+/** The decision for a request that the binding allows. Its reason names the first subject that matches the user. */
 export function allowedBy(binding: BindingEntry, user: UserInfo): Decision {
   let first = binding.users.get(user.username) ?? Number.POSITIVE_INFINITY;
   for (const group of user.groups) first = Math.min(first, binding.groups.get(group) ?? first);

@@ -1,11 +1,11 @@
 import { everything, type PolicyRule } from '../../kinds/rbac/policy-rule.ts';
 
 /**
- * The rules of a role, made ready to be asked (spec section 5.8). Rules only add permissions, so the role allows what one
- * of its rules allows.
+ * The rules of a role in a form that is fast to evaluate (spec section 5.8). Rules are additive: the role allows what any of
+ * them allows.
  */
 export interface CompiledRole {
-  /** As they were written. */
+  /** As written. */
   readonly rules: readonly PolicyRule[];
   readonly compiled: readonly CompiledRule[];
 }
@@ -14,12 +14,12 @@ interface CompiledRule {
   readonly verbs: Matcher;
   readonly groups: Matcher;
   readonly resources: Matcher;
-  /** Undefined where the rule is for objects of any name. */
+  /** Undefined if the rule applies to objects of any name. */
   readonly names: readonly string[] | undefined;
   readonly paths: readonly PathPattern[];
 }
 
-/** A path, or what one begins with. */
+/** A path or a path prefix. */
 export interface PathPattern {
   readonly type: 'exact' | 'prefix';
   readonly text: string;
@@ -27,12 +27,12 @@ export interface PathPattern {
 
 type Matcher = (value: string) => boolean;
 
-/** What is asked about resources, without the name of an object. */
+/** A resource request without the object's name. */
 export interface ResourceQuestion {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
-  /** '' where none was named. */
+  /** Empty: none. */
   readonly subresource: string;
 }
 
@@ -56,14 +56,14 @@ function matcherOf(values: readonly string[]): Matcher {
   return (value) => set.has(value);
 }
 
-/** `*` at the end stands for anything, more of them for no more. */
+/** A trailing `*` matches any suffix; several in a row count as one. */
 export function compilePath(text: string): PathPattern {
   let end = text.length;
   while (end > 0 && text[end - 1] === everything) end--;
   return end === text.length ? { type: 'exact', text } : { type: 'prefix', text: text.slice(0, end) };
 }
 
-/** Names of the objects that a role allows it for: `all`, some, or none. Names may stand more than once. */
+/** Names of the objects for which the role allows the request: `all`, some, or none. May contain duplicates. */
 export function allowedNames(role: CompiledRole, question: ResourceQuestion): 'all' | readonly string[] {
   const found: (readonly string[])[] = [];
   for (const rule of role.compiled) {
@@ -76,12 +76,12 @@ export function allowedNames(role: CompiledRole, question: ResourceQuestion): 'a
 
 const none: readonly string[] = [];
 
-/** `pods` is no `pods/log`, and `pods/*` means nothing; a star before the slash stands for every resource. */
+/** `pods` does not include `pods/log`, and `pods/*` matches nothing; a star before the slash matches every resource. */
 function matchesResource({ resources }: CompiledRule, { resource, subresource }: ResourceQuestion): boolean {
   if (subresource === '') return resources(resource);
   return resources(`${resource}/${subresource}`) || resources(`${everything}/${subresource}`);
 }
 
-/** The paths that a role allows a method on. */
+/** The paths on which a role allows a verb. */
 export const allowedPaths = (role: CompiledRole, verb: string): readonly PathPattern[] =>
   role.compiled.filter((rule) => rule.paths.length > 0 && rule.verbs(verb)).flatMap(({ paths }) => paths);

@@ -6,7 +6,7 @@ import { rule, urls } from './bootstrap-policy/policy-objects.ts';
 import { covers } from './covers.ts';
 import { describeRules } from './describe-rules.ts';
 
-/** `missing` is what is said of it, a line each; none where all is held. */
+/** `missing`: the missing permissions, one line each; none if everything is held. */
 const rows: [why: string, held: PolicyRule[], wanted: PolicyRule[], ...missing: string[]][] = [
   ['nothing wanted', [], []],
   ['nothing held', [], [rule('get', 'pods')], '{APIGroups:[""], Resources:["pods"], Verbs:["get"]}'],
@@ -138,7 +138,7 @@ describe('covers', () => {
     });
   }
 
-  test('a few kilobytes that stand for billions of permissions are given up on, and not held', () => {
+  test('the check of a few kilobytes that stand for billions of permissions is abandoned, and they count as not held', () => {
     const words = Array.from({ length: 1_000 }, (_, i) => `w${i}`).join(' ');
     const huge = rule(words, words, { groups: words.split(' '), names: words.split(' ') });
     for (const held of [
@@ -154,7 +154,7 @@ describe('covers', () => {
     }
   });
 
-  test('who holds them whole may give them on, however many they are', () => {
+  test('any number of permissions held as whole rules may be granted', () => {
     const words = Array.from({ length: 1_000 }, (_, i) => `w${i}`).join(' ');
     const huge = rule(words, words, { groups: words.split(' ') });
     const small = Array.from({ length: 1_000 }, (_, i) => rule('get', `r${i}`));
@@ -166,7 +166,7 @@ describe('covers', () => {
     }
   });
 
-  test('who holds thousands of rules may give all of them on, one by one', () => {
+  test('a holder of thousands of rules may grant each of them', () => {
     const rules = Array.from({ length: 10_000 }, (_, i) => [
       rule('get list watch', `r${i}`, { groups: ['example.org'] }),
       rule('update', `r${i}/status`, { groups: ['example.org'] }),
@@ -179,13 +179,13 @@ describe('covers', () => {
     assert.equal(covers(mine, statuses.slice(0, 5)).missing.length, 5);
   });
 
-  test('what holds most is asked first', () => {
+  test('the broadest rules are checked first', () => {
     const small = Array.from({ length: 2_000 }, (_, i) => rule('get', `r${i}`));
     const wanted = Array.from({ length: 2_000 }, (_, i) => rule('get list', `s${i}`));
     assert.deepEqual(covers([...small, rule('*', '*', { groups: ['*'] })], wanted), { missing: [], complete: true });
   });
 
-  test('a rule that is given up on does not make the next ones held', () => {
+  test('an abandoned check does not make later rules count as held', () => {
     const words = Array.from({ length: 200 }, (_, i) => `w${i}`).join(' ');
     const held = Array.from({ length: 200 }, (_, i) => rule(`w${i}`, '*', { groups: ['*'] }));
     const { complete } = covers(held, [rule(words, words, { groups: words.split(' ') }), rule('get', 'pods')]);

@@ -3,19 +3,18 @@ import { everything, type PolicyRule } from '../../kinds/rbac/policy-rule.ts';
 import { compilePath, type PathPattern } from './compiled-role.ts';
 
 interface Coverage {
-  /** What is not held, broken down: one verb, one group, one resource and at most one name each, or one verb and one path. */
+  /** Permissions not held, broken down: one verb, group, resource and at most one name each, or one verb and path. */
   readonly missing: readonly PolicyRule[];
-  /** False where the check was given up, since there were too many permissions: what was not looked at is not held. */
+  /** False if there were too many permissions to check. Unchecked ones count as not held. */
   readonly complete: boolean;
 }
 
 /**
- * Which permissions of `wanted` are not held by who has the rules `held` (spec section 5.8). Published servers break the
- * wanted rules down into single permissions, each of which one rule covers or none; so do we, and give the same answer,
- * except that a rule that is covered whole is not broken down, and that the effort is bounded: rules of a few kilobytes
- * can stand for billions of permissions.
+ * The permissions of `wanted` that the rules `held` do not grant (spec section 5.8). Gives the same result as kube-apiserver,
+ * which breaks the wanted rules down into single permissions, each covered by one held rule or not. Here a rule covered as a
+ * whole is not broken down, and the effort is bounded, because rules of a few kilobytes can stand for billions of permissions.
  *
- * Several rules do not add up to a wildcard: who holds each verb does not hold `*`, which is also of verbs to come.
+ * Rules do not add up to a wildcard: holding every verb is not holding `*`, which includes future verbs.
  */
 export function covers(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Coverage {
   const owned = new OwnedRules(held);
@@ -35,7 +34,7 @@ export function covers(held: readonly PolicyRule[], wanted: readonly PolicyRule[
   return { missing, complete: true };
 }
 
-/** What may still be compared. Once nothing is left, nothing more is found to be held. */
+/** Comparisons left. At zero every further check answers that the permission is not held. */
 interface Effort {
   left: number;
 }
@@ -44,15 +43,15 @@ interface HeldRule {
   readonly verbs: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
   readonly resources: ReadonlySet<string>;
-  /** Undefined where the rule is for objects of any name. */
+  /** Undefined if the rule applies to objects of any name. */
   readonly names: ReadonlySet<string> | undefined;
   readonly paths: ReadonlySet<string>;
   readonly prefixes: readonly PathPattern[];
-  /** How many wildcards there are: what holds most is asked first. */
+  /** Number of wildcards. The broadest rules are checked first. */
   readonly breadth: number;
 }
 
-/** Held rules by what they are about, so that who holds thousands is not asked for each of them in turn. */
+/** Held rules indexed by resource, so that a holder of thousands of rules is not checked against each of them. */
 class OwnedRules {
   readonly #all: readonly HeldRule[];
   readonly #byResource = new Map<string, HeldRule[]>();
@@ -70,7 +69,7 @@ class OwnedRules {
     this.#withPaths = this.#all.filter(({ paths }) => paths.size > 0);
   }
 
-  /** All that can cover a rule, and some that can not: those that cover its first resource. */
+  /** A superset of the rules that can cover `rule`: those that cover its first resource. */
   thatMayCover({ resources = [], nonResourceURLs = [] }: PolicyRule): readonly HeldRule[] {
     const [first] = resources;
     if (first === undefined) return nonResourceURLs.length > 0 ? this.#withPaths : this.#all;
@@ -80,7 +79,7 @@ class OwnedRules {
   }
 }
 
-/** The wildcards that stand for a resource too. */
+/** The wildcards that include a resource. */
 function widerThan(resource: string): readonly string[] {
   const slash = resource.indexOf('/');
   const wildcards = slash < 0 ? [everything] : [everything, `${everything}${resource.slice(slash)}`];
@@ -119,7 +118,7 @@ function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   for (const path of nonResourceURLs) for (const verb of verbs) yield { verbs: [verb], nonResourceURLs: [path] };
 }
 
-/** True where one held rule covers all of another. */
+/** True if the held rule alone covers the other. */
 function ruleCovers(held: HeldRule, rule: PolicyRule, effort: Effort): boolean {
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   effort.left--;
@@ -143,14 +142,14 @@ function all(values: readonly string[], isHeld: (value: string) => boolean, effo
 
 const holds = (held: ReadonlySet<string>, value: string): boolean => held.has(everything) || held.has(value);
 
-/** All objects are more than any number of them. */
+/** A rule for objects of any name is not covered by any list of names. */
 const holdsNames = (held: ReadonlySet<string> | undefined, wanted: readonly string[], effort: Effort): boolean =>
   held === undefined || (wanted.length > 0 && all(wanted, (name) => held.has(name), effort));
 
 const holdsResource = (held: ReadonlySet<string>, resource: string): boolean =>
   held.has(resource) || widerThan(resource).some((wildcard) => held.has(wildcard));
 
-/** `/a/*` covers `/a/b` and `/a/b/*`, and so does `/a*`. */
+/** `/a/*` covers `/a/b` and `/a/b/*`; so does `/a*`. */
 function holdsPath({ paths, prefixes }: HeldRule, path: string, effort: Effort): boolean {
   if (paths.has(path)) return true;
   effort.left -= prefixes.length;

@@ -10,8 +10,8 @@ import type { RbacIndex } from './rbac-index.ts';
 import { indexOf, makeBinding, makeRole, makeUser, readQuestion } from './rbac-objects-fixture.ts';
 
 /**
- * Tables of decisions: a question in each line, then one mark for each user, `Y` where it is allowed. What the marks say
- * was worked out from spec sections 5.7 and 5.8, line by line.
+ * Tables of decisions: a request per line, then a mark for each user, `Y` if allowed. The marks were derived from spec sections
+ * 5.7 and 5.8 by hand.
  */
 function check(index: RbacIndex, users: readonly UserInfo[], table: string): void {
   for (const line of table.trim().split('\n')) {
@@ -58,11 +58,11 @@ describe('rules, bindings, subjects', () => {
     makeBinding('team', 'ghost', 'Role/ghost', user('gina')),
     makeBinding('', 'gone', 'ClusterRole/gone', user('gina')),
     makeBinding('team', 'kept', 'Role/own', user('gina')),
-    // There is a cluster role of that name, and no role.
+    // Only a cluster role of this name exists.
     makeBinding('team', 'lookalike', 'Role/pods', user('hal')),
-    // A cluster role binding binds cluster roles only, and names no namespace for its accounts.
+    // A cluster role binding can refer to cluster roles only, and provides no default namespace for service accounts.
     makeBinding('', 'lookalike', 'Role/own', user('hal'), { kind: 'ServiceAccount', name: 'robot' }),
-    // Subjects are of the kind that is said.
+    // Subjects match by kind.
     makeBinding('team', 'kinds', 'ClusterRole/root', user('dev'), group('hal'), { kind: 'Robot', name: 'hal' }),
   ];
   const users = [
@@ -275,7 +275,7 @@ describe('the default roles', () => {
   );
 });
 
-/** Fills in the roles that are sums of others, as the controller does. */
+/** Fills in aggregated roles as the controller does. */
 function sumUp(objects: readonly ApiObject[]): readonly ApiObject[] {
   const roles = objects.filter(({ kind }) => kind === 'ClusterRole');
   for (let changed = true; changed; ) {

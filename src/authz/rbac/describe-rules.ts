@@ -1,8 +1,8 @@
 import type { PolicyRule } from '../../kinds/rbac/policy-rule.ts';
 
 /**
- * Broken-down rules as lines, in the form that clients know: verbs for the same resource, or for one object of it, joined
- * in one line; the lines sorted.
+ * Rules that have been broken down, as sorted lines in kube-apiserver's format, with the verbs of each resource or named object
+ * joined.
  */
 export function describeRules(rules: readonly PolicyRule[]): readonly string[] {
   return [...new Set(joinVerbs(rules).map(describeRule))].sort();

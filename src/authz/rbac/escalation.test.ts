@@ -5,14 +5,19 @@ import { StatusError } from '../../meta/status-error.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { ResourceAttributes } from '../authorizer.ts';
 import { rule, urls, user } from './bootstrap-policy/policy-objects.ts';
-import { checkBindingEscalation, checkRoleEscalation, type EscalationPowers, type GuardedWrite } from './escalation.ts';
+import {
+  checkBindingEscalation,
+  checkRoleEscalation,
+  type EscalationContext,
+  type GuardedWrite,
+} from './escalation.ts';
 import { indexOf, makeBinding, makeRole, makeUser, rbacGroup } from './rbac-objects-fixture.ts';
 
 const jane = makeUser('jane', 'dev', 'system:authenticated');
 const rbac = { groups: [rbacGroup] };
 
-/** What jane has, in the namespace `team` and in the cluster. */
-function powersOf(inTeam: ReturnType<typeof rule>[], inCluster: ReturnType<typeof rule>[] = []) {
+/** Jane's rules, in the namespace `team` and cluster-wide. */
+function contextOf(inTeam: ReturnType<typeof rule>[], inCluster: ReturnType<typeof rule>[] = []) {
   const asked: ResourceAttributes[] = [];
   const index = indexOf([
     makeRole('team', 'janes', ...inTeam),
@@ -23,7 +28,7 @@ function powersOf(inTeam: ReturnType<typeof rule>[], inCluster: ReturnType<typeo
     makeRole('', 'secrets', rule('get', 'secrets')),
     makeRole('', 'metrics', urls('get', '/metrics')),
   ]);
-  const powers: EscalationPowers = {
+  const context: EscalationContext = {
     heldRules: (who, namespace) => index.heldRules(who, namespace),
     roleRules: (kind, name, namespace) => index.roleRules(kind, name, namespace),
     isAllowed: (attributes, who) => {
@@ -31,7 +36,7 @@ function powersOf(inTeam: ReturnType<typeof rule>[], inCluster: ReturnType<typeo
       return index.authorize(attributes, who).verdict === 'allow';
     },
   };
-  return { powers, asked };
+  return { context, asked };
 }
 
 const plurals: Readonly<Record<string, string>> = {
@@ -54,12 +59,12 @@ const writeOf = (object: ApiObject, more: Partial<GuardedWrite> = {}): GuardedWr
 
 /** The code and message of a refusal, or `allowed`. */
 async function outcome(
-  check: (write: GuardedWrite, powers: EscalationPowers) => Promise<void>,
+  check: (write: GuardedWrite, context: EscalationContext) => Promise<void>,
   write: GuardedWrite,
-  powers: EscalationPowers,
+  context: EscalationContext,
 ): Promise<string> {
   try {
-    await check(write, powers);
+    await check(write, context);
     return 'allowed';
   } catch (error) {
     assert.ok(error instanceof StatusError, String(error));
@@ -117,7 +122,7 @@ describe('writing a role', () => {
     ],
     ['as a master', writeOf(role, { user: makeUser('root', 'system:masters') }), [[]], 'allowed'],
     [
-      'what it lacks is told, sorted',
+      'missing permissions are listed, sorted',
       writeOf(
         makeRole('', 'r', urls('get', '/x'), rule('get list', 'pods secrets'), rule('get', 'pods', { names: ['a'] })),
       ),
@@ -157,20 +162,22 @@ describe('writing a role', () => {
     ],
   ];
   for (const [why, write, held, expected] of rows) {
-    test(why, async () => assert.equal(await outcome(checkRoleEscalation, write, powersOf(...held).powers), expected));
+    test(why, async () =>
+      assert.equal(await outcome(checkRoleEscalation, write, contextOf(...held).context), expected),
+    );
   }
 
-  test('a refusal names what it is about', async () => {
-    await assert.rejects(checkRoleEscalation(writeOf(role), powersOf([]).powers), (error) => {
+  test('a refusal names its object', async () => {
+    await assert.rejects(checkRoleEscalation(writeOf(role), contextOf([]).context), (error) => {
       assert.ok(error instanceof StatusError);
       assert.deepEqual(error.details, { name: 'r', group: rbacGroup, kind: 'roles' });
       return true;
     });
   });
 
-  test('what is asked of the authorizers', async () => {
-    const { powers, asked } = powersOf([]);
-    await outcome(checkRoleEscalation, writeOf(role), powers);
+  test('the requests to the authorizers', async () => {
+    const { context, asked } = contextOf([]);
+    await outcome(checkRoleEscalation, writeOf(role), context);
     const expected = {
       type: 'resource',
       verb: 'escalate',
@@ -182,14 +189,14 @@ describe('writing a role', () => {
     assert.deepEqual(asked, [{ ...expected, namespace: 'team', name: 'r' }]);
   });
 
-  test('references to nothing are told with the refusal', async () => {
+  test('a refusal lists references to missing roles', async () => {
     const index = indexOf([makeBinding('team', 'b', 'Role/ghost', user('jane'))]);
-    const powers = {
-      ...powersOf([]).powers,
+    const context = {
+      ...contextOf([]).context,
       heldRules: (who: UserInfo, namespace: string) => index.heldRules(who, namespace),
     };
     assert.equal(
-      await outcome(checkRoleEscalation, writeOf(role), powers),
+      await outcome(checkRoleEscalation, writeOf(role), context),
       `${forbidden}; resolution errors: [role.${rbacGroup} "ghost" not found]`,
     );
   });
@@ -199,13 +206,13 @@ describe('writing a role', () => {
     const held = Array.from({ length: 300 }, (_, i) => rule(`w${i}`, '*', { groups: ['*'] }));
     const broad = makeRole('team', 'r', rule(words, words, { groups: words.split(' ') }));
     assert.match(
-      await outcome(checkRoleEscalation, writeOf(broad), powersOf(held).powers),
+      await outcome(checkRoleEscalation, writeOf(broad), contextOf(held).context),
       /^403 .*\nand more than could be checked$/s,
     );
   });
 });
 
-describe('aggregating', () => {
+describe('writing an aggregated role', () => {
   const sum = { ...makeRole('', 'sum'), aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] } };
   const refusal = `403 clusterroles.${rbacGroup} "sum" is forbidden: must have cluster-admin privileges to use the aggregationRule`;
   const resources = rule('*', '*', { groups: ['*'] });
@@ -218,12 +225,14 @@ describe('aggregating', () => {
     ['selecting nothing', writeOf({ ...sum, aggregationRule: {} }), [], 'allowed'],
   ];
   for (const [why, write, held, expected] of rows) {
-    test(why, async () => assert.equal(await outcome(checkRoleEscalation, write, powersOf([], held).powers), expected));
+    test(why, async () =>
+      assert.equal(await outcome(checkRoleEscalation, write, contextOf([], held).context), expected),
+    );
   }
 
   test('holding every verb of every resource lets escalate too; paths are needed without it', async () => {
-    const { powers } = powersOf([], [resources]);
-    const withoutEscalate = { ...powers, isAllowed: () => false };
+    const { context } = contextOf([], [resources]);
+    const withoutEscalate = { ...context, isAllowed: () => false };
     assert.equal(await outcome(checkRoleEscalation, writeOf(sum), withoutEscalate), refusal);
   });
 });
@@ -275,19 +284,19 @@ describe('writing a binding', () => {
     ],
     ['as a master', writeOf(binding, { user: makeUser('root', 'system:masters') }), [[]], 'allowed'],
     [
-      'of a role that is not there',
+      'of a missing role',
       writeOf(makeBinding('team', 'b', 'Role/ghost')),
       [[rule('*', '*')]],
       `404 roles.${rbacGroup} "ghost" not found`,
     ],
     [
-      'of a cluster role that is not there',
+      'of a missing cluster role',
       writeOf(makeBinding('', 'b', 'ClusterRole/ghost')),
       [[]],
       `404 clusterroles.${rbacGroup} "ghost" not found`,
     ],
     [
-      'of a role that is not there, with bind',
+      'of a missing role, with bind',
       writeOf(makeBinding('team', 'b', 'Role/ghost')),
       [[rule('bind', 'roles', rbac)]],
       'allowed',
@@ -320,13 +329,13 @@ describe('writing a binding', () => {
   ];
   for (const [why, write, held, expected] of rows) {
     test(why, async () =>
-      assert.equal(await outcome(checkBindingEscalation, write, powersOf(...held).powers), expected),
+      assert.equal(await outcome(checkBindingEscalation, write, contextOf(...held).context), expected),
     );
   }
 
-  test('what is asked of the authorizers', async () => {
-    const { powers, asked } = powersOf([]);
-    await outcome(checkBindingEscalation, writeOf(ofCluster), powers);
+  test('the requests to the authorizers', async () => {
+    const { context, asked } = contextOf([]);
+    await outcome(checkBindingEscalation, writeOf(ofCluster), context);
     const expected = {
       type: 'resource',
       verb: 'bind',

@@ -12,67 +12,67 @@ import { describeRules, quoteAll } from './describe-rules.ts';
 import type { HeldRules } from './rbac-index.ts';
 
 /**
- * Nobody gives away what they don't hold (spec section 5.8): checked for every write of a role or binding, whatever verb
- * made it. Each check throws a StatusError where the write is refused.
+ * Privilege escalation prevention (spec section 5.8): users cannot grant permissions they do not hold. Checked on every write
+ * of a role or binding, for all verbs. The checks throw a StatusError if the write is refused.
  */
 
-/** What the checks ask of the server. */
-export interface EscalationPowers {
-  /** The rules that a user holds in a namespace; '' is in the whole cluster. */
+/** What the checks need from the server. */
+export interface EscalationContext {
+  /** The rules that a user holds in a namespace; '' is cluster-wide. */
   readonly heldRules: (user: UserInfo, namespace: string) => HeldRules | Promise<HeldRules>;
-  /** The rules of a role that a binding in `namespace` names; undefined where there is none. */
+  /** The rules of the role that a binding in `namespace` refers to; undefined if it does not exist. */
   readonly roleRules: (
     kind: string,
     name: string,
     namespace: string,
   ) => readonly PolicyRule[] | undefined | Promise<readonly PolicyRule[] | undefined>;
-  /** Whether all authorizers together let the user do this: asked for the verbs `escalate` and `bind`. */
+  /** Decision of the whole authorizer chain, for the verbs `escalate` and `bind`. */
   readonly isAllowed: (attributes: ResourceAttributes, user: UserInfo, request: Caller) => Promise<boolean> | boolean;
 }
 
 /** A write of a role or binding. */
 export interface GuardedWrite extends Caller {
   readonly user: UserInfo;
-  /** `roles`, `clusterroles`, `rolebindings` or `clusterrolebindings`, with the full name of their group. */
+  /** `roles`, `clusterroles`, `rolebindings` or `clusterrolebindings`, with the full name of the API group. */
   readonly resource: ResourceName;
-  /** '' for the kinds of the cluster. */
+  /** Empty for cluster-scoped kinds. */
   readonly namespace: string;
-  /** The name that stands in the path of the request; '' for a POST. */
+  /** Object name in the request path; empty for a POST. */
   readonly requestName: string;
-  /** What is to be stored, with its defaults. */
+  /** The object to be stored, with defaults. */
   readonly object: ApiObject;
-  /** What is stored now; undefined where there is nothing. */
+  /** The stored object; undefined on create. */
   readonly old: ApiObject | undefined;
 }
 
-/** May this role be written? Who may `escalate` it may give it any rules. */
-export async function checkRoleEscalation(write: GuardedWrite, powers: EscalationPowers): Promise<void> {
+/** Checks the write of a role. Users allowed to `escalate` the role may give it any rules. */
+export async function checkRoleEscalation(write: GuardedWrite, context: EscalationContext): Promise<void> {
   const { user, resource, namespace, requestName, object, old } = write;
   if (isMaster(user) || (old && changesNoMoreThanOwners(object, old))) return;
   const { group, resource: roles } = resource;
   const attributes = { verb: 'escalate', group, resource: roles, namespace, name: requestName };
-  if (await powers.isAllowed(toAttributes(attributes), user, write)) return;
-  await requireHeld(write, asClusterRole(object).rules ?? [], powers);
+  if (await context.isAllowed(toAttributes(attributes), user, write)) return;
+  await requireHeld(write, asClusterRole(object).rules ?? [], context);
   if (
     (aggregates(asClusterRole(object)) || (old && aggregates(asClusterRole(old)))) &&
-    !(await holdsEverything(write, powers))
+    !(await holdsEverything(write, context))
   ) {
     throw refused(write, 'must have cluster-admin privileges to use the aggregationRule');
   }
 }
 
-/** May this binding be written? Who may `bind` the role may give it to anybody. */
-export async function checkBindingEscalation(write: GuardedWrite, powers: EscalationPowers): Promise<void> {
+/** Checks the write of a binding. Users allowed to `bind` the role may bind it to anyone. */
+export async function checkBindingEscalation(write: GuardedWrite, context: EscalationContext): Promise<void> {
   const { user, resource, namespace, object, old } = write;
   if (isMaster(user) || (old && changesNoMoreThanOwners(object, old))) return;
   const { apiGroup = '', kind = '', name = '' } = asBinding(object).roleRef ?? {};
   const roles = rolesOf({ kind });
   if (roles === undefined) throw badRequest(`unsupported role reference kind: ${JSON.stringify(kind)}`);
   const attributes = { verb: 'bind', group: apiGroup, resource: roles, namespace, name };
-  if (await powers.isAllowed(toAttributes(attributes), user, write)) return;
-  const rules = await powers.roleRules(kind, name, namespace);
+  if (await context.isAllowed(toAttributes(attributes), user, write)) return;
+  const rules = await context.roleRules(kind, name, namespace);
   if (!rules) throw notFound({ group: resource.group, resource: roles }, name);
-  await requireHeld(write, rules, powers);
+  await requireHeld(write, rules, context);
 }
 
 const isMaster = ({ groups }: UserInfo): boolean => groups.includes(groupMasters);
@@ -86,7 +86,7 @@ const toAttributes = (
   attributes: Pick<ResourceAttributes, 'verb' | 'group' | 'resource' | 'namespace' | 'name'>,
 ): ResourceAttributes => ({ type: 'resource', version: everything, subresource: '', ...attributes });
 
-/** An empty list of selectors gathers nothing. */
+/** An empty list of selectors aggregates nothing. */
 const aggregates = ({ aggregationRule }: ClusterRole): boolean =>
   (aggregationRule?.clusterRoleSelectors ?? []).length > 0;
 
@@ -95,14 +95,18 @@ const allPermissions: readonly PolicyRule[] = [
   { verbs: [everything], nonResourceURLs: [everything] },
 ];
 
-async function holdsEverything({ user, namespace }: GuardedWrite, powers: EscalationPowers): Promise<boolean> {
-  const held = await powers.heldRules(user, namespace);
+async function holdsEverything({ user, namespace }: GuardedWrite, context: EscalationContext): Promise<boolean> {
+  const held = await context.heldRules(user, namespace);
   return covers(held.rules, allPermissions).missing.length === 0;
 }
 
-async function requireHeld(write: GuardedWrite, rules: readonly PolicyRule[], powers: EscalationPowers): Promise<void> {
+async function requireHeld(
+  write: GuardedWrite,
+  rules: readonly PolicyRule[],
+  context: EscalationContext,
+): Promise<void> {
   const { user, namespace } = write;
-  const held = await powers.heldRules(user, namespace);
+  const held = await context.heldRules(user, namespace);
   const { missing, complete } = covers(held.rules, rules);
   if (missing.length === 0 && complete) return;
   const lines = [...describeRules(missing), ...(complete ? [] : ['and more than could be checked'])];
@@ -121,7 +125,10 @@ function refused({ resource, object }: GuardedWrite, why: string): StatusError {
   });
 }
 
-/** Controllers that hold no permissions must be able to take finalizers and owners away, so that objects can go. */
+/**
+ * Controllers without permissions of their own must be able to remove finalizers and owner references, so that objects can be
+ * deleted.
+ */
 const changesNoMoreThanOwners = (object: ApiObject, old: ApiObject): boolean =>
   isDeepStrictEqual(withoutOwners(object), withoutOwners(old));
 

@@ -27,8 +27,8 @@ function make() {
   return { budget, grants, ask };
 }
 
-describe('answers that are kept', () => {
-  test('each counts once, with the names in it', () => {
+describe('cached results', () => {
+  test('each counts once, plus the names in it', () => {
     const { budget, grants, ask } = make();
     for (let i = 0; i < 3; i++) assert.equal(ask(grants, 'secrets')?.name, 'x');
     assert.equal(budget.kept, 1 + names.length);
@@ -39,7 +39,7 @@ describe('answers that are kept', () => {
     assert.equal(budget.kept, 5 + names.length);
   });
 
-  test('are given back when something changes', () => {
+  test('are released when something changes', () => {
     const { budget, grants, ask } = make();
     for (const change of [() => grants.forget(), () => grants.add(binding('y')), () => grants.delete(binding('z'))]) {
       ask(grants, 'secrets');
@@ -49,7 +49,7 @@ describe('answers that are kept', () => {
     }
   });
 
-  test('are never more than the limit, whoever holds them', () => {
+  test('never exceed the limit in total', () => {
     const { budget, grants, ask } = make();
     const other = new Grants(() => role, budget);
     for (let i = 0; i < limits.rbacAnswersKept + 10; i++) {
@@ -60,7 +60,7 @@ describe('answers that are kept', () => {
     assert.equal(ask(grants, 'secrets')?.name, 'x');
   });
 
-  test('one that is nearly as large as the budget is not kept, and pushes out nothing', () => {
+  test('one nearly as large as the budget is not cached, and evicts nothing', () => {
     const { budget, grants, ask } = make();
     ask(grants, 'secrets');
     const before = budget.kept;
@@ -71,7 +71,7 @@ describe('answers that are kept', () => {
     assert.equal(budget.kept, before);
   });
 
-  test('long questions are answered and not kept', () => {
+  test('long requests are decided but not cached', () => {
     const { budget, grants, ask } = make();
     assert.equal(ask(grants, 'x'.repeat(limits.rbacQuestionLengthKept + 1)), undefined);
     assert.equal(budget.kept, 0);

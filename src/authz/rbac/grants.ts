@@ -2,34 +2,34 @@ import { limits } from '../../base/limits.ts';
 import type { BindingEntry } from './binding-entry.ts';
 import { allowedNames, allowedPaths, type CompiledRole, type ResourceQuestion } from './compiled-role.ts';
 
-/** The role that a binding names, or undefined where there is none. */
+/** The role that a binding refers to; undefined if it does not exist. */
 type RoleOf = (binding: BindingEntry) => CompiledRole | undefined;
 
-/** What is asked about a path. */
+/** A path request. */
 interface PathQuestion {
   readonly verb: string;
   readonly path: string;
 }
 
-/** The answer to a question about a resource, for objects of every name. */
+/** The cached result for a resource request, for objects of every name. */
 interface ResourceAnswer {
-  /** Allows it for all objects. */
+  /** Binding that allows it for all objects. */
   all: BindingEntry | undefined;
-  /** Allows it for one object. */
+  /** Bindings that allow it for one object. */
   readonly byName: Map<string, BindingEntry>;
 }
 
-/** The answer to a question about a method, for every path. */
+/** The cached result for a verb, for every path. */
 interface PathAnswer {
   readonly exact: Map<string, BindingEntry>;
   readonly prefixes: Map<string, BindingEntry>;
-  /** Of the prefixes, each once. */
+  /** The distinct lengths of the prefixes. */
   readonly lengths: readonly number[];
 }
 
 /**
- * How many answers all grants of an index keep together. Past the limit all are forgotten, and found again when asked: what
- * may be asked is endless, what is kept is not.
+ * Limit on the results cached by all grants of an index. Beyond it all of them are dropped and computed again on demand: the
+ * number of possible requests is unbounded.
  */
 export class AnswerBudget {
   readonly #holders = new Set<Grants>();
@@ -52,9 +52,9 @@ export class AnswerBudget {
 }
 
 /**
- * The bindings of one subject in one namespace, or of one subject in the cluster. The first question of a kind looks at
- * all of them; its answer is kept, for every name of an object, until a binding or one of the roles changes. So a
- * decision takes the same time however many bindings there are, and whether they allow or not.
+ * The bindings of one subject in one namespace, or cluster-wide. The first request of a kind examines all of them; its result
+ * is cached, for every object name, until a binding or one of the roles changes. A decision thus takes the same time for any
+ * number of bindings, whether it is allowed or not.
  *
  *     answers: "get  configmaps" -> all: undefined, byName: { a -> binding 1, b -> binding 7 }
  */
@@ -65,7 +65,7 @@ export class Grants {
   readonly #paths = new Map<string, PathAnswer>();
   #dangling: readonly BindingEntry[] | undefined;
   readonly #budget: AnswerBudget;
-  /** What the answers take of the budget. */
+  /** The share of the budget in use by these results. */
   #taken = 0;
 
   constructor(roleOf: RoleOf, budget: AnswerBudget) {
@@ -93,7 +93,7 @@ export class Grants {
     this.forgetAnswers();
   }
 
-  /** Finds them again when asked. */
+  /** Drops the cached results; they are computed again on demand. */
   forgetAnswers(): void {
     if (this.#taken === 0) return;
     this.#budget.giveBack(this, this.#taken);
@@ -102,7 +102,7 @@ export class Grants {
     this.#paths.clear();
   }
 
-  /** The binding that allows it: of several the one whose name comes first. `key` is the question as one text. */
+  /** The binding that allows the request; if there are several, the first by name. `key` identifies the request. */
   allowsResource(question: ResourceQuestion, key: string, name: string): BindingEntry | undefined {
     const answer = this.#resources.get(key) ?? this.#newResourceAnswer(question, key);
     return answer.all ?? answer.byName.get(name);
@@ -119,7 +119,7 @@ export class Grants {
     return undefined;
   }
 
-  /** Bindings whose role is not there; of many only the first. */
+  /** Bindings whose role does not exist; limited to the first ones. */
   get dangling(): readonly BindingEntry[] {
     this.#dangling ??= Iterator.from(this.#bindings)
       .filter((binding) => !this.#roleOf(binding))
@@ -141,7 +141,7 @@ export class Grants {
   }
 
   #keep<T>(answers: Map<string, T>, key: string, answer: T, weight: number): void {
-    // One that takes much of the budget would push out everybody's answers, each time that it is asked.
+    // A result that needs much of the budget would evict all others each time it is computed.
     if (key.length > limits.rbacQuestionLengthKept || weight > limits.rbacAnswersKept / 4) return;
     answers.set(key, answer);
     this.#taken += weight;

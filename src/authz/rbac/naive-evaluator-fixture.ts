@@ -6,13 +6,13 @@ import type { UserInfo } from '../../request/user-info.ts';
 import type { Attributes } from '../authorizer.ts';
 
 /**
- * RBAC as the sentences of spec section 5.8 say it, one function a sentence, looking at everything every time: what the
- * index is compared with in tests.
+ * A literal implementation of the RBAC rules in spec section 5.8, one function per sentence, without any index: the reference
+ * for tests of the index.
  */
 interface NaiveAnswer {
-  /** `<kind> <name>` of every binding that allows it; permissions are additive, so one is enough. */
+  /** `<kind> <name>` of every binding that allows the request; permissions are additive, so one is enough. */
   readonly allowedBy: readonly string[];
-  /** `<kind> <name>` of every role that a binding of the user names and that is not there. */
+  /** `<kind> <name>` of every missing role that a binding of the user refers to. */
   readonly missing: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function evaluate(objects: readonly ApiObject[], attributes: Attributes, 
   return { allowedBy, missing };
 }
 
-/** A RoleBinding grants within its own namespace, a ClusterRoleBinding everywhere; paths are in no namespace. */
+/** A RoleBinding grants in its own namespace, a ClusterRoleBinding everywhere; paths belong to no namespace. */
 function grantsIn(binding: ApiObject, attributes: Attributes): boolean {
   if (binding.kind === 'ClusterRoleBinding') return true;
   if (binding.kind !== 'RoleBinding' || attributes.type === 'path') return false;
@@ -41,7 +41,7 @@ function grantsIn(binding: ApiObject, attributes: Attributes): boolean {
 const bindsTo = (binding: ApiObject, user: UserInfo): boolean =>
   (asBinding(binding).subjects ?? []).some((subject) => isUser(subject, binding, user));
 
-/** A subject is a user, a group, or a service account, whose namespace may be that of the binding. */
+/** A subject is a user, a group, or a service account, whose namespace defaults to that of the binding. */
 function isUser({ kind, name, namespace }: Subject, binding: ApiObject, user: UserInfo): boolean {
   if (kind === 'User') return user.username === name;
   if (kind === 'Group') return user.groups.some((group) => group === name);
@@ -49,7 +49,7 @@ function isUser({ kind, name, namespace }: Subject, binding: ApiObject, user: Us
   return kind === 'ServiceAccount' && home !== '' && user.username === `system:serviceaccount:${home}:${name}`;
 }
 
-/** A role is referred to in the namespace of the binding, a cluster role in the cluster. */
+/** A Role is looked up in the namespace of the binding, a ClusterRole cluster-wide. */
 function isRoleOf(role: ApiObject, binding: ApiObject): boolean {
   const { kind, name } = asBinding(binding).roleRef;
   if (role.kind !== kind || role.metadata.name !== name) return false;
@@ -74,6 +74,6 @@ function resourceMatches(written: string, resource: string, subresource: string)
   return written === `${resource}/${subresource}` || written === `*/${subresource}`;
 }
 
-/** A star at the end is anything; published servers take several for one. */
+/** A trailing star matches anything; kube-apiserver treats several as one. */
 const urlMatches = (written: string, path: string): boolean =>
   written === path || (written.endsWith('*') && path.startsWith(written.replace(/\*+$/, '')));

@@ -9,7 +9,7 @@ import { evaluate } from './naive-evaluator-fixture.ts';
 import { RbacIndex, type RbacKind } from './rbac-index.ts';
 import { makeBinding, makeRole, makeUser, rbacGroup } from './rbac-objects-fixture.ts';
 
-/** A stream of numbers that a seed replays (mulberry32). */
+/** Pseudo-random numbers from a seed (mulberry32). */
 class Dice {
   #state: number;
 
@@ -28,7 +28,7 @@ class Dice {
     return values[this.below(values.length)] as T;
   }
 
-  /** Now and then none. */
+  /** Sometimes empty. */
   some<T>(values: readonly T[], atMost: number): T[] {
     const count = this.below(12) === 0 ? 0 : 1 + this.below(atMost);
     return Array.from({ length: count }, () => this.pick(values));
@@ -94,7 +94,7 @@ function anyQuestion(dice: Dice): Attributes {
 
 const keyOf = ({ kind, metadata }: ApiObject): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 
-/** The object that a reason says has allowed it, or the roles that it says are missing. */
+/** The binding that a reason says allowed the request, or the roles that it says are missing. */
 function readReason(reason: string): { allowedBy: string | undefined; missing: readonly string[] } {
   const [, kind, name = ''] = /^RBAC: allowed by (\w+) ("[^"]*") of /.exec(reason) ?? [];
   if (kind) return { allowedBy: `${kind} ${JSON.parse(name).split('/')[0]}`, missing: [] };
@@ -114,7 +114,7 @@ const worlds = 1_000;
 const stepsPerWorld = 10;
 const questionsPerStep = 10;
 
-test('RBAC: 100,000 decisions while roles and bindings change are those that the sentences of the spec give', () => {
+test('RBAC: 100,000 decisions while roles and bindings change agree with a literal implementation of the spec', () => {
   let [allowed, refused, incomplete] = [0, 0, 0];
   for (let seed = 0; seed < worlds; seed++) {
     const dice = new Dice(seed);
@@ -144,11 +144,11 @@ test('RBAC: 100,000 decisions while roles and bindings change are those that the
     }
   }
   assert.equal(allowed + refused, worlds * stepsPerWorld * questionsPerStep);
-  // The cases are of every sort.
+  // The cases cover all kinds of results.
   assert.ok(Math.min(allowed, refused, incomplete) > 10_000, JSON.stringify({ allowed, refused, incomplete }));
 });
 
-/** Adds, replaces and removes some objects, in the index and in what is compared with it. */
+/** Adds, replaces and removes some objects, in the index and in the reference. */
 function change(dice: Dice, index: RbacIndex, stored: Map<string, ApiObject>): void {
   for (let i = dice.below(8); i >= 0; i--) {
     const object = anyObject(dice);

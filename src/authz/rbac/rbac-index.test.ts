@@ -132,7 +132,7 @@ describe('reasons', () => {
     test(why, () => assert.equal(ask(indexOf(objects), question, who), said));
   }
 
-  test('a subject that stands there twice is the first', () => {
+  test('a duplicate subject is reported by its first position', () => {
     const robot = 'system:serviceaccount:team:robot';
     for (const [first, second, said] of [
       [user(robot), account('team', 'robot'), `User "${robot}"`],
@@ -143,7 +143,7 @@ describe('reasons', () => {
     }
   });
 
-  test('an account of no namespace is nobody, whatever somebody calls himself', () => {
+  test('a service account without a namespace matches nobody, whatever the user name', () => {
     const index = indexOf([
       makeRole('', 'y', reads),
       makeBinding('', 'x', 'ClusterRole/y', { kind: 'ServiceAccount', name: 'robot' }),
@@ -151,7 +151,7 @@ describe('reasons', () => {
     assert.equal(yes(index, 'get configmaps', makeUser('system:serviceaccount::robot')), false);
   });
 
-  test('of many roles that are not there only some are named', () => {
+  test('of many missing roles only some are named', () => {
     const index = indexOf(
       Array.from({ length: 5_000 }, (_, i) =>
         makeBinding('', `b${i}`, `ClusterRole/r${i}`, i % 2 === 0 ? user('jane') : group('dev')),
@@ -162,7 +162,7 @@ describe('reasons', () => {
 });
 
 describe('changes', () => {
-  test('a binding may come before its role, and a role may go and come back', () => {
+  test('a binding may precede its role, and a role may be deleted and recreated', () => {
     const index = indexOf([makeBinding('team', 'x', 'Role/y', user('jane'))]);
     assert.equal(yes(index, 'get configmaps team'), false);
     index.put('Role', makeRole('team', 'y', reads));
@@ -173,7 +173,7 @@ describe('changes', () => {
     assert.deepEqual([yes(index, 'get configmaps team'), yes(index, 'list configmaps team')], [false, true]);
   });
 
-  test('subjects that a binding loses lose what it gave, at once', () => {
+  test('subjects removed from a binding lose its permissions at once', () => {
     const index = indexOf([
       makeRole('', 'y', reads),
       makeBinding('', 'x', 'ClusterRole/y', user('jane'), group('dev')),
@@ -200,21 +200,21 @@ describe('changes', () => {
     assert.deepEqual([yes(index, 'list configmaps team'), yes(index, 'get configmaps team', joe)], [false, true]);
   });
 
-  test('what is not there can be removed', () => {
+  test('removing an unknown object has no effect', () => {
     const index = indexOf([]);
     for (const kind of ['Role', 'RoleBinding'] as const) index.remove(kind, 'team', 'x');
     for (const kind of ['ClusterRole', 'ClusterRoleBinding'] as const) index.remove(kind, '', 'x');
     assert.equal(yes(index, 'get configmaps'), false);
   });
 
-  test('an object without its namespace is not one of the cluster', () => {
+  test('an object without its namespace is not cluster-wide', () => {
     const index = indexOf([makeRole('', 'y', reads), makeBinding('', 'z', 'ClusterRole/w', user('jane'))]);
     index.put('RoleBinding', makeBinding('', 'x', 'ClusterRole/y', user('jane')));
     index.put('Role', makeRole('', 'w', reads));
     assert.equal(yes(index, 'get configmaps'), false);
   });
 
-  test('objects that lack what they must have give nothing', () => {
+  test('objects without required fields grant nothing', () => {
     const index = indexOf([]);
     const bare = { apiVersion: 'v1', kind: '', metadata: { name: 'x' } };
     index.put('ClusterRole', bare);
@@ -224,7 +224,7 @@ describe('changes', () => {
   });
 });
 
-describe('names that mean something to the language', () => {
+describe('names of prototype properties', () => {
   for (const name of ['__proto__', 'constructor', 'hasOwnProperty', 'toString']) {
     test(name, () => {
       const index = indexOf([
@@ -242,7 +242,7 @@ describe('names that mean something to the language', () => {
 });
 
 describe('many', () => {
-  test('as many questions as somebody wants to ask leave the answers right', () => {
+  test('any number of different requests leaves the decisions correct', () => {
     const index = indexOf([
       makeRole('', 'y', reads, urls('get', '/a/*')),
       makeBinding('', 'x', 'ClusterRole/y', user('jane')),
@@ -267,7 +267,7 @@ describe('many', () => {
       assert.equal(yes(index, `get configmaps team c${i}`), true);
       assert.equal(yes(index, `get configmaps team d${i}`), false);
     }
-    // Looking at every binding every time would take minutes.
+    // Scanning every binding for every request would take minutes.
     assert.ok(performance.now() - start < 5_000);
   });
 });
@@ -283,7 +283,7 @@ describe('rules of a user', () => {
   ]);
   const everywhere = { verbs: ['get'], apiGroups: [''], resources: ['configmaps'], resourceNames: [] };
 
-  test('in a namespace and around it, each role once, with what could not be looked up', () => {
+  test('in a namespace and cluster-wide, each role once, with lookup errors', () => {
     assert.deepEqual(index.rulesFor(jane, 'team'), {
       resourceRules: [everywhere, { verbs: ['list'], apiGroups: [''], resources: ['secrets'], resourceNames: ['x'] }],
       pathRules: [{ verbs: ['get'], nonResourceURLs: ['/a'] }],
@@ -292,12 +292,12 @@ describe('rules of a user', () => {
     });
   });
 
-  test('outside of namespaces', () => {
+  test('cluster-wide', () => {
     const { resourceRules, errors } = index.rulesFor(jane, '');
     assert.deepEqual([resourceRules, errors], [[everywhere], []]);
   });
 
-  test('of nobody', () => {
+  test('of an unbound user', () => {
     const nothing = { resourceRules: [], pathRules: [], incomplete: false, errors: [] };
     assert.deepEqual(index.rulesFor(makeUser('joe'), 'team'), nothing);
   });
@@ -317,7 +317,7 @@ describe('rules of a user', () => {
   });
 });
 
-test('masters may do all, others are left to others', () => {
+test('masters may do everything; others are left to the other authorizers', () => {
   for (const question of ['get configmaps', '* *@* a b', 'delete /x']) {
     assert.deepEqual(masters.authorize(readQuestion(question), makeUser('x', 'system:masters')), {
       verdict: 'allow',
@@ -330,7 +330,7 @@ test('masters may do all, others are left to others', () => {
   }
 });
 
-test('who is bound, in any namespace, until the last binding goes', () => {
+test('bound subjects, in any namespace, until the last binding is removed', () => {
   const bindings = [
     makeBinding('', 'x', 'ClusterRole/y', user('jane'), group('dev')),
     makeBinding('team', 'x', 'Role/y', user('jane'), account('team', 'robot')),

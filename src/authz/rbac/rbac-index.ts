@@ -10,21 +10,21 @@ import { allowedBy, type BindingEntry, makeBindingEntry } from './binding-entry.
 import { type CompiledRole, compileRole } from './compiled-role.ts';
 import { AnswerBudget, Grants } from './grants.ts';
 
-/** The kinds that an index is made of, by their names in `kind`. */
+/** The kinds in the index. */
 export type RbacKind = 'Role' | 'ClusterRole' | 'RoleBinding' | 'ClusterRoleBinding';
 
-/** Rules that a user holds, as they were written, and what could not be looked up. */
+/** Rules that a user holds, as written, and lookup errors. */
 export interface HeldRules {
   readonly rules: readonly PolicyRule[];
   readonly errors: readonly string[];
 }
 
-/** Which rules a user holds: what the check for escalation asks. */
+/** Lists the rules that a user holds, for the escalation check. */
 interface RuleHolder {
   heldRules(user: UserInfo, namespace: string): HeldRules;
 }
 
-/** The bindings of a namespace, or of the cluster, by subject. */
+/** The bindings of a namespace, or the cluster-wide ones, by subject. */
 interface Scope {
   readonly users: Map<string, Grants>;
   readonly groups: Map<string, Grants>;
@@ -33,17 +33,17 @@ interface Scope {
 const cluster = '';
 
 /**
- * Roles and bindings, arranged so that a decision looks only at what concerns the user (spec section 5.8):
+ * Roles and bindings, indexed so that a decision only examines those that concern the user (spec section 5.8):
  *
- *     scopes:  '' -> users: jane -> Grants { binding, ... }      bindings of the cluster
+ *     scopes:  '' -> users: jane -> Grants { binding, ... }      cluster-wide bindings
  *                    groups: dev -> Grants { ... }
- *              team -> ...                                       bindings of a namespace
+ *              team -> ...                                       bindings in a namespace
  *     roles:   /view -> rules        a cluster role
- *              team/own -> rules     a role of the namespace
- *     boundTo: /view -> bindings that name it, whether it is there or not
+ *              team/own -> rules     a role in a namespace
+ *     boundTo: /view -> bindings that refer to it, whether it exists or not
  *
- * It is kept by the changes that a watch brings, in any order: a binding may come before its role. Nothing here waits, so
- * that decisions never see half a change.
+ * Updated from watch events in any order: a binding may precede its role. Updates are synchronous, so decisions never see a
+ * partial change.
  */
 export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
   readonly #group: string;
@@ -51,18 +51,18 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
   readonly #bindings = new Map<string, BindingEntry>();
   readonly #boundTo = new Map<string, Set<BindingEntry>>();
   readonly #scopes = new Map<string, Scope>();
-  /** How many bindings, of any scope, name each user and each group. */
+  /** Number of bindings, in any scope, that name each user and group. */
   readonly #bound: BoundSubjects = { users: new Map(), groups: new Map() };
   readonly #budget = new AnswerBudget();
 
-  /** `group` is the full name of the group of roles, for messages. */
+  /** `group`: full name of the RBAC API group, for messages. */
   constructor(group: string) {
     this.#group = group;
   }
 
   /**
-   * Takes an object in, or its new state. `object` is decoded, and not changed afterwards. One of a namespaced kind that
-   * has no namespace means nothing: it must not be taken for one of the cluster.
+   * Adds or replaces an object. `object` is decoded and must not be modified afterwards. An object of a namespaced kind without
+   * a namespace is ignored: it must not be treated as cluster-wide.
    */
   put(kind: RbacKind, object: ApiObject): void {
     const { namespace = '', name = '' } = object.metadata;
@@ -72,7 +72,7 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
     else this.#putBinding(kind, key, object);
   }
 
-  /** Forgets an object; one that is not there is no error. `namespace` is '' for the kinds of the cluster. */
+  /** Removes an object, if present. `namespace` is empty for cluster-scoped kinds. */
   remove(kind: RbacKind, namespace: string, name: string): void {
     if (isNamespaced(kind) !== (namespace !== cluster)) return;
     const key = keyOf(namespace, name);
@@ -107,17 +107,17 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
     };
   }
 
-  /** Whether any binding, in any namespace, names the user. */
+  /** True if any binding, in any namespace, names the user. */
   isUserBound(username: string): boolean {
     return this.#bound.users.has(username);
   }
 
-  /** Whether any binding, in any namespace, names the group. */
+  /** True if any binding, in any namespace, names the group. */
   isGroupBound(group: string): boolean {
     return this.#bound.groups.has(group);
   }
 
-  /** Each role's rules once, those of the cluster first. */
+  /** The rules of each role once, those bound cluster-wide first. */
   heldRules(user: UserInfo, namespace: string): HeldRules {
     const roles = new Set<CompiledRole>();
     for (const grants of this.#grantsOf(user, namespace)) {
@@ -203,7 +203,7 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
     yield* present(scope.groups, groups.keys());
   }
 
-  /** What concerns a user, that of the cluster first. */
+  /** The grants of a user and its groups, cluster-wide ones first. */
   *#grantsOf(user: UserInfo, namespace: string): Generator<Grants> {
     for (const name of namespace === cluster ? [cluster] : [cluster, namespace]) {
       const scope = this.#scopes.get(name);
@@ -215,19 +215,19 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
 
   #findForResource(attributes: ResourceAttributes, user: UserInfo): BindingEntry | undefined {
     const { verb, group, resource, subresource, namespace, name } = attributes;
-    // With the lengths in front no two questions have one key, whatever characters are in them.
+    // The lengths make the key unambiguous for any characters in the parts.
     const key = `${verb.length} ${group.length} ${resource.length} ${verb}${group}${resource}${subresource}`;
     const ask = (grants: Grants): BindingEntry | undefined => grants.allowsResource(attributes, key, name);
     const found = firstIn(this.#scopes.get(cluster), user, ask);
     return found ?? (namespace === cluster ? undefined : firstIn(this.#scopes.get(namespace), user, ask));
   }
 
-  /** Paths lie in no namespace, so what is bound in one says nothing about them. */
+  /** Paths belong to no namespace, so only cluster-wide bindings apply. */
   #findForPath(attributes: PathAttributes, user: UserInfo): BindingEntry | undefined {
     return firstIn(this.#scopes.get(cluster), user, (grants) => grants.allowsPath(attributes));
   }
 
-  /** One text for each role that is not there; of many only the first. */
+  /** One message for each missing role; limited to the first ones. */
   #missingRoles(user: UserInfo, namespace: string): readonly string[] {
     let texts: Set<string> | undefined;
     for (const { dangling } of this.#grantsOf(user, namespace)) {
@@ -266,16 +266,16 @@ function count(counts: Map<string, number>, subject: string, by: 1 | -1): void {
   else counts.delete(subject);
 }
 
-/** Several errors as one text, as clients know it. */
+/** Several errors as one string, in kube-apiserver's format. */
 const joinErrors = (errors: readonly string[]): string =>
   errors.length === 1 ? String(errors[0]) : `[${errors.join(', ')}]`;
 
 const isNamespaced = (kind: RbacKind): boolean => kind === 'Role' || kind === 'RoleBinding';
 
-/** Namespaces hold no slash. */
+/** Unambiguous, since namespaces contain no slash. */
 const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** The key of the role that a reference in a namespace means; undefined where it means nothing. */
+/** The key of the role that a reference from a namespace refers to; undefined if the reference is invalid. */
 function referredKey(kind: string, name: string, namespace: string): string | undefined {
   if (kind === 'ClusterRole') return keyOf(cluster, name);
   return kind === 'Role' && namespace !== cluster ? keyOf(namespace, name) : undefined;
@@ -288,7 +288,7 @@ function* present(of: ReadonlyMap<string, Grants>, subjects: Iterable<string>): 
   }
 }
 
-/** The first binding that allows it: of the user before those of the groups. */
+/** The first binding that allows the request: the user's before the groups'. */
 function firstIn(
   scope: Scope | undefined,
   user: UserInfo,

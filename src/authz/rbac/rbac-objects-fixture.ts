@@ -5,14 +5,14 @@ import type { UserInfo } from '../../request/user-info.ts';
 import type { Attributes } from '../authorizer.ts';
 import { RbacIndex, type RbacKind } from './rbac-index.ts';
 
-/** Short forms of roles, bindings and questions, for tests. */
+/** Builders for roles, bindings and requests in tests. */
 
 export const rbacGroup = 'rbac.authorization.orch.io';
 const apiVersion = `${rbacGroup}/v1`;
 
 const metadata = (namespace: string, name: string) => ({ name, ...(namespace !== '' && { namespace }) });
 
-/** A Role, or without a namespace a ClusterRole. */
+/** A Role, or a ClusterRole if `namespace` is empty. */
 export const makeRole = (namespace: string, name: string, ...rules: readonly PolicyRule[]): ApiObject => ({
   apiVersion,
   kind: namespace === '' ? 'ClusterRole' : 'Role',
@@ -20,7 +20,7 @@ export const makeRole = (namespace: string, name: string, ...rules: readonly Pol
   rules: [...rules],
 });
 
-/** A RoleBinding, or without a namespace a ClusterRoleBinding. The role is `Role/name` or `ClusterRole/name`. */
+/** A RoleBinding, or a ClusterRoleBinding if `namespace` is empty. `role` is `Role/name` or `ClusterRole/name`. */
 export function makeBinding(namespace: string, name: string, role: string, ...subjects: readonly Subject[]): ApiObject {
   const [kind = '', roleName = ''] = role.split('/');
   return {
@@ -45,7 +45,7 @@ export const makeUser = (username: string, ...groups: readonly string[]): UserIn
   extra: {},
 });
 
-/** `get pods/log@group namespace name`, with `-` for what is not said, or `get /path`. */
+/** Parses `get pods/log@group namespace name`, with `-` for an empty value, or `get /path`. */
 export function readQuestion(text: string): Attributes {
   const [verb = '', what = '', namespace = '-', name = '-'] = text.trim().split(/\s+/);
   if (what.startsWith('/')) return { type: 'path', verb, path: what };

@@ -31,7 +31,7 @@ const binding = makeBinding(
   { ...user('jane'), apiGroup: 'g' },
 );
 
-/** What becomes of it: `keep`, or what changed. */
+/** The result: `keep`, or what changed. */
 const rows: [
   why: string,
   expected: ApiObject,
@@ -41,7 +41,7 @@ const rows: [
   ['absent', expected, undefined, { type: 'create', object: expected }],
   ['the same', expected, stored(expected), { type: 'keep' }],
   [
-    'rules that are missing are added, broken down; others stay',
+    'missing rules are added, broken down; others are kept',
     expected,
     stored({ ...expected, rules: [rule('get', 'pods'), rule('*', 'secrets')] }),
     {
@@ -52,12 +52,7 @@ const rows: [
       }),
     },
   ],
-  [
-    'rules in another form are not missing',
-    expected,
-    stored({ ...expected, rules: [rule('*', '*')] }),
-    { type: 'keep' },
-  ],
+  ['equivalent rules are not missing', expected, stored({ ...expected, rules: [rule('*', '*')] }), { type: 'keep' }],
   [
     'no rules at all',
     expected,
@@ -74,7 +69,7 @@ const rows: [
     { type: 'keep' },
   ],
   [
-    'labels and annotations that are missing are added, others and other values stay',
+    'missing labels and annotations are added; others and changed values are kept',
     expected,
     stored(expected, { labels: { boot: 'no', mine: 'x' }, annotations: { mine: 'y' } }),
     {
@@ -83,7 +78,7 @@ const rows: [
     },
   ],
   [
-    'an annotation that says anything else protects nothing',
+    'an annotation with another value does not protect',
     expected,
     stored({ ...expected, rules: [] }, { annotations: { [autoupdate]: 'no' } }),
     {
@@ -95,25 +90,25 @@ const rows: [
     },
   ],
   [
-    'selectors that are missing are added',
+    'missing selectors are added',
     { ...expected, ...selectors('x', 'y') },
     stored({ ...expected, ...selectors('y', 'z') }),
     { type: 'update', object: stored({ ...expected, ...selectors('y', 'z', 'x') }) },
   ],
   [
-    'a sum that was none before',
+    'an expected aggregationRule is added',
     { ...expected, ...selectors('x') },
     stored(expected),
     { type: 'update', object: stored({ ...expected, ...selectors('x') }) },
   ],
   [
-    'a sum that should be none',
+    'an unexpected aggregationRule is removed',
     expected,
     stored({ ...expected, ...selectors('x') }),
     { type: 'update', object: stored(expected) },
   ],
   [
-    'the rules of a sum stay',
+    'the rules of an aggregated role are kept',
     { ...expected, rules: [], ...selectors('x') },
     stored({ ...expected, ...selectors('x') }),
     { type: 'keep' },
@@ -121,7 +116,7 @@ const rows: [
   ['a binding that is absent', binding, undefined, { type: 'create', object: binding }],
   ['a binding that is the same', binding, stored(binding), { type: 'keep' }],
   [
-    'subjects that are missing are added, others stay',
+    'missing subjects are added; others are kept',
     binding,
     stored({
       ...binding,
@@ -143,7 +138,7 @@ const rows: [
     },
   ],
   [
-    'a binding of another role is made anew, without what was added to it',
+    'a binding of another role is recreated, without additions',
     binding,
     stored(makeBinding('', 'b', 'ClusterRole/other', user('joe')), { labels: { mine: 'x' } }),
     { type: 'recreate', object: binding, uid: 'u1' },
@@ -155,7 +150,7 @@ const rows: [
     { type: 'keep' },
   ],
   [
-    'a binding of nobody gets nobody',
+    'a binding without subjects is kept without',
     makeBinding('', 'b', 'ClusterRole/r'),
     stored(makeBinding('', 'b', 'ClusterRole/r', user('joe'))),
     { type: 'keep' },
@@ -171,14 +166,14 @@ describe('reconcile', () => {
     });
   }
 
-  test('what was reconciled is kept', () => {
+  test('a reconciled object is kept', () => {
     for (const [, wanted, existing] of rows) {
       const outcome = reconcile(wanted, existing, autoupdate);
       if (outcome.type !== 'keep') assert.deepEqual(reconcile(wanted, outcome.object, autoupdate), { type: 'keep' });
     }
   });
 
-  test('the default policy is kept once it is there', () => {
+  test('the default policy is kept once it exists', () => {
     for (const object of defaultPolicy(orch))
       assert.deepEqual(reconcile(object, stored(object), autoupdate), { type: 'keep' });
   });

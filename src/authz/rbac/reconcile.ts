@@ -4,21 +4,20 @@ import { type AggregationRule, asClusterRole } from '../../kinds/rbac/cluster-ro
 import type { ApiObject } from '../../meta/api-object.ts';
 import { covers } from './covers.ts';
 
-/** What to do about one default object. */
+/** How to reconcile one default object. */
 type Reconciliation =
-  /** Nothing: it has all that is expected, or its owner does not want it changed. */
+  /** Nothing to do: it is complete, or reconciliation is disabled for it. */
   | { readonly type: 'keep' }
   | { readonly type: 'create'; readonly object: ApiObject }
-  /** `object` is the existing one with what was missing; its resourceVersion guards against lost races. */
+  /** `object` is the existing object with the missing parts added; its resourceVersion detects concurrent writes. */
   | { readonly type: 'update'; readonly object: ApiObject }
-  /** A binding binds another role, which can't be changed: the one of this uid is deleted, and `object` created. */
+  /** The binding refers to another role, which is immutable: delete the object with this uid, then create `object`. */
   | { readonly type: 'recreate'; readonly object: ApiObject; readonly uid: string };
 
 /**
- * Compares a default role or binding with what is stored (spec section 5.8). What is missing is added: rules, selectors,
- * subjects, labels, annotations. What somebody added is kept, and so is the value of a label that somebody changed; only
- * an aggregationRule that is not expected is taken away. `autoupdate` is the annotation that says `false` where nothing is
- * to be changed. Neither object is changed.
+ * Compares a default role or binding with the stored one (spec section 5.8). Adds missing rules, selectors, subjects, labels
+ * and annotations. Keeps additions and changed label values; removes only an unexpected aggregationRule. `autoupdate` is the
+ * annotation that disables reconciliation if `false`. Modifies neither object.
  */
 export function reconcile(expected: ApiObject, existing: ApiObject | undefined, autoupdate: string): Reconciliation {
   if (!existing) return { type: 'create', object: structuredClone(expected) };

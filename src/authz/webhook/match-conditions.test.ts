@@ -32,7 +32,7 @@ function evaluate(expression: string, question: Attributes): Match {
   return conditions.evaluate(reviewSpec(question, jane));
 }
 
-/** The marks are for a resource, a list with selectors, and a path: true, false, or an error. */
+/** Expected results for a resource, a list with selectors, and a path: true (`Y`), false (`.`), or an error (`!`). */
 const table: readonly (readonly [expression: string, marks: string])[] = [
   ['true', 'YYY'],
   ["request.user == 'jane'", 'YYY'],
@@ -72,7 +72,7 @@ describe('match conditions see the review', () => {
     });
   }
 
-  it('within a bound of what they may cost', () => {
+  it('within a cost limit', () => {
     const many: UserInfo = { ...jane, groups: Array.from({ length: 200 }, (_, index) => `group-${index}`) };
     const expression = 'request.groups.all(a, request.groups.all(b, request.groups.all(c, a + b != c)))';
     const { conditions, errors } = compileMatchConditions([expression], 'matchConditions', cel);
@@ -81,7 +81,7 @@ describe('match conditions see the review', () => {
   });
 });
 
-describe('match conditions are checked when they are read', () => {
+describe('match conditions are validated when they are compiled', () => {
   for (const expression of [
     'request.user',
     'request.usr == 1',

@@ -14,7 +14,7 @@ const selector = (name: string) =>
     ),
   });
 
-/** What conditions may use: `request` is the question, in the form of a SubjectAccessReview's `spec` in version `v1`. */
+/** Variables of conditions: `request` has the form of a SubjectAccessReview's `spec` in version `v1`. */
 const environment: CelEnvironment = {
   request: structType('SubjectAccessReviewSpec', {
     resourceAttributes: structType('ResourceAttributes', {
@@ -37,17 +37,17 @@ const environment: CelEnvironment = {
 };
 
 export type Match =
-  /** All conditions are true: the webhook is to be asked. */
+  /** All conditions are true: call the webhook. */
   | { readonly type: 'match' }
-  /** One is false, whatever became of the others: the webhook has nothing to do with it. */
+  /** A condition is false, even if others failed: skip the webhook. */
   | { readonly type: 'excluded' }
-  /** None is false, and at least one came to no value. One error for each of those. */
+  /** No condition is false, and at least one could not be evaluated. One error for each of those. */
   | { readonly type: 'failed'; readonly errors: readonly string[] };
 
 const match: Match = { type: 'match' };
 const excluded: Match = { type: 'excluded' };
 
-/** The conditions under which a webhook is asked (spec section 5.7). */
+/** Conditions under which a webhook is called (spec section 5.7). */
 export class MatchConditions {
   readonly #programs: readonly CelProgram[];
 
@@ -55,12 +55,12 @@ export class MatchConditions {
     this.#programs = programs;
   }
 
-  /** The expressions, in their order. */
+  /** The expressions, in order. */
   get sources(): readonly string[] {
     return this.#programs.map(({ source }) => source);
   }
 
-  /** Evaluates the conditions in their order, each within its own bound of cost. */
+  /** Evaluates the conditions in order, each with its own cost limit. */
   evaluate(request: ReviewSpec): Match {
     const errors: string[] = [];
     for (const [index, program] of this.#programs.entries()) {
@@ -69,7 +69,7 @@ export class MatchConditions {
         if (value === false) return excluded;
         if (value !== true) errors.push(`match condition ${index} is neither true nor false`);
       } catch (error) {
-        // Whatever the fault is: what becomes of the question is for the failure policy to say.
+        // The failure policy decides about any kind of error.
         errors.push(`match condition ${index} failed: ${error instanceof Error ? error.message : error}`);
       }
     }
@@ -78,8 +78,8 @@ export class MatchConditions {
 }
 
 /**
- * Compiles the expressions of the list of conditions at `path`. Errors say which of them is empty, stands twice, does not
- * compile or is no boolean; the conditions are only to be used where there are none.
+ * Compiles the conditions in the list at `path`. Reports expressions that are empty, duplicate, do not compile, or are not
+ * boolean. Use the conditions only if there are no errors.
  */
 export function compileMatchConditions(
   expressions: readonly string[],

@@ -20,7 +20,7 @@ const sent = (version: ReviewVersion, question: Parameters<typeof reviewSpec>[0]
   JSON.parse(reviewBody(reviewSpec(question, user), { apiVersion: `authorization.orch.io/${version}`, version }));
 
 describe('a review', () => {
-  it('asks about a resource', () => {
+  it('describes a resource request', () => {
     assert.deepEqual(sent('v1', readQuestion('update deployments/scale@apps team web'), jane), {
       apiVersion: 'authorization.orch.io/v1',
       kind: 'SubjectAccessReview',
@@ -42,7 +42,7 @@ describe('a review', () => {
     });
   });
 
-  it('asks about a path', () => {
+  it('describes a path request', () => {
     assert.deepEqual(sent('v1', readQuestion('get /healthz'), jane), {
       apiVersion: 'authorization.orch.io/v1',
       kind: 'SubjectAccessReview',
@@ -56,7 +56,7 @@ describe('a review', () => {
     });
   });
 
-  it('leaves out what is empty', () => {
+  it('omits empty fields', () => {
     assert.deepEqual(sent('v1', readQuestion('list pods'), makeUser('x')), {
       apiVersion: 'authorization.orch.io/v1',
       kind: 'SubjectAccessReview',
@@ -99,18 +99,18 @@ describe('a review', () => {
     });
   });
 
-  it('has no selector where none of its requirements can be said', () => {
+  it('has no selector if none of its requirements can be expressed', () => {
     const question = { ...readQuestion('list pods'), labelSelector: parseLabelSelector('g>6', anything, anything) };
     assert.equal(reviewSpec(question, jane).resourceAttributes?.labelSelector, undefined);
   });
 
-  it('keeps extra keys that prototypes have', () => {
+  it('keeps extra keys that are names of prototype properties', () => {
     const extra = Object.defineProperty({}, '__proto__', { value: ['x'], enumerable: true }) as UserInfo['extra'];
     const spec = reviewSpec(readQuestion('get /x'), { ...jane, extra });
     assert.match(reviewBody(spec, { apiVersion: 'a/v1', version: 'v1' }), /"extra":\{"__proto__":\["x"\]\}/);
   });
 
-  it('is taken at the path of its version', () => {
+  it('is served at the path of its version', () => {
     assert.equal(reviewPath(orch, 'v1'), '/apis/authorization.orch.io/v1/subjectaccessreviews');
     assert.equal(reviewPath(kubernetes, 'v1beta1'), '/apis/authorization.k8s.io/v1beta1/subjectaccessreviews');
   });

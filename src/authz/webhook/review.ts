@@ -3,13 +3,10 @@ import type { Requirement, Selector } from '../../meta/selectors.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { Attributes, ResourceAttributes } from '../authorizer.ts';
 
-/** Versions of SubjectAccessReview that a webhook may speak. */
+/** Versions of SubjectAccessReview that a webhook may use. */
 export type ReviewVersion = 'v1' | 'v1beta1';
 
-/**
- * The `spec` of a SubjectAccessReview in version `v1`, with all fields that a question has, empty ones too: what match
- * conditions see as `request`.
- */
+/** The `spec` of a `v1` SubjectAccessReview with all fields, empty ones too, as match conditions see it in `request`. */
 export interface ReviewSpec {
   readonly resourceAttributes?: ReviewedResource;
   readonly nonResourceAttributes?: { readonly path: string; readonly verb: string };
@@ -41,11 +38,11 @@ interface ReviewedRequirement {
   readonly values: readonly string[];
 }
 
-/** Where an API server takes reviews: the path that is asked where the webhook is one. */
+/** Path of the review endpoint of an API server, for a webhook that is one. */
 export const reviewPath = (dialect: Dialect, version: ReviewVersion): string =>
   `/apis/${dialect.group('authorization')}/${version}/subjectaccessreviews`;
 
-/** The question whether a user may do something. */
+/** The review of a request. */
 export function reviewSpec(attributes: Attributes, user: UserInfo): ReviewSpec {
   const { username, groups, extra, uid } = user;
   const who = { user: username, groups, extra, uid };
@@ -64,7 +61,7 @@ function reviewedResource(attributes: ResourceAttributes): ReviewedResource {
   };
 }
 
-/** Requirements that a review cannot express are left out, which makes the question a broader one. */
+/** Requirements that a review cannot express are omitted, which makes the review broader. */
 function reviewedSelector(selector: Selector | undefined): ReviewedSelector | undefined {
   const requirements = selector?.flatMap(reviewedRequirement) ?? [];
   return requirements.length === 0 ? undefined : { requirements };
@@ -78,7 +75,7 @@ function reviewedRequirement(requirement: Requirement): readonly ReviewedRequire
   return [{ key, operator: operators[operator], values: 'values' in requirement ? [...requirement.values] : [] }];
 }
 
-/** The text that is sent. Empty fields are left out, and `v1beta1` calls the groups `group`, as published. */
+/** The JSON to send. Empty fields are omitted; `v1beta1` names the groups `group`, as in Kubernetes. */
 export function reviewBody(
   spec: ReviewSpec,
   { apiVersion, version }: { readonly apiVersion: string; readonly version: ReviewVersion },

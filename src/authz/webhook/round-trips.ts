@@ -4,46 +4,46 @@ import type { Random } from '../../base/random.ts';
 import { retry } from '../../base/retry.ts';
 import type { AuthorizationMetrics, RoundTrip } from '../authorization-metrics.ts';
 
-/** What a webhook answered. */
+/** An HTTP response of a webhook. */
 export interface WebhookResponse {
   readonly status: number;
   readonly body: Uint8Array;
-  /** From the header `Retry-After`, where there is one: to be asked again is what the webhook wants. */
+  /** From the header `Retry-After`, if present; the request is then retried. */
   readonly retryAfterSeconds?: number | undefined;
 }
 
 /**
- * Sends a JSON text to the one address of a webhook by POST, and gives its answer, whatever its status. Follows no
- * redirect, and reads no more than a bounded body. Ends, by rejecting, when the signal aborts.
+ * Sends JSON to the webhook's URL by POST and returns the response, whatever its status. Follows no redirects and limits the
+ * size of the response body. Rejects when the signal aborts.
  */
 export type WebhookSend = (body: string, signal: AbortSignal) => Promise<WebhookResponse>;
 
-/** A webhook gave no answer that can be used. `cause` is what happened, for the log. */
+/** The webhook returned no usable response. `cause` is for the log. */
 export class WebhookFailure extends Error {
   readonly result: Exclude<RoundTrip, 'success'>;
-  /** It may pass: the webhook is worth asking again. */
-  readonly again: boolean;
+  /** True if the error may be temporary and the call should be retried. */
+  readonly retryable: boolean;
 
   constructor(
     problem: string,
     {
       result = 'error',
-      again = false,
+      retryable = false,
       ...options
-    }: ErrorOptions & Partial<Pick<WebhookFailure, 'result' | 'again'>> = {},
+    }: ErrorOptions & Partial<Pick<WebhookFailure, 'result' | 'retryable'>> = {},
   ) {
     super(problem, options);
     this.name = 'WebhookFailure';
     this.result = result;
-    this.again = again;
+    this.retryable = retryable;
   }
 }
 
 interface RoundTripsOptions {
-  /** Of the webhook, for metrics. */
+  /** Name of the webhook, for metrics. */
   readonly name: string;
   readonly send: WebhookSend;
-  /** What one round trip may take. Milliseconds. */
+  /** Timeout of one round trip, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -51,12 +51,11 @@ interface RoundTripsOptions {
 }
 
 /**
- * Asks a webhook, and asks again after what may pass: connections that break, and the statuses 429, 500, 504 and any with
- * `Retry-After`; at most `limits.webhookAttemptsMax` times, with pauses that grow, and not once a request has waited as long
- * as requests may. A webhook that lets a round trip's time pass is not asked again. `read` makes of a body what it says, and
- * throws where it says nothing. Rejects with a WebhookFailure.
+ * Calls a webhook. Retries with growing pauses after broken connections, status 429, 500 or 504, and any error status with
+ * `Retry-After`: at most `limits.webhookAttemptsMax` attempts within `limits.requestMsMax`. Does not retry after a timeout.
+ * `read` parses the response body and throws if it is invalid. Rejects with a WebhookFailure.
  */
-export async function askWebhook<T>(
+export async function callWebhook<T>(
   options: RoundTripsOptions,
   body: string,
   read: (body: Uint8Array) => T,
@@ -68,9 +67,9 @@ export async function askWebhook<T>(
 }
 
 const mayPass = (error: unknown): number | undefined =>
-  error instanceof WebhookFailure && error.again ? 0 : undefined;
+  error instanceof WebhookFailure && error.retryable ? 0 : undefined;
 
-/** One attempt, counted. */
+/** One attempt, with metrics. */
 async function roundTrip<T>(
   options: RoundTripsOptions,
   body: string,
@@ -81,14 +80,14 @@ async function roundTrip<T>(
   const start = clock.monotonic();
   const count = (result: RoundTrip): void => metrics.roundTrip(name, result, (clock.monotonic() - start) / 1000);
   try {
-    const answer = readResponse(await inTime(options, body, signal), read);
+    const answer = readResponse(await sendWithTimeout(options, body, signal), read);
     count('success');
     return answer;
   } catch (error) {
     const failure =
       error instanceof WebhookFailure
         ? error
-        : new WebhookFailure('the request to it failed', { cause: error, again: isBrokenConnection(error) });
+        : new WebhookFailure('the request to it failed', { cause: error, retryable: isBrokenConnection(error) });
     count(failure.result);
     throw failure;
   }
@@ -96,9 +95,9 @@ async function roundTrip<T>(
 
 function readResponse<T>({ status, body, retryAfterSeconds }: WebhookResponse, read: (body: Uint8Array) => T): T {
   if (status < 200 || status > 206) {
-    const again = passingStatuses.has(status) || retryAfterSeconds !== undefined;
+    const retryable = passingStatuses.has(status) || retryAfterSeconds !== undefined;
     const result = status === gatewayTimeout ? 'timeout' : 'error';
-    throw new WebhookFailure(`it answered with status ${status}`, { result, again });
+    throw new WebhookFailure(`it answered with status ${status}`, { result, retryable });
   }
   try {
     return read(body);
@@ -111,8 +110,8 @@ function readResponse<T>({ status, body, retryAfterSeconds }: WebhookResponse, r
 const gatewayTimeout = 504;
 const passingStatuses: ReadonlySet<number> = new Set([429, 500, gatewayTimeout]);
 
-/** Rejects when the time is over even where `send` goes on. */
-async function inTime(
+/** Rejects at the timeout even if `send` does not. */
+async function sendWithTimeout(
   { send, clock, timeoutMs }: RoundTripsOptions,
   body: string,
   signal: AbortSignal,
@@ -149,5 +148,5 @@ const isTimeout = (error: unknown): boolean =>
 
 const brokenConnectionCodes: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ERR_HTTP2_GOAWAY_SESSION']);
 
-/** The connection broke while it was used: the next one may hold. */
+/** The connection broke while in use; a new one may work. */
 const isBrokenConnection = (error: unknown): boolean => brokenConnectionCodes.has(codeOf(error));

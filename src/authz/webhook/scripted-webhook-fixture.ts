@@ -1,12 +1,12 @@
 import type { WebhookResponse, WebhookSend } from './round-trips.ts';
 
-/** What a scripted webhook does with a question: an answer, an error to reject with, or never anything. */
+/** The scripted result of a call: a response, an error to reject with, or no response at all. */
 export type Script = WebhookResponse | Error | 'silence' | Promise<WebhookResponse>;
 
-/** Stands for a webhook in tests: answers by a script, and remembers what it was asked. */
+/** A webhook for tests: responds by script and records the requests. */
 export class ScriptedWebhook {
   readonly bodies: string[] = [];
-  /** Signals of the questions, in their order. */
+  /** Signals of the calls, in order. */
   readonly signals: AbortSignal[] = [];
   closed = 0;
   script: (body: string, call: number) => Script;
@@ -37,10 +37,10 @@ export const response = (body: unknown, status = 200): WebhookResponse => ({
 export const answer = (status: object | undefined, version = 'v1'): WebhookResponse =>
   response({ apiVersion: `authorization.orch.io/${version}`, kind: 'SubjectAccessReview', status });
 
-/** An error as connections have them. */
+/** A network error. */
 export const connectionError = (code: string): Error => Object.assign(new Error(`${code} at 10.0.0.1:443`), { code });
 
-/** Lets everything run that waits for nothing but promises. */
+/** Runs everything that waits only for promises. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

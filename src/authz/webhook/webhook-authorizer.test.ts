@@ -63,7 +63,7 @@ function open(script: (body: string, call: number) => Script, options: Partial<W
   return world;
 }
 
-/** The value of a series, 0 where there is none. */
+/** The value of a series; 0 if it does not exist. */
 function series(metrics: Metrics, name: string, labels: string): number {
   const line = metrics
     .render()
@@ -72,7 +72,7 @@ function series(metrics: Metrics, name: string, labels: string): number {
   return line === undefined ? 0 : Number(line.split(' ').at(-1));
 }
 
-/** Moves time on, with pauses for promises in between, until the decision is there. */
+/** Advances the clock, with pauses for promises in between, until the decision is available. */
 async function decided(clock: ManualClock, decision: Decision | Promise<Decision>, stepMs = 250): Promise<Decision> {
   let result: Decision | undefined;
   Promise.resolve(decision).then((late) => {
@@ -92,7 +92,7 @@ const failure = (problem: string, verdict: Decision['verdict'] = 'noOpinion'): D
   evaluationError: `authorization webhook "hook": ${problem}`,
 });
 
-describe('the answer of a webhook', () => {
+describe('the response of a webhook', () => {
   const good: readonly (readonly [name: string, script: Script, expected: Decision])[] = [
     ['allows', answer({ allowed: true, reason: 'friend' }), { verdict: 'allow', reason: 'friend' }],
     ['has no opinion', answer({ allowed: false, reason: 'stranger' }), { verdict: 'noOpinion', reason: 'stranger' }],
@@ -102,9 +102,9 @@ describe('the answer of a webhook', () => {
     ['has no status', answer(undefined), { verdict: 'noOpinion', reason: '' }],
     ['has nulls', answer({ allowed: true, reason: null }), { verdict: 'allow', reason: '' }],
     ['has other fields', answer({ allowed: true, x: [1], auditAnnotations: {} }), { verdict: 'allow', reason: '' }],
-    ['says no kind and version', response({ status: { allowed: true } }), { verdict: 'allow', reason: '' }],
+    ['has neither kind nor version', response({ status: { allowed: true } }), { verdict: 'allow', reason: '' }],
     [
-      'tells what went wrong',
+      'has an evaluation error',
       answer({ allowed: true, evaluationError: 'no cache' }),
       { verdict: 'allow', reason: '', evaluationError: 'no cache' },
     ],
@@ -118,7 +118,7 @@ describe('the answer of a webhook', () => {
       },
     ],
     [
-      'says more than is kept',
+      'has a reason that is too long',
       answer({ allowed: true, reason: 'x'.repeat(10_000) }),
       { verdict: 'allow', reason: 'x'.repeat(limits.authorizationReasonLengthMax) },
     ],
@@ -152,19 +152,19 @@ describe('the answer of a webhook', () => {
       /expected authorization.orch.io\/v1$/,
     ],
     ['is of another group', review({ apiVersion: 'authorization.k8s.io/v1' }), /expected authorization.orch.io\/v1$/],
-    ['has a kind that is no text', review({ kind: 1 }), /kind: expected/],
-    ['has a status that is no object', review({ status: true }), /status is no object/],
+    ['has a kind that is not a string', review({ kind: 1 }), /kind: expected/],
+    ['has a status that is not an object', review({ status: true }), /status is no object/],
     ['has a status that is null', review({ status: null }), /status is no object/],
     ['allows by text', review({ status: { allowed: 'true' } }), /status.allowed: expected boolean/],
     ['allows by number', review({ status: { allowed: 1 } }), /status.allowed: expected boolean/],
     [
-      'has a reason that is no text',
+      'has a reason that is not a string',
       review({ status: { allowed: true, reason: {} } }),
       /status.reason: expected string/,
     ],
     ['says two things', response('{"status":{"allowed":false,"allowed":true}}'), /twice/],
     ['is a redirect', response('', 302), /status 302/],
-    ['is a permanent redirect with an answer', { ...answer({ allowed: true }), status: 308 }, /status 308/],
+    ['is a permanent redirect with a review', { ...answer({ allowed: true }), status: 308 }, /status 308/],
     ['is refused', { ...answer({ allowed: true }), status: 403 }, /status 403/],
     ['is not found', response({}, 404), /status 404/],
     ['is not implemented', response({}, 501), /status 501/],
@@ -172,7 +172,7 @@ describe('the answer of a webhook', () => {
     ['is not trusted', connectionError('DEPTH_ZERO_SELF_SIGNED_CERT'), /the request to it failed$/],
   ];
   for (const [name, script, problem] of bad) {
-    it(`${name}: it has failed, is asked once, and the policy decides`, async () => {
+    it(`${name}: it counts as a failure without retry, and the failure policy decides`, async () => {
       for (const [failurePolicy, verdict] of [
         ['NoOpinion', 'noOpinion'],
         ['Deny', 'deny'],
@@ -198,7 +198,7 @@ describe('the answer of a webhook', () => {
     });
   }
 
-  it('is of the version that was asked for', async () => {
+  it('has the version of the request', async () => {
     const { authorizer, webhook } = open((_body, call) => answer({ allowed: true }, call === 1 ? 'v1beta1' : 'v1'), {
       version: 'v1beta1',
     });
@@ -207,7 +207,7 @@ describe('the answer of a webhook', () => {
     assert.equal((await authorizer.authorize(readQuestion('get /x'), jane)).verdict, 'noOpinion');
   });
 
-  it('that does not come is logged from time to time, and that it comes again', async () => {
+  it('that fails is logged at intervals, and so is the recovery', async () => {
     const { authorizer, clock, webhook, logged } = open(() => connectionError('ECONNREFUSED'));
     const ask = async (): Promise<void> => {
       await authorizer.authorize(pods, jane);
@@ -234,7 +234,7 @@ describe('the answer of a webhook', () => {
 });
 
 describe('a webhook that is slow', () => {
-  it('is given its time, and then is told to stop', async () => {
+  it('is aborted after the timeout', async () => {
     const { authorizer, clock, webhook, metrics } = open(() => 'silence');
     const decision = authorizer.authorize(pods, jane);
     await settle();
@@ -258,7 +258,7 @@ describe('a webhook that is slow', () => {
     );
   });
 
-  it('is slow too where its connection says so', async () => {
+  it('counts as slow if its connection reports a timeout', async () => {
     const { authorizer, webhook, metrics } = open(() => connectionError('ETIMEDOUT'));
     assert.deepEqual(await authorizer.authorize(pods, jane), failure('it did not answer in time'));
     assert.equal(webhook.bodies.length, 1);
@@ -266,7 +266,7 @@ describe('a webhook that is slow', () => {
     assert.equal(series(metrics, 'apiserver_authorization_webhook_evaluations_total', labels), 1);
   });
 
-  it('may answer late without harm', async () => {
+  it('may respond late without effect', async () => {
     const late = Promise.withResolvers<ReturnType<typeof answer>>();
     const { authorizer, clock, webhook } = open(() => late.promise);
     assert.equal((await decided(clock, authorizer.authorize(pods, jane))).verdict, 'noOpinion');
@@ -278,7 +278,7 @@ describe('a webhook that is slow', () => {
   });
 });
 
-describe('a webhook that may do better the next time', () => {
+describe('a webhook with a temporary failure', () => {
   const passing: readonly (readonly [name: string, script: Script])[] = [
     ['429', response('', 429)],
     ['500', response('', 500)],
@@ -287,20 +287,20 @@ describe('a webhook that may do better the next time', () => {
     ['a connection that broke', connectionError('ECONNRESET')],
   ];
   for (const [name, script] of passing) {
-    it(`is asked again after ${name}`, async () => {
+    it(`is retried after ${name}`, async () => {
       const { authorizer, clock, webhook } = open((_body, call) => (call < 3 ? script : answer({ allowed: true })));
       assert.equal((await decided(clock, authorizer.authorize(pods, jane))).verdict, 'allow');
       assert.equal(webhook.bodies.length, 3);
     });
   }
 
-  it('is not asked again after 503 alone', async () => {
+  it('is not retried after 503 without Retry-After', async () => {
     const { authorizer, webhook } = open(() => response('', 503));
     assert.equal((await authorizer.authorize(pods, jane)).verdict, 'noOpinion');
     assert.equal(webhook.bodies.length, 1);
   });
 
-  it('is asked five times, with pauses that grow by half', async () => {
+  it('is called five times, with pauses that grow by half', async () => {
     const { authorizer, clock, webhook, metrics } = open(() => response('', 500));
     const asked: number[] = [];
     webhook.script = () => {
@@ -317,7 +317,7 @@ describe('a webhook that may do better the next time', () => {
     assert.equal(series(metrics, 'apiserver_authorization_webhook_evaluations_fail_open_total', labels), 1);
   });
 
-  it('waits up to a fifth longer, by chance', async () => {
+  it('waits up to a fifth longer, at random', async () => {
     const random: Random = { uuid: () => '', bytes: (count) => new Uint8Array(count).fill(128) };
     const { authorizer, clock, webhook } = open((_body, call) => (call === 1 ? response('', 500) : answer({})), {
       random,
@@ -332,7 +332,7 @@ describe('a webhook that may do better the next time', () => {
     assert.equal(webhook.bodies.length, 2);
   });
 
-  it('is not asked again when the request has waited long enough', async () => {
+  it('is not retried past the request timeout', async () => {
     const { authorizer, clock, webhook } = open(() => 'silence', { timeoutMs: 100_000 });
     webhook.script = () =>
       new Promise((resolve) => {
@@ -343,8 +343,8 @@ describe('a webhook that may do better the next time', () => {
   });
 });
 
-describe('what a webhook answered is remembered', () => {
-  it('for as long as it is allowed, and is answered at once', async () => {
+describe('webhook decisions are cached', () => {
+  it('for authorizedTTL if allowed, and returned synchronously', async () => {
     const { authorizer, clock, webhook } = open(() => answer({ allowed: true, reason: 'friend' }));
     await authorizer.authorize(pods, jane);
     clock.advance(299_999);
@@ -359,7 +359,7 @@ describe('what a webhook answered is remembered', () => {
     ['a denial', { denied: true }],
     ['a contradiction', { allowed: true, denied: true }],
   ] as const) {
-    it(`${name}, for as long as it is not`, async () => {
+    it(`${name}, for unauthorizedTTL`, async () => {
       const { authorizer, clock, webhook } = open(() => answer(status));
       const decision = await authorizer.authorize(pods, jane);
       clock.advance(29_999);
@@ -370,7 +370,7 @@ describe('what a webhook answered is remembered', () => {
     });
   }
 
-  it('not at all where the time is zero', async () => {
+  it('not at all if the TTL is zero', async () => {
     const { authorizer, webhook } = open((_body, call) => answer({ allowed: call % 2 === 1 }), {
       authorizedTtlMs: 0,
       unauthorizedTtlMs: 0,
@@ -381,7 +381,7 @@ describe('what a webhook answered is remembered', () => {
     assert.equal(webhook.bodies.length, 3);
   });
 
-  it('by all that was asked', async () => {
+  it('by all attributes of the request', async () => {
     const { authorizer, webhook } = open((body) => answer({ allowed: true, reason: body.slice(-40) }));
     const questions = [
       [pods, jane],
@@ -407,7 +407,7 @@ describe('what a webhook answered is remembered', () => {
     for (const [question, user] of questions) assert.ok(!(authorizer.authorize(question, user) instanceof Promise));
   });
 
-  it('not where the question is too long', async () => {
+  it('not if the request is too long', async () => {
     const { authorizer, webhook } = open(() => answer({ allowed: true }));
     const path = (length: number) => readQuestion(`get /${'x'.repeat(length - 'get/'.length)}`);
     const longest = path(limits.authorizationQuestionLengthKept - 1);
@@ -424,7 +424,7 @@ describe('what a webhook answered is remembered', () => {
     assert.equal(webhook.bodies.length, 5);
   });
 
-  it('and equal questions at one time are asked once', async () => {
+  it('and concurrent equal requests share one call', async () => {
     const gate = Promise.withResolvers<ReturnType<typeof answer>>();
     const { authorizer, webhook } = open(() => gate.promise);
     const decisions = [authorizer.authorize(pods, jane), authorizer.authorize(pods, { ...jane })];
@@ -484,7 +484,7 @@ describe('match conditions', () => {
     }
   }
 
-  it('that fail are logged from time to time, apart from the webhook itself', async () => {
+  it('that fail are logged at intervals, separately from the webhook', async () => {
     const { authorizer, clock, logged } = open(() => connectionError('ECONNREFUSED'), {
       conditions: new MatchConditions([condition((request) => (isPath(request) ? broken.evaluate(request) : true))]),
     });
@@ -497,7 +497,7 @@ describe('match conditions', () => {
     assert.deepEqual(logged.slice(1), [fails, fails]);
   });
 
-  it('are asked before what is remembered', async () => {
+  it('are evaluated before the cache is consulted', async () => {
     let holds = true;
     const conditions = new MatchConditions([condition(() => holds)]);
     const { authorizer } = open(() => answer({ allowed: true }), { conditions });
@@ -508,7 +508,7 @@ describe('match conditions', () => {
 });
 
 describe('a closed webhook', () => {
-  it('has failed, whether it is asked, pauses, or was not asked yet', async () => {
+  it('fails, whether during a call, between retries, or before the first call', async () => {
     const asked = open(() => 'silence', { failurePolicy: 'Deny' });
     const first = asked.authorizer.authorize(pods, jane);
     await settle();

@@ -9,29 +9,29 @@ import { SingleFlight } from '../../base/single-flight.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { AuthorizationMetrics } from '../authorization-metrics.ts';
 import type { Attributes, Authorizer, Decision } from '../authorizer.ts';
-import { readAnswer } from './answer.ts';
-import { ExpiringAnswers } from './expiring-answers.ts';
+import { DecisionCache } from './decision-cache.ts';
 import type { MatchConditions } from './match-conditions.ts';
 import { type ReviewSpec, type ReviewVersion, reviewBody, reviewSpec } from './review.ts';
-import { askWebhook, WebhookFailure, type WebhookSend } from './round-trips.ts';
+import { readReviewResponse } from './review-response.ts';
+import { callWebhook, WebhookFailure, type WebhookSend } from './round-trips.ts';
 
-/** What becomes of a question that the webhook or its conditions fail on. */
+/** Decision for requests for which the webhook or its match conditions fail. */
 export type FailurePolicy = 'NoOpinion' | 'Deny';
 
 export interface WebhookAuthorizerOptions {
-  /** For metrics, the log, and what reviews show. */
+  /** Used in metrics, logs and reviews. */
   readonly name: string;
   readonly send: WebhookSend;
   readonly version: ReviewVersion;
-  /** Full name of the group of SubjectAccessReview. */
+  /** Full name of the API group of SubjectAccessReview. */
   readonly group: string;
-  /** What one round trip may take. Milliseconds. */
+  /** Timeout of one round trip, in milliseconds. */
   readonly timeoutMs: number;
-  /** How long it is remembered that something is allowed, and that it is not; 0: not at all. Milliseconds. */
+  /** How long positive and negative decisions are cached, in milliseconds; 0 disables the cache. */
   readonly authorizedTtlMs: number;
   readonly unauthorizedTtlMs: number;
   readonly failurePolicy: FailurePolicy;
-  /** Absent: every question is asked. */
+  /** Default: the webhook is called for every request. */
   readonly conditions?: MatchConditions | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -40,21 +40,21 @@ export interface WebhookAuthorizerOptions {
 }
 
 /**
- * Asks another service what a user may do, by SubjectAccessReviews (mode `Webhook`, spec section 5.7). What it answered is
- * remembered for a while, and then answered synchronously; equal questions at one time are asked once. Failures are not
- * remembered: the failure policy decides, and the next question is asked again.
+ * Delegates decisions to a remote service by SubjectAccessReview (mode `Webhook`, spec section 5.7). Decisions are cached, and
+ * cached ones are returned synchronously; concurrent equal requests share one call. Failures are not cached: the failure policy
+ * decides, and the next request calls the webhook again.
  *
- * Closing it ends questions under way as failures.
+ * Closing it fails the calls in flight.
  */
 export class WebhookAuthorizer implements Authorizer, Closable {
   readonly #options: WebhookAuthorizerOptions;
   readonly #apiVersion: string;
-  readonly #allowed: ExpiringAnswers;
-  /** Apart from what is allowed, which floods of questions that are not must not push out. */
-  readonly #refused: ExpiringAnswers;
+  readonly #allowed: DecisionCache;
+  /** Separate from the allowed ones, so that a flood of refused requests cannot evict those. */
+  readonly #refused: DecisionCache;
   readonly #asked = new SingleFlight<Decision>();
   readonly #closed = new AbortController();
-  /** When each problem was last logged, monotonic; and whether the log's last word is that the webhook fails. */
+  /** Monotonic time of the last log entry for each kind of failure. */
   readonly #reportedAt = { webhook: Number.NEGATIVE_INFINITY, conditions: Number.NEGATIVE_INFINITY };
   #reportedDown = false;
 
@@ -63,8 +63,8 @@ export class WebhookAuthorizer implements Authorizer, Closable {
     const countMax = limits.authorizationAnswersKept;
     this.#options = options;
     this.#apiVersion = `${group}/${version}`;
-    this.#allowed = new ExpiringAnswers({ clock, ttlMs: authorizedTtlMs, countMax });
-    this.#refused = new ExpiringAnswers({ clock, ttlMs: unauthorizedTtlMs, countMax });
+    this.#allowed = new DecisionCache({ clock, ttlMs: authorizedTtlMs, countMax });
+    this.#refused = new DecisionCache({ clock, ttlMs: unauthorizedTtlMs, countMax });
   }
 
   authorize(attributes: Attributes, user: UserInfo, caller?: Caller): Decision | Promise<Decision> {
@@ -81,7 +81,7 @@ export class WebhookAuthorizer implements Authorizer, Closable {
     this.#closed.abort(new Error('the server stops'));
   }
 
-  /** The decision where the webhook is not to be asked; undefined where it is. */
+  /** The decision if the conditions exclude the webhook or fail; undefined if it must be called. */
   #checkConditions(spec: ReviewSpec): Decision | undefined {
     const { conditions, clock, metrics, name } = this.#options;
     if (!conditions) return undefined;
@@ -104,8 +104,8 @@ export class WebhookAuthorizer implements Authorizer, Closable {
     const stop = AbortSignal.any([this.#closed.signal, all.signal]);
     try {
       const body = reviewBody(spec, { apiVersion: this.#apiVersion, version: this.#options.version });
-      const read = (answer: Uint8Array): Decision => readAnswer(answer, this.#apiVersion);
-      const decision = await askWebhook(this.#options, body, read, stop);
+      const read = (answer: Uint8Array): Decision => readReviewResponse(answer, this.#apiVersion);
+      const decision = await callWebhook(this.#options, body, read, stop);
       if (kept) (decision.verdict === 'allow' ? this.#allowed : this.#refused).set(question, decision);
       this.#answered();
       return decision;
@@ -140,7 +140,7 @@ export class WebhookAuthorizer implements Authorizer, Closable {
     return this.#undecided(problem);
   }
 
-  /** What fails may fail for every request: the log has it from time to time. */
+  /** Limits the log rate: failures may occur on every request. */
   #isReportDue(what: 'webhook' | 'conditions'): boolean {
     const now = this.#options.clock.monotonic();
     if (now - this.#reportedAt[what] < limits.authorizationFailureReportMs) return false;
@@ -166,7 +166,7 @@ export class WebhookAuthorizer implements Authorizer, Closable {
 
 const noOpinion: Decision = { verdict: 'noOpinion', reason: '' };
 
-/** What a client may make as long as it likes is not kept where it is too long. */
+/** Requests whose client-controlled text is too long are not cached. */
 function isKept(attributes: Attributes): boolean {
   const { verb } = attributes;
   const texts =

@@ -8,7 +8,7 @@ import {
 import { serviceAccount } from '../../admission/plugins/service-account.ts';
 import type { PluginName } from '../../admission/plugins.ts';
 import type { Authorizer } from '../../authz/authorizer.ts';
-import type { EscalationPowers } from '../../authz/rbac/escalation.ts';
+import type { EscalationContext } from '../../authz/rbac/escalation.ts';
 import type { RbacIndex } from '../../authz/rbac/rbac-index.ts';
 import type { Caller } from '../../base/caller.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -38,8 +38,8 @@ export interface AdmissionLookups {
   authorize(attributes: ResourceAttributes, user: UserInfo, request: Caller): Decision | Promise<Decision>;
   /** The served resources of a kind in a version; empty if none. */
   resourcesOf(apiVersion: string, kind: string): readonly OwnerResource[] | Promise<readonly OwnerResource[]>;
-  readonly heldRules: EscalationPowers['heldRules'];
-  readonly roleRules: EscalationPowers['roleRules'];
+  readonly heldRules: EscalationContext['heldRules'];
+  readonly roleRules: EscalationContext['roleRules'];
 }
 
 type LookedUp = 'serviceaccounts' | 'pods' | 'nodes';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AdmissionPlugin } from '../../admission/chain.ts';
-import { checkBindingEscalation, checkRoleEscalation, type EscalationPowers } from '../../authz/rbac/escalation.ts';
+import { checkBindingEscalation, checkRoleEscalation, type EscalationContext } from '../../authz/rbac/escalation.ts';
 import { RbacIndex, type RbacKind } from '../../authz/rbac/rbac-index.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -82,18 +82,18 @@ function decoded(object: ApiObject, { kind: { schema } }: ServedResource): ApiOb
  * Refuses writes of roles and bindings that would grant rights that the user does not hold (spec section 5.8). Always
  * enabled, unlike other plugins: RBAC would be meaningless without it.
  */
-export function escalationPrevention(dialect: Dialect, powers: EscalationPowers): AdmissionPlugin {
+export function escalationPrevention(dialect: Dialect, context: EscalationContext): AdmissionPlugin {
   const group = rbacGroup(dialect);
   return {
     name: 'EscalationPrevention',
     sideEffects: 'none',
     concerns: ({ kind, operation }) =>
       kind.group === group && Object.hasOwn(guards, kind.kind) && operation !== 'delete' && operation !== 'connect',
-    validate: (attributes) => guard(attributes, powers),
+    validate: (attributes) => guard(attributes, context),
   };
 }
 
-async function guard(attributes: AdmissionAttributes, powers: EscalationPowers): Promise<void> {
+async function guard(attributes: AdmissionAttributes, context: EscalationContext): Promise<void> {
   const { kind, info, object, old, user, signal } = attributes;
   if (!object) return;
   const write = {
@@ -105,5 +105,5 @@ async function guard(attributes: AdmissionAttributes, powers: EscalationPowers):
     old,
     signal,
   };
-  await guards[kind.kind as RbacKind](write, powers);
+  await guards[kind.kind as RbacKind](write, context);
 }

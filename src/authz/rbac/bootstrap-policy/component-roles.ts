@@ -14,7 +14,7 @@ import {
   user,
 } from './policy-objects.ts';
 
-/** Roles of the programs that make a cluster, and of those that watch over it (spec section 5.8). */
+/** Roles of the cluster components and of monitoring (spec section 5.8). */
 export const componentRoles = (dialect: Dialect): readonly DefaultRole[] => {
   const { aggregator, dns, nodeAgent, scheduler } = components(dialect);
   const storage = { groups: [dialect.group('storage')] };
@@ -98,20 +98,20 @@ export const componentBindings = (dialect: Dialect): readonly DefaultBinding[] =
     { name: `system:${dns}`, subjects: [account(namespaces.system, dns)] },
     { name: `system:${scheduler}`, subjects: [user(`system:${scheduler}`)] },
     { name: 'system:volume-scheduler', subjects: [user(`system:${scheduler}`)] },
-    // Bound to nobody: nodes have an authorizer of their own, which knows which objects concern which node.
+    // Bound to nobody: the node authorizer decides for nodes, by the objects related to each of them.
     { name: 'system:node', subjects: [] },
     { name: 'system:service-account-issuer-discovery', subjects: [group('system:serviceaccounts')] },
     { name: 'system:cluster-trust-bundle-discovery', subjects: [group('system:serviceaccounts')] },
   ];
 };
 
-/** Asking the server who somebody is and what they may do. */
+/** TokenReviews and SubjectAccessReviews. */
 const reviewOthers = (dialect: Dialect): readonly PolicyRule[] => [
   rule('create', 'tokenreviews', { groups: [dialect.group('authentication')] }),
   rule('create', 'subjectaccessreviews', { groups: [dialect.group('authorization')] }),
 ];
 
-/** What any node may do with any object; the authorizer of nodes says which objects (spec section 5.7). */
+/** Permissions of every node on any object; the node authorizer restricts them to related objects (spec section 5.7). */
 export const nodeRules = (dialect: Dialect): readonly PolicyRule[] => {
   const storage = { groups: [dialect.group('storage')] };
   const certificates = { groups: [dialect.group('certificates')] };
@@ -183,7 +183,7 @@ const schedulerRules = (dialect: Dialect, scheduler: string): readonly PolicyRul
   ];
 };
 
-/** Who may ask for certificates that are approved by themselves, and who approves for a signer. */
+/** Roles for requesting certificates that are approved automatically, and for approving requests for a signer. */
 const certificateRoles = (dialect: Dialect): readonly DefaultRole[] => {
   const certificates = dialect.group('certificates');
   const approver = (signer: string): DefaultRole => ({

@@ -4,7 +4,7 @@ import { signerNames } from '../../../dialect/signer-names.ts';
 import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
 import { account, type DefaultBinding, type DefaultRole, read, recordEvents, rule } from './policy-objects.ts';
 
-/** The names of controllers' roles begin with this; the name of the controller's service account follows. */
+/** Prefix of the controllers' role names; the name of the controller's service account follows. */
 export const controllerPrefix = 'system:controller:';
 
 /** One role for each controller. */
@@ -14,7 +14,7 @@ export const controllerRoles = (dialect: Dialect): readonly DefaultRole[] =>
     rules,
   }));
 
-/** Each role is bound to the account of its controller. */
+/** Binds each role to its controller's service account. */
 export const controllerBindings = (dialect: Dialect): readonly DefaultBinding[] =>
   Object.keys(rulesByController(dialect)).map((controller) => ({
     name: `${controllerPrefix}${controller}`,
@@ -28,7 +28,7 @@ const rulesByController = (dialect: Dialect): Readonly<Record<string, readonly P
   ...clusterRules(dialect),
 });
 
-/** Controllers of what runs as pods. */
+/** Workload controllers. */
 const workloadRules = (dialect: Dialect): Readonly<Record<string, readonly PolicyRule[]>> => {
   const events = recordEvents(dialect);
   const apps = { groups: [dialect.group('apps')] };
@@ -123,7 +123,7 @@ const workloadRules = (dialect: Dialect): Readonly<Record<string, readonly Polic
   };
 };
 
-/** Controllers of services and of the way to them. */
+/** Controllers of services and networking. */
 const networkRules = (dialect: Dialect): Readonly<Record<string, readonly PolicyRule[]>> => {
   const events = recordEvents(dialect);
   const discovery = { groups: [dialect.group('discovery')] };
@@ -157,7 +157,7 @@ const networkRules = (dialect: Dialect): Readonly<Record<string, readonly Policy
   };
 };
 
-/** Controllers of storage. */
+/** Storage controllers. */
 const volumeRules = (dialect: Dialect): Readonly<Record<string, readonly PolicyRule[]>> => {
   const events = recordEvents(dialect);
   const storage = { groups: [dialect.group('storage')] };
@@ -202,7 +202,7 @@ const volumeRules = (dialect: Dialect): Readonly<Record<string, readonly PolicyR
   };
 };
 
-/** Controllers of the cluster itself: its namespaces, nodes, identities and rules. */
+/** Controllers of namespaces, nodes, identities and RBAC. */
 const clusterRules = (dialect: Dialect): Readonly<Record<string, readonly PolicyRule[]>> => {
   const events = recordEvents(dialect);
   const certificates = { groups: [dialect.group('certificates')] };

@@ -130,13 +130,13 @@ describe('the default policy', () => {
     assert.deepEqual(names(kubernetes, 'RoleBinding'), [...shared, `kube-system/system::${reader}`].sort());
   });
 
-  test('names of the other product stand nowhere in the default dialect', () => {
+  test('the default dialect contains no Kubernetes names', () => {
     const text = JSON.stringify(defaultPolicy(orch));
     assert.deepEqual(text.match(/[\w:./-]*(?:kube|k8s)[\w:./-]*/g), null);
   });
 
   for (const dialect of [orch, kubernetes]) {
-    test(`${dialect.name}: marked, and updated at each start`, () => {
+    test(`${dialect.name}: labelled, and reconciled at each start`, () => {
       for (const { metadata } of defaultPolicy(dialect)) {
         assert.equal(
           metadata.annotations?.[`rbac.authorization.${dialect.domain}/autoupdate`],
@@ -147,7 +147,7 @@ describe('the default policy', () => {
       }
     });
 
-    test(`${dialect.name}: each names a role that is there`, () => {
+    test(`${dialect.name}: each binding refers to an existing role`, () => {
       const policy = defaultPolicy(dialect);
       for (const binding of policy.filter(({ kind }) => kind.endsWith('Binding'))) {
         const { kind, name } = asBinding(binding).roleRef;
@@ -159,7 +159,7 @@ describe('the default policy', () => {
       }
     });
 
-    test(`${dialect.name}: admin, edit and view are sums of each other`, () => {
+    test(`${dialect.name}: admin, edit and view are aggregated`, () => {
       const prefix = `${dialect.group('rbac.authorization')}/aggregate-to-`;
       for (const [name, into] of [
         ['admin', undefined],
@@ -179,25 +179,25 @@ describe('the default policy', () => {
     });
   }
 
-  test('no object stands in it twice', () => {
+  test('it contains no object twice', () => {
     const keys = defaultPolicy(orch).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
     assert.equal(new Set(keys).size, keys.length);
   });
 
-  test('all of it is valid', () => {
+  test('all objects are valid', () => {
     const kinds = [role, clusterRole, roleBinding, clusterRoleBinding].map((make) => make(orch));
     for (const object of defaultPolicy(orch)) {
       const kind = kinds.find((each) => each.kind === object.kind);
       assert.ok(kind);
       const made = create(kind, structuredClone(object) as unknown as Record<string, unknown>);
       assert.deepEqual(made.errors, [], String(object.metadata.name));
-      // Nothing is left to default, so that what is stored is what is compared at the next start.
+      // Decoding must add no defaults, so that the stored object equals the one compared at the next start.
       delete made.object.metadata.creationTimestamp;
       assert.deepEqual(made.object, object);
     }
   });
 
-  test('the words of the rules are sorted, and there are no two alike in a rule', () => {
+  test('the lists in rules are sorted and without duplicates', () => {
     for (const object of defaultPolicy(orch)) {
       for (const each of asRole(object).rules ?? []) {
         for (const values of Object.values(each)) assert.deepEqual([...new Set(values)].sort(), values);

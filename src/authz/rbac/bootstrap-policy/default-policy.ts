@@ -7,9 +7,8 @@ import { clusterBindingObject, clusterRoleObject } from './policy-objects.ts';
 import { userFacingBindings, userFacingRoles } from './user-facing-roles.ts';
 
 /**
- * The roles and bindings that every server has after its start (spec section 5.8), as published at release 1.32 with what
- * is enabled there by default; and the roles for ClusterTrustBundles, which are served here. Roles stand before what
- * binds them.
+ * The default roles and bindings (spec section 5.8): those of Kubernetes 1.32 with its default feature gates, plus the roles
+ * for ClusterTrustBundles, which are served here. Roles precede their bindings.
  */
 export const defaultPolicy = (dialect: Dialect): readonly ApiObject[] => [
   ...[...userFacingRoles(dialect), ...componentRoles(dialect), ...controllerRoles(dialect)].map((role) =>

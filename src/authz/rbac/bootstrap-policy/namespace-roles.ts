@@ -4,7 +4,7 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import { controllerPrefix } from './controller-roles.ts';
 import { account, bindingObject, read, recordEvents, roleObject, rule, user } from './policy-objects.ts';
 
-/** Roles in the namespaces that exist after start, and who has them. */
+/** Roles and bindings in the namespaces that the server creates at startup. */
 export const namespaceRoles = (dialect: Dialect): readonly ApiObject[] => {
   const { system, public: publicNamespace } = dialect.namespaces;
   const { controllerManager } = dialect;
@@ -32,7 +32,7 @@ export const namespaceRoles = (dialect: Dialect): readonly ApiObject[] => {
   ];
 };
 
-/** Holding a lock that is a ConfigMap, as older versions of a component do. */
+/** Leader election by a ConfigMap, as older versions of the component do it. */
 function leaderLocking(dialect: Dialect, component: string): readonly ApiObject[] {
   const { system } = dialect.namespaces;
   const name = `system::leader-locking-${component}`;

@@ -3,7 +3,7 @@ import type { RoleRef, Subject } from '../../../kinds/rbac/binding.ts';
 import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 
-/** How the tables of default roles and bindings are written: lists are words, and stand sorted in the objects. */
+/** Notation for the tables of default roles and bindings. Lists are strings of words, sorted in the objects. */
 
 export const read = 'get list watch';
 export const write = 'create delete deletecollection patch update';
@@ -12,12 +12,12 @@ export const readWrite = `${read} ${write}`;
 const words = (text: string): string[] => text.split(' ').sort();
 
 interface RuleOptions {
-  /** Full names; the core group where they are left out. */
+  /** Full names. Default: the core group. */
   readonly groups?: readonly string[];
   readonly names?: readonly string[];
 }
 
-/** A rule about resources. */
+/** A rule for resources. */
 export const rule = (
   verbs: string,
   resources: string,
@@ -29,20 +29,20 @@ export const rule = (
   ...(names.length > 0 && { resourceNames: [...names].sort() }),
 });
 
-/** A rule about paths. */
+/** A rule for paths. */
 export const urls = (verbs: string, paths: string): PolicyRule => ({
   verbs: words(verbs),
   nonResourceURLs: words(paths),
 });
 
-/** Recording events. */
+/** Permission to record events. */
 export const recordEvents = (dialect: Dialect): PolicyRule =>
   rule('create patch update', 'events', { groups: ['', dialect.group('events')] });
 
-/** The annotation that keeps a default object from being reconciled where it says `false` (spec section 5.8). */
+/** Annotation that disables reconciliation of a default object if set to `false` (spec section 5.8). */
 export const autoupdateAnnotation = ({ domain }: Dialect): string => `rbac.authorization.${domain}/autoupdate`;
 
-/** Selects the cluster roles that `admin`, `edit` or `view` is the sum of. */
+/** Label of the cluster roles that are aggregated into `admin`, `edit` or `view`. */
 export const aggregateLabel = (dialect: Dialect, to: 'admin' | 'edit' | 'view'): string =>
   `${dialect.group('rbac.authorization')}/aggregate-to-${to}`;
 
@@ -50,13 +50,13 @@ export interface DefaultRole {
   readonly name: string;
   readonly rules: readonly PolicyRule[];
   readonly labels?: Readonly<Record<string, string>>;
-  /** A label that selects the roles that this one is the sum of. */
+  /** Label of the roles that are aggregated into this one. */
   readonly sumOf?: string;
 }
 
 export interface DefaultBinding {
   readonly name: string;
-  /** The role that is bound, where it has another name than the binding. */
+  /** Name of the bound role. Default: the name of the binding. */
   readonly role?: string;
   readonly subjects: readonly Subject[];
 }
@@ -103,7 +103,7 @@ export const bindingObject = (
   ...bound(dialect, 'Role', role, subjects),
 });
 
-/** Users and groups get their group here; accounts have none. */
+/** Adds the API group to user and group subjects; service accounts have none. */
 function bound(
   dialect: Dialect,
   kind: string,

@@ -12,11 +12,11 @@ import {
   write,
 } from './policy-objects.ts';
 
-/** Roles that people are given, and what everybody may do (spec section 5.8). */
+/** User-facing roles, and what everyone may do (spec section 5.8). */
 export const userFacingRoles = (dialect: Dialect): readonly DefaultRole[] => [
   { name: 'cluster-admin', rules: [rule('*', '*', { groups: ['*'] }), urls('*', '*')] },
-  ...sums(dialect),
-  ...summands(dialect),
+  ...aggregatedRoles(dialect),
+  ...aggregationSources(dialect),
   {
     name: 'system:discovery',
     rules: [urls('get', '/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/')],
@@ -38,8 +38,8 @@ export const userFacingBindings: readonly DefaultBinding[] = [
   { name: 'system:public-info-viewer', subjects: [group(groupAuthenticated), group(groupUnauthenticated)] },
 ];
 
-/** Each holds what the ones below it hold. Their rules are filled in by the controller that aggregates. */
-const sums = (dialect: Dialect): readonly DefaultRole[] => {
+/** Aggregated roles, each of which includes the next. The aggregation controller fills in their rules. */
+const aggregatedRoles = (dialect: Dialect): readonly DefaultRole[] => {
   const label = (to: 'admin' | 'edit' | 'view') => aggregateLabel(dialect, to);
   return [
     { name: 'admin', rules: [], sumOf: label('admin') },
@@ -48,7 +48,7 @@ const sums = (dialect: Dialect): readonly DefaultRole[] => {
   ];
 };
 
-const summands = (dialect: Dialect): readonly DefaultRole[] => [
+const aggregationSources = (dialect: Dialect): readonly DefaultRole[] => [
   {
     name: 'system:aggregate-to-admin',
     labels: { [aggregateLabel(dialect, 'admin')]: 'true' },
@@ -69,9 +69,9 @@ const summands = (dialect: Dialect): readonly DefaultRole[] => [
   },
 ];
 
-/** No endpoints: who writes those redirects the traffic of others (CVE-2021-25740). */
+/** No write access to endpoints: it would allow redirecting other users' traffic (CVE-2021-25740). */
 const editRules = (dialect: Dialect) => [
-  // Reading these can be more than reading: secrets hold credentials, and the others run programs.
+  // Not part of `view`: secrets hold credentials, and the others can run programs.
   rule(read, 'pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy'),
   rule('impersonate', 'serviceaccounts'),
   rule(write, 'pods pods/attach pods/exec pods/portforward pods/proxy'),
@@ -98,7 +98,7 @@ const editRules = (dialect: Dialect) => [
   rule(readWrite, 'leases', { groups: [dialect.group('coordination')] }),
 ];
 
-/** Neither secrets nor roles: who reads the first can act as others. */
+/** Neither secrets nor roles: reading secrets would allow acting as others. */
 const viewRules = (dialect: Dialect) => [
   rule(
     read,
@@ -108,7 +108,7 @@ const viewRules = (dialect: Dialect) => [
     read,
     'bindings events limitranges namespaces/status pods/log pods/status replicationcontrollers/status resourcequotas resourcequotas/status',
   ),
-  // Bound in a namespace, this is reading that one namespace.
+  // Bound in a namespace, it allows reading that namespace only.
   rule(read, 'namespaces'),
   rule(read, 'endpointslices', { groups: [dialect.group('discovery')] }),
   rule(

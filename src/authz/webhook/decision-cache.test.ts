@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import type { Decision } from '../authorizer.ts';
-import { ExpiringAnswers } from './expiring-answers.ts';
+import { DecisionCache } from './decision-cache.ts';
 
 const decision = (reason: string): Decision => ({ verdict: 'allow', reason });
 
-it('keeps no more answers than it may, and of those the ones that were asked for', () => {
-  const answers = new ExpiringAnswers({ clock: new ManualClock(), ttlMs: 1_000, countMax: 3 });
+it('evicts the least recently used decision at the limit', () => {
+  const answers = new DecisionCache({ clock: new ManualClock(), ttlMs: 1_000, countMax: 3 });
   for (const question of ['a', 'b', 'c']) answers.set(question, decision(question));
   assert.equal(answers.get('a')?.reason, 'a');
   answers.set('d', decision('d'));
@@ -18,9 +18,9 @@ it('keeps no more answers than it may, and of those the ones that were asked for
   );
 });
 
-it('forgets an answer when its time is over, however often it is asked for', () => {
+it('expires a decision after its TTL, even if it is used', () => {
   const clock = new ManualClock();
-  const answers = new ExpiringAnswers({ clock, ttlMs: 1_000, countMax: 3 });
+  const answers = new DecisionCache({ clock, ttlMs: 1_000, countMax: 3 });
   answers.set('a', decision('old'));
   clock.advance(600);
   assert.equal(answers.get('a')?.reason, 'old');

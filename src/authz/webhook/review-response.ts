@@ -13,12 +13,11 @@ const status = struct('api.authorization.v1.SubjectAccessReviewStatus', 'What ma
 });
 
 /**
- * What a webhook has decided by its answer, a SubjectAccessReview of the version that it was asked in. Neither allowed nor
- * denied is no opinion; both at once is a denial (published: an error). Throws where the answer is none: other kinds and
- * versions, values of the wrong type, and fields of the status that stand twice, which two readers could take for
- * different things. Fields that are not known are overlooked.
+ * Parses the response to a SubjectAccessReview, which must have the version of the request. Neither allowed nor denied means no
+ * opinion; both is a denial (kube-apiserver: an error). Throws if the response is not usable: other kinds or versions, values
+ * of the wrong type, and duplicate fields, which parsers could read differently. Unknown fields are ignored.
  */
-export function readAnswer(body: Uint8Array, apiVersion: string): Decision {
+export function readReviewResponse(body: Uint8Array, apiVersion: string): Decision {
   const { value, duplicates } = parseJson(body);
   if (!isRecord(value)) throw new Error('the answer is no object');
   requireField(value, 'kind', 'SubjectAccessReview');
@@ -31,7 +30,7 @@ export function readAnswer(body: Uint8Array, apiVersion: string): Decision {
   return decisionOf(read);
 }
 
-/** What is left out is taken for what was asked for. */
+/** An omitted field is assumed to have the requested value. */
 function requireField(answer: Readonly<Record<string, unknown>>, field: string, expected: string): void {
   const value = answer[field];
   if (value === undefined || value === '' || value === expected) return;
@@ -56,6 +55,6 @@ function decisionOf({ allowed = false, denied = false, reason = '', evaluationEr
 
 const contradiction = 'webhook subject access review returned both allow and deny response';
 
-/** Answers are kept: what a webhook says must not fill the memory. */
+/** Responses are cached, so the length of their texts must be bounded. */
 const shorten = (text: string): string =>
   text.length > limits.authorizationReasonLengthMax ? text.slice(0, limits.authorizationReasonLengthMax) : text;
