@@ -29,7 +29,7 @@ for (const [what, policy, target, expected] of [
   ['the same with a query', anonymousPolicy({ enabled: true, conditions }), '/readyz?verbose=1', true],
   ['another path', anonymousPolicy({ enabled: true, conditions }), '/livez', false],
   ['a path below', anonymousPolicy({ enabled: true, conditions }), '/readyz/ping', false],
-  ['a slash more', anonymousPolicy({ enabled: true, conditions }), '/readyz/', false],
+  ['a trailing slash', anonymousPolicy({ enabled: true, conditions }), '/readyz/', false],
   ['a path above', anonymousPolicy({ enabled: true, conditions }), '/', false],
   ['encoded', anonymousPolicy({ enabled: true, conditions }), '/ready%7a', false],
   ['with a way round', anonymousPolicy({ enabled: true, conditions }), '/api/../readyz', false],

@@ -127,7 +127,11 @@ describe('bootstrap tokens', () => {
     ['no id', secretOf({ 'token-id': undefined }), /token-id/],
     ['no usage', secretOf({ 'usage-bootstrap-authentication': undefined }), /not for authentication/],
     ['another usage', secretOf({ 'usage-bootstrap-authentication': 'True' }), /not for authentication/],
-    ['a usage with a line break', secretOf({ 'usage-bootstrap-authentication': 'true\n' }), /not for authentication/],
+    [
+      'a usage with a trailing line break',
+      secretOf({ 'usage-bootstrap-authentication': 'true\n' }),
+      /not for authentication/,
+    ],
     [
       'only the usage of signing',
       secretOf({ 'usage-bootstrap-authentication': 'false', 'usage-bootstrap-signing': 'true' }),

@@ -73,9 +73,9 @@ describe('the impersonated identity', () => {
     ['an empty group without a user', { 'impersonate-group': '' }],
     ['an extra value without a user', { 'impersonate-extra-a': '' }],
     ['a group with an empty user', { 'impersonate-user': '', 'impersonate-group': 'a' }],
-    ['a header that nobody knows', { 'impersonate-user': 'jane', 'impersonate-groups': 'a' }],
-    ['one that nobody knows alone', { 'impersonate-role': 'a' }],
-    ['bytes that are no UTF-8', { 'impersonate-user': 'j\xfcrgen' }],
+    ['an unknown header', { 'impersonate-user': 'jane', 'impersonate-groups': 'a' }],
+    ['only an unknown header', { 'impersonate-role': 'a' }],
+    ['bytes that are not UTF-8', { 'impersonate-user': 'j\xfcrgen' }],
     ...['%00', '%0a', '%1F', '%7f'].map(
       (code) =>
         [
@@ -83,7 +83,7 @@ describe('the impersonated identity', () => {
           { 'impersonate-user': 'jane', [`impersonate-extra-a${code}`]: 'x' },
         ] as const,
     ),
-    ['bytes that are no UTF-8 in a group', { 'impersonate-user': 'jane', 'impersonate-group': '\xff' }],
+    ['bytes that are not UTF-8 in a group', { 'impersonate-user': 'jane', 'impersonate-group': '\xff' }],
   ] as const) {
     it(`${what} is a bad request`, () => assert.throws(() => read(headers), { code: 400 }));
   }
@@ -94,7 +94,7 @@ describe('the access checks', () => {
     ['a user', { 'impersonate-user': 'jane' }, ['users jane']],
     ['a service account', { 'impersonate-user': 'system:serviceaccount:ci:bot.1' }, ['serviceaccounts ci/bot.1']],
     [
-      'names that no service account has',
+      'names that are not valid service accounts',
       { 'impersonate-user': 'system:serviceaccount:ci:Bot' },
       ['users system:serviceaccount:ci:Bot'],
     ],
@@ -103,8 +103,8 @@ describe('the access checks', () => {
       { 'impersonate-user': 'system:serviceaccount:c.i:bot' },
       ['users system:serviceaccount:c.i:bot'],
     ],
-    ['a part too few', { 'impersonate-user': 'system:serviceaccount:ci' }, ['users system:serviceaccount:ci']],
-    ['a part too many', { 'impersonate-user': 'system:serviceaccount:a:b:c' }, ['users system:serviceaccount:a:b:c']],
+    ['one part too few', { 'impersonate-user': 'system:serviceaccount:ci' }, ['users system:serviceaccount:ci']],
+    ['one part too many', { 'impersonate-user': 'system:serviceaccount:a:b:c' }, ['users system:serviceaccount:a:b:c']],
     [
       'all, in order',
       {

@@ -66,7 +66,7 @@ describe('the headers of a proxy', () => {
       told({ extra: { '100%': ['x'], '%ff': ['y'], 'a+b': ['z'] } }),
     ],
     [
-      'keys that objects have without being asked',
+      'keys named like inherited properties',
       { 'x-remote-user': 'jane', 'x-remote-extra-__proto__': 'x', 'x-remote-extra-constructor': 'y' },
       told({
         extra: Object.fromEntries([
@@ -139,7 +139,7 @@ describe('a proxy', () => {
       'system:anonymous system:unauthenticated',
     ],
     [
-      'a proxy that names the group of those who were not authenticated',
+      'a proxy that names the group of unauthenticated users',
       { certificate: proxy, headers: { 'x-remote-user': 'jane', 'x-remote-group': 'system:unauthenticated' } },
       'jane system:unauthenticated',
     ],

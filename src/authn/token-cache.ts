@@ -23,8 +23,8 @@ export interface TokenCacheOptions<Identity extends TokenIdentity = TokenIdentit
 }
 
 /**
- * Caches the results of another authenticator. Keys are keyed hashes, so that tokens are not kept in memory. Concurrent
- * look-ups of the same token share one call. Errors are not cached. Hits are answered synchronously.
+ * Caches the results of another authenticator, under keyed hashes instead of the tokens themselves. Concurrent look-ups
+ * of the same token share one call. Errors are not cached. Hits are answered synchronously.
  */
 export function cachedTokens<Identity extends TokenIdentity>(
   inner: TokenAuthenticator<Identity>,

@@ -3,7 +3,7 @@ import type { Dialect } from './dialect.ts';
 /** Well-known node labels, by whether a node may set them on itself (the NodeRestriction rules). */
 export interface NodeLabels {
   /**
-   * Reserved label domains, including their subdomains. A node may set only the labels in `ownDomains` and `own`;
+   * Reserved label domains, including their subdomains. Of these a node may set only the labels in `ownDomains` and `own`;
    * labels of `node-restriction.<domain>`, which isolate workloads, are never among them.
    */
   readonly domains: readonly string[];

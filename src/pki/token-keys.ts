@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, type webcrypto, X509Certificate } from 'node:crypto';
 import { PkiFileError } from './key-pair-files.ts';
-import { type PemBlock, pemBlocks } from './pem-blocks.ts';
+import { type PemBlock, pemBlocks } from './pem.ts';
 import { fitsAlgorithm, rsaBitsMin, type SignatureAlgorithm } from './signature-algorithm.ts';
 
 /** A JSON Web Key with public parts only (RFC 7517); fields in kube-apiserver's order. */

@@ -43,18 +43,22 @@ describe('a pool trusts', () => {
   const crossed = make({ name: 'middle', authority: true, issuer: other, keyOf: middle });
   const oldRoot = make({ name: 'root', version1: true });
   const rows: readonly (readonly [what: string, trusting: TrustPool, certificate: X509Certificate])[] = [
-    ['what its authority signed', pool(root), sentWith(ofRoot)],
-    ['what one of its authorities signed', pool(other, root), sentWith(ofRoot)],
-    ['what an intermediate signed that was sent', pool(root), sentWith(leaf({ issuer: middle }), middle)],
+    ['a certificate of its authority', pool(root), sentWith(ofRoot)],
+    ['a certificate of one of its authorities', pool(other, root), sentWith(ofRoot)],
+    ['a certificate of an intermediate that was sent', pool(root), sentWith(leaf({ issuer: middle }), middle)],
     ['two intermediates', pool(root), sentWith(leaf({ issuer: lower }), lower, middle)],
     ['intermediates in any order, among others', pool(root), sentWith(leaf({ issuer: lower }), other, middle, lower)],
     ['the root sent too', pool(root), sentWith(leaf({ issuer: middle }), middle, root)],
     ['an intermediate as authority of its own', pool(middle), sentWith(leaf({ issuer: middle }))],
     ['an intermediate of the pool below the root of the pool', pool(root, middle), sentWith(leaf({ issuer: middle }))],
     ['a renewed authority of the same key', pool(renewedRoot), sentWith(ofRoot)],
-    ['another way, where the first leads elsewhere', pool(other), sentWith(leaf({ issuer: middle }), middle, crossed)],
+    [
+      'another path, if the first does not lead to an anchor',
+      pool(other),
+      sentWith(leaf({ issuer: middle }), middle, crossed),
+    ],
     ['authorities of version 1', pool(oldRoot), sentWith(leaf({ issuer: oldRoot }))],
-    ['a certificate that it holds itself', pool(ofRoot), sentWith(ofRoot)],
+    ['an anchor itself', pool(ofRoot), sentWith(ofRoot)],
     ['without extended usages', pool(root), sentWith(make({ issuer: root }))],
     ['any usage', pool(root), sentWith(leaf({ issuer: root, uses: ['2.5.29.37.0'] }))],
     ['a path as long as allowed', ...pathOf({ pathLength: 1 })],
@@ -82,14 +86,29 @@ describe('a pool does not trust', () => {
   const expiredRoot = make({ name: 'root', authority: true, ...old });
   const through = (issuer: MadeCertificate): X509Certificate => sentWith(leaf({ issuer }), issuer);
   const rows: readonly (readonly [what: string, trusting: TrustPool, certificate: X509Certificate, why: RegExp])[] = [
-    ['what another authority signed', pool(other), sentWith(ofRoot), /signed by no authority/],
-    ['what is signed by itself', pool(root), sentWith(leaf({})), /signed by no authority/],
+    ['a certificate of another authority', pool(other), sentWith(ofRoot), /signed by no authority/],
+    ['a self-signed certificate', pool(root), sentWith(leaf({})), /signed by no authority/],
     ['an authority of the same name', pool(root), through(forged), /signed by no authority/],
-    ['an intermediate that was kept back', pool(root), sentWith(leaf({ issuer: middle })), /signed by no authority/],
+    ['a missing intermediate', pool(root), sentWith(leaf({ issuer: middle })), /signed by no authority/],
     ['the certificate of an authority that was sent', pool(root), sentWith(leaf({ issuer: other }), other), /no auth/],
-    ['what a leaf signed', pool(root), through(noAuthority), /above it is not the certificate of an authority/],
-    ['what a key signed that may not sign certificates', pool(root), through(noSigner), /signed by no authority/],
-    ['what a leaf of the pool signed', pool(noAuthority), sentWith(leaf({ issuer: noAuthority })), /not the cert/],
+    [
+      'a certificate signed by a leaf',
+      pool(root),
+      through(noAuthority),
+      /above it is not the certificate of an authority/,
+    ],
+    [
+      'a certificate signed by a key that may not sign certificates',
+      pool(root),
+      through(noSigner),
+      /signed by no authority/,
+    ],
+    [
+      'a certificate signed by a leaf in the pool',
+      pool(noAuthority),
+      sentWith(leaf({ issuer: noAuthority })),
+      /not the cert/,
+    ],
     ['an intermediate of version 1', pool(root), through(version1), /not the certificate of an authority/],
     ['for servers', pool(root), sentWith(leaf({ issuer: root, uses: [forServers] })), /not for client auth/],
     ['an authority for servers', pool(root), through(serversOnly), /above it is not for client authentication/],

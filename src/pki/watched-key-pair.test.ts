@@ -68,17 +68,17 @@ const cases: readonly (readonly [
   shown: readonly string[],
   errors: number,
 ])[] = [
-  ['are as they were', [() => {}, () => write(one)], [], 0],
-  ['both become others', [() => write(two)], ['CN=two'], 0],
-  ['become others one after the other', [() => write({ cert: two.cert }), () => write(two)], ['CN=two'], 1],
-  ['become others, the key first', [() => write({ key: two.key }), () => write(two)], ['CN=two'], 1],
-  ['stay apart', [() => write({ cert: two.cert }), () => {}, () => {}], [], 1],
-  ['stay apart, and become as they were', [() => write({ cert: two.cert }), () => write(one)], [], 1],
-  ['become others and others again', [() => write(two), () => write(one)], ['CN=two', 'CN=one'], 0],
-  ['become rubbish, and good', [() => write({ cert: 'rubbish' }), () => write(two)], ['CN=two'], 1],
-  ['become empty, and good', [() => write({ cert: '', key: '' }), () => write(two)], ['CN=two'], 1],
+  ['do not change', [() => {}, () => write(one)], [], 0],
+  ['both change', [() => write(two)], ['CN=two'], 0],
+  ['change one after the other', [() => write({ cert: two.cert }), () => write(two)], ['CN=two'], 1],
+  ['change, the key first', [() => write({ key: two.key }), () => write(two)], ['CN=two'], 1],
+  ['do not match', [() => write({ cert: two.cert }), () => {}, () => {}], [], 1],
+  ['do not match, and change back', [() => write({ cert: two.cert }), () => write(one)], [], 1],
+  ['change twice', [() => write(two), () => write(one)], ['CN=two', 'CN=one'], 0],
+  ['become invalid, then valid', [() => write({ cert: 'rubbish' }), () => write(two)], ['CN=two'], 1],
+  ['become empty, then valid', [() => write({ cert: '', key: '' }), () => write(two)], ['CN=two'], 1],
   [
-    'are away for a while, and come back with another certificate for the same key',
+    'are missing for a while, and return with another certificate for the same key',
     [
       () => rmSync(files.key),
       () => write({ cert: makeCertificate({ name: 'again', keyOf: one }).cert }),
@@ -88,7 +88,7 @@ const cases: readonly (readonly [
     1,
   ],
   [
-    'are in a folder that is replaced as a whole',
+    'are in a folder that is replaced',
     [
       () => {
         const folder = join(directory, 'next');
@@ -150,7 +150,7 @@ describe('a pair that the server issued', () => {
       },
     ],
     [
-      'that vouches for itself, is renewed when 30 days are left',
+      'that is self-signed, is renewed when 30 days are left',
       [334, 336],
       () => () => ensureSelfSigned(files, purpose, context()),
     ],

@@ -59,7 +59,7 @@ const bad: readonly (readonly [what: string, jwt: readonly object[], problems: r
     ['jwt[0].issuer.url: Invalid value: "issuer.example": URL scheme must be https'],
   ],
   [
-    'a url with all that it must not have',
+    'a url with every forbidden part',
     [withIssuer({ url: 'https://user:word@issuer.example?query#fragment' })],
     ['a username or password', 'a query', 'a fragment'].map(
       (what) =>
@@ -81,7 +81,7 @@ const bad: readonly (readonly [what: string, jwt: readonly object[], problems: r
       'jwt[0].issuer.url: Invalid value: "https://orch.default.svc": URL must not overlap with disallowed issuers: [https://before.example https://orch.default.svc]',
     ],
   ],
-  ['a url that stands twice', [base, base], ['jwt[1].issuer.url: Duplicate value: "https://issuer.example"']],
+  ['a duplicate url', [base, base], ['jwt[1].issuer.url: Duplicate value: "https://issuer.example"']],
   [
     'a discoveryURL that is the url',
     [withIssuer({ discoveryURL: 'https://issuer.example//' })],
@@ -93,7 +93,7 @@ const bad: readonly (readonly [what: string, jwt: readonly object[], problems: r
     ['jwt[0].issuer.discoveryURL: Invalid value: "http://inside.example/discovery": URL scheme must be https'],
   ],
   [
-    'a discoveryURL that stands twice',
+    'a duplicate discoveryURL',
     [
       withIssuer({ discoveryURL: 'https://inside.example/discovery' }),
       withIssuer({ url: 'https://other.example', discoveryURL: 'https://inside.example/discovery' }),
@@ -101,14 +101,14 @@ const bad: readonly (readonly [what: string, jwt: readonly object[], problems: r
     ['jwt[1].issuer.discoveryURL: Duplicate value: "https://inside.example/discovery"'],
   ],
   [
-    'authorities that are none',
+    'authorities that are not certificates',
     [withIssuer({ certificateAuthority: 'none' })],
     [
       'jwt[0].issuer.certificateAuthority: Invalid value: "<omitted>": data does not contain any valid RSA or ECDSA certificates',
     ],
   ],
   [
-    'authorities that are broken',
+    'damaged authorities',
     [withIssuer({ certificateAuthority: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' })],
     [
       'jwt[0].issuer.certificateAuthority: Invalid value: "<omitted>": data does not contain any valid RSA or ECDSA certificates',
@@ -164,7 +164,7 @@ const bad: readonly (readonly [what: string, jwt: readonly object[], problems: r
     ],
   ],
   [
-    'rules that stand twice',
+    'duplicate rules',
     [withRules({ claim: 'hd' }, { expression: 'true' }, { claim: 'hd' }, { expression: 'true' })],
     [
       'jwt[0].claimValidationRules[2].claim: Duplicate value: "hd"',
@@ -172,7 +172,7 @@ const bad: readonly (readonly [what: string, jwt: readonly object[], problems: r
     ],
   ],
   [
-    'a rule that is no bool',
+    'a rule that is not a bool',
     [withRules({ expression: 'claims.admin' })],
     [
       'jwt[0].claimValidationRules[0].expression: Invalid value: "claims.admin": compilation failed: must evaluate to bool but got dyn',
@@ -300,7 +300,7 @@ const bad: readonly (readonly [what: string, jwt: readonly object[], problems: r
       ] as const,
   ),
   [
-    'all that is wrong at once',
+    'all errors at once',
     [{ issuer: { url: 'http://a.example' }, claimMappings: { username: { claim: 'sub' } } }, {}],
     [
       'jwt[0].issuer.url: Invalid value: "http://a.example": URL scheme must be https',
@@ -312,7 +312,7 @@ const bad: readonly (readonly [what: string, jwt: readonly object[], problems: r
     ],
   ],
   [
-    'more providers than may be',
+    'too many providers',
     Array.from({ length: limits.jwtAuthenticatorsMax + 1 }, () => ({})),
     ['jwt: Too many: 65: must have at most 64 items'],
   ],
@@ -330,11 +330,11 @@ const good: readonly (readonly [what: string, jwt: readonly object[]])[] = [
   ['rules', [withRules({ claim: 'hd', requiredValue: 'a' }, { claim: 'x' }, { expression: 'true', message: 'no' })]],
   ['an email claim', [withMappings({ username: { claim: 'email', prefix: '' } })]],
   [
-    'an email that is looked at in its own expression',
+    'email_verified in the same expression',
     [withMappings({ username: { expression: 'claims.email_verified ? claims.email : ""' } })],
   ],
   [
-    'an email that is looked at in a rule',
+    'email_verified in a rule',
     [
       {
         ...withMappings({ username: { expression: 'claims.email' } }),
@@ -343,7 +343,7 @@ const good: readonly (readonly [what: string, jwt: readonly object[]])[] = [
     ],
   ],
   [
-    'an email that is looked at in an extra attribute',
+    'email_verified in an extra attribute',
     [
       withMappings({
         username: { expression: 'claims.email' },
@@ -351,10 +351,10 @@ const good: readonly (readonly [what: string, jwt: readonly object[]])[] = [
       }),
     ],
   ],
-  ['an email that is no name', [withMappings({ groups: { expression: 'claims.email' } })]],
+  ['an email that is not the username', [withMappings({ groups: { expression: 'claims.email' } })]],
   ['everything', [{ ...withMappings({ groups: { claim: 'groups', prefix: '' }, uid: { claim: 'sub' } }) }]],
   [
-    'as many providers as may be',
+    'the maximum number of providers',
     Array.from({ length: limits.jwtAuthenticatorsMax }, (_, index) => withIssuer({ url: `https://${index}.example` })),
   ],
 ];
@@ -373,9 +373,9 @@ describe('an AuthenticationConfiguration', () => {
 
   const forms: readonly (readonly [what: string, text: string, problem: RegExp])[] = [
     ['an unknown field', documentOf({ ...base, extra: 1 }), /^unknown field "jwt\[0\]\.extra"$/],
-    ['a field in other letters', documentOf(withIssuer({ URL: 'a' })), /^unknown field "jwt\[0\]\.issuer\.URL"$/],
+    ['a field in another case', documentOf(withIssuer({ URL: 'a' })), /^unknown field "jwt\[0\]\.issuer\.URL"$/],
     [
-      'a field that stands twice',
+      'a duplicate field',
       `${Object.entries(head)
         .map(([key, value]) => `${key}: ${value}\n`)
         .join('')}jwt:\n- issuer:\n    url: a\n    url: b\n`,
@@ -389,7 +389,7 @@ describe('an AuthenticationConfiguration', () => {
       /^apiVersion: Unsupported value/,
     ],
     [
-      'a version that there is not',
+      'a version that does not exist',
       JSON.stringify({ ...head, apiVersion: 'apiserver.config.orch.io/v1' }),
       /^apiVersion/,
     ],

@@ -41,7 +41,7 @@ describe('what claims make of a user', () => {
     ['a name', mapping({}), { sub: 'jane' }, { username: 'jane' }],
     ['a name with a prefix', byName({ claim: 'sub', prefix: 'oidc:' }), { sub: 'jane' }, { username: 'oidc:jane' }],
     ['a name by an expression', byName({ expression: '"x:" + claims.sub' }), { sub: 'a' }, { username: 'x:a' }],
-    ['an address of which nothing is said', byName(email), { email: 'a@b' }, { username: 'mail:a@b' }],
+    ['an address without email_verified', byName(email), { email: 'a@b' }, { username: 'mail:a@b' }],
     ['an address that was verified', byName(email), { email: 'a@b', email_verified: true }, { username: 'mail:a@b' }],
     [
       'an address by another claim',
@@ -115,7 +115,7 @@ describe('what claims make of a user', () => {
       { sub: 'a', jti: 'id' },
       { extra: { 'authentication.orch.io/credential-id': ['JTI=id'] } },
     ],
-    ['an identity of the credential that is none', mapping({}), { sub: 'a', jti: 7 }, { extra: {} }],
+    ['a credential id that is not a string', mapping({}), { sub: 'a', jti: 7 }, { extra: {} }],
   ];
   for (const [what, rules, claims, user] of users) {
     it(what, () => assert.deepEqual(identify(rules, claims), { ...nobody, username: 'a', ...user }));
@@ -128,7 +128,12 @@ describe('what claims make of a user', () => {
 
   const failing: readonly (readonly [what: string, rules: Rules, claims: JwtFields, message: RegExp])[] = [
     ['no name', mapping({}), {}, /claim "sub" is not present/],
-    ['a name that is JavaScript', byName({ claim: 'toString', prefix: '' }), {}, /claim "toString" is not present/],
+    [
+      'a claim named like an inherited property',
+      byName({ claim: 'toString', prefix: '' }),
+      {},
+      /claim "toString" is not present/,
+    ],
     ['an empty name', mapping({}), { sub: '' }, /the username is empty/],
     ['an empty name with a prefix', byName({ claim: 'sub', prefix: 'oidc:' }), { sub: '' }, /the username is empty/],
     ['a name that is null', mapping({}), { sub: null }, /the username is empty/],
@@ -153,7 +158,7 @@ describe('what claims make of a user', () => {
       /email not verified/,
     ],
     [
-      'an address verified in words',
+      'email_verified as a string',
       byName({ claim: 'email', prefix: '' }),
       { email: 'a', email_verified: 'true' },
       /email not verified/,
@@ -235,7 +240,7 @@ describe('rules', () => {
       /claim "hd" is not present/,
     ],
     [
-      'a claim that is another',
+      'a claim with another value',
       claimRule({ claim: 'hd', requiredValue: 'x' }),
       { sub: 'a', hd: 's3cret' },
       /^openid connect: required claim "hd" does not have the value that it must have$/,
@@ -265,13 +270,13 @@ describe('rules', () => {
       /claim validation expression 'claims.level > 2' resulted in error: no such key: level/,
     ],
     [
-      'a user that must not be',
+      'a user that a rule rejects',
       userRule("!user.username.startsWith('system:')", 'reserved'),
       { sub: 'system:admin' },
       /user validation expression .* failed: reserved$/,
     ],
     [
-      'a group that must not be',
+      'a group that a rule rejects',
       userRule("user.groups.all(g, !g.startsWith('system:'))"),
       { sub: 'a', groups: ['system:masters'] },
       /failed$/,

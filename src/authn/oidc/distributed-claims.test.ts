@@ -90,20 +90,16 @@ describe('distributed claims', () => {
   });
 
   for (const [name, code, body] of [
-    ['that are no token', 'distributedClaim', () => 'hello'],
-    ['that are nothing', 'distributedClaim', () => ''],
+    ['that are not a token', 'distributedClaim', () => 'hello'],
+    ['that are empty', 'distributedClaim', () => ''],
     ['that are too long', 'distributedClaim', () => 'x'.repeat(limits.tokenLengthMax + 1)],
     ['without the claim', 'distributedClaim', () => signToken(groupsKey, { ...claims, groups: undefined })],
     ['without an issuer', 'distributedClaim', () => signToken(groupsKey, { ...claims, iss: undefined })],
     ['of an issuer without TLS', 'distributedClaim', () => signToken(groupsKey, { ...claims, iss: 'http://x' })],
-    [
-      'of an issuer that is not there',
-      'notReady',
-      () => signToken(groupsKey, { ...claims, iss: `${provider.url}/no` }),
-    ],
-    ['that have ended', 'expired', () => signToken(groupsKey, { ...claims, exp: 1 })],
+    ['of an unreachable issuer', 'notReady', () => signToken(groupsKey, { ...claims, iss: `${provider.url}/no` })],
+    ['that have expired', 'expired', () => signToken(groupsKey, { ...claims, exp: 1 })],
     ['for others', 'audience', () => signToken(groupsKey, { ...claims, aud: 'someone' })],
-    ['signed by nobody', 'signature', () => signToken(ecKey('one'), claims)],
+    ['signed with an unknown key', 'signature', () => signToken(ecKey('one'), claims)],
   ] as const) {
     it(`do not hold ${name}`, async () => {
       serve(body());
@@ -119,17 +115,17 @@ describe('distributed claims', () => {
   });
 
   for (const [name, more] of Object.entries<Record<string, unknown>>({
-    'the names are no object': { _claim_names: 'groups' },
+    'the names are not an object': { _claim_names: 'groups' },
     'the source has no name': { _claim_names: { groups: 7 } },
-    'the source is not there': { _claim_names: { groups: 'elsewhere' } },
-    'the source is a name of every object': { _claim_names: { groups: 'constructor' } },
+    'the source is missing': { _claim_names: { groups: 'elsewhere' } },
+    'the source is named like an inherited property': { _claim_names: { groups: 'constructor' } },
     'there are no sources': { _claim_sources: undefined },
     'the sources are a list': { _claim_sources: [{ endpoint: 'https://127.0.0.1:1/' }] },
-    'the endpoint is no address': { _claim_sources: { there: { endpoint: 'groups' } } },
+    'the endpoint is not a URL': { _claim_sources: { there: { endpoint: 'groups' } } },
     'the endpoint is a number': { _claim_sources: { there: { endpoint: 1 } } },
     'the endpoint has no TLS': { _claim_sources: { there: { endpoint: 'http://127.0.0.1:1/' } } },
     'the endpoint is a file': { _claim_sources: { there: { endpoint: 'file:///etc/passwd' } } },
-    'the access token would make a header': {
+    'the access token would inject a header': {
       _claim_sources: { there: { endpoint: 'https://127.0.0.1:1/', access_token: 'a\r\nx: y' } },
     },
     'the access token is a number': {

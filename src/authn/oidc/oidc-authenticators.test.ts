@@ -73,7 +73,7 @@ describe('a changed configuration', () => {
       ],
     },
     {
-      what: 'with one audience less',
+      what: 'with one audience fewer',
       before: ({ changed }) => [changed.settings({}, { audiences: ['orch', 'other'] })],
       after: ({ changed }) => [changed.settings({}, other)],
       tokens: [
@@ -88,7 +88,7 @@ describe('a changed configuration', () => {
       tokens: [{ claims: {}, reached: 'new', away: 'new' }],
     },
     {
-      what: 'with one authority less',
+      what: 'with one authority fewer',
       before: ({ changed }) => [
         changed.settings({}, { certificateAuthority: stranger + changed.certificateAuthority }),
       ],
@@ -254,10 +254,10 @@ describe('a changed configuration', () => {
   });
 
   for (const [what, next, expected] of [
-    ['is asked of the new one', (provider: TestProvider) => [provider.settings(named('new'))], 'new'],
-    ['is of nobody where the provider is gone', () => [], undefined],
+    ['is authenticated by the new one', (provider: TestProvider) => [provider.settings(named('new'))], 'new'],
+    ['is rejected if the provider was removed', () => [], undefined],
     [
-      'is asked of the new one though its keys are fetched anew',
+      'is authenticated by the new one although its keys are fetched again',
       (provider: TestProvider) => [provider.settings(named('new'), { discoveryURL: `${provider.url}/elsewhere` })],
       'new',
     ],

@@ -33,11 +33,11 @@ describe('tokens of a provider', () => {
   for (const [name, claims, header] of [
     ['for several', { aud: ['x', 'other'] }],
     ['for another accepted audience', { aud: 'other' }],
-    ['that began just now', { nbf: () => seconds(59) }],
+    ['valid from now on', { nbf: () => seconds(59) }],
     ['issued in the future', { iat: () => seconds(7200) }],
-    ['that end this second', { exp: () => seconds(1) }],
+    ['that expire this second', { exp: () => seconds(1) }],
     ['with fractions of seconds', { exp: () => seconds(30) + 0.5 }],
-    ['with great numbers', { exp: 1e30 }],
+    ['with large numbers', { exp: 1e30 }],
     ['for another party', { azp: 'nobody' }],
     ['without a key id', {}, { kid: undefined }],
     ['of another type', {}, { typ: 'at+jwt' }],
@@ -49,22 +49,22 @@ describe('tokens of a provider', () => {
   }
 
   for (const [name, code, claims, header] of [
-    ['without an end', 'times', { exp: undefined }],
-    ['whose end is a text', 'times', { exp: '9999999999' }],
-    ['whose end is null', 'times', { exp: null }],
-    ['whose beginning is a text', 'times', { nbf: '1' }],
-    ['that ended a second ago', 'expired', { exp: () => seconds(-1) }],
-    ['that ended in the dark ages', 'expired', { exp: -1e30 }],
-    ['that begin later', 'notYetValid', { nbf: () => seconds(62) }],
+    ['without an expiry', 'times', { exp: undefined }],
+    ['whose expiry is a string', 'times', { exp: '9999999999' }],
+    ['whose expiry is null', 'times', { exp: null }],
+    ['whose nbf is a string', 'times', { nbf: '1' }],
+    ['that expired a second ago', 'expired', { exp: () => seconds(-1) }],
+    ['with a negative expiry', 'expired', { exp: -1e30 }],
+    ['that are not yet valid', 'notYetValid', { nbf: () => seconds(62) }],
     ['for others', 'audience', { aud: 'someone' }],
     ['for nobody', 'audience', { aud: [] }],
     ['without an audience', 'audience', { aud: undefined }],
     ['whose audience is a number', 'audience', { aud: 7 }],
     ['whose audience is an object', 'audience', { aud: { orch: true } }],
-    ['one of whose audiences is no text', 'audience', { aud: ['orch', 7] }],
-    ['whose audience begins like ours', 'audience', { aud: 'orchid' }],
+    ['one of whose audiences is not a string', 'audience', { aud: ['orch', 7] }],
+    ['whose audience has ours as a prefix', 'audience', { aud: 'orchid' }],
     ['with critical fields', 'header', {}, { crit: ['exp'] }],
-    ['with an encoding of their own', 'header', {}, { b64: false }],
+    ['with unencoded claims', 'header', {}, { b64: false }],
     ['whose key id is a number', 'header', {}, { kid: 1 }],
     ['signed with an algorithm that is not accepted', 'algorithm', {}, { alg: 'PS256' }],
   ] as const) {
@@ -111,14 +111,14 @@ describe('tokens of a provider', () => {
     'whose issuer is in capitals': () => provider.token({ iss: provider.url.toUpperCase() }),
     'without an issuer': () => provider.token({ iss: undefined }),
     'whose issuer is a list': () => provider.token({ iss: [provider.url] }),
-    'whose issuer is a name of every object': () => provider.token({ iss: '__proto__' }),
-    'that are none': () => 'hello',
+    'whose issuer is named like an inherited property': () => provider.token({ iss: '__proto__' }),
+    'that are not JWTs': () => 'hello',
     'that are empty': () => '',
     'of four parts': () => `${provider.token()}.x`,
     'with padding': () => `${provider.token()}=`,
     'that are cut': () => provider.token().slice(0, 40),
-    'whose claims are no object': () => swapped(provider.token(), 1, encode([provider.url])),
-    'whose claims have a name twice': () =>
+    'whose claims are not an object': () => swapped(provider.token(), 1, encode([provider.url])),
+    'with a duplicate claim': () =>
       swapped(provider.token(), 1, Buffer.from(`{"iss":"x","iss":"${provider.url}"}`).toString('base64url')),
     'that are too long': () => provider.token({ sub: 'x'.repeat(limits.tokenLengthMax) }),
     'of a megabyte': () => 'a.'.repeat(512 * 1024),
@@ -348,11 +348,11 @@ describe('a provider that has not been reached', () => {
       lie: (provider) => provider.answerInstead(description, 200, { issuer: 'x'.repeat(200_000) }),
       says: /^.{0,400}$/,
     },
-    'does not say whom it describes': {
+    'has no issuer': {
       lie: (provider) => provider.answerInstead(description, 200, { jwks_uri: `${provider.url}/keys` }),
       says: /of type undefined/,
     },
-    'says twice whom it describes': {
+    'has a duplicate issuer': {
       lie: (provider) =>
         provider.answerInstead(description, 200, `{"issuer":"x","issuer":"${provider.url}","jwks_uri":"https://x/"}`),
       says: /not an object/,
@@ -383,20 +383,20 @@ describe('a provider that has not been reached', () => {
       lie: (provider) => provider.answerInstead(description, 302, '', { location: `${provider.url}/elsewhere` }),
       says: /status 302/,
     },
-    'sends elsewhere for its keys': {
+    'redirects for its keys': {
       lie: (provider) => provider.answerInstead('/keys', 307, '', { location: `${provider.url}/elsewhere` }),
       says: /\/keys: status 307/,
     },
-    'has keys that are none': {
+    'has invalid keys': {
       lie: (provider) => provider.answerInstead('/keys', 200, { keys: 'none' }),
       says: /not a JSON Web Key Set/,
     },
-    'describes itself at length': {
+    'has too large metadata': {
       lie: (provider) =>
         provider.answerInstead(description, 200, ' '.repeat(limits.oidcDiscoveryBytesMax) + JSON.stringify({})),
       says: /more than 262144 bytes/,
     },
-    'has more keys than fit': {
+    'has too large a key set': {
       lie: (provider) => provider.answerInstead('/keys', 200, ' '.repeat(limits.oidcKeySetBytesMax + 1)),
       says: /more than 1048576 bytes/,
     },
@@ -412,7 +412,7 @@ describe('a provider that has not been reached', () => {
       },
       says: /more than 1048576 bytes/,
     },
-    'stops in the middle': {
+    'ends its response early': {
       lie: (provider) => {
         provider.instead.set('/keys', (_request, response) => {
           response.writeHead(200, { 'content-length': '100' });

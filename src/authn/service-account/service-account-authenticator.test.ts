@@ -50,7 +50,7 @@ const bindings: readonly (readonly [string, NonNullable<TokenGrant['binding']>, 
     { 'pod-name': 'pod-1', 'pod-uid': 'uid-pod', 'node-name': 'elsewhere', 'node-uid': 'uid-elsewhere' },
   ],
   [
-    'a pod on a node that is not there',
+    'a pod on a missing node',
     { kind: 'pod', ...pod, node: { name: 'elsewhere' } },
     { 'pod-name': 'pod-1', 'pod-uid': 'uid-pod', 'node-name': 'elsewhere' },
   ],

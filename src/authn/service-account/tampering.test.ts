@@ -130,18 +130,18 @@ const forged: Readonly<Record<string, string>> = {
   'iss twice': signRaw(ec, es, JSON.stringify(claims).replace('{', `{"iss":"${issuerName}",`)),
   'sub twice': signRaw(ec, es, JSON.stringify(claims).replace('{', '{"sub":"system:serviceaccount:team:bob",')),
   'exp twice': signRaw(ec, es, JSON.stringify(claims).replace('{', '{"exp":1,')),
-  'a name twice inside': signRaw(ec, es, JSON.stringify(claims).replace('"name":', '"name":"bob","name":')),
+  'a duplicate nested field': signRaw(ec, es, JSON.stringify(claims).replace('"name":', '"name":"bob","name":')),
   'claims with a byte order mark': signRaw(ec, es, `\ufeff${JSON.stringify(claims)}`),
   'claims in a list': signRaw(ec, es, [claims]),
-  'something behind the claims': signRaw(ec, es, `${JSON.stringify(claims)}{}`),
+  'trailing data after the claims': signRaw(ec, es, `${JSON.stringify(claims)}{}`),
   'the id of another key': signRaw(ec, { alg: 'ES256', kid: ec384.id }, claims),
   'the id of a key of another kind': signRaw(ec, { alg: 'ES256', kid: rsa.id }, claims),
   'an unknown key id': signRaw(ec, { alg: 'ES256', kid: 'unknown' }, claims),
   'a key id that is a path': signRaw(ec, { alg: 'ES256', kid: '../../keys.pem' }, claims),
   'a key id of the prototype': signRaw(ec, { alg: 'ES256', kid: '__proto__' }, claims),
   'a key id that is a number': signRaw(ec, { alg: 'ES256', kid: 1 }, claims),
-  'a stranger’s key': signRaw(stranger, { alg: 'ES256' }, claims),
-  'a stranger’s key under a known id': signRaw(stranger, es, claims),
+  'an unknown key': signRaw(stranger, { alg: 'ES256' }, claims),
+  'an unknown key under a known id': signRaw(stranger, es, claims),
   'a key in jwk': signRaw(stranger, { alg: 'ES256', jwk: jwkOf(stranger.publicKey) }, claims),
   'a key in jwk under a known id': signRaw(
     stranger,
@@ -215,7 +215,7 @@ const falseClaims: Readonly<Record<string, Fields>> = {
   },
   'a node that is not there': { 'orch.io': { ...own, node: { name: 'node-1', uid: 'uid-node' } } },
   'a node without uid': { 'orch.io': { ...own, node: { name: 'node-1' } } },
-  'a time of warning that is text': { 'orch.io': { ...own, warnafter: 'later' } },
+  'a warnafter that is a string': { 'orch.io': { ...own, warnafter: 'later' } },
 };
 for (const [name, changed] of Object.entries(falseClaims)) {
   test(`refused: ${name}`, () => assertRefused(signRaw(ec, es, { ...claims, ...changed })));
@@ -230,7 +230,7 @@ const legacyClaims: Fields = {
   'orch.io/serviceaccount/service-account.uid': 'uid-alice',
 };
 const falseLegacyClaims: Readonly<Record<string, Fields>> = {
-  'no claim changed, and yet not the token that the Secret holds': {},
+  'valid claims, but not the token in the Secret': {},
   ...Object.fromEntries(Object.keys(legacyClaims).map((name) => [`no ${name}`, { [name]: undefined }])),
   'another subject': { sub: 'system:serviceaccount:team:bob' },
   'another account': { 'orch.io/serviceaccount/service-account.name': 'bob' },
