@@ -5,9 +5,12 @@ export function equalValues(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && equalLists(a, b);
   if (isRecord(a)) return isRecord(b) && equalRecords(a, b);
-  // Converted both ways, so that rounding does not make different integers equal.
-  return typeof a === 'bigint' && typeof b === 'number' ? Number(a) === b && BigInt(b) === a : false;
+  return equalIntegers(a, b) || equalIntegers(b, a);
 }
+
+/** Converted both ways, so that rounding does not make different integers equal. */
+const equalIntegers = (a: unknown, b: unknown): boolean =>
+  typeof a === 'bigint' && typeof b === 'number' && Number(a) === b && BigInt(b) === a;
 
 function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((element, index) => equalValues(element, b[index]));
