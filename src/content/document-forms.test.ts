@@ -77,6 +77,25 @@ describe('forms of a document', () => {
     assert.notEqual(writeDocument(document, 'yaml'), writeDocument(document, 'yaml'));
   });
 
+  test('are made elsewhere once for all who ask meanwhile; what fails is made anew', async () => {
+    const forms = new DocumentForms();
+    let made = 0;
+    const make = async () => {
+      made += 1;
+      if (made === 1) throw new Error('no');
+      return writeDocument(document, 'yaml');
+    };
+    const ask = () => Promise.resolve(forms.bytesMade(document, 'yaml', make));
+    const failed = await Promise.allSettled([ask(), ask()]);
+    assert.deepEqual([failed.map(({ status }) => status), made], [['rejected', 'rejected'], 1]);
+    const [one, other] = await Promise.all([ask(), ask()]);
+    assert.equal(one, other);
+    assert.equal(forms.bytesMade(document, 'yaml', make), one);
+    assert.equal(forms.bytesMade(document, 'json', make), document.json);
+    assert.equal(forms.bytes(document, 'yaml'), one);
+    assert.equal(made, 2);
+  });
+
   test('take no more memory than they may; what was asked for the longest ago goes', () => {
     const forms = new DocumentForms();
     const size = limits.documentFormBytesMax / 4;

@@ -17,19 +17,38 @@ export type DocumentForm = string;
 export class DocumentForms {
   readonly #kept = new Map<string, Buffer>();
   #bytes = 0;
+  readonly #underWay = new Map<string, Promise<Buffer>>();
 
   bytes(document: ApiDocument, form: DocumentForm): Buffer {
+    return this.#known(document, form) ?? this.#keep(keyOf(document, form), writeDocument(document, form));
+  }
+
+  /** The same, with `make` for a form that is not cached. Concurrent requests share one call of it. */
+  bytesMade(document: ApiDocument, form: DocumentForm, make: () => Promise<Buffer>): Buffer | Promise<Buffer> {
+    const known = this.#known(document, form);
+    if (known) return known;
+    const key = keyOf(document, form);
+    const underWay = this.#underWay.get(key);
+    if (underWay) return underWay;
+    const made = make()
+      .then((bytes) => this.#keep(key, bytes))
+      .finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, made);
+    return made;
+  }
+
+  #known(document: ApiDocument, form: DocumentForm): Buffer | undefined {
     if (form === 'json') return document.json;
-    const key = `${document.hash} ${form}`;
+    const key = keyOf(document, form);
     const bytes = this.#kept.get(key);
-    if (!bytes) return this.#keep(key, writeDocument(document, form));
+    if (!bytes) return undefined;
     this.#kept.delete(key);
     this.#kept.set(key, bytes);
     return bytes;
   }
 
   #keep(key: string, bytes: Buffer): Buffer {
-    if (bytes.length > limits.documentFormBytesMax) return bytes;
+    if (bytes.length > limits.documentFormBytesMax || this.#kept.has(key)) return bytes;
     this.#kept.set(key, bytes);
     this.#bytes += bytes.length;
     for (const [oldest, its] of this.#kept) {
@@ -40,6 +59,8 @@ export class DocumentForms {
     return bytes;
   }
 }
+
+const keyOf = ({ hash }: ApiDocument, form: DocumentForm): string => `${hash} ${form}`;
 
 /** Encodes a document in a form, without the cache. */
 export function writeDocument({ json, openapi }: Pick<ApiDocument, 'json' | 'openapi'>, form: DocumentForm): Buffer {

@@ -30,29 +30,36 @@ type Json = Record<string, unknown>;
  * Ranges, lengths and string formats are omitted on purpose: clients that cache the document would keep enforcing them
  * after the server has changed.
  */
-export function openapiSchemas(options: OpenapiOptions): Json {
+export const openapiSchemas = (options: OpenapiOptions): Json => Object.fromEntries(openapiSchemaEntries(options));
+
+/** The same, made one by one. */
+export function* openapiSchemaEntries(options: OpenapiOptions): Generator<readonly [fullName: string, schema: Json]> {
   const emitter = new Emitter(options);
-  for (const root of options.roots) for (const schema of nestedSchemas(root)) emitter.add(schema);
-  return emitter.schemas();
+  const seen = new Set<Schema>();
+  for (const root of options.roots) for (const schema of nestedSchemas(root, seen)) emitter.add(schema);
+  yield* emitter.schemas();
 }
 
 class Emitter {
   readonly #options: OpenapiOptions;
-  readonly #schemas = new Map<string, Json>();
+  /** By full name. */
+  readonly #schemas = new Map<string, Schema>();
 
   constructor(options: OpenapiOptions) {
     this.#options = options;
   }
 
-  schemas(): Json {
-    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+  *schemas(): Generator<readonly [fullName: string, schema: Json]> {
+    for (const [fullName, schema] of [...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      yield [fullName, schema.type === 'struct' ? this.#struct(schema) : this.#special(schema)];
+    }
   }
 
   /** Adds a schema that has a definition name; others are described inline. */
   add(schema: Schema): void {
     const name = nameOf(schema);
     if (name === undefined || this.#schemas.has(this.#fullName(name))) return;
-    this.#schemas.set(this.#fullName(name), schema.type === 'struct' ? this.#struct(schema) : this.#special(schema));
+    this.#schemas.set(this.#fullName(name), schema);
   }
 
   #fullName(name: string): string {

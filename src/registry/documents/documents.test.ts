@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { ManualClock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { configMap } from '../../kinds/core/config-map.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import { withoutObjects } from '../registry-fixture.ts';
-import { type ApiDocument, ApiDocuments } from './documents.ts';
+import { type ApiDocument, ApiDocuments, type OpenapiName } from './documents.ts';
 
 const address = (): string => '127.0.0.1:6443';
 const read = (document: ApiDocument | undefined) => JSON.parse(document?.json.toString() ?? 'null');
@@ -113,4 +115,85 @@ test('the server address is read when the document is built', () => {
   const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => `127.0.0.1:${port}`);
   port = 7443;
   assert.match(documents.coreVersions().json.toString(), /127\.0\.0\.1:7443/);
+});
+
+/** Every slice is over as soon as it began. */
+class HurriedClock extends ManualClock {
+  #now = 0;
+
+  override monotonic(): number {
+    this.#now += limits.turnMs;
+    return this.#now;
+  }
+}
+
+const openapiNames: readonly OpenapiName[] = [
+  { type: 'v2' },
+  { type: 'index' },
+  { type: 'v3', group: '', version: 'v1' },
+  { type: 'v3', group: orch.group('coordination'), version: 'v1' },
+];
+
+/** How many turns of the event loop pass until then. */
+async function turnsUntil(done: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let pending = true;
+  const end = () => {
+    pending = false;
+  };
+  done.then(end, end);
+  for (; pending; turns++) await new Promise((resolve) => setImmediate(resolve));
+  return turns;
+}
+
+for (const name of openapiNames) {
+  test(`OpenAPI is made in slices, once for all who ask: ${JSON.stringify(name)}`, async () => {
+    const clock = new HurriedClock();
+    const resources = withoutObjects(kinds(orch).map((kind) => ({ ...kind })));
+    // A kind of this test only: what other tests made is not shared.
+    const own = { ...late, description: JSON.stringify(name) };
+    await resources.add({ ...own, group: 'group' in name ? name.group : late.group });
+    const documents = new ApiDocuments(orch, resources, address);
+    const asked = [documents.openapiInSlices(name, clock), documents.openapiInSlices(name, clock)];
+    const turns = await turnsUntil(Promise.all(asked));
+    assert.ok(turns > 10, `${turns} turns`);
+    const [one, other] = await Promise.all(asked);
+    assert.equal(one, other);
+    assert.equal(documents.openapiInSlices(name, clock), one, 'without a promise from now on');
+    const { type } = name;
+    const inOneGo = type === 'v2' ? documents.openapiV2() : type === 'index' ? documents.openapiIndex() : one;
+    assert.equal(inOneGo, one);
+    assert.equal(
+      createHash('sha512')
+        .update(one?.json ?? '')
+        .digest('hex')
+        .toUpperCase(),
+      one?.hash,
+    );
+  });
+
+  test(`what is made when the table changes is of one table only: ${JSON.stringify(name)}`, async () => {
+    const clock = new HurriedClock();
+    const resources = withoutObjects(kinds(orch));
+    const group = 'group' in name ? name.group : late.group;
+    const first = { ...late, group };
+    await resources.add({ ...first, resource: 'firsts', kind: 'First', listKind: 'FirstList' });
+    const documents = new ApiDocuments(orch, resources, address);
+    const before = documents.openapiInSlices(name, clock);
+    assert.ok(before instanceof Promise);
+    await resources.add(first);
+    const after = documents.openapiInSlices(name, clock);
+    await Promise.all([before, after]);
+    const fresh = new ApiDocuments(orch, resources, address);
+    const made = await documents.openapiInSlices(name, clock);
+    assert.equal(made, await after);
+    assert.equal(made?.json.toString(), (await fresh.openapiInSlices(name, clock))?.json.toString());
+    assert.ok(name.type === 'index' || made?.json.includes('lates'));
+  });
+}
+
+test('OpenAPI of what is not served is not made', () => {
+  const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), address);
+  const none = documents.openapiInSlices({ type: 'v3', group: 'nosuch', version: 'v1' }, new HurriedClock());
+  assert.equal(none, undefined);
 });

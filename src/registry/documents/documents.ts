@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
 import { identityOf } from '../../base/shared-content.ts';
+import { TimeSlice } from '../../base/time-slice.ts';
 import { WeakValues } from '../../base/weak-values.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ServedResource } from '../../resources/resource.ts';
@@ -33,6 +35,11 @@ export interface ApiDocument {
   readonly openapi?: 2 | 3;
 }
 
+/** An OpenAPI document: that of version 2, that of one group version in version 3, or where those of version 3 are. */
+export type OpenapiName =
+  | { readonly type: 'v2' | 'index' }
+  | { readonly type: 'v3'; readonly group: string; readonly version: string };
+
 interface DocumentOptions {
   /** The only group that the document describes. Default: all. */
   readonly group?: string;
@@ -59,6 +66,8 @@ export class ApiDocuments {
   readonly #made = new Map<string | undefined, Map<string, ApiDocument>>();
   /** Groups by name, filled on demand. */
   readonly #grouped = new Map<string, GroupDiscovery>();
+  /** Documents that are made in slices, by name. */
+  readonly #underWay = new Map<string, Promise<ApiDocument | undefined>>();
   /** All groups, in order. */
   #all: readonly GroupDiscovery[] | undefined;
 
@@ -67,6 +76,7 @@ export class ApiDocuments {
     this.#resources = resources;
     this.#serverAddress = serverAddress;
     resources.onChange(({ added, removed }) => {
+      this.#underWay.clear();
       this.#all = undefined;
       this.#made.delete(undefined);
       for (const { kind } of [...added, ...removed]) {
@@ -77,24 +87,51 @@ export class ApiDocuments {
   }
 
   #document(name: string, make: () => unknown, options: DocumentOptions = {}): ApiDocument {
+    const json = (function* () {
+      yield JSON.stringify(make());
+    })();
+    return finished(this.#making(name, json, options));
+  }
+
+  /** Yields between the pieces of a document that is not there yet; `json` is read only then. */
+  *#making(name: string, json: Iterable<string>, options: DocumentOptions): Making {
     const { group } = options;
+    // Of the table as it is now: when it changes, others take their place.
     const documents = this.#made.get(group) ?? new Map<string, ApiDocument>();
     this.#made.set(group, documents);
-    let document = documents.get(name);
-    if (!document) {
-      document = this.#shared(name, make, options);
-      documents.set(name, document);
-    }
+    const known = documents.get(name);
+    if (known) return known;
+    const made = yield* this.#shared(name, json, options);
+    // It may have been made in one go meanwhile.
+    const document = documents.get(name) ?? made;
+    documents.set(name, document);
     return document;
   }
 
-  #shared(name: string, make: () => unknown, { of, openapi }: DocumentOptions): ApiDocument {
+  *#shared(name: string, json: Iterable<string>, { of, openapi }: DocumentOptions): Making {
     const key = of && `${this.#dialect.name} ${name} ${of().map(contentOf).join()}`;
     const known = key === undefined ? undefined : inUse.get(key);
     if (known) return known;
-    const json = Buffer.from(JSON.stringify(make()));
-    const hash = createHash('sha512').update(json).digest('hex').toUpperCase();
-    const document = { json, hash, ...(openapi && { openapi }) };
+    const pieces: Buffer[] = [];
+    const hash = createHash('sha512');
+    let text = '';
+    const put = (): void => {
+      const bytes = Buffer.from(text);
+      pieces.push(bytes);
+      hash.update(bytes);
+      text = '';
+    };
+    for (const piece of json) {
+      text += piece;
+      if (text.length >= pieceLength) put();
+      yield;
+    }
+    put();
+    const document = {
+      json: Buffer.concat(pieces),
+      hash: hash.digest('hex').toUpperCase(),
+      ...(openapi && { openapi }),
+    };
     if (key !== undefined) inUse.set(key, document);
     return document;
   }
@@ -164,31 +201,97 @@ export class ApiDocuments {
 
   /** `/openapi/v3`: the URL of the document of each group version, with its hash for client caches. */
   openapiIndex(): ApiDocument {
-    return this.#document('/openapi/v3', () => ({ paths: Object.fromEntries(this.#openapiPaths()) }), {
-      of: this.#everything,
-    });
-  }
-
-  *#openapiPaths(): Generator<readonly [path: string, at: { readonly serverRelativeURL: string }]> {
-    for (const { group, versions } of this.#groups()) {
-      for (const { version } of versions) {
-        const hash = this.openapi(group, version)?.hash ?? '';
-        yield [openapiPath(group, version), { serverRelativeURL: openapiUrl(group, version, hash) }];
-      }
-    }
+    return finished(this.#makingIndex());
   }
 
   /** `/openapi/v3/<path>`; undefined for versions that are not served. */
   openapi(group: string, version: string): ApiDocument | undefined {
-    const resources = this.#resourcesOf(group, version);
-    const make = (): unknown => openapiV3(resources ?? [], this.#dialect);
-    const options = { group, openapi: 3, of: () => resources ?? [] } as const;
-    return resources && this.#document(`/openapi/v3/${group}/${version}`, make, options);
+    return finished(this.#makingV3(group, version));
   }
 
   /** `/openapi/v2`. */
   openapiV2(): ApiDocument {
-    const of = this.#everything;
-    return this.#document('/openapi/v2', () => openapiV2(of(), this.#dialect), { openapi: 2, of });
+    return finished(this.#makingV2());
+  }
+
+  /** The same documents, made in slices of time where they are not there yet. All who ask meanwhile wait for the same one. */
+  openapiInSlices(of: OpenapiName, clock: Clock): ApiDocument | undefined | Promise<ApiDocument | undefined> {
+    const name = of.type === 'v3' ? `v3 ${of.group}/${of.version}` : of.type;
+    const underWay = this.#underWay.get(name);
+    if (underWay) return underWay;
+    const making = this.#makingOf(of);
+    const { done, value } = making.next();
+    if (done) return value;
+    const made = inSlices(making, clock).finally(() => {
+      if (this.#underWay.get(name) === made) this.#underWay.delete(name);
+    });
+    this.#underWay.set(name, made);
+    return made;
+  }
+
+  #makingOf(of: OpenapiName): Generator<void, ApiDocument | undefined> {
+    switch (of.type) {
+      case 'v2':
+        return this.#makingV2();
+      case 'index':
+        return this.#makingIndex();
+      case 'v3':
+        return this.#makingV3(of.group, of.version);
+    }
+  }
+
+  *#makingV2(): Making {
+    const all = this.#everything();
+    const options = { openapi: 2, of: () => all } as const;
+    return yield* this.#making('/openapi/v2', openapiV2(all, this.#dialect), options);
+  }
+
+  *#makingV3(group: string, version: string): Generator<void, ApiDocument | undefined> {
+    const resources = this.#resourcesOf(group, version);
+    if (!resources) return undefined;
+    const options = { group, openapi: 3, of: () => resources } as const;
+    return yield* this.#making(`/openapi/v3/${group}/${version}`, openapiV3(resources, this.#dialect), options);
+  }
+
+  *#makingIndex(): Making {
+    const groups = this.#groups();
+    const all = this.#everything();
+    const known = this.#made.get(undefined)?.get(indexName);
+    if (known) return known;
+    const paths: Record<string, { readonly serverRelativeURL: string }> = {};
+    for (const { group, versions } of groups) {
+      for (const { version } of versions) {
+        const document = yield* this.#makingV3(group, version);
+        // What is of the table before a change and what is of the one after it stand in no index together.
+        if (!document || groups !== this.#groups()) return yield* this.#makingIndex();
+        paths[openapiPath(group, version)] = { serverRelativeURL: openapiUrl(group, version, document.hash) };
+      }
+    }
+    return yield* this.#making(indexName, [JSON.stringify({ paths })], { of: () => all });
   }
 }
+
+const indexName = '/openapi/v3';
+
+/** Yields between the steps in which a document is made. */
+type Making = Generator<void, ApiDocument>;
+
+/** Made in one go. */
+function finished<T>(making: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = making.next();
+    if (done) return value;
+  }
+}
+
+async function inSlices<T>(making: Generator<void, T>, clock: Clock): Promise<T> {
+  const slice = new TimeSlice(clock);
+  for (;;) {
+    if (slice.over) await slice.next();
+    const { done, value } = making.next();
+    if (done) return value;
+  }
+}
+
+/** So much of a text is hashed at once. */
+const pieceLength = 16 * 1024;

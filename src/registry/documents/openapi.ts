@@ -7,8 +7,9 @@ import { patch } from '../../kinds/meta/patch.ts';
 import { status } from '../../kinds/meta/status.ts';
 import { watchEvent } from '../../kinds/meta/watch-event.ts';
 import type { ServedResource } from '../../resources/resource.ts';
-import { openapiSchemas } from '../../schema/openapi.ts';
+import { openapiSchemaEntries } from '../../schema/openapi.ts';
 import type { StructSchema } from '../../schema/schema.ts';
+import { Entries, jsonPieces } from './json-pieces.ts';
 import { type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
 import type { Parameter } from './parameters.ts';
 
@@ -22,34 +23,40 @@ interface Form {
   operation(operation: Operation): Json;
 }
 
-/** The OpenAPI 3.0 document of one group version: `/openapi/v3/api/v1`. */
-export function openapiV3(resources: readonly ServedResource[], dialect: Dialect): unknown {
+/** The OpenAPI 3.0 document of one group version: `/openapi/v3/api/v1`. JSON, piece by piece. */
+export function* openapiV3(resources: readonly ServedResource[], dialect: Dialect): Generator<string, void> {
   const form = formV3(dialect);
-  const all = allOperations(resources);
-  return {
-    openapi: '3.0.0',
-    info: { title: dialect.title, version: dialect.gitVersion },
-    paths: paths(all, form, dialect),
-    components: {
-      schemas: schemas(resources, all, form, dialect),
-      securitySchemes: { BearerToken: bearerToken },
-    },
-  };
+  const all = yield* allOperations(resources);
+  yield* jsonPieces(
+    entries({
+      openapi: '3.0.0',
+      info: { title: dialect.title, version: dialect.gitVersion },
+      paths: new Entries(paths(all, form, dialect)),
+      components: entries({
+        schemas: new Entries(schemas(resources, all, form, dialect)),
+        securitySchemes: { BearerToken: bearerToken },
+      }),
+    }),
+  );
 }
 
-/** The OpenAPI 2.0 document of all group versions: `/openapi/v2`. */
-export function openapiV2(resources: readonly ServedResource[], dialect: Dialect): unknown {
+/** The OpenAPI 2.0 document of all group versions: `/openapi/v2`. JSON, piece by piece. */
+export function* openapiV2(resources: readonly ServedResource[], dialect: Dialect): Generator<string, void> {
   const form = formV2(dialect);
-  const all = allOperations(resources);
-  return {
-    swagger: '2.0',
-    info: { title: dialect.title, version: dialect.gitVersion },
-    paths: paths(all, form, dialect),
-    definitions: schemas(resources, all, form, dialect),
-    securityDefinitions: { BearerToken: bearerToken },
-    security: [{ BearerToken: [] }],
-  };
+  const all = yield* allOperations(resources);
+  yield* jsonPieces(
+    entries({
+      swagger: '2.0',
+      info: { title: dialect.title, version: dialect.gitVersion },
+      paths: new Entries(paths(all, form, dialect)),
+      definitions: new Entries(schemas(resources, all, form, dialect)),
+      securityDefinitions: { BearerToken: bearerToken },
+      security: [{ BearerToken: [] }],
+    }),
+  );
 }
+
+const entries = (object: Json): Entries => new Entries(Object.entries(object));
 
 const bearerToken = {
   type: 'apiKey',
@@ -59,38 +66,48 @@ const bearerToken = {
 };
 
 /** The operations of each group version, then those of its resources. */
-function allOperations(resources: readonly ServedResource[]): readonly Operation[] {
+function* allOperations(resources: readonly ServedResource[]): Generator<'', readonly Operation[]> {
   const versions = new Map(resources.map(({ kind }) => [`${kind.group}/${kind.version}`, kind]));
-  return [...[...versions.values()].flatMap(versionOperations), ...resources.flatMap(operations)];
+  const all = [...versions.values()].flatMap(versionOperations);
+  for (const resource of resources) {
+    all.push(...operations(resource));
+    yield '';
+  }
+  return all;
 }
 
-function paths(all: readonly Operation[], form: Form, { openapiExtension }: Dialect): Json {
-  const result: Record<string, Json> = {};
-  for (const operation of all) {
-    const path = result[operation.path] ?? {};
-    result[operation.path] = path;
-    path[operation.method] = {
-      description: operation.description,
-      operationId: operation.id,
-      ...form.operation(operation),
-      ...(operation.of && {
-        [`x-${openapiExtension}-action`]: operation.of.action,
-        [`x-${openapiExtension}-group-version-kind`]: gvk(operation.of.kind),
-      }),
-    };
+/** What each path can do, in the order in which the paths are first named. */
+function* paths(
+  all: readonly Operation[],
+  form: Form,
+  { openapiExtension }: Dialect,
+): Generator<readonly [path: string, methods: Json], void> {
+  for (const [path, its] of Map.groupBy(all, (operation) => operation.path)) {
+    const methods = its.map((operation) => [
+      operation.method,
+      {
+        description: operation.description,
+        operationId: operation.id,
+        ...form.operation(operation),
+        ...(operation.of && {
+          [`x-${openapiExtension}-action`]: operation.of.action,
+          [`x-${openapiExtension}-group-version-kind`]: gvk(operation.of.kind),
+        }),
+      },
+    ]);
+    yield [path, Object.fromEntries(methods)];
   }
-  return result;
 }
 
 const gvk = ({ group, version, kind }: GroupVersionKind): Json => ({ group, version, kind });
 
 /** All kinds, their lists and the other bodies of operations, with the kinds that each schema represents. */
-function schemas(
+function* schemas(
   resources: readonly ServedResource[],
   all: readonly Operation[],
   { version }: Form,
   dialect: Dialect,
-): Json {
+): Generator<readonly [name: string, schema: Json], void> {
   const kinds = new Map<StructSchema, readonly GroupVersionKind[]>();
   const groupVersions = new Map<string, GroupVersionKind>();
   for (const { kind } of resources) {
@@ -111,7 +128,7 @@ function schemas(
   if (names.has(watchEvent.name)) kinds.set(watchEvent, ofEach('WatchEvent'));
   kinds.set(status, ofCore('Status'));
   kinds.set(deleteOptions, ofEach('DeleteOptions'));
-  return openapiSchemas({
+  yield* openapiSchemaEntries({
     roots: [...kinds.keys()],
     version,
     prefix: dialect.openapiPrefix,

@@ -271,7 +271,9 @@ describe('discovery and OpenAPI of a kind that is answered', () => {
         ['post', path, 'createQuestionsV1Question'],
       ],
     );
-    const { components } = openapiV3(served, orch) as { components: { schemas: Record<string, unknown> } };
+    const { components } = JSON.parse([...openapiV3(served, orch)].join('')) as {
+      components: { schemas: Record<string, unknown> };
+    };
     const named = Object.keys(components.schemas).filter((name) => name.includes('Question'));
     assert.deepEqual(named, ['io.orch.api.questions.v1.Question']);
   });

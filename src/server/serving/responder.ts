@@ -76,6 +76,7 @@ export class Responder {
       metrics: parts.metrics,
       negotiator: this.#negotiator,
       forms: parts.forms,
+      heavy: parts.heavy,
       issuerDiscovery: parts.issuerDiscovery,
     });
   }

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
-import { DocumentForms } from '../../content/document-forms.ts';
+import { DocumentForms, writeDocument } from '../../content/document-forms.ts';
 import { Negotiator } from '../../content/negotiation.ts';
 import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
@@ -29,8 +29,17 @@ const health = new Health({
 });
 health.started();
 const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => '');
+/** Forms of documents that were made elsewhere. */
+const elsewhere: string[] = [];
 const router = routes({
   forms: new DocumentForms(),
+  heavy: {
+    takesDocument: (_document, form) => form === 'yaml' || form === 'protobuf',
+    document: async (document, form) => {
+      elsewhere.push(form);
+      return writeDocument(document, form);
+    },
+  },
   clock,
   dialect: orch,
   documents,
@@ -347,4 +356,15 @@ describe('the aggregated form', () => {
     const other = await get('/apis', { accept: aggregated, 'if-none-match': String(plain.headers['etag']) });
     assert.equal(other.status, 200);
   });
+});
+
+test('forms of large documents are made elsewhere, once for all who ask', async () => {
+  elsewhere.length = 0;
+  const ask = (accept: string) => get('/openapi/v3/api/v1', { accept });
+  const answers = await Promise.all([ask('application/json'), ...Array(3).fill('application/yaml').map(ask)]);
+  answers.push(await ask('application/yaml'));
+  assert.deepEqual(elsewhere, ['yaml']);
+  const [json, ...yaml] = answers.map(({ text }) => text);
+  assert.deepEqual(parse(yaml[0] ?? ''), JSON.parse(json ?? ''));
+  assert.equal(new Set(yaml).size, 1);
 });

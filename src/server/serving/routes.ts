@@ -16,8 +16,14 @@ import { sendBytes, wantsGzip } from '../../http/respond.ts';
 import { PathRouter } from '../../http/router.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
 import { type AggregatedVersion, aggregatedVersions } from '../../registry/documents/discovery.ts';
-import { type ApiDocument, type ApiDocuments, openapiUrl } from '../../registry/documents/documents.ts';
+import {
+  type ApiDocument,
+  type ApiDocuments,
+  type OpenapiName,
+  openapiUrl,
+} from '../../registry/documents/documents.ts';
 import type { Health } from '../upkeep/health.ts';
+import type { HeavyWork } from './heavy/heavy-work.ts';
 
 interface RouteParts {
   readonly clock: Clock;
@@ -28,6 +34,8 @@ interface RouteParts {
   readonly negotiator: Negotiator;
   /** Encoded documents, shared by scopes. */
   readonly forms: DocumentForms;
+  /** Encodes large documents. */
+  readonly heavy: Pick<HeavyWork, 'takesDocument' | 'document'>;
   /** OIDC discovery of the service account issuer; undefined if there are no tokens that others could verify. */
   readonly issuerDiscovery: IssuerDiscovery | undefined;
 }
@@ -69,12 +77,12 @@ export function routes(parts: RouteParts): PathRouter {
       const found = apiVersion === undefined ? documents.group(group) : documents.resourceList(group, apiVersion);
       return sendDocument(parts, exchange, more.length === 0 && group !== '' ? found : undefined);
     })
-    .exact('/openapi/v2', get, (exchange) => sendDocument(parts, exchange, documents.openapiV2()))
-    .exact('/openapi/v3', get, (exchange) => sendDocument(parts, exchange, documents.openapiIndex()))
+    .exact('/openapi/v2', get, (exchange) => sendOpenapi(parts, exchange, { type: 'v2' }))
+    .exact('/openapi/v3', get, (exchange) => sendOpenapi(parts, exchange, { type: 'index' }))
     .prefix('/openapi/v3/', get, (exchange, path) =>
       path === '/openapi/v3/'
-        ? sendDocument(parts, exchange, documents.openapiIndex())
-        : sendOpenapi(parts, exchange, path),
+        ? sendOpenapi(parts, exchange, { type: 'index' })
+        : sendOpenapiVersion(parts, exchange, path),
     );
 }
 
@@ -169,15 +177,31 @@ interface Sent {
 
 /** Answers 304 to a client that has this form of the document (RFC 9110 section 13.1.2). */
 function sendForm(
-  { forms }: RouteParts,
+  { forms, heavy }: RouteParts,
   exchange: Exchange,
   { document, form, contentType }: Sent,
 ): void | Promise<void> {
   const etag = entityTag(document, form, { gzip: wantsGzip(exchange) });
   exchange.setHeader('etag', etag);
   exchange.setHeader('vary', 'accept, accept-encoding');
-  if (isKnown(etag, exchange.header('if-none-match'))) exchange.respond(304, {});
-  else return sendBytes(exchange, { status: 200, contentType, body: forms.bytes(document, form), compress: true });
+  if (isKnown(etag, exchange.header('if-none-match'))) {
+    exchange.respond(304, {});
+    return;
+  }
+  const bytes = heavy.takesDocument(document, form)
+    ? forms.bytesMade(document, form, () => heavy.document(document, form, forms))
+    : forms.bytes(document, form);
+  return whenMade(exchange, bytes, (body) => sendBytes(exchange, { status: 200, contentType, body, compress: true }));
+}
+
+/** Waits for what is not there yet, without a promise if it is. Does nothing if a response was sent meanwhile. */
+function whenMade<T>(
+  exchange: Exchange,
+  made: T | Promise<T>,
+  send: (made: T) => void | Promise<void>,
+): void | Promise<void> {
+  if (!(made instanceof Promise)) return send(made);
+  return made.then((value) => (exchange.responded ? undefined : send(value)));
 }
 
 /** Weak comparison of RFC 9110 section 8.8.3.2. */
@@ -213,25 +237,33 @@ function aggregatedVersion(accept: string, group: string): AggregatedVersion | u
 /** One year, the longest useful freshness lifetime (RFC 9111 section 5.3). */
 const keptMs = 365 * 24 * 3600_000;
 
+/** The first request has the document built, in time slices. */
+function sendOpenapi(parts: RouteParts, exchange: Exchange, of: OpenapiName): void | Promise<void> {
+  const made = parts.documents.openapiInSlices(of, parts.clock);
+  return whenMade(exchange, made, (document) => sendDocument(parts, exchange, document));
+}
+
 /**
  * The OpenAPI document of a group version. A URL with the current hash is immutable and cacheable for good, as in
  * kube-apiserver; a URL with another hash redirects to the current one.
  */
-function sendOpenapi(parts: RouteParts, exchange: Exchange, path: string): void | Promise<void> {
+function sendOpenapiVersion(parts: RouteParts, exchange: Exchange, path: string): void | Promise<void> {
   const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');
   const [group, version] = root === 'api' ? ['', rest[0]] : [rest[0] ?? '', rest[1]];
   const isPlace = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;
-  const found = isPlace && version !== undefined ? parts.documents.openapi(group, version) : undefined;
-  const hash = queryOf(exchange).get('hash') ?? '';
-  if (!found || version === undefined || hash === '') {
-    return sendDocument(parts, exchange, found);
-  }
-  if (hash !== found.hash) {
-    exchange.respond(301, { location: openapiUrl(group, version, found.hash) });
-    return;
-  }
+  if (!isPlace || version === undefined) throw noSuchPath();
+  const made = parts.documents.openapiInSlices({ type: 'v3', group, version }, parts.clock);
+  return whenMade(exchange, made, (document) => {
+    const hash = queryOf(exchange).get('hash') ?? '';
+    if (!document || hash === '') return sendDocument(parts, exchange, document);
+    if (hash === document.hash) return sendForGood(parts, exchange, document);
+    exchange.respond(301, { location: openapiUrl(group, version, document.hash) });
+  });
+}
+
+function sendForGood(parts: RouteParts, exchange: Exchange, document: ApiDocument): void | Promise<void> {
   const negotiated = parts.negotiator.negotiate(exchange, { openapi: 3 });
   exchange.setHeader('cache-control', 'public, immutable');
   exchange.setHeader('expires', new Date(parts.clock.now() + keptMs).toUTCString());
-  return sendForm(parts, exchange, { document: found, form: formOf(negotiated), contentType: negotiated.mediaType });
+  return sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
 }

@@ -8,6 +8,7 @@ import { systemRandom } from '../../../base/random.ts';
 import { within } from '../../../base/waits-fixture.ts';
 import { createWatchCache } from '../../../cache/watch-cache.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
+import { writeDocument } from '../../../content/document-forms.ts';
 import type { Negotiated } from '../../../content/negotiation.ts';
 import { Representation } from '../../../content/representation.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
@@ -21,6 +22,7 @@ import type { KindServices } from '../../../kinds/services.ts';
 import { renamedFields } from '../../../kinds/stored-as.ts';
 import { defaultScope } from '../../../meta/scope.ts';
 import { StatusError } from '../../../meta/status-error.ts';
+import { ApiDocuments } from '../../../registry/documents/documents.ts';
 import { Registry } from '../../../registry/registry.ts';
 import type { Reply } from '../../../registry/reply.ts';
 import { parseRequestInfo } from '../../../request/request-info.ts';
@@ -489,4 +491,24 @@ describe('what goes to the thread', async () => {
       await assert.rejects(body({ form, body: text }), { reason: 'RequestEntityTooLarge', code: 413 });
     }
   });
+});
+
+describe('forms of documents', async () => {
+  const side = new Side('thread');
+  await side.cache.ready();
+  after(() => side[Symbol.asyncDispose]());
+  const documents = new ApiDocuments(orch, side.resources, () => '');
+  for (const [what, document] of [
+    ['OpenAPI 2', documents.openapiV2()],
+    ['OpenAPI 3', documents.openapi('', 'v1')],
+  ] as const) {
+    for (const form of ['yaml', 'protobuf', 'pretty']) {
+      it(`${what}, ${form}: the same on the thread as here`, async () => {
+        assert.ok(document);
+        assert.equal(side.heavy.takesDocument(document, form), true);
+        assert.ok((await side.heavy.document(document, form, side)).equals(writeDocument(document, form)));
+      });
+    }
+    it(`${what}: JSON is there`, () => assert.equal(document && side.heavy.takesDocument(document, 'json'), false));
+  }
 });

@@ -4,10 +4,12 @@ import { randomSeedBytes } from '../../../base/random.ts';
 import { identityOf } from '../../../base/shared-content.ts';
 import { openBrace } from '../../../codec/json-characters.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
+import type { DocumentForm } from '../../../content/document-forms.ts';
 import type { Presentation } from '../../../content/representation.ts';
 import { type Kind, storesObjects } from '../../../kinds/kind.ts';
 import { kindData } from '../../../kinds/kind-data.ts';
 import { StatusError } from '../../../meta/status-error.ts';
+import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import type { Registry } from '../../../registry/registry.ts';
 import type { Reply } from '../../../registry/reply.ts';
 import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/verb.ts';
@@ -17,6 +19,7 @@ import type { UpdateOptions } from '../../../store/store.ts';
 import type { AdmissionLookups } from '../../wiring/admission.ts';
 import type { JobThread } from './job-thread.ts';
 import type {
+  DocumentInput,
   RepresentInput,
   RepresentJob,
   SharedKinds,
@@ -216,6 +219,18 @@ export class HeavyWork {
   /** The same for the object of a watch event. A watch has at most one such job at a time. */
   eventObject(bytes: Buffer, presentation: Presentation, client: WaitingClient, first: boolean): Promise<Buffer> {
     return this.#encode(first ? 'firstEventObject' : 'eventObject', bytes, presentation, client);
+  }
+
+  /** True if encoding the document would hold the event loop too long. */
+  takesDocument({ json }: ApiDocument, form: DocumentForm): boolean {
+    return form !== 'json' && isHeavy(json, 'text');
+  }
+
+  /** Encodes a document. Not aborted when a client disconnects, since requests share the result. */
+  async document({ json, openapi }: ApiDocument, form: DocumentForm, owner: unknown): Promise<Buffer> {
+    const input = (): DocumentInput => ({ json: ownBytes(json), form, ...(openapi && { openapi }) });
+    const job = { name: 'document', owner, input, bytes: json.length, calls: {}, warn() {}, patient: true };
+    return bufferOf((await this.#parts.thread.run(job)) as Uint8Array);
   }
 
   async #encode(

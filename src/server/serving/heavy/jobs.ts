@@ -5,6 +5,7 @@ import { derivedRandom } from '../../../base/random.ts';
 import { stringifyJson } from '../../../codec/json.ts';
 import { parseYaml } from '../../../codec/yaml.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
+import { type DocumentForm, writeDocument } from '../../../content/document-forms.ts';
 import type { Negotiated } from '../../../content/negotiation.ts';
 import { type Presentation, Representation } from '../../../content/representation.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
@@ -13,6 +14,7 @@ import type { Kind } from '../../../kinds/kind.ts';
 import { type KindData, kindsOfData } from '../../../kinds/kind-data.ts';
 import { scopeNamed } from '../../../meta/scope.ts';
 import type { Status } from '../../../meta/status-error.ts';
+import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import { parseRequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import { type KnownEntry, remoteRegistry } from './remote-registry.ts';
@@ -66,6 +68,12 @@ export interface RepresentInput {
   readonly kinds: SharedKinds;
   /** Current time by the server's clock. Milliseconds. */
   readonly now: number;
+}
+
+/** A document to encode in another format. */
+export interface DocumentInput extends Pick<ApiDocument, 'openapi'> {
+  readonly json: Uint8Array;
+  readonly form: DocumentForm;
 }
 
 /** Built-in kinds, or IDs by which this thread fetches kinds from the main thread, the stored version first. */
@@ -124,6 +132,11 @@ function yaml({ bytes }: YamlInput): YamlOutput {
   return { json: new Uint8Array(Buffer.from(stringifyJson(value))), duplicates };
 }
 
+const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
+
+const document = ({ json, openapi, form }: DocumentInput): Uint8Array =>
+  new Uint8Array(writeDocument({ json: bufferOf(json), ...(openapi && { openapi }) }, form));
+
 /** Encodings of an object: as a single reply, a list item, or the object of a watch event. */
 const represented = {
   represent: (representation, bytes, presentation) => representation.object(bytes, presentation),
@@ -155,7 +168,7 @@ function presented({ dialect, bytes, negotiated, target, now }: RepresentInput, 
       : undefined;
   const representation = new Representation(dialects[dialect], clockAt(now));
   const presentation = representation.presentation(negotiated, kind, info.query);
-  return { representation, presentation, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };
+  return { representation, presentation, bytes: bufferOf(bytes) };
 }
 
 /** The jobs of the thread, by name. Built-in kinds are created once per dialect; others are fetched. */
@@ -172,6 +185,7 @@ export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Re
   return {
     write: (input, context) => write(input as WriteInput, context, kindsOf),
     yaml: (input) => yaml(input as YamlInput),
+    document: (input) => document(input as DocumentInput),
     represent: representJob('represent', kindsOf),
     listItem: representJob('listItem', kindsOf),
     eventObject: representJob('eventObject', kindsOf),
