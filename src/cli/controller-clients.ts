@@ -6,14 +6,14 @@ import { accountCredentials } from '../client/account-credentials.ts';
 import { ApiClient } from '../client/api-client.ts';
 import { httpTransport } from '../client/http-transport.ts';
 import type { Dialect } from '../dialect/dialect.ts';
-import type { Connection } from '../outbound/connection.ts';
+import type { ConnectionConfig } from '../outbound/connection-config.ts';
 import type { Credentials } from '../outbound/credentials/credentials.ts';
 import type { PluginHost } from '../outbound/credentials/plugin-process.ts';
 import { systemNetwork } from '../outbound/network.ts';
 import { productVersion } from './version.ts';
 
 interface ControllerClientsOptions {
-  readonly connection: Connection;
+  readonly connection: ConnectionConfig;
   readonly pluginHost: PluginHost;
   readonly clock: Clock;
   readonly logger: Logger;

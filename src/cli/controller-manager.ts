@@ -5,7 +5,7 @@ import { systemFiles } from '../base/files.ts';
 import { systemRandom } from '../base/random.ts';
 import { defaultTiming, type ElectionTiming } from '../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, chooseControllers } from '../controllers/controllers.ts';
-import { runControllers, runWhileLeading } from '../controllers/leading.ts';
+import { runAsLeader, runControllers } from '../controllers/run-controllers.ts';
 import { dialectNames, dialects } from '../dialect/dialects.ts';
 import { readKubeconfig } from '../outbound/connection-files/kubeconfig.ts';
 import type { PluginHost } from '../outbound/credentials/plugin-process.ts';
@@ -150,12 +150,7 @@ async function manage(
   const { namespaces, controllerManager } = context.dialect;
   const namespace = values['leader-elect-resource-namespace'] ?? namespaces.system;
   const name = values['leader-elect-resource-name'] ?? controllerManager;
-  await runWhileLeading(
-    names,
-    context,
-    { random: systemRandom, hostname: hostname(), timing, namespace, name },
-    signal,
-  );
+  await runAsLeader(names, context, { random: systemRandom, hostname: hostname(), timing, namespace, name }, signal);
   if (!signal.aborted) throw new Error('the lease was lost; the controllers have stopped');
 }
 

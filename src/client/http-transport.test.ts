@@ -5,7 +5,7 @@ import { after, before, it } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { within } from '../base/waits-fixture.ts';
-import type { Connection, KeyPairPem } from '../outbound/connection.ts';
+import type { ConnectionConfig, KeyPairPem } from '../outbound/connection-config.ts';
 import { bareWorld, peerName, TlsFixture } from '../outbound/tls-fixture.ts';
 import type { ClientResponse } from '../outbound/transport.ts';
 import { ApiClient } from './api-client.ts';
@@ -29,7 +29,7 @@ const read = async ({ body }: ClientResponse): Promise<string> => {
 };
 
 async function withTransport(
-  more: Partial<Connection & HttpTransportOptions>,
+  more: Partial<ConnectionConfig & HttpTransportOptions>,
   use: (transport: ReturnType<typeof httpTransport>) => Promise<void>,
 ): Promise<void> {
   const { silenceMsMax, ...connection } = more;
@@ -46,7 +46,7 @@ async function withTransport(
 }
 
 /** The headers of this name on requests sent with impersonation. */
-async function headersSent(more: Partial<Connection>, headers?: Readonly<Record<string, string>>) {
+async function headersSent(more: Partial<ConnectionConfig>, headers?: Readonly<Record<string, string>>) {
   const seen: NodeJS.Dict<string | string[]>[] = [];
   server.handle = (request, response) => {
     seen.push(request.headersDistinct);

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Files } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
-import type { Connection } from '../outbound/connection.ts';
+import type { ConnectionConfig } from '../outbound/connection-config.ts';
 import type { Credentials } from '../outbound/credentials/credentials.ts';
 import type { PluginHost } from '../outbound/credentials/plugin-process.ts';
 import { HttpsRequester } from '../outbound/https-requester.ts';
@@ -21,7 +21,7 @@ export interface HttpTransportOptions {
 }
 
 /** Transport to an API server over HTTPS; see `HttpsRequester` for its rules. */
-export function httpTransport(connection: Connection, options: HttpTransportOptions): Transport & Closable {
+export function httpTransport(connection: ConnectionConfig, options: HttpTransportOptions): Transport & Closable {
   const requester = new HttpsRequester({ silenceMsMax: limits.clientSilenceMsMax, ...options, connection });
   const root = connection.server.pathname.replace(/\/$/, '');
   return {

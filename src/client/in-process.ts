@@ -92,7 +92,7 @@ class InProcessExchange implements Exchange {
     return Object.keys(this.#headers);
   }
 
-  hasHeaderBeginning(prefix: string): boolean {
+  hasHeaderPrefix(prefix: string): boolean {
     return this.headerNames().some((name) => name.startsWith(prefix));
   }
 

@@ -9,7 +9,7 @@ import { formats } from './formats/formats.ts';
 import { json } from './formats/json.ts';
 
 /** Transformation of an object before encoding (spec section 4.3). */
-type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+type RepresentationType = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 
 /** A media type that the server reads and writes. */
 interface Offer {
@@ -23,14 +23,14 @@ interface Offer {
   /** Whether tables can be encoded in it. */
   readonly tables: boolean;
   /** Whether errors list it among the accepted media types. */
-  readonly told: boolean;
+  readonly advertised: boolean;
 }
 
 /** How to encode a response: plain data. */
 export interface Negotiated {
   /** Name of a format. */
   readonly format: string;
-  readonly as: Representation;
+  readonly as: RepresentationType;
   /** API version requested for a table or metadata; the dialect's default for whole objects. */
   readonly metaVersion: string;
   /** For `content-type`. */
@@ -45,7 +45,7 @@ export interface NegotiateOptions {
   /** The response is a stream of watch events. */
   readonly watch?: boolean;
   /** Transformations that the endpoint supports besides whole objects. */
-  readonly representations?: readonly Exclude<Representation, 'object'>[];
+  readonly representations?: readonly Exclude<RepresentationType, 'object'>[];
   /** Schema of the response, or of the request body. Default: none, for documents of any form. */
   readonly schema?: StructSchema;
   /** The response is an OpenAPI document of this version, which has its own protobuf encoding. */
@@ -60,7 +60,7 @@ const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer
       mediaType: mediaType.name,
       streams: watch !== undefined,
       tables,
-      told: mediaType.told,
+      advertised: mediaType.advertised,
     })),
   );
 
@@ -70,8 +70,8 @@ const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer
 const openapiOffers = (version: 2 | 3, documents: readonly Offer[]): readonly Offer[] => {
   const mediaType = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
   const old = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
-  const offer = { format: 'protobuf', mediaType, streams: false, tables: false, told: true } as const;
-  return [...documents, offer, { ...offer, mediaType: old, sentAs: mediaType, told: false }];
+  const offer = { format: 'protobuf', mediaType, streams: false, tables: false, advertised: true } as const;
+  return [...documents, offer, { ...offer, mediaType: old, sentAs: mediaType, advertised: false }];
 };
 
 /** API versions of tables and metadata; the old one differs only in name. */
@@ -92,7 +92,7 @@ export class Negotiator {
   readonly #byFormats = new Map<string, readonly Offer[]>();
   readonly #bySchema = new WeakMap<StructSchema, readonly Offer[]>();
   /** Results by header. Lists of representations are constants, so their identity is the key. */
-  readonly #choices = new WeakMap<readonly Offer[], WeakMap<readonly Representation[], Choices>>();
+  readonly #choices = new WeakMap<readonly Offer[], WeakMap<readonly RepresentationType[], Choices>>();
 
   constructor(dialect: Dialect) {
     this.#metaGroups = dialect.tableGroups;
@@ -118,7 +118,7 @@ export class Negotiator {
     const offers = this.#offersFor(options);
     const sent = this.#formats(header);
     const offer = offers.find(({ mediaType }) => mediaType === sent);
-    if (!offer) throw unsupportedMediaType(told(offers).map(({ mediaType }) => mediaType));
+    if (!offer) throw unsupportedMediaType(advertised(offers).map(({ mediaType }) => mediaType));
     return offer.format;
   }
 
@@ -140,8 +140,8 @@ export class Negotiator {
     return options.watch ? choices.watch(accept) : choices.answer(accept);
   }
 
-  #choicesOf(offers: readonly Offer[], representations: readonly Representation[]): Choices {
-    const known = this.#choices.get(offers) ?? new WeakMap<readonly Representation[], Choices>();
+  #choicesOf(offers: readonly Offer[], representations: readonly RepresentationType[]): Choices {
+    const known = this.#choices.get(offers) ?? new WeakMap<readonly RepresentationType[], Choices>();
     this.#choices.set(offers, known);
     const found = known.get(representations);
     if (found) return found;
@@ -173,8 +173,8 @@ export class Negotiator {
   #representation(
     { parameters }: MediaRange,
     offer: Offer,
-    representations: readonly Representation[],
-  ): Representation | undefined {
+    representations: readonly RepresentationType[],
+  ): RepresentationType | undefined {
     const as = parameters.get('as');
     const group = parameters.get('g');
     const version = parameters.get('v');
@@ -190,11 +190,11 @@ type Choices = Readonly<Record<'answer' | 'watch', (accept: string) => Negotiate
 
 interface Search {
   readonly offers: readonly Offer[];
-  readonly representations: readonly Representation[];
+  readonly representations: readonly RepresentationType[];
   readonly watch: boolean;
 }
 
-const none: readonly Representation[] = [];
+const none: readonly RepresentationType[] = [];
 
 const anything: readonly MediaRange[] = [{ type: '*', subtype: '*', parameters: new Map(), quality: 1 }];
 
@@ -229,10 +229,10 @@ function isPretty(exchange: Exchange, parameter: string | null | undefined): boo
 
 const truthy = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
-const told = (offers: readonly Offer[]): readonly Offer[] => offers.filter((offer) => offer.told);
+const advertised = (offers: readonly Offer[]): readonly Offer[] => offers.filter((offer) => offer.advertised);
 
 function notAcceptable(offers: readonly Offer[], watch: boolean): StatusError {
-  const accepted = told(offers)
+  const accepted = advertised(offers)
     .filter(({ streams }) => streams || !watch)
     .map(({ mediaType }) => (watch ? `${mediaType};stream=watch` : mediaType));
   return new StatusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);

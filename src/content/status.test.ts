@@ -51,7 +51,7 @@ describe('sendStatus', () => {
       [0, 4],
     );
     for (let n = 0; n < 2; n++) await answer(failing(new StoreError('unavailable', 'gone')));
-    assert.equal(lines.length, 4, 'others are told each');
+    assert.equal(lines.length, 4, 'other errors are logged each');
   });
 
   it('sends the Status, its code and its headers', async () => {

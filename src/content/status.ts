@@ -53,7 +53,7 @@ const isOurs = ({ reason, code, cause }: StatusError): boolean =>
   reason === 'InternalError' || (code >= 500 && cause !== undefined);
 
 /** By logger: the next time to log a full store, and the number of failures not logged since. */
-const fullStores = new WeakMap<Logger, { nextAt: number; untold: number }>();
+const fullStores = new WeakMap<Logger, { nextAt: number; unlogged: number }>();
 
 /** A full store fails every write: it is logged at once, then periodically, since the log may be on the same disk. */
 function logFailure(exchange: Exchange, error: unknown, { logger, clock }: StatusOptions): void {
@@ -62,16 +62,16 @@ function logFailure(exchange: Exchange, error: unknown, { logger, clock }: Statu
     logger.error('a request failed', fields);
     return;
   }
-  const told = fullStores.get(logger) ?? { nextAt: 0, untold: 0 };
-  fullStores.set(logger, told);
+  const log = fullStores.get(logger) ?? { nextAt: 0, unlogged: 0 };
+  fullStores.set(logger, log);
   const now = clock.now();
-  if (now < told.nextAt) {
-    told.untold += 1;
+  if (now < log.nextAt) {
+    log.unlogged += 1;
     return;
   }
-  logger.error('a request failed', { ...fields, others: told.untold });
-  told.nextAt = now + limits.fullStoreLogMs;
-  told.untold = 0;
+  logger.error('a request failed', { ...fields, others: log.unlogged });
+  log.nextAt = now + limits.fullStoreLogMs;
+  log.unlogged = 0;
 }
 
 /** Without the query, which may contain data that must not be logged. */

@@ -81,8 +81,8 @@ export abstract class BaseExchange implements Exchange {
     return hidden ? this.sentNames().filter((name) => !hidden(name)) : this.sentNames();
   }
 
-  hasHeaderBeginning(prefix: string): boolean {
-    if (!this.sentBeginning(prefix)) return false;
+  hasHeaderPrefix(prefix: string): boolean {
+    if (!this.hasSentPrefix(prefix)) return false;
     return !this.#hidden || this.headerNames().some((name) => name.startsWith(prefix));
   }
 
@@ -95,7 +95,7 @@ export abstract class BaseExchange implements Exchange {
   protected abstract sentHeader(name: string): string | undefined;
   protected abstract sentLines(name: string): readonly string[];
   protected abstract sentNames(): readonly string[];
-  protected abstract sentBeginning(prefix: string): boolean;
+  protected abstract hasSentPrefix(prefix: string): boolean;
   abstract respond(status: number, headers: Headers, body?: Uint8Array | string): void;
   abstract stream(status: number, headers: Headers): BodyWriter;
   abstract destroy(): void;

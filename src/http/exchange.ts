@@ -78,7 +78,7 @@ export interface Exchange {
   /** Names of all request headers, in lower case. */
   headerNames(): readonly string[];
   /** Whether any header name starts with `prefix` (lower case); cheaper than iterating over all names. */
-  hasHeaderBeginning(prefix: string): boolean;
+  hasHeaderPrefix(prefix: string): boolean;
   /**
    * Hides the headers for which `isHidden` returns true from all readers from now on. Names are passed in lower case.
    * Headers hidden earlier stay hidden.

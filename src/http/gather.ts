@@ -37,7 +37,7 @@ export function* gatherList(
 ): Generator<Chunk, void> {
   const separator = Buffer.from(framing.separator);
   const joint = separator.length === 1 ? separator[0] : undefined;
-  const gathered = new Gathering(Buffer.from(framing.head));
+  const builder = new ChunkBuilder(Buffer.from(framing.head));
   let memory: Buffer = separator;
   let start = 0;
   let end = 0;
@@ -45,8 +45,8 @@ export function* gatherList(
   const putRun = (): void => {
     // Including the separator before the run, if there is one, saves a one-byte write.
     if (!separated && joint !== undefined && memory[start - 1] === joint) start--;
-    else if (!separated) gathered.put(separator, 0, separator.length);
-    gathered.put(memory, start, end);
+    else if (!separated) builder.put(separator, 0, separator.length);
+    builder.put(memory, start, end);
     separated = false;
   };
   let any = false;
@@ -58,14 +58,14 @@ export function* gatherList(
     if (any) putRun();
     any = true;
     ({ memory, start, end } = item);
-    if (slice?.over) gathered.finish();
-    for (let chunk = gathered.next(); chunk; chunk = gathered.next()) yield chunk;
+    if (slice?.over) builder.finish();
+    for (let chunk = builder.next(); chunk; chunk = builder.next()) yield chunk;
   }
   if (any) putRun();
   const tail = Buffer.from(framing.tail);
-  gathered.put(tail, 0, tail.length);
-  gathered.finish();
-  for (let chunk = gathered.next(); chunk; chunk = gathered.next()) yield chunk;
+  builder.put(tail, 0, tail.length);
+  builder.finish();
+  for (let chunk = builder.next(); chunk; chunk = builder.next()) yield chunk;
 }
 
 const noFraming: Framing = { head: '', separator: '', tail: '' };
@@ -117,9 +117,9 @@ function* spansOf(pieces: Iterable<Uint8Array | string>): Generator<ByteSpan, vo
 }
 
 /** Gathers bytes into chunks. */
-class Gathering {
+class ChunkBuilder {
   readonly #ready: Chunk[] = [];
-  #filling: Filling | undefined;
+  #open: OpenChunk | undefined;
 
   constructor(head: Uint8Array) {
     this.put(head, 0, head.length);
@@ -133,15 +133,15 @@ class Gathering {
       this.#ready.push({ bytes: memory.subarray(start, end) });
       return;
     }
-    if (this.#filling && !this.#filling.fits(bytes)) this.finish();
-    this.#filling ??= new Filling();
-    this.#filling.put(bytes === memory.length ? memory : memory.subarray(start, end));
+    if (this.#open && !this.#open.fits(bytes)) this.finish();
+    this.#open ??= new OpenChunk();
+    this.#open.put(bytes === memory.length ? memory : memory.subarray(start, end));
   }
 
   /** Closes the chunk being filled. */
   finish(): void {
-    if (this.#filling) this.#ready.push(this.#filling);
-    this.#filling = undefined;
+    if (this.#open) this.#ready.push(this.#open);
+    this.#open = undefined;
   }
 
   /** The next complete chunk. */
@@ -157,7 +157,7 @@ class Gathering {
 const free: Buffer[] = [];
 
 /** A chunk being filled. */
-class Filling implements Chunk {
+class OpenChunk implements Chunk {
   readonly #buffer = free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
   #used = 0;
 

@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import { BaseExchange, type BodyEvents, type ExchangeOwner, isBodiless } from './base-exchange.ts';
 import { discardBody } from './discard-body.ts';
 import type { BodyWriter, Headers, Outlet } from './exchange.ts';
-import { nowhere, ResponseWriter, type WriterEvents } from './response-writer.ts';
+import { nullWriter, ResponseWriter, type WriterEvents } from './response-writer.ts';
 import type { SharedChunk } from './shared-chunk.ts';
 
 /** One request of an HTTP/1.1 connection (RFC 9112). */
@@ -59,7 +59,7 @@ export class Http1Exchange extends BaseExchange {
     return Object.keys(this.#request.headers);
   }
 
-  protected sentBeginning(prefix: string): boolean {
+  protected hasSentPrefix(prefix: string): boolean {
     for (const name in this.#request.headers) if (name.startsWith(prefix)) return true;
     return false;
   }
@@ -90,7 +90,7 @@ export class Http1Exchange extends BaseExchange {
     if (!gone) response.writeHead(status, this.#headerList(headers));
     this.responded = true;
     this.status = status;
-    if (gone) return nowhere;
+    if (gone) return nullWriter;
     if (this.hasBody && !this.#request.complete) discardBody(this.#request, () => this.destroy());
     const ended = (): void => {
       this.answered = true;
@@ -101,7 +101,7 @@ export class Http1Exchange extends BaseExchange {
     }
     response.end();
     ended();
-    return nowhere;
+    return nullWriter;
   }
 
   #headerList(headers: Headers): string[] {

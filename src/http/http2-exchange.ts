@@ -3,7 +3,7 @@ import type { BodyWriter, Headers, Outlet } from './exchange.ts';
 import { errorCode } from './h2/frames.ts';
 import type { HeaderField } from './h2/header-field.ts';
 import type { ServerStream, StreamOwner } from './h2/stream.ts';
-import { nowhere, type WriterEvents } from './response-writer.ts';
+import { nullWriter, type WriterEvents } from './response-writer.ts';
 
 /** One stream of an HTTP/2 connection (RFC 9113). */
 export class Http2Exchange extends BaseExchange implements StreamOwner {
@@ -42,7 +42,7 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     return [...new Set(this.#fields.map(({ name }) => name))];
   }
 
-  protected sentBeginning(prefix: string): boolean {
+  protected hasSentPrefix(prefix: string): boolean {
     for (const { name } of this.#fields) if (name.startsWith(prefix)) return true;
     return false;
   }
@@ -80,7 +80,7 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     const stream = this.#stream;
     const end = this.method === 'HEAD';
     this.#begin(status, { whole: end }, () => stream.start({ status, list, end }));
-    if (end || stream.isClosed) return nowhere;
+    if (end || stream.isClosed) return nullWriter;
     return new StreamWriter(stream, {
       written: (bytes) => {
         this.bodyBytes += bytes;

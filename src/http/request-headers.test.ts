@@ -20,7 +20,7 @@ describe('headers that were hidden are not there any more', () => {
       const look = (exchange: Exchange): void => {
         const names = exchange.headerNames().filter((name) => name.startsWith('x-'));
         const one = [exchange.header('x-one'), ...exchange.headerLines('x-one')];
-        seen.push([names, one, exchange.hasHeaderBeginning('x-o'), exchange.hasHeaderBeginning('x-t')]);
+        seen.push([names, one, exchange.hasHeaderPrefix('x-o'), exchange.hasHeaderPrefix('x-t')]);
       };
       await using started = await start((exchange) => {
         look(exchange);
@@ -28,7 +28,7 @@ describe('headers that were hidden are not there any more', () => {
         look(exchange);
         exchange.hideHeaders((name) => name.startsWith('x-t'));
         look(exchange);
-        seen.push(exchange.hasHeaderBeginning('x-f'), exchange.protocol);
+        seen.push(exchange.hasHeaderPrefix('x-f'), exchange.protocol);
         exchange.respond(200, {});
       });
       await send(started);

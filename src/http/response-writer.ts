@@ -83,7 +83,7 @@ const lengthOf = (chunk: Uint8Array | string): number =>
   typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
 
 /** Discards everything: the body of a response to HEAD, or to a client that is gone. */
-export const nowhere: BodyWriter = {
+export const nullWriter: BodyWriter = {
   buffered: 0,
   write: () => true,
   drained: () => Promise.resolve(),

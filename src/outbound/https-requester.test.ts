@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { httpTransport } from '../client/http-transport.ts';
-import type { KeyPairPem } from './connection.ts';
+import type { KeyPairPem } from './connection-config.ts';
 import { PluginFixture } from './credentials/plugin-fixture.ts';
 import { bareWorld, peerName, TlsFixture } from './tls-fixture.ts';
 import type { Transport } from './transport.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Files } from '../base/files.ts';
 import { untilAborted } from '../base/until-aborted.ts';
-import type { Connection } from './connection.ts';
+import type { ConnectionConfig } from './connection-config.ts';
 import type { Credential, Credentials } from './credentials/credentials.ts';
 import { pluginCredentials } from './credentials/plugin-credentials.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
@@ -13,7 +13,7 @@ import { ServerConnections } from './server-connections.ts';
 import type { ClientRequest } from './transport.ts';
 
 interface HttpsRequesterOptions {
-  readonly connection: Connection;
+  readonly connection: ConnectionConfig;
   readonly clock: Clock;
   readonly network: Network;
   /** From which credentials are re-read. */

@@ -1,4 +1,4 @@
-import type { Impersonation } from './connection.ts';
+import type { Impersonation } from './connection-config.ts';
 import { encodeHeaderText } from './header-encoding.ts';
 
 /** The impersonation headers of a request (spec section 5.7). */

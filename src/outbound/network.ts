@@ -1,7 +1,7 @@
 import https from 'node:https';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { Closable } from '../base/disposable.ts';
-import type { KeyPairPem } from './connection.ts';
+import type { KeyPairPem } from './connection-config.ts';
 
 /** Outgoing HTTPS, injected so that tests and simulations can substitute it. */
 export interface Network {

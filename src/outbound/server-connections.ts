@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
-import type { Connection, KeyPairPem } from './connection.ts';
+import type { ConnectionConfig, KeyPairPem } from './connection-config.ts';
 import { sameKeyPair } from './credentials/key-pair.ts';
 import type { ConnectOptions, HttpsConnections, Network } from './network.ts';
 
@@ -10,7 +10,7 @@ import type { ConnectOptions, HttpsConnections, Network } from './network.ts';
  * changes; the old ones may finish their requests for a while and are then closed (spec section 5.6).
  */
 export class ServerConnections implements Closable {
-  readonly #connection: Connection;
+  readonly #connection: ConnectionConfig;
   readonly #clock: Clock;
   readonly #network: Network;
   #current: HttpsConnections | undefined;
@@ -18,7 +18,7 @@ export class ServerConnections implements Closable {
   readonly #retired = new Map<HttpsConnections, Closable>();
   #closed = false;
 
-  constructor(connection: Connection, { clock, network }: { readonly clock: Clock; readonly network: Network }) {
+  constructor(connection: ConnectionConfig, { clock, network }: { readonly clock: Clock; readonly network: Network }) {
     this.#connection = connection;
     this.#clock = clock;
     this.#network = network;

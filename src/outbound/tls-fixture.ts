@@ -10,7 +10,7 @@ import { systemFiles } from '../base/files.ts';
 import { systemRandom } from '../base/random.ts';
 import { once } from '../base/waits-fixture.ts';
 import { ensureAuthority, ensureIssued } from '../pki/ca.ts';
-import type { Connection, KeyPairPem } from './connection.ts';
+import type { ConnectionConfig, KeyPairPem } from './connection-config.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
 import { systemNetwork } from './network.ts';
 
@@ -64,7 +64,7 @@ export class TlsFixture {
   }
 
   /** Client configuration for the server, without credentials. */
-  connection(path = '/', more: Partial<Connection> = {}): Connection {
+  connection(path = '/', more: Partial<ConnectionConfig> = {}): ConnectionConfig {
     return {
       server: new URL(`https://127.0.0.1:${this.port}${path}`),
       authorities: this.authorities,

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { within } from '../base/waits-fixture.ts';
-import type { Connection } from './connection.ts';
+import type { ConnectionConfig } from './connection-config.ts';
 import { bareWorld, TlsFixture } from './tls-fixture.ts';
 import { type WebhookSender, webhookSender } from './webhook-sender.ts';
 
@@ -17,7 +17,7 @@ after(async () => server.close());
 
 async function withSender(
   use: (sender: WebhookSender, clock: ManualClock) => Promise<void>,
-  more: Partial<Connection> = {},
+  more: Partial<ConnectionConfig> = {},
 ): Promise<void> {
   const clock = new ManualClock();
   const options = { ...bareWorld, clock, timeoutMs: 1_000, userAgent: 'test/1' };

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Files } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
-import type { Connection } from './connection.ts';
+import type { ConnectionConfig } from './connection-config.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
 import { HttpsRequester } from './https-requester.ts';
 import type { Network, OutgoingResponse } from './network.ts';
@@ -35,7 +35,7 @@ export interface WebhookSender extends Closable {
 }
 
 /** POSTs JSON to exactly the URL of a connection. Requests have no side effects, so they can be repeated. */
-export function webhookSender(connection: Connection, options: WebhookSenderOptions): WebhookSender {
+export function webhookSender(connection: ConnectionConfig, options: WebhookSenderOptions): WebhookSender {
   const sender = new Sender(connection, options);
   return { send: (body, signal) => sender.send(body, signal), close: () => sender.close() };
 }
@@ -48,7 +48,7 @@ class Sender implements Closable {
   /** Abort controllers of all calls that are waiting or in progress. */
   readonly #questions = new Set<AbortController>();
 
-  constructor(connection: Connection, options: WebhookSenderOptions) {
+  constructor(connection: ConnectionConfig, options: WebhookSenderOptions) {
     const { clock, network, files, pluginHost } = options;
     this.#options = options;
     this.#target = connection.server.pathname + connection.server.search;

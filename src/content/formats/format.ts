@@ -15,7 +15,7 @@ import type { EventFraming } from './event-framing.ts';
 interface MediaType {
   readonly name: string;
   /** Whether 406 and 415 errors list it. */
-  readonly told: boolean;
+  readonly advertised: boolean;
 }
 
 /** The expected content of a request body. */

@@ -7,7 +7,7 @@ import { encodeText, itemText, listText } from './text.ts';
 /** JSON (RFC 8259): the default format, and the one that the cache stores. */
 export const json: Format = {
   name: 'json',
-  mediaTypes: () => [{ name: 'application/json', told: true }],
+  mediaTypes: () => [{ name: 'application/json', advertised: true }],
   covers: () => true,
   tables: true,
   isStored: true,

@@ -11,10 +11,10 @@ export const protobuf: Format = {
   name: 'protobuf',
   // Also accepts the media types that clients of the other dialects have compiled in.
   mediaTypes: ({ protobufMediaType: own }) => [
-    { name: own, told: true },
+    { name: own, advertised: true },
     ...Object.values(dialects)
       .filter(({ protobufMediaType }) => protobufMediaType !== own)
-      .map(({ protobufMediaType }) => ({ name: protobufMediaType, told: false })),
+      .map(({ protobufMediaType }) => ({ name: protobufMediaType, advertised: false })),
   ],
   covers: (schema) => schema !== undefined && hasMessage(schema),
   tables: false,

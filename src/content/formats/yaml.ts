@@ -6,7 +6,7 @@ import { encodeText, itemText, listText } from './text.ts';
 /** YAML 1.2. */
 export const yaml: Format = {
   name: 'yaml',
-  mediaTypes: () => [{ name: 'application/yaml', told: true }],
+  mediaTypes: () => [{ name: 'application/yaml', advertised: true }],
   covers: () => true,
   tables: true,
   isStored: false,

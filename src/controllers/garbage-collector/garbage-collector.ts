@@ -228,7 +228,7 @@ class GarbageCollector implements Closable {
   /** An object in the graph no longer has owners or finalizers of the collector. */
   #disconnect(uid: string): void {
     const before = this.#graph.forget(uid);
-    this.#lookAtWaiting(before?.owners ?? []);
+    this.#enqueueWaiting(before?.owners ?? []);
   }
 
   #changed(resource: DiscoveredResource, { type, object }: ObjectEvent): void {
@@ -241,13 +241,13 @@ class GarbageCollector implements Closable {
     if (node.orphansDependents) this.#toOrphan.add(node.uid);
     if (node.waitsForDependents) this.#toDelete.add(node.uid);
     if (node.owners.length > 0 && !sameOwners(before?.owners, node.owners)) this.#toDelete.add(node.uid);
-    this.#lookAtWaiting(before?.owners ?? []);
+    this.#enqueueWaiting(before?.owners ?? []);
     for (const { uid } of node.owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(node.uid);
-    if (node.waitsForDependents && !before?.waitsForDependents) void this.#lookAtDependents(node.uid);
+    if (node.waitsForDependents && !before?.waitsForDependents) void this.#enqueueDependents(node.uid);
   }
 
   /** In slices: an owner may have very many dependents. */
-  async #lookAtDependents(owner: string): Promise<void> {
+  async #enqueueDependents(owner: string): Promise<void> {
     for (const uid of [...this.#graph.dependentUids(owner)]) {
       await this.#slices.step();
       if (this.#stop.signal.aborted) return;
@@ -260,12 +260,12 @@ class GarbageCollector implements Closable {
     this.#present.delete(uid);
     this.#rememberAbsent(uid, namespace);
     const before = this.#graph.forget(uid);
-    void this.#lookAtDependents(uid);
-    this.#lookAtWaiting(before?.owners ?? []);
+    void this.#enqueueDependents(uid);
+    this.#enqueueWaiting(before?.owners ?? []);
   }
 
   /** Enqueues owners that wait for the object that has just changed. */
-  #lookAtWaiting(owners: readonly OwnerReference[]): void {
+  #enqueueWaiting(owners: readonly OwnerReference[]): void {
     for (const { uid } of owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(uid);
   }
 
@@ -303,8 +303,8 @@ class GarbageCollector implements Closable {
     if (!live) return;
     if (node.waitsForDependents) return this.#finishForeground(node, live);
     const owners = await this.#classify(node, live.metadata.ownerReferences ?? []);
-    if (owners.gone.length === 0 && owners.waiting.length === 0) return;
-    if (owners.there.length > 0) return this.#keepOwners(node, live, owners.there);
+    if (owners.dangling.length === 0 && owners.waiting.length === 0) return;
+    if (owners.solid.length > 0) return this.#keepOwners(node, live, owners.solid);
     if (owners.waiting.length > 0 && this.#graph.dependentsOf(uid).length > 0)
       return this.#deleteInForeground(node, live);
     await this.#delete(node, live, policyOf(live));
@@ -330,7 +330,7 @@ class GarbageCollector implements Closable {
 
   /** Classifies owners: existing, waiting for this object to be deleted, or gone. */
   async #classify(node: GraphNode, references: readonly OwnerReference[]) {
-    const owners: Record<'there' | 'waiting' | 'gone', OwnerReference[]> = { there: [], waiting: [], gone: [] };
+    const owners: Record<OwnerState, OwnerReference[]> = { solid: [], waiting: [], dangling: [] };
     for (const reference of references) {
       await this.#slices.step();
       owners[await this.#stateOf(node, reference)].push(reference);
@@ -338,24 +338,24 @@ class GarbageCollector implements Closable {
     return owners;
   }
 
-  async #stateOf(node: GraphNode, reference: OwnerReference): Promise<'there' | 'waiting' | 'gone'> {
+  async #stateOf(node: GraphNode, reference: OwnerReference): Promise<OwnerState> {
     const resource = this.#resourceOf(reference);
     // A cluster-scoped object cannot have a namespaced owner: the namespace would be ambiguous. The reference is
     // ignored.
-    if (resource.namespaced && !node.resource.namespaced) return 'there';
+    if (resource.namespaced && !node.resource.namespaced) return 'solid';
     const namespace = resource.namespaced ? node.namespace : '';
-    if (this.#absent.has(`${namespace}/${reference.uid}`)) return 'gone';
+    if (this.#absent.has(`${namespace}/${reference.uid}`)) return 'dangling';
     const owner = await this.#owner(pathOf(resource, node.namespace, reference.name));
     if (owner?.metadata.uid !== reference.uid) {
       this.#rememberAbsent(reference.uid, namespace);
-      return 'gone';
+      return 'dangling';
     }
     if (nodeOf(resource, owner).waitsForDependents) return 'waiting';
     // A delete event may have arrived during the request.
     if (!this.#absent.has(`${namespace}/${reference.uid}`)) {
       this.#rememberPresent(reference.uid, referenceText(node, reference));
     }
-    return 'there';
+    return 'solid';
   }
 
   async #owner(path: string): Promise<ApiObject | undefined> {
@@ -377,8 +377,8 @@ class GarbageCollector implements Closable {
   }
 
   /** Some owners remain: removes only the references to owners that are gone or waiting. */
-  async #keepOwners(node: GraphNode, live: ApiObject, there: readonly OwnerReference[]): Promise<void> {
-    await this.#patch(node, live, { ownerReferences: there });
+  async #keepOwners(node: GraphNode, live: ApiObject, solid: readonly OwnerReference[]): Promise<void> {
+    await this.#patch(node, live, { ownerReferences: solid });
   }
 
   /**
@@ -461,6 +461,9 @@ class GarbageCollector implements Closable {
     this.#toOrphan.close();
   }
 }
+
+/** As in kube-controller-manager: existing, waiting for its dependents' deletion, or gone. */
+type OwnerState = 'solid' | 'waiting' | 'dangling';
 
 /** A listed object: its node if it is kept in the graph, otherwise its UID. */
 type Listed = GraphNode | string;

@@ -87,7 +87,7 @@ class Deletion {
       const path = pathOf(resource, this.#namespace);
       if (resource.verbs.includes('deletecollection')) await this.#client.delete(path, background, this.#signal);
       if (!resource.verbs.includes('list')) return;
-      await this.#lookAtRest(resource, path);
+      await this.#countRemaining(resource, path);
     } catch (error) {
       this.#signal.throwIfAborted();
       // The resource is no longer served, so nothing is left of it.
@@ -97,7 +97,7 @@ class Deletion {
   }
 
   /** Counts the remaining objects; deletes them one by one if the resource has no deletecollection. */
-  async #lookAtRest(resource: DiscoveredResource, path: string): Promise<void> {
+  async #countRemaining(resource: DiscoveredResource, path: string): Promise<void> {
     const together = resource.verbs.includes('deletecollection');
     const parts = { client: this.#client, clock: this.#clock, signal: this.#signal };
     let resourceVersion = '';

@@ -45,7 +45,7 @@ class TokenSecrets implements Closable {
     this.#context = context;
     this.#rules = rules;
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
-    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#look(key) }));
+    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#sync(key) }));
     this.#goneQueue = this.#held.add(
       new WorkQueue({ ...context, parallel, work: (secret) => this.#removeReference(secret) }),
     );
@@ -55,9 +55,9 @@ class TokenSecrets implements Closable {
         path: '/api/v1/serviceaccounts',
         select: ({ metadata }) => metadata.uid ?? '',
         changed: (key, now, before) => {
-          if (now !== before) this.#lookAtAll(this.#byAccount.get(key));
+          if (now !== before) this.#enqueueAll(this.#byAccount.get(key));
         },
-        synced: () => this.#lookAtAll(this.#secrets.keys()),
+        synced: () => this.#enqueueAll(this.#secrets.keys()),
       }),
     );
     const type = tokenSecretType(rules.dialect);
@@ -88,11 +88,11 @@ class TokenSecrets implements Closable {
     if (secrets?.size === 0) this.#byAccount.delete(accountKey(secret));
   }
 
-  #lookAtAll(keys: Iterable<string> = []): void {
+  #enqueueAll(keys: Iterable<string> = []): void {
     for (const key of keys) this.#queue.add(key);
   }
 
-  async #look(key: string): Promise<void> {
+  async #sync(key: string): Promise<void> {
     const secret = this.#secrets.get(key);
     // Before the accounts are listed, all of them would seem to be gone.
     if (!secret || !this.#accounts.synced || secret.accountName === '') return;

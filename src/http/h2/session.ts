@@ -4,9 +4,9 @@ import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { inOwnTurn, workBegan } from '../../base/turns.ts';
-import { Budget } from './budget.ts';
 import { FinishedStreams } from './finished-streams.ts';
 import { FrameReader } from './frame-reader.ts';
+import { FrameWriter } from './frame-writer.ts';
 import {
   ConnectionError,
   defaultWindow,
@@ -19,10 +19,10 @@ import {
 } from './frames.ts';
 import type { HeaderField } from './header-field.ts';
 import { HpackDecoder, HpackError } from './hpack/decoder.ts';
-import { Outbound } from './outbound.ts';
 import { type RequestHead, RequestHeadBuilder } from './request-head.ts';
 import { ourSettings, type PeerSettings, readSettings } from './settings.ts';
 import { ServerStream, type StreamSession } from './stream.ts';
+import { TokenBucket } from './token-bucket.ts';
 
 export type SessionLimits = Readonly<
   Record<'headersMsMax' | 'headerBytesMax' | 'streamsPerConnectionMax' | 'streamResetsPerSecondMax', number>
@@ -53,7 +53,7 @@ interface OpenBlock {
  * fields may identify the user.
  */
 export class Http2Session implements StreamSession {
-  readonly outbound: Outbound;
+  readonly writer: FrameWriter;
   readonly #socket: Duplex;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -64,8 +64,8 @@ export class Http2Session implements StreamSession {
   readonly #head: RequestHeadBuilder;
   readonly #streams = new Map<number, ServerStream>();
   readonly #finished: FinishedStreams;
-  readonly #resets: Budget;
-  readonly #controlFrames: Budget;
+  readonly #resets: TokenBucket;
+  readonly #controlFrames: TokenBucket;
   #prefaceBytes = 0;
   #settingsCame = false;
   /** Sweeps since our SETTINGS were sent; undefined once they are acknowledged. */
@@ -105,17 +105,17 @@ export class Http2Session implements StreamSession {
     this.#limits = max;
     this.#onRequest = options.onRequest;
     this.#head = new RequestHeadBuilder(max.headerBytesMax);
-    this.#resets = new Budget(clock, max.streamResetsPerSecondMax);
-    this.#controlFrames = new Budget(clock, limits.controlFramesPerSecondMax);
-    this.outbound = new Outbound({ socket, clock, onWritten: () => this.#onWritten() });
+    this.#resets = new TokenBucket(clock, max.streamResetsPerSecondMax);
+    this.#controlFrames = new TokenBucket(clock, limits.controlFramesPerSecondMax);
+    this.writer = new FrameWriter({ socket, clock, onWritten: () => this.#onWritten() });
     this.#finished = new FinishedStreams({
       clock,
       lingeringMax: max.streamsPerConnectionMax,
-      reset: (id) => this.outbound.reset(id, errorCode.noError),
+      reset: (id) => this.writer.reset(id, errorCode.noError),
     });
     const settings = ourSettings({ streams: max.streamsPerConnectionMax, headerBytes: max.headerBytesMax });
-    this.outbound.frame(frameType.settings, 0, 0, settings);
-    this.outbound.windowUpdate(0, limits.connectionWindowBytes - defaultWindow);
+    this.writer.frame(frameType.settings, 0, 0, settings);
+    this.writer.windowUpdate(0, limits.connectionWindowBytes - defaultWindow);
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('error', (error) => this.#logger.debug('an HTTP/2 connection failed', { error }));
     socket.once('close', () => this.#socketClosed());
@@ -126,7 +126,7 @@ export class Http2Session implements StreamSession {
     if (this.#state !== 'open') return;
     this.#state = 'leaving';
     this.#goaway(windowMax, errorCode.noError);
-    this.outbound.frame(frameType.ping, 0, 0, leavePing);
+    this.writer.frame(frameType.ping, 0, 0, leavePing);
     this.#timer = this.#clock.after(limits.goawayMs, () => this.#leaveNow());
   }
 
@@ -165,7 +165,7 @@ export class Http2Session implements StreamSession {
 
   /** Counts a stream error. Resets are cheap for a client, whoever sends them (CVE-2023-44487, CVE-2025-8671). */
   faulted(): void {
-    if (!this.#resets.spend()) this.#fail(new ConnectionError(errorCode.enhanceYourCalm, 'too many resets'));
+    if (!this.#resets.take()) this.#fail(new ConnectionError(errorCode.enhanceYourCalm, 'too many resets'));
   }
 
   // Receiving.
@@ -205,7 +205,7 @@ export class Http2Session implements StreamSession {
         if (found === 'data') this.#onData();
         else this.#onFrame();
         if (this.#state === 'closed') return;
-        if (this.outbound.isFull) pause = 'whenWritten';
+        if (this.writer.isFull) pause = 'whenWritten';
         else if (this.#requestsRead > 0) {
           this.#isNew = false;
           requests += this.#requestsRead;
@@ -233,7 +233,7 @@ export class Http2Session implements StreamSession {
   }
 
   #onWritten(): void {
-    if (this.#paused === 'whenWritten' && !this.outbound.isFull) {
+    if (this.#paused === 'whenWritten' && !this.writer.isFull) {
       this.#paused = 'later';
       inOwnTurn(() => this.#goOn());
     }
@@ -284,7 +284,7 @@ export class Http2Session implements StreamSession {
 
   /** Limits the rate of frames that are cheap for the client (RFC 9113 section 10.5). */
   #spend(): void {
-    if (!this.#controlFrames.spend()) throw new ConnectionError(errorCode.enhanceYourCalm, 'too many control frames');
+    if (!this.#controlFrames.take()) throw new ConnectionError(errorCode.enhanceYourCalm, 'too many control frames');
   }
 
   #onHeaders(): void {
@@ -350,7 +350,7 @@ export class Http2Session implements StreamSession {
 
   /** The request was not processed: the client may retry it (section 8.7). */
   #refuse(id: number, ended: boolean): void {
-    this.outbound.reset(id, errorCode.refusedStream);
+    this.writer.reset(id, errorCode.refusedStream);
     if (!ended) this.#finished.add(id);
     // The client cannot know our limit before it has our SETTINGS.
     if (this.#unacknowledgedSweeps === undefined && this.#state !== 'left') this.faulted();
@@ -406,7 +406,7 @@ export class Http2Session implements StreamSession {
   #credit(bytes: number): void {
     this.#uncredited += bytes;
     if (this.#uncredited < limits.connectionWindowBytes / 2) return;
-    this.outbound.windowUpdate(0, this.#uncredited);
+    this.writer.windowUpdate(0, this.#uncredited);
     this.#uncredited = 0;
   }
 
@@ -416,11 +416,11 @@ export class Http2Session implements StreamSession {
     if (id > this.#lastStream) throw ofIdleStream('WINDOW_UPDATE');
     this.#windowUpdates += 1;
     // Clients answer a DATA frame with one update for the stream and one for the connection.
-    if (this.#windowUpdates > windowUpdatesPerData * this.outbound.dataFrames) this.#spend();
+    if (this.#windowUpdates > windowUpdatesPerData * this.writer.dataFrames) this.#spend();
     const increment = bytes.readUInt32BE(from) & windowMax;
     if (id === 0) {
       if (increment === 0) throw new ConnectionError(errorCode.protocolError, 'WINDOW_UPDATE of nothing');
-      if (!this.outbound.widen(increment)) throw new ConnectionError(errorCode.flowControlError, 'too large a window');
+      if (!this.writer.widen(increment)) throw new ConnectionError(errorCode.flowControlError, 'too large a window');
       return;
     }
     const stream = this.#streams.get(id);
@@ -447,7 +447,7 @@ export class Http2Session implements StreamSession {
       this.#unacknowledgedSweeps = undefined;
     } else {
       this.#applySettings(readSettings(bytes, from, to));
-      this.outbound.frame(frameType.settings, frameFlag.ack, 0, noBytes);
+      this.writer.frame(frameType.settings, frameFlag.ack, 0, noBytes);
     }
     if (this.#settingsCame) this.#spend();
     else if (flags & frameFlag.ack)
@@ -456,7 +456,7 @@ export class Http2Session implements StreamSession {
   }
 
   #applySettings({ initialWindow, payloadMax }: PeerSettings): void {
-    if (payloadMax !== undefined) this.outbound.payloadMax = payloadMax;
+    if (payloadMax !== undefined) this.writer.payloadMax = payloadMax;
     if (initialWindow === undefined) return;
     const difference = initialWindow - this.#initialWindow;
     this.#initialWindow = initialWindow;
@@ -471,7 +471,7 @@ export class Http2Session implements StreamSession {
     if (length !== 8) throw wrongSize('PING');
     this.#spend();
     const payload = bytes.subarray(from, to);
-    if (!(flags & frameFlag.ack)) this.outbound.frame(frameType.ping, frameFlag.ack, 0, payload);
+    if (!(flags & frameFlag.ack)) this.writer.frame(frameType.ping, frameFlag.ack, 0, payload);
     else if (this.#state === 'leaving' && payload.equals(leavePing)) this.#leaveNow();
   }
 
@@ -519,7 +519,7 @@ export class Http2Session implements StreamSession {
     const payload = Buffer.alloc(8);
     payload.writeUInt32BE(lastStream, 0);
     payload.writeUInt32BE(code, 4);
-    this.outbound.frame(frameType.goaway, 0, 0, payload);
+    this.writer.frame(frameType.goaway, 0, 0, payload);
   }
 
   #leaveNow(): void {
@@ -558,7 +558,7 @@ export class Http2Session implements StreamSession {
     this.#finished.close();
     this.#state = 'closed';
     this.#block = undefined;
-    this.outbound.close();
+    this.writer.close();
     this.#cutStreams();
   }
 

@@ -1,8 +1,8 @@
 import { limits } from '../../base/limits.ts';
 import type { BodyEvents } from '../base-exchange.ts';
 import { BodyParts } from './body-parts.ts';
+import type { DataSource, FrameWriter, ResponseHead } from './frame-writer.ts';
 import { type ErrorCode, errorCode, windowMax } from './frames.ts';
-import type { DataSource, Outbound, ResponseHead } from './outbound.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** Handler of a stream's request. */
@@ -13,7 +13,7 @@ export interface StreamOwner {
 
 /** The connection of a stream. */
 export interface StreamSession {
-  readonly outbound: Outbound;
+  readonly writer: FrameWriter;
   /**
    * The server is done with the stream. State of the client's side: `ended`; `lingers` if it has the whole response
    * but may still send; `reset` if it was told to stop.
@@ -70,8 +70,8 @@ export class ServerStream implements DataSource {
     this.#sendWindow = stream.sendWindow;
   }
 
-  get outlet(): Outbound {
-    return this.#session.outbound;
+  get outlet(): FrameWriter {
+    return this.#session.writer;
   }
 
   get isClosed(): boolean {
@@ -86,20 +86,20 @@ export class ServerStream implements DataSource {
 
   /** Sends interim response headers (RFC 9110 section 15.2). */
   inform(status: number): void {
-    if (!this.#closed) this.#session.outbound.headers(this.id, { status, list: [], end: false });
+    if (!this.#closed) this.#session.writer.headers(this.id, { status, list: [], end: false });
   }
 
   /** Sends a whole response. */
   respond(head: Omit<ResponseHead, 'end'>, body: Uint8Array | undefined): void {
     if (this.#closed) return;
-    const { outbound } = this.#session;
+    const { writer } = this.#session;
     const { status, list } = head;
     if (!body || body.length === 0) {
-      outbound.headers(this.id, { status, list, end: true });
+      writer.headers(this.id, { status, list, end: true });
       this.#endLocal();
       return;
     }
-    outbound.headers(this.id, { status, list, end: false });
+    writer.headers(this.id, { status, list, end: false });
     if (this.#goesAtOnce(body)) {
       this.#sendNow(body, true);
       this.#endLocal();
@@ -112,7 +112,7 @@ export class ServerStream implements DataSource {
   /** Starts a response whose body follows by `write` and `end`. */
   start(head: ResponseHead): void {
     if (this.#closed) return;
-    this.#session.outbound.headers(this.id, head);
+    this.#session.writer.headers(this.id, head);
     if (head.end) this.#endLocal();
   }
 
@@ -136,7 +136,7 @@ export class ServerStream implements DataSource {
     if (this.#closed || this.#ending) return;
     this.#ending = true;
     if (this.#queuedBytes > 0) return;
-    this.#session.outbound.dataHead(this.id, 0, true);
+    this.#session.writer.dataHead(this.id, 0, true);
     this.#endLocal();
   }
 
@@ -150,14 +150,14 @@ export class ServerStream implements DataSource {
   /** True if nothing is queued, here or in other streams, and all windows are large enough. */
   #goesAtOnce(bytes: Uint8Array): boolean {
     const isFirst = this.#queuedBytes === 0 && bytes.length <= this.#sendWindow;
-    return isFirst && this.#session.outbound.takesAtOnce(bytes.length);
+    return isFirst && this.#session.writer.takesAtOnce(bytes.length);
   }
 
   #sendNow(bytes: Uint8Array, end: boolean): void {
-    const { outbound } = this.#session;
+    const { writer } = this.#session;
     this.#sendWindow -= bytes.length;
-    outbound.dataHead(this.id, bytes.length, end);
-    outbound.dataBytes(bytes);
+    writer.dataHead(this.id, bytes.length, end);
+    writer.dataBytes(bytes);
   }
 
   #enqueue(bytes: Uint8Array, sent: (() => void) | undefined): void {
@@ -169,17 +169,17 @@ export class ServerStream implements DataSource {
   #offer(): void {
     if (this.#isSource || this.#queuedBytes === 0 || this.#sendWindow <= 0) return;
     this.#isSource = true;
-    this.#session.outbound.addSource(this);
+    this.#session.writer.addSource(this);
   }
 
-  sendData(outbound: Outbound): boolean {
-    const length = Math.min(this.#queuedBytes, this.#sendWindow, outbound.window, outbound.payloadMax);
+  sendData(writer: FrameWriter): boolean {
+    const length = Math.min(this.#queuedBytes, this.#sendWindow, writer.window, writer.payloadMax);
     if (length > 0) {
       const isLast = this.#ending && length === this.#queuedBytes;
-      outbound.dataHead(this.id, length, isLast);
+      writer.dataHead(this.id, length, isLast);
       this.#sendWindow -= length;
       this.#queuedBytes -= length;
-      this.#copyQueued(outbound, length);
+      this.#copyQueued(writer, length);
       if (this.#queuedBytes === 0) this.#tellDrained();
       if (isLast) {
         this.#isSource = false;
@@ -191,14 +191,14 @@ export class ServerStream implements DataSource {
     return this.#isSource;
   }
 
-  #copyQueued(outbound: Outbound, length: number): void {
+  #copyQueued(writer: FrameWriter, length: number): void {
     let missing = length;
     let taken = 0;
     while (missing > 0) {
       const { bytes, sent } = this.#queue[taken] as Queued;
       const part = Math.min(missing, bytes.length - this.#queueAt);
       const isWhole = part === bytes.length;
-      outbound.dataBytes(isWhole ? bytes : bytes.subarray(this.#queueAt, this.#queueAt + part));
+      writer.dataBytes(isWhole ? bytes : bytes.subarray(this.#queueAt, this.#queueAt + part));
       missing -= part;
       this.#queueAt += part;
       if (this.#queueAt < bytes.length) break;
@@ -227,7 +227,7 @@ export class ServerStream implements DataSource {
   /** The last frame of the response was written. A client that still sends may do so for a while. */
   #endLocal(): void {
     const breaksProtocol = this.head.problem?.kind === 'malformed' && this.#remoteEnded;
-    if (breaksProtocol) this.#session.outbound.reset(this.id, errorCode.protocolError);
+    if (breaksProtocol) this.#session.writer.reset(this.id, errorCode.protocolError);
     this.#close(true);
     if (this.head.problem?.kind === 'malformed') this.#session.faulted();
   }
@@ -262,7 +262,7 @@ export class ServerStream implements DataSource {
     for (const part of this.#parts.take()) this.#reader?.data(part);
     if (this.#remoteEnded || this.#closed || this.#uncredited < limits.streamWindowBytes / 2) return;
     this.#receiveWindow += this.#uncredited;
-    this.#session.outbound.windowUpdate(this.id, this.#uncredited);
+    this.#session.writer.windowUpdate(this.id, this.#uncredited);
     this.#uncredited = 0;
   }
 
@@ -288,7 +288,7 @@ export class ServerStream implements DataSource {
   /** Resets the stream, so that the client sees that the response was truncated. */
   reset(code: ErrorCode): void {
     if (this.#closed) return;
-    this.#session.outbound.reset(this.id, code);
+    this.#session.writer.reset(this.id, code);
     this.#close(false);
   }
 
@@ -300,7 +300,7 @@ export class ServerStream implements DataSource {
 
   #close(complete: boolean): void {
     this.#closed = true;
-    if (this.#isSource) this.#session.outbound.removeSource(this);
+    if (this.#isSource) this.#session.writer.removeSource(this);
     this.#isSource = false;
     // `sent` callbacks of unsent chunks are never called, as documented at `BodyWriter.write`.
     this.#queue = [];

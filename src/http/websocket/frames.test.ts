@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '../../base/limits.ts';
-import { closeFrame, FrameError, FrameReader, frameOf, opcodes } from './frames.ts';
+import { ClientFrameReader, closeFrame, FrameError, frameOf, opcodes } from './frames.ts';
 import { clientFrame } from './websocket-fixture.ts';
 
 describe('a frame of the server', () => {
@@ -32,7 +32,7 @@ describe('a frame of the server', () => {
 /** Reads bytes and reports pings and the outcome. */
 function read(chunks: Iterable<Buffer>): readonly string[] {
   const told: string[] = [];
-  const reader = new FrameReader({
+  const reader = new ClientFrameReader({
     ping: (payload) => told.push(`ping ${payload}`),
     close: (code) => told.push(`close ${code}`),
   });

@@ -62,7 +62,7 @@ const headBytesMax = 14;
  * dropped as they arrive, without buffering. Throws a FrameError for a protocol violation, and for a message longer
  * than `limits.webSocketMessageBytesMax`, however it is fragmented.
  */
-export class FrameReader {
+export class ClientFrameReader {
   readonly #on: FrameEvents;
   readonly #head = Buffer.allocUnsafe(headBytesMax);
   #headBytes = 0;

@@ -4,7 +4,7 @@ import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { BodyWriter } from '../exchange.ts';
 import { ResponseWriter, type WriterEvents } from '../response-writer.ts';
-import { closeCodes, closeFrame, FrameError, FrameReader, frameOf, opcodes } from './frames.ts';
+import { ClientFrameReader, closeCodes, closeFrame, FrameError, frameOf, opcodes } from './frames.ts';
 
 const nothing = Buffer.alloc(0);
 
@@ -16,7 +16,7 @@ export class WebSocket implements BodyWriter {
   readonly #socket: TLSSocket;
   readonly #clock: Clock;
   readonly #writer: ResponseWriter;
-  readonly #reader: FrameReader;
+  readonly #reader: ClientFrameReader;
   #timer: Closable;
   /** Input arrived since the last ping; true until the first. */
   #heard = true;
@@ -29,7 +29,10 @@ export class WebSocket implements BodyWriter {
     this.#socket = socket;
     this.#clock = options.clock;
     this.#writer = new ResponseWriter(socket, options.on);
-    this.#reader = new FrameReader({ ping: (payload) => this.#pong(payload), close: (code) => this.#closed(code) });
+    this.#reader = new ClientFrameReader({
+      ping: (payload) => this.#pong(payload),
+      close: (code) => this.#closed(code),
+    });
     this.#timer = this.#clock.after(limits.webSocketPingMs, () => this.#ping());
     socket.once('close', () => this.#timer.close());
     socket.on('finish', () => {

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Files } from '../../base/files.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import type { Connection } from '../connection.ts';
+import type { ConnectionConfig } from '../connection-config.ts';
 
 /**
  * The in-cluster configuration of a pod: two environment variables, and a directory with the CA and a token that is
@@ -12,7 +12,7 @@ export function inClusterConnection(
   dialect: Dialect,
   { variables, files }: { readonly variables: Readonly<Record<string, string | undefined>>; readonly files: Files },
   folder = `/var/run/secrets/${dialect.domain}/serviceaccount`,
-): Connection {
+): ConnectionConfig {
   const [hostVariable, portVariable] = ['HOST', 'PORT'].map((part) => `${dialect.name.toUpperCase()}_SERVICE_${part}`);
   const [host, port] = [variables[hostVariable ?? ''] ?? '', variables[portVariable ?? ''] ?? ''];
   const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;

@@ -8,7 +8,7 @@ import {
   type InteractiveMode,
   interactiveModes,
   type StoredCredential,
-} from '../connection.ts';
+} from '../connection-config.ts';
 import { findKeyPairProblem } from '../credentials/key-pair.ts';
 import { fitsHeader } from '../header-encoding.ts';
 import type { ConnectionFile, Fields } from './connection-file.ts';

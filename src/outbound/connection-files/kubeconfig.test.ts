@@ -9,7 +9,7 @@ import { systemRandom } from '../../base/random.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { ensureAuthority, ensureIssued } from '../../pki/ca.ts';
-import type { CredentialPlugin } from '../connection.ts';
+import type { CredentialPlugin } from '../connection-config.ts';
 import { ConnectionFileError } from './connection-file.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 

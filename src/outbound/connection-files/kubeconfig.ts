@@ -1,7 +1,7 @@
 import type { Files } from '../../base/files.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { certificatesFromPem } from '../../pki/pem.ts';
-import type { Connection } from '../connection.ts';
+import type { ConnectionConfig } from '../connection-config.ts';
 import { ConnectionFile, type Fields } from './connection-file.ts';
 import { readCredential, readImpersonation } from './kubeconfig-user.ts';
 
@@ -9,7 +9,7 @@ import { readCredential, readImpersonation } from './kubeconfig-user.ts';
  * Reads the current context of a kubeconfig and the files it refers to, relative to its directory. The dialect gives
  * the names for credential plugins. Throws ConnectionFileError.
  */
-export function readKubeconfig(file: string, dialect: Dialect, files: Files): Connection {
+export function readKubeconfig(file: string, dialect: Dialect, files: Files): ConnectionConfig {
   const document = new ConnectionFile(file, files);
   const context = document.entry('contexts', 'context', document.text(document.root, 'current-context'));
   const cluster = document.entry('clusters', 'cluster', document.text(context, 'cluster'));
@@ -23,7 +23,7 @@ export function readKubeconfig(file: string, dialect: Dialect, files: Files): Co
   };
 }
 
-type Server = Pick<Connection, 'server' | 'authorities' | 'serverName' | 'insecure'>;
+type Server = Pick<ConnectionConfig, 'server' | 'authorities' | 'serverName' | 'insecure'>;
 
 function readServer(document: ConnectionFile, cluster: Fields): Server {
   const server = readUrl(document, cluster);

@@ -1,5 +1,5 @@
 import type { Closable } from '../../base/disposable.ts';
-import type { Authorization, KeyPairPem } from '../connection.ts';
+import type { Authorization, KeyPairPem } from '../connection-config.ts';
 
 /** The credential that a request is sent with. */
 export interface Credential {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { CredentialPlugin, KeyPairPem } from '../connection.ts';
+import type { CredentialPlugin, KeyPairPem } from '../connection-config.ts';
 import { TlsFixture } from '../tls-fixture.ts';
 import { execCredentialRequest, readExecCredential } from './exec-credential.ts';
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { certificatesFromPem } from '../../pki/pem.ts';
-import type { KeyPairPem } from '../connection.ts';
+import type { KeyPairPem } from '../connection-config.ts';
 
 /** Why a certificate and a key cannot be used together; undefined if they can. Never contains key material. */
 export function findKeyPairProblem({ certificate, key }: KeyPairPem): string | undefined {

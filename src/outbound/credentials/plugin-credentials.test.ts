@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { until } from '../../base/waits-fixture.ts';
-import type { CredentialPlugin } from '../connection.ts';
+import type { CredentialPlugin } from '../connection-config.ts';
 import { bareHost } from '../tls-fixture.ts';
 import type { Credentials } from './credentials.ts';
 import { CredentialPluginError, pluginCredentials } from './plugin-credentials.ts';

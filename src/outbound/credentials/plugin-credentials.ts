@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { CredentialPlugin } from '../connection.ts';
+import type { CredentialPlugin } from '../connection-config.ts';
 import type { Credential, Credentials } from './credentials.ts';
 import { type IssuedCredential, readExecCredential } from './exec-credential.ts';
 import { sameKeyPair } from './key-pair.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CredentialPlugin } from '../connection.ts';
+import type { CredentialPlugin } from '../connection-config.ts';
 
 /** Credential plugins for tests: programs in a directory of their own. */
 export class PluginFixture {

@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { CredentialPlugin } from '../connection.ts';
+import type { CredentialPlugin } from '../connection-config.ts';
 import { execCredentialRequest } from './exec-credential.ts';
 
 /** The process that runs plugins. */

@@ -53,7 +53,7 @@ export class ExchangeFixture implements Exchange {
     return Object.keys(this.#headers);
   }
 
-  hasHeaderBeginning(prefix: string): boolean {
+  hasHeaderPrefix(prefix: string): boolean {
     return this.headerNames().some((name) => name.startsWith(prefix));
   }
 

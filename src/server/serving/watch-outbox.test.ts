@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { BodyWriter, Outlet } from '../../http/exchange.ts';
-import { nowhere } from '../../http/response-writer.ts';
+import { nullWriter } from '../../http/response-writer.ts';
 import { EventRun } from './event-run.ts';
 import { WatchOutbox } from './watch-outbox.ts';
 
@@ -53,7 +53,7 @@ class Connection implements Outlet {
   }
 
   get writer(): BodyWriter {
-    return { ...nowhere, outlet: this };
+    return { ...nullWriter, outlet: this };
   }
 
   hold(): void {

@@ -1,7 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import { defaultTiming } from '../../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, startControllers } from '../../controllers/controllers.ts';
-import { runWhileLeading } from '../../controllers/leading.ts';
+import { runAsLeader } from '../../controllers/run-controllers.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { managerUser, systemAccount } from '../upkeep/bootstrap.ts';
 import type { Access } from './access.ts';
@@ -66,7 +66,7 @@ async function leadAgain(
   while (!signal.aborted) {
     try {
       const candidature = { random, hostname, timing: defaultTiming, namespace: namespaces.system, name };
-      await runWhileLeading(run, context, candidature, signal);
+      await runAsLeader(run, context, candidature, signal);
     } catch (error) {
       if (!signal.aborted) logger.warn('the controllers have stopped and are started anew', { error });
     }

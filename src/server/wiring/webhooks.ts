@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import type { Connection } from '../../outbound/connection.ts';
+import type { ConnectionConfig } from '../../outbound/connection-config.ts';
 import { inClusterConnection } from '../../outbound/connection-files/in-cluster.ts';
 import { readKubeconfig } from '../../outbound/connection-files/kubeconfig.ts';
 import { type WebhookSender, webhookSender } from '../../outbound/webhook-sender.ts';
@@ -40,7 +40,7 @@ export function openWebhook(
   });
 }
 
-function connectionOf(target: WebhookTarget, dialect: Dialect, environment: OutsideWorld): Connection {
+function connectionOf(target: WebhookTarget, dialect: Dialect, environment: OutsideWorld): ConnectionConfig {
   if (target.type === 'file') return readKubeconfig(target.file, dialect, environment.files);
   const connection = inClusterConnection(dialect, environment);
   return { ...connection, server: new URL(target.path, connection.server) };

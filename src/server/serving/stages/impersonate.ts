@@ -24,6 +24,6 @@ export function impersonate({ authorizer, dialect }: Pick<PipelineParts, 'author
   };
   return {
     name: 'impersonate',
-    run: (context) => (context.exchange.hasHeaderBeginning(impersonationPrefix) ? become(context) : undefined),
+    run: (context) => (context.exchange.hasHeaderPrefix(impersonationPrefix) ? become(context) : undefined),
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 
 /** Rate limiter (a token bucket): allows `perSecond` operations at once, replenished at the same rate. */
-export class Budget {
+export class TokenBucket {
   readonly #clock: Clock;
   readonly #perSecond: number;
   #left: number;
@@ -15,7 +15,7 @@ export class Budget {
   }
 
   /** Takes a token; false if there is none. */
-  spend(): boolean {
+  take(): boolean {
     if (this.#left < 1) {
       const now = this.#clock.monotonic();
       this.#left = Math.min(this.#perSecond, this.#left + ((now - this.#at) * this.#perSecond) / 1_000);

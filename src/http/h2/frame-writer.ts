@@ -20,7 +20,7 @@ export interface DataSource {
    * Writes at most one DATA frame. Returns false if it has nothing more to send for now, or may not send: it then
    * registers again later.
    */
-  sendData(outbound: Outbound): boolean;
+  sendData(writer: FrameWriter): boolean;
 }
 
 /** The part of a socket that the sending side uses. */
@@ -33,7 +33,7 @@ interface ByteSink {
  * Sending side of a connection. All frames of one turn of the event loop are sent in one write, and the next write
  * waits until the system has accepted that one. DATA that may not be sent yet stays in its stream.
  */
-export class Outbound implements Outlet {
+export class FrameWriter implements Outlet {
   readonly #socket: ByteSink;
   readonly #clock: Clock;
   /** Called when a write was accepted, so that a session waiting for the client to read can continue. */
@@ -240,7 +240,7 @@ export class Outbound implements Outlet {
   }
 }
 
-const flush = (outbound: Outbound): void => outbound.flush();
+const flush = (writer: FrameWriter): void => writer.flush();
 
 export interface ResponseHead {
   readonly status: number;

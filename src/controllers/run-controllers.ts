@@ -2,7 +2,7 @@ import type { Random } from '../base/random.ts';
 import { type ElectionTiming, leadOnce } from '../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, startControllers } from './controllers.ts';
 
-interface Candidature {
+interface LeaderElectionOptions {
   readonly random: Random;
   /** Host name of this machine. */
   readonly hostname: string;
@@ -31,10 +31,10 @@ export async function runControllers(
  * Waits for the lease, and runs controllers while it is held. Resolves when the lease is lost or the signal is
  * aborted; call it again to rejoin the election.
  */
-export async function runWhileLeading(
+export async function runAsLeader(
   names: readonly ControllerName[],
   context: ControllersContext,
-  { random, hostname, timing, namespace, name }: Candidature,
+  { random, hostname, timing, namespace, name }: LeaderElectionOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, logger, dialect } = context;

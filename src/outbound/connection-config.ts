@@ -1,5 +1,5 @@
 /** Address and credential for a server, from a kubeconfig or the environment of a pod. PEM texts are complete. */
-export interface Connection {
+export interface ConnectionConfig {
   /**
    * `https://host:port`, with a path if the API is not served at the root. A query is used only if the URL is the
    * complete target, as for webhooks.
