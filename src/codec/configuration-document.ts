@@ -5,7 +5,7 @@ import type { Infer, StructSchema } from '../schema/schema.ts';
 import type { ParsedJson } from './json.ts';
 import { parseYaml } from './yaml.ts';
 
-/** A configuration file that cannot be used. Each problem names its field; the message has them all. */
+/** An invalid configuration file. Each problem names its field; the message lists all of them. */
 export class ConfigurationError extends Error {
   readonly problems: readonly string[];
 
@@ -16,7 +16,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Throws a ConfigurationError where there are errors. */
+/** Throws a ConfigurationError if there are errors. */
 export function requireNoErrors(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   throw new ConfigurationError(errors.map((error) => `${error.field}: ${describeFieldError(error)}`));
@@ -24,16 +24,15 @@ export function requireNoErrors(errors: readonly FieldError[]): void {
 
 interface ConfigurationKind<S extends StructSchema> {
   readonly kind: string;
-  /** Versions that are read alike. */
+  /** Accepted versions, which share one schema. */
   readonly apiVersions: readonly string[];
   /** Without `apiVersion` and `kind`. */
   readonly schema: S;
 }
 
 /**
- * Reads a configuration file in YAML or JSON: one document of the expected kind, without unknown fields, fields that stand
- * twice, or values of the wrong type. Neither defaults nor validates. Throws a ConfigurationError, which has the
- * position where the text is none of both.
+ * Reads a configuration file in YAML or JSON: one document of the expected kind, without unknown or duplicate fields or
+ * values of the wrong type. Does not default or validate. Throws a ConfigurationError, with the position of a syntax error.
  */
 export const readConfiguration = <const S extends StructSchema>(
   bytes: Uint8Array,
@@ -48,7 +47,7 @@ function parseText(bytes: Uint8Array): ParsedJson {
   }
 }
 
-/** The same of a document that is parsed already. */
+/** `readConfiguration` for a parsed document. */
 export function decodeConfiguration<const S extends StructSchema>(
   { value, duplicates }: ParsedJson,
   expected: ConfigurationKind<S>,

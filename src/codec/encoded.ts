@@ -1,13 +1,13 @@
 import { skipValue } from './json-bytes.ts';
 import { asBuffer } from './utf8.ts';
 
-/** Places `resourceVersion` in the bytes of a stored object; see `insertResourceVersion`. */
+/** Marks the position of `resourceVersion` in the bytes of a stored object; see `insertResourceVersion`. */
 const marker = Buffer.from('"metadata":{');
 
 /**
- * Objects are stored as JSON without a resourceVersion, with `kind`, `apiVersion` and `metadata` first, in this order,
- * and metadata never empty. The revision of the write becomes the resourceVersion when it is known: this puts it in as
- * the first field of metadata. Copies the bytes once, into what `allocate` gives.
+ * Inserts the resourceVersion, the store revision of the write, as the first field of metadata. Objects are stored as JSON
+ * without it: `kind`, `apiVersion` and `metadata` first, in this order, with metadata never empty. Copies the bytes once,
+ * into a buffer from `allocate`.
  */
 export function insertResourceVersion(
   stored: Uint8Array,
@@ -26,17 +26,17 @@ export function insertResourceVersion(
 
 const versionField = (revision: number): string => `"resourceVersion":"${revision}",`;
 
-/** How many bytes `insertResourceVersion` adds. */
+/** Number of bytes that `insertResourceVersion` adds. */
 export const versionBytes = (revision: number): number => versionField(revision).length;
 
-/** Bytes that `insertResourceVersion` made with the revision `from`, with `to` in its place. A copy. */
+/** Replaces the revision `from`, inserted by `insertResourceVersion`, with `to`. Returns a copy. */
 export function replaceResourceVersion(bytes: Buffer, from: number, to: number): Buffer {
   const at = bytes.indexOf(marker) + marker.length;
   const rest = bytes.subarray(at + versionBytes(from));
   return insertResourceVersion(Buffer.concat([bytes.subarray(0, at), rest]), to);
 }
 
-/** The bytes of an object's metadata, braces included: a view. */
+/** A view of the bytes of an object's metadata, including the braces. */
 export function metadataOf(bytes: Buffer): Buffer {
   const start = bytes.indexOf(marker) + marker.length - 1;
   return bytes.subarray(start, skipValue(bytes, start));

@@ -1,15 +1,15 @@
 import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-characters.ts';
 
-/** Steps through the bytes of compact JSON without parsing it. */
+/** Navigates the bytes of compact JSON without parsing it. */
 
-/** Where the value of the member starts whose name starts at `at`; -1 where there is no member. */
+/** Position of the value of the member whose name starts at `at`; -1 if there is no member. */
 export function enterMember(bytes: Uint8Array, at: number): number {
   if (bytes[at] !== quote) return -1;
   const end = skipString(bytes, at);
   return end < 0 || bytes[end] !== colon ? -1 : end + 1;
 }
 
-/** The position after the string that starts at `at`; -1 where it does not end. */
+/** Position after the string that starts at `at`; -1 if it is unterminated. */
 function skipString(bytes: Uint8Array, at: number): number {
   const { length } = bytes;
   for (let index = at + 1; index < length; index++) {
@@ -20,7 +20,7 @@ function skipString(bytes: Uint8Array, at: number): number {
   return -1;
 }
 
-/** The position after the value that starts at `at`; -1 where it does not end, or nothing is there. */
+/** Position after the value that starts at `at`; -1 if it is missing or unterminated. */
 export function skipValue(bytes: Uint8Array, at: number): number {
   const first = bytes[at];
   if (first === quote) return skipString(bytes, at);
@@ -44,7 +44,7 @@ export function skipValue(bytes: Uint8Array, at: number): number {
   return -1;
 }
 
-/** Numbers, true, false, null. */
+/** Skips a number, true, false or null. */
 function skipLiteral(bytes: Uint8Array, at: number): number {
   let index = at;
   for (; index < bytes.length; index++) {

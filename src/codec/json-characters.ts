@@ -1,4 +1,4 @@
-/** The characters that JSON is made of (RFC 8259 section 2), the same in UTF-8 and in UTF-16. */
+/** Structural characters of JSON (RFC 8259 section 2), with the same codes in UTF-8 and UTF-16. */
 export const quote = 0x22;
 export const comma = 0x2c;
 export const colon = 0x3a;

@@ -4,19 +4,19 @@ import { joinPath } from '../schema/field-path.ts';
 import { setOwn } from '../schema/own-property.ts';
 import { positionIn } from './text-position.ts';
 
-/** A document as the client sent it. */
+/** A parsed document, as sent by the client. */
 export interface ParsedJson {
   /**
-   * Integers past 2^53 are bigints. `__proto__` is a property like any other; whoever copies objects must keep it one.
+   * Integers beyond 2^53 are bigints. `__proto__` is an ordinary own property; code that copies objects must preserve that.
    */
   readonly value: unknown;
-  /** Paths of fields that stood twice in one object, `spec.containers[0].name`; the last one counts. */
+  /** Paths of duplicate fields, `spec.containers[0].name`; the last value wins. */
   readonly duplicates: readonly string[];
 }
 
 /**
- * Reads JSON text strictly (RFC 8259), with all that there is to say of it: where it is wrong, fields that stand twice,
- * numbers as they are. Several times slower than the engine's parser, and used where that parser has not enough to say.
+ * A strict JSON parser (RFC 8259) that reports the position of errors and duplicate fields, and keeps integers exact.
+ * Several times slower than JSON.parse, so it is only used if that is not sufficient.
  */
 export function readJson(text: string, depthMax: number): ParsedJson {
   return new JsonReader(text, depthMax).document();
@@ -26,9 +26,9 @@ const whitespace = /[ \t\n\r]*/y;
 const literal = /true|false|null/y;
 const numberToken = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const integerToken = /^-?\d+$/;
-/** A string that says what it means. */
+/** A string without escapes. */
 const plainString = /"[^"\\\p{Cc}]*"/uy;
-/** Up to where a string stops being one. */
+/** Valid string content, up to the closing quote or an error. */
 const stringChars = /[^"\\\p{Cc}]+|[\u007f-\u009f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/uy;
 
 const literals: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
@@ -150,7 +150,7 @@ class JsonReader {
     return badRequest(`error decoding JSON: ${positionIn(this.#text, this.#at)}: expected ${expected}${got}`);
   }
 
-  /** What stands here, for a message. */
+  /** The next character, for an error message. */
   #next(): string {
     const code = this.#text.codePointAt(this.#at);
     return code === undefined ? 'end of input' : JSON.stringify(String.fromCodePoint(code));

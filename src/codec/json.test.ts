@@ -10,7 +10,7 @@ import { encodeObject, type ParsedJson, parseJson, parseStored, stringifyJson } 
 
 const parse = (text: string): ParsedJson => parseJson(Buffer.from(text));
 
-/** The message of the BadRequest that reading throws. */
+/** The message of the BadRequest that parsing throws. */
 function refusal(bytes: Uint8Array): string {
   try {
     parseJson(bytes);
@@ -115,11 +115,11 @@ test('__proto__ is a field like any other', () => {
   assert.deepEqual(parse('{"__proto__":1,"__proto__":2}').duplicates, ['__proto__']);
 });
 
-/** What the engine would make of it: it has no bigints. */
+/** JSON text with bigints as numbers, for comparison with JSON.parse, which has no bigints. */
 const plainText = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? Number(part) : part));
 
-/** What the engine says of a text: its value, or undefined where it is not JSON. */
+/** The result of JSON.parse, or undefined if the text is not JSON. */
 function engineParse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -158,14 +158,14 @@ test('agrees with the engine on JSON and on what was JSON before it was changed'
       if (expected === undefined || holdsInfinity(expected)) {
         assert.match(refusal(Buffer.from(text)), /^error decoding JSON: line \d+ column \d+: /);
       } else if (text.includes('\\'))
-        parse(text); // The engine may get names wrong.
+        parse(text); // JSON.parse may get field names wrong.
       else assert.equal(plainText(parse(text).value), plainText(expected));
     }),
     { numRuns: 500 },
   );
 });
 
-/** Objects are lists of fields here, so that a field can stand twice. */
+/** Objects as lists of fields, so that a field can occur twice. */
 interface Written {
   readonly text: string;
   readonly value: unknown;

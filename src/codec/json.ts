@@ -10,13 +10,11 @@ import { asBuffer, decodeUtf8 } from './utf8.ts';
 export type { ParsedJson } from './json-reader.ts';
 
 /**
- * Reads JSON as RFC 8259 has it: valid UTF-8, one value, nothing after it. Throws BadRequest that says where the
- * document is wrong and what was expected there; also for numbers that no finite number can hold, and for nesting past
- * `limits.depthMax`.
+ * Parses JSON (RFC 8259): valid UTF-8, one value, nothing after it. Throws BadRequest with the position of the error and
+ * what was expected; also for numbers that are not finite and for nesting beyond `limits.depthMax`.
  *
- * The engine's own parser makes the value, as long as a scan of the text and a look at the value say that it can be
- * trusted with it: it keeps no duplicates and no great numbers, and gets some names of fields wrong (`countPlainFields`).
- * The rest is read by `readJson`.
+ * JSON.parse builds the value, unless a scan of the text or a check of the value shows that it cannot be trusted: it loses
+ * duplicates and large integers, and gets some field names wrong (`countPlainFields`). `readJson` parses those documents.
  */
 export function parseJson(bytes: Uint8Array): ParsedJson {
   const text = decodeUtf8(bytes, 'JSON');
@@ -30,13 +28,13 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
   return readJson(text, limits.depthMax);
 }
 
-/** Says where a document is nested too deep, as `readJson` would, without reading what stands before. */
+/** The error of `readJson` for excessive nesting, without parsing up to that position. */
 const tooDeep = (text: string, at: number): StatusError =>
   badRequest(
     `error decoding JSON: ${positionIn(text, at)}: expected no more than ${limits.depthMax} levels of nesting`,
   );
 
-/** Reads JSON that this server wrote itself: no checks. Integers past 2^53 are bigints. */
+/** Parses JSON that this server wrote, without checks. Integers beyond 2^53 are bigints. */
 export function parseStored(bytes: Uint8Array): unknown {
   const text = asBuffer(bytes).toString();
   if (!longDigits.test(text)) {
@@ -46,10 +44,10 @@ export function parseStored(bytes: Uint8Array): unknown {
   return readJson(text, Number.POSITIVE_INFINITY).value;
 }
 
-/** Not right behind a quote: versions of a copied store have 16 digits, and are text. */
+/** Not after a quote: resourceVersions of a copied store have 16 digits, and are strings. */
 const longDigits = /(?<!["\d])\d{16}/;
 
-/** Undefined where the text is not JSON. */
+/** Undefined if the text is not JSON. */
 function tryParse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -58,21 +56,21 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** What a scan of a document finds; of one that is not JSON it means nothing, but comes to an end. */
+/** Result of scanning a document. For text that is not JSON it is meaningless, but the scan terminates. */
 interface Scan {
-  /** Where nesting passes `limits.depthMax`; the scan ends there. */
+  /** Position where nesting exceeds `limits.depthMax`; the scan ends there. */
   readonly tooDeepAt: number | undefined;
   /** Lists and objects have more than `limits.elementsMax` elements; the scan ends there. */
   readonly tooMany: boolean;
-  /** Fields of all objects, each time they stand there. */
+  /** Number of fields of all objects, including duplicates. */
   readonly fields: number;
-  /** There are numbers that may not be exact or finite: 16 digits and more, or an exponent. */
+  /** True if a number may be inexact or not finite: 16 digits or more, or an exponent. */
   readonly longNumbers: boolean;
 }
 
-/** Finds both bounds before anything is parsed: a document past one costs no more than being looked at up to there. */
+/** Checks both limits before parsing, so a document that exceeds one costs only a scan up to that position. */
 function scanJson(text: string): Scan {
-  // Elements are what a comma follows, and the last ones.
+  // Counts a comma for each element but the last, and the opening bracket for the last; empty collections count as one.
   let [depth, fields, elements, longNumbers] = [0, 0, 0, false];
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
@@ -97,7 +95,7 @@ const isDigit = (char: number): boolean => char >= 48 && char <= 57;
 /** `e` or `E`. */
 const isExponentMark = (char: number): boolean => (char | 32) === 101;
 
-/** Where the string that begins at `start` ends; the end of the text where it doesn't. */
+/** Position of the closing quote of the string that starts at `start`; the end of the text if unterminated. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = end;
@@ -114,9 +112,10 @@ function endOfDigits(text: string, start: number): number {
 }
 
 /**
- * Fields of all objects within a value whose names have no backslash. As many as the text had, unless one stood twice, or
- * has a backslash, or the engine gave it one: once it has read an object with a field `a\`, it reads `"a\""` at the same
- * place of another as `a\` too (V8 12.8 to 14.6 at least; nodejs/node#63785). Clients could so change the objects of others.
+ * The number of fields, at any depth, whose name has no backslash. It equals the number in the text unless there are
+ * duplicates or names with a backslash, or V8 has read a name wrong: after parsing an object with a field `a\`, it reads
+ * `"a\""` at the same position of another object as `a\` too (V8 12.8 to 14.6 at least; nodejs/node#63785). A client could
+ * corrupt objects of other clients with that.
  */
 function countPlainFields(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
@@ -130,7 +129,7 @@ function countPlainFields(value: unknown): number {
   return count;
 }
 
-/** True where the engine may have read the name of a field wrong; see `countPlainFields`. */
+/** True if V8 may have read the name of a field wrong; see `countPlainFields`. */
 function hasBackslashField(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(hasBackslashField);
@@ -141,8 +140,8 @@ function hasBackslashField(value: unknown): boolean {
 }
 
 /**
- * The bytes of an object as the store holds it (see `insertResourceVersion`): `kind`, `apiVersion` and `metadata` first,
- * no resourceVersion. Throws where metadata would be empty: no object is stored without a name.
+ * Encodes an object for the store (see `insertResourceVersion`): `kind`, `apiVersion` and `metadata` first, no
+ * resourceVersion. Throws if metadata would be empty: no object is stored without a name.
  */
 export function encodeObject(object: ApiObject): Buffer {
   const { metadata } = object;
@@ -161,7 +160,7 @@ function ordered({ kind, apiVersion, metadata: _, ...rest }: ApiObject, metadata
 
 const firstFields = ['kind', 'apiVersion', 'metadata'];
 
-/** As decoding leaves most objects. */
+/** True if the fields are in stored order, as they usually are after decoding. */
 function isOrdered(object: ApiObject): boolean {
   let at = 0;
   for (const name in object) {
@@ -176,6 +175,6 @@ function isEmptyRecord(record: object): boolean {
   return true;
 }
 
-/** JSON text of a value that may hold bigints; `pretty` puts each field on a line of its own. */
+/** JSON text of a value that may contain bigints; `pretty` indents it, with one field per line. */
 export const stringifyJson = (value: unknown, options: { readonly pretty?: boolean } = {}): string =>
   jsonText(value, options.pretty ? 2 : 0);

@@ -1,15 +1,15 @@
 import { stringifyJson } from './json.ts';
 import { formatYaml } from './yaml-writer.ts';
 
-/** A text format: how a value is written, and a list item by item, so that one of any length streams. */
+/** A text format, which can write a list item by item, so that a list of any length can be streamed. */
 export interface TextLayout {
-  /** A whole value, with the end of its last line where the format has lines. */
+  /** A whole value, with a trailing newline. */
   whole(value: unknown): string;
-  /** All before the first item of the list `field`, the last of the fields of `head`. */
+  /** Everything before the first item of the list `field`, which follows the fields of `head`. */
   open(head: object, field: string): string;
   item(value: unknown): string;
   readonly between: string;
-  /** All behind the last item. */
+  /** Everything after the last item. */
   readonly close: string;
 }
 
@@ -22,11 +22,11 @@ export const compactJson: TextLayout = {
   close: ']}\n',
 };
 
-/** JSON with each field on a line of its own, for people. */
+/** Indented JSON (`?pretty`). */
 export const prettyJson: TextLayout = {
   whole: (value) => `${stringifyJson(value, { pretty: true })}\n`,
   open: (head, field) => `${stringifyJson(head, { pretty: true }).slice(0, -2)},\n  ${JSON.stringify(field)}: [\n    `,
-  // Texts have no line ends of their own in JSON.
+  // JSON strings contain no raw line breaks.
   item: (value) => stringifyJson(value, { pretty: true }).replaceAll('\n', '\n    '),
   between: ',\n    ',
   close: '\n  ]\n}\n',
@@ -41,8 +41,8 @@ export const yaml: TextLayout = {
 };
 
 /**
- * The text of an object whose last field is a list, in pieces: one for each item, which is made when it is asked for.
- * `encode` gives what an item shows, or a promise of its text where somebody else makes that (`itemText`).
+ * Encodes an object whose last field is a list, in pieces, one per item, lazily. `encode` returns the value of an item, or
+ * a promise of its text if that is encoded elsewhere (`itemText`).
  */
 export function* encodeList<T>(
   layout: TextLayout,

@@ -1,28 +1,28 @@
 import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';
 import { metadataOf } from './encoded.ts';
 
-/** What a collection says of itself (spec section 2.1); absent fields are not known or not meant. */
+/** Metadata of a list (spec section 2.1); absent fields are unknown or not applicable. */
 export interface ListMetadata {
   readonly resourceVersion?: string;
   readonly continue?: string;
   readonly remainingItemCount?: number;
 }
 
-/** An object without its own fields: the form for clients that look at the metadata of any kind. */
+/** Metadata of an object of any kind, for metadata-only clients. */
 export interface PartialObjectMetadata {
   readonly kind: 'PartialObjectMetadata';
   readonly apiVersion: string;
   readonly metadata: ObjectMeta;
 }
 
-/** `metaVersion` is the group and version of the form, such as `meta.orch.io/v1`. Shares the metadata with the object. */
+/** Shares the metadata with the object. `metaVersion` is the apiVersion of the result, such as `meta.orch.io/v1`. */
 export const partialObjectMetadata = ({ metadata }: ApiObject, metaVersion: string): PartialObjectMetadata => ({
   kind: 'PartialObjectMetadata',
   apiVersion: metaVersion,
   metadata,
 });
 
-/** The same in JSON, of the bytes of an object with its version in them (codec/encoded.ts). Parses nothing. */
+/** The same in JSON, from the bytes of an object with its resourceVersion (`encoded.ts`), without parsing them. */
 export function partialObjectMetadataBytes(bytes: Buffer, metaVersion: string): Buffer {
   const head = `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":`;
   return Buffer.concat([Buffer.from(head), metadataOf(bytes), end]);

@@ -74,7 +74,7 @@ test('table: default columns', () => {
   assert.deepEqual(rows[0]?.cells, ['a', '2026-01-01T00:00:00Z']);
 });
 
-/** The table of a collection in pieces. */
+/** The table of a collection, in pieces. */
 const encodeTable = (objects: Iterable<ApiObject>, metadata: ListMetadata, made = options, layout = compactJson) =>
   encodeList(layout, tableHead(metadata, made), 'rows', objects, (each) => tableRow(each, made));
 

@@ -7,45 +7,45 @@ import { humanDuration } from '../schema/time.ts';
 import { type ListMetadata, type PartialObjectMetadata, partialObjectMetadata } from './partial-object-metadata.ts';
 
 /**
- * Tables: objects as rows of cells for people to read, made by the server (spec section 4.3), so that a client can show
- * kinds that it does not know.
+ * The Table format (spec section 4.3): the server renders objects as rows of cells, so that clients can display kinds that
+ * they do not know.
  */
 
-/** A column as a kind describes it. */
+/** A column as defined by a kind. */
 interface TableColumn {
   readonly name: string;
   readonly type: string;
   readonly format: string;
   readonly description: string;
-  /** 0 is always shown, more only in wide output; the client chooses. */
+  /** 0 is always shown, higher values only in wide output; the client decides. */
   readonly priority: number;
   readonly value: CellSource;
 }
 
 type Cell = string | number | boolean | null;
 
-/** Where a cell comes from: a path, or a function where no path can say it. `now` in milliseconds. */
+/** The source of a cell: a path, or a function if a path is not enough. `now` is in milliseconds. */
 export type CellSource = CellPath | ((object: ApiObject, now: number) => Cell);
 
 export interface CellPath {
-  /** The first value that a JSON path finds. */
+  /** A JSON path; the first match is used. */
   readonly path: string;
-  /** `age` shows a time as `5d`, `count` how many elements or members there are. */
+  /** `age` shows a time as `5d`; `count` shows the number of elements or fields. */
   readonly as?: 'age' | 'count';
-  /** Shown where there is no value, or ''. */
+  /** Shown if there is no value or it is ''. */
   readonly absent: Cell;
 }
 
-/** What stands in a row beside its cells. */
+/** The object that a row includes besides its cells. */
 type IncludeObject = 'None' | 'Metadata' | 'Object';
 
 export interface TableOptions {
-  /** Empty for the default ones: name and creation time. */
+  /** If empty, the default columns: name and creation time. */
   readonly columns: readonly TableColumn[];
   readonly includeObject: IncludeObject;
-  /** Group and version of the form, such as `meta.orch.io/v1`. */
+  /** apiVersion of the table, such as `meta.orch.io/v1`. */
   readonly metaVersion: string;
-  /** Milliseconds; ages in cells are counted up to here. */
+  /** Current time in milliseconds, for ages. */
   readonly now: number;
 }
 
@@ -53,7 +53,7 @@ export interface Table {
   readonly kind: 'Table';
   readonly apiVersion: string;
   readonly metadata: ListMetadata;
-  /** null in the events of a watch after the first one: the columns have been told. */
+  /** null in watch events after the first one, which has sent the columns. */
   readonly columnDefinitions: readonly ColumnDefinition[] | null;
   readonly rows: readonly TableRow[];
 }
@@ -65,7 +65,7 @@ export interface TableRow {
   readonly object: ApiObject | PartialObjectMetadata | null;
 }
 
-/** Reads the `includeObject` parameter of a request for a table; absent and empty are `Metadata`. Throws BadRequest. */
+/** Parses the `includeObject` query parameter. Default: `Metadata`. Throws BadRequest if it is invalid. */
 export function parseIncludeObject(value: string | undefined): IncludeObject {
   if (value === undefined || value === '') return 'Metadata';
   if (value === 'None' || value === 'Metadata' || value === 'Object') return value;
@@ -106,7 +106,7 @@ const columnDefinitions = (options: TableOptions): ColumnDefinition[] =>
 
 const paths = new WeakMap<CellPath, JsonPath>();
 
-/** What a column shows of an object. */
+/** The cell of an object. */
 export function cellOf(source: CellSource, object: ApiObject, now: number): Cell {
   if (typeof source === 'function') return source(object, now);
   let path = paths.get(source);
@@ -143,8 +143,7 @@ function included(object: ApiObject, { includeObject, metaVersion }: TableOption
 }
 
 /**
- * The table of one object: the answer to a GET or a write, or the object of a watch event, where only the first event
- * has `headers`.
+ * The table of one object, for the response to a GET or a write, or for a watch event; only the first event has `headers`.
  */
 export const tableOf = (object: ApiObject, options: TableOptions, headers: 'shown' | 'omitted' = 'shown'): Table => ({
   ...tableHead(
@@ -155,7 +154,7 @@ export const tableOf = (object: ApiObject, options: TableOptions, headers: 'show
   rows: [tableRow(object, options)],
 });
 
-/** All of a table but its rows, which are its last field. */
+/** A table without `rows`, its last field. */
 export const tableHead = (
   metadata: ListMetadata,
   options: TableOptions,

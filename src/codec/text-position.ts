@@ -1,4 +1,4 @@
-/** Where an offset is in a text: `line 3 column 7`, both from 1, columns in UTF-16 code units. */
+/** The position of an offset in a text: `line 3 column 7`, both from 1, columns in UTF-16 code units. */
 export function positionIn(text: string, offset: number): string {
   let [line, lineStart] = [1, 0];
   for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {

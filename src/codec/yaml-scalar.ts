@@ -1,7 +1,7 @@
 /**
- * What a plain (unquoted, untagged) YAML scalar means. Published servers read the core types as YAML 1.1 has them, and
- * manifests in use count on it: `defaultMode: 0644` is octal, `yes` and `off` are booleans. As with them, times and
- * base-60 numbers are strings.
+ * The value of a plain (unquoted, untagged) YAML scalar. Like kube-apiserver, it uses the core types of YAML 1.1, on which
+ * existing manifests depend: `defaultMode: 0644` is octal, `yes` and `off` are booleans. Also like kube-apiserver, times
+ * and base-60 numbers are strings.
  */
 export function resolvePlain(text: string): string | number | bigint | boolean | null {
   const word = words.get(text);
@@ -21,7 +21,7 @@ const words = new Map<string, boolean | null | number>([
   ['.NaN', Number.NaN],
 ]);
 
-/** Each word in lower case, upper case and with a capital first letter. */
+/** Each word in lower case, upper case and capitalized. */
 function spelled<T>(all: readonly string[], value: T): [string, T][] {
   return all.flatMap((word) => {
     const capital = word.replace(/[a-z]/, (letter) => letter.toUpperCase());
@@ -34,7 +34,7 @@ const decimalInteger = /^[-+]?(?:0|[1-9]\d*)$/;
 const radixInteger = /^([-+]?)0(?:([xXbBoO])([\da-fA-F]+)|([0-7]+))$/;
 const float = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
 
-/** Undefined where the text is no number. */
+/** Undefined if the text is not a number. */
 function resolveNumber(text: string): number | bigint | undefined {
   if (decimalInteger.test(text)) return exact(text.replace(/^\+/, ''));
   const radix = radixInteger.exec(text);
@@ -46,13 +46,13 @@ function resolveNumber(text: string): number | bigint | undefined {
   return float.test(text) ? Number(text) : undefined;
 }
 
-/** A number where it holds the integer, else a bigint, or Infinity past what a float can hold. */
+/** A number if it holds the integer exactly, else a bigint; Infinity beyond the range of a float. */
 function exact(text: string): number | bigint {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number + 0 : Number.isFinite(number) ? BigInt(text) : number;
 }
 
-/** As `exact`; undefined where a digit is none in its base. */
+/** Like `exact`; undefined if a digit is invalid in its base. */
 function exactOrUndefined(text: string): number | bigint | undefined {
   return Number.isNaN(Number(text)) ? undefined : exact(text);
 }

@@ -63,7 +63,7 @@ data:
   assert.equal(formatYaml({}), '{}\n');
 });
 
-/** Texts with much that YAML takes for something else. */
+/** Strings with characters that are special in YAML. */
 const hostile = fc
   .array(
     fc.constantFrom(
@@ -132,7 +132,7 @@ const { value: values } = fc.letrec((tie) => ({
   ),
 }));
 
-/** Without what the engine can't write: bigints, -0. */
+/** JSON text with bigints and -0 normalized. */
 const plainText = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? Number(part) : part));
 

@@ -2,16 +2,15 @@ import { isRecord } from '../schema/own-property.ts';
 import { resolvePlain } from './yaml-scalar.ts';
 
 /**
- * YAML text of a JSON value, one that any YAML 1.1 or 1.2 reader reads back as the same value: what could be taken for
- * something else is quoted. Lists stand at the indentation of their field, fields in the order of the object. Written
- * here and not by the library because lists of thousands of objects pass through, and the library takes half a
- * millisecond for each. `indent` stands before every line but the first.
+ * YAML text of a JSON value, which any YAML 1.1 or 1.2 parser reads back as the same value: ambiguous scalars are quoted.
+ * Lists are indented like their field; fields are in object order. Not written with the yaml library, which takes half a
+ * millisecond per object: too slow for lists of thousands. `indent` prefixes every line but the first.
  */
 export function formatYaml(value: unknown, indent = ''): string {
   return writeNode(value, indent);
 }
 
-/** The lines of a value; the first one without the indentation, which whoever calls has written. */
+/** The lines of a value; the first one without indentation, which the caller has written. */
 function writeNode(value: unknown, indent: string): string {
   if (Array.isArray(value) && value.length > 0) {
     return value.map((item) => `- ${writeNode(item, `${indent}  `)}`).join(indent);
@@ -23,11 +22,11 @@ function writeNode(value: unknown, indent: string): string {
   return `${writeScalar(value, indent)}\n`;
 }
 
-/** As `JSON.stringify`, leaves out what is undefined. */
+/** Omits undefined fields, like `JSON.stringify`. */
 const fieldsOf = (record: Record<string, unknown>): string[] =>
   Object.keys(record).filter((key) => record[key] !== undefined);
 
-/** A reader need not see further than this for the colon of a key. */
+/** YAML limits implicit keys to 1024 characters; a parser need not find the colon beyond that. */
 const implicitKeyLengthMax = 1000;
 
 function writeField(key: string, value: unknown, indent: string): string {
@@ -41,7 +40,7 @@ function writeField(key: string, value: unknown, indent: string): string {
   return `${start} ${writeScalar(value, indent)}\n`;
 }
 
-/** Also of empty collections. */
+/** Writes a scalar or an empty collection. */
 function writeScalar(value: unknown, indent: string): string {
   if (typeof value === 'string') return isLiteral(value) ? writeLiteral(value, `${indent}  `) : writeString(value);
   if (typeof value === 'bigint') return String(value);
@@ -51,11 +50,11 @@ function writeScalar(value: unknown, indent: string): string {
 }
 
 /**
- * Begins with a letter and has no sign that means something, or is digits with a unit: `100m`, `2Gi`. Some readers take
- * `e1` for a number.
+ * Text that needs no quotes: starts with a letter and has no indicator characters, or is digits with a unit: `100m`, `2Gi`.
+ * Excludes `e1`, which some parsers read as a number.
  */
 const plainChars = /^(?![eE]\d+$)(?:[A-Za-z_/](?:[\w./@+=-]|[:,](?=[\w/])| (?=[\w/]))*|\d+(?:\.\d+)?[A-Za-z]+)$/;
-/** Signs that JSON leaves as they are and YAML takes for line breaks or refuses. */
+/** Characters that JSON does not escape and YAML treats as line breaks or rejects. */
 const escapedChars = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 function writeString(text: string): string {
@@ -66,7 +65,7 @@ function writeString(text: string): string {
 
 const printable = /^[\t\n\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
 
-/** Several lines that a block shows as they are: no line of only blanks, and no blank at the very start. */
+/** True for multi-line text that a literal block preserves: no line of only blanks, and no blank at the start. */
 const isLiteral = (text: string): boolean =>
   text.includes('\n') && printable.test(text) && !/^[ \t\n]/.test(text) && !/^[ \t]+$/m.test(text);
 

@@ -11,13 +11,13 @@ import { resolvePlain } from './yaml-scalar.ts';
 
 export { formatYaml } from './yaml-writer.ts';
 
-/** Loaded when the first document comes: most servers never read YAML, and loading costs some of the start time. */
+/** Loaded on the first document: many servers never read YAML, and loading would add to the startup time. */
 const loadYaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml');
 
 /**
- * Reads one YAML document of the types that JSON has. Scalars mean what `resolvePlain` says; keys of maps are the text
- * that stands there. Aliases are copied, so that no two parts of the value are the same object; how often and how much is
- * limited (CVE-2019-11253), as are tokens and nesting. Throws BadRequest that says where the document is wrong.
+ * Parses one YAML document into a JSON value. `resolvePlain` resolves plain scalars; map keys are always their text.
+ * Aliases are copied, so no two parts of the value are the same object; their number and total size are limited
+ * (CVE-2019-11253), as are tokens and nesting. Throws BadRequest with the position of the error.
  */
 export function parseYaml(bytes: Uint8Array): ParsedJson {
   if (bytes[0] === openBrace) {
@@ -31,23 +31,23 @@ export function parseYaml(bytes: Uint8Array): ParsedJson {
 
 const openBrace = 123;
 
-/** Most YAML bodies are JSON, which is read much faster as what it is. */
+/** Fast path: most YAML bodies are JSON. */
 function tryJson(bytes: Uint8Array): ParsedJson | undefined {
   try {
     return parseJson(bytes);
   } catch {
-    // Not JSON, or beyond a limit: the YAML reader says what is wrong with it.
+    // Not JSON, or over a limit: the YAML parser reports the error.
     return undefined;
   }
 }
 
-/** Leaves scalars as they stand. */
+/** Keeps scalars as text. */
 const failsafe = { schema: 'failsafe', resolveKnownTags: false } as const;
 
 function compose(text: string): Document.Parsed {
   const { Composer } = loadYaml();
   const composer = new Composer({ ...failsafe, uniqueKeys: false, logLevel: 'silent' });
-  // No further than to the second document: of more nothing need be known.
+  // Stops at the second document, which is already an error.
   const [document, second] = Iterator.from(composer.compose(tokensOf(text), true, text.length)).take(2);
   if (!document) throw yamlError(text, 0, 'expected a document');
   const [error] = document.errors;
@@ -56,7 +56,7 @@ function compose(text: string): Document.Parsed {
   return document;
 }
 
-/** The tokens of a text, as long as it stays within the limits. */
+/** The tokens of a text. Throws BadRequest if it exceeds a limit. */
 function* tokensOf(text: string): Generator<CST.Token, void> {
   const { Lexer, Parser } = loadYaml();
   const parser = new Parser();
@@ -78,20 +78,20 @@ function* tokensOf(text: string): Generator<CST.Token, void> {
   yield* parser.end();
 }
 
-/** The lexer's sign that what follows is the text of a plain or block scalar, which has no escapes. */
+/** The lexer emits this before the text of a plain or block scalar, which has no escapes. */
 const unquotedMark = '\x1f';
 
-/** An escape of a double-quoted scalar (YAML 1.2.2 section 5.7), or a lone backslash, which is none. */
+/** A valid escape of a double-quoted scalar (YAML 1.2.2 section 5.7), or a lone backslash, which is invalid. */
 const escapes = /\\(?:[0abtnvfre "/\\N_LP\t\r\n]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U00(?:0[\da-fA-F]|10)[\da-fA-F]{4})|\\/g;
 
-/** Stops at the first escape that is none: the parser makes an error of each, at some microseconds a piece. */
+/** Throws at the first invalid escape. The parser would build an error for each, at some microseconds apiece. */
 function checkEscapes(text: string, scalar: string, offset: number): void {
   for (const { 0: found, index } of scalar.matchAll(escapes)) {
     if (found === '\\') throw yamlError(text, offset + index, 'expected an escape sequence that YAML has');
   }
 }
 
-/** Beside each level of nesting, the parser's stack holds the document and what is being read. */
+/** The parser's stack holds the levels of nesting, the document and the current token. */
 const stackMax = limits.depthMax + 4;
 
 const yamlError = (text: string, at: number, what: string): StatusError =>
@@ -102,7 +102,7 @@ const tooDeep = (text: string, at: number): StatusError =>
 
 const coreTag = 'tag:yaml.org,2002:';
 
-/** Makes the value of a document. Depth is counted as JSON's is: the outermost collection is 1. */
+/** Builds the value of a document. Depth is counted as in JSON: the outermost collection is 1. */
 class ValueBuilder {
   readonly #yaml = loadYaml();
   readonly #text: string;
@@ -131,7 +131,7 @@ class ValueBuilder {
     return this.#list(node, path, depth + 1);
   }
 
-  /** A copy of what the anchor before it of that name stands at. */
+  /** A copy of the node of the latest preceding anchor of that name. */
   #alias(alias: Alias, path: string, depth: number): unknown {
     const target = this.#anchors.get(alias.source);
     if (!target) throw this.#error(alias, `expected an anchor before the alias *${alias.source}`);
@@ -184,7 +184,7 @@ class ValueBuilder {
     return this.#yaml.isScalar(key) && key.type === 'PLAIN' && key.tag === undefined && key.value === '<<';
   }
 
-  /** Fields that the map has itself, and those of sources before, stay (yaml.org/type/merge.html). */
+  /** Merges sources of `<<`. Own fields of the map and earlier sources take precedence (yaml.org/type/merge.html). */
   #merge(map: YAMLMap, value: Record<string, unknown>, sources: unknown): void {
     for (const source of Array.isArray(sources) ? sources : [sources]) {
       if (!isRecord(source)) throw this.#error(map, 'expected "<<" to stand for a map or a list of maps');
@@ -212,7 +212,7 @@ class ValueBuilder {
 
 const startOf = (node: Node): number => node.range?.[0] ?? 0;
 
-/** The last part of the tag of a value that is no string. */
+/** The suffix of the core tag of a value that is not a string. */
 function coreTypeOf(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return 'bool';

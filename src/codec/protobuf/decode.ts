@@ -8,19 +8,19 @@ import { parseJson } from '../json.ts';
 import { isWrapped, type Member, membersOf, numbers } from './message.ts';
 
 interface DecodedMessage {
-  /** As `parseJson` would have given it: what is not in the message is absent. Not yet checked against the schema. */
+  /** In the form that `parseJson` returns, with absent fields absent. Not yet decoded by the schema. */
   readonly value: Record<string, unknown>;
   /**
-   * Fields that the schema does not know, by their numbers: `spec.99`. Not those that hold only zeros: clients write
-   * such fields of newer releases without meaning anything by it.
+   * Unknown fields by number: `spec.99`. Without those that contain only zero values: clients of newer releases write
+   * their non-pointer fields even if unset.
    */
   readonly unknown: readonly string[];
 }
 
 /**
- * Reads the protobuf message of a struct (spec section 4.3). Fields may come in any order; where one that is no list
- * stands twice, the last one counts, and structs are merged. Throws BadRequest for what is no such message, and for
- * nesting past `limits.depthMax` or more elements than `limits.elementsMax`.
+ * Decodes the protobuf message of a struct (spec section 4.3). Fields may be in any order; if a field that is not a list
+ * is repeated, the last value wins, and structs are merged. Throws BadRequest if the message is invalid, nested deeper
+ * than `limits.depthMax`, or has more than `limits.elementsMax` elements.
  */
 export function decodeMessage(schema: StructSchema, bytes: Uint8Array): DecodedMessage {
   const context: Context = { depth: 0, elements: 0, path: [], unknown: [] };
@@ -29,7 +29,7 @@ export function decodeMessage(schema: StructSchema, bytes: Uint8Array): DecodedM
   return { value, unknown: context.unknown };
 }
 
-/** Reads what a client sent: that it is no message is the client's mistake. */
+/** Decodes data from a client: a malformed message becomes a BadRequest. */
 export function readSent<T>(read: () => T): T {
   try {
     return read();
@@ -41,18 +41,18 @@ export function readSent<T>(read: () => T): T {
 
 interface Context {
   depth: number;
-  /** Of lists and maps, so far. */
+  /** Number of list and map elements so far. */
   elements: number;
-  /** Names and positions that lead to what is being read. */
+  /** Field names and indexes of the current position. */
   readonly path: (string | number)[];
   readonly unknown: string[];
 }
 
-/** Takes the value of a field that `reader.next` found. */
+/** Reads the value of the field that `reader.next` found into `target`. */
 type FieldReader = (reader: WireReader, target: Record<string, unknown>, context: Context) => void;
 type FieldReaders = ReadonlyMap<number, FieldReader>;
 
-/** Reads one value of a wire type; a struct is merged into what there is. */
+/** Reads one value of a wire type; a struct is merged into the existing value. */
 interface ValueReader {
   readonly type: number;
   readonly read: (reader: WireReader, context: Context, existing: unknown) => unknown;
@@ -135,7 +135,7 @@ function compileMap(name: string, values: Schema): FieldReader {
   };
 }
 
-/** An entry without a key or a value has that of its type: null, which decoding by the schema makes the zero value. */
+/** A map entry without a key or value has the zero value; for the value as null, which decoding by the schema converts. */
 function readEntry(
   reader: WireReader,
   element: ValueReader,
@@ -159,7 +159,7 @@ function readEntry(
   setOwn(map, key, value);
 }
 
-/** Elements that are lists or maps are messages of their own. */
+/** Elements that are lists or maps are wrapped in a message. */
 function elementReader(schema: Schema): ValueReader {
   if (!isWrapped(schema)) return valueReader(schema);
   const name = 'element';
@@ -206,7 +206,7 @@ function valueReader(schema: Schema): ValueReader {
 }
 
 function structReader(schema: StructSchema): ValueReader {
-  // Made on first use, since structs may hold themselves.
+  // Compiled on first use, because structs may be recursive.
   let fields: FieldReaders | undefined;
   return {
     type: wireType.delimited,
@@ -256,7 +256,7 @@ interface Timestamp {
   readonly nanos: number;
 }
 
-/** Undefined for an empty message, which stands for no time. */
+/** Undefined for an empty message, which means an unset time. */
 function readTimestamp(reader: WireReader): Timestamp | undefined {
   let seconds: number | bigint = 0;
   let nanos = 0;
@@ -318,7 +318,7 @@ function readIntOrString(reader: WireReader): number | string {
   return isString ? string : int;
 }
 
-/** The message holds JSON text. */
+/** The message contains JSON text. */
 function readAny(reader: WireReader): unknown {
   let value: unknown = null;
   const outer = reader.enter();

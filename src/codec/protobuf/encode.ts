@@ -6,9 +6,9 @@ import { stringifyJson } from '../json.ts';
 import { isWrapped, type Member, membersOf, numbers } from './message.ts';
 
 /**
- * The protobuf message of a struct's value, decoded by its schema (spec section 4.3), with the bytes that published
- * servers write: fields in the order of their numbers, entries of maps in the order of their keys, and those without a
- * pointer in the published types (presence `implicit` and `always`) also where they hold the zero value of their type.
+ * Encodes a struct's value, decoded by its schema, as a protobuf message (spec section 4.3), byte for byte as
+ * kube-apiserver does: fields in order of number, map entries in order of key, and non-pointer fields of the Go types
+ * (presence `implicit` and `always`) even if they hold the zero value.
  */
 export function encodeMessage(schema: StructSchema, value: Readonly<Record<string, unknown>>): Buffer {
   const writer = new WireWriter();
@@ -16,15 +16,15 @@ export function encodeMessage(schema: StructSchema, value: Readonly<Record<strin
   return writer.finish();
 }
 
-/** The same in front of what was written already. */
+/** Writes the message in front of the bytes written so far (the writer works backwards). */
 export function writeMessage(writer: WireWriter, schema: StructSchema, value: Readonly<Record<string, unknown>>): void {
   for (const write of fieldsOf(schema)) write(writer, value);
 }
 
-/** Writes a member of a message, from the object that has it. */
+/** Writes one member of a message, taken from its object. */
 type MemberWriter = (writer: WireWriter, object: Readonly<Record<string, unknown>>) => void;
 
-/** Writes one value, without its tag. A value that is null is the zero value. */
+/** Writes one value, without its tag. null is written as the zero value. */
 interface ValueWriter {
   readonly type: number;
   readonly write: (writer: WireWriter, value: unknown) => void;
@@ -32,7 +32,7 @@ interface ValueWriter {
 
 const compiled = new WeakMap<StructSchema, readonly MemberWriter[]>();
 
-/** Last field first. */
+/** Field writers, last field first, because the writer works backwards. */
 function fieldsOf(struct: StructSchema): readonly MemberWriter[] {
   let fields = compiled.get(struct);
   if (!fields) {
@@ -55,7 +55,7 @@ function compileMember(member: Member): MemberWriter {
   };
 }
 
-/** What is no pointer in the published types, and so is written whatever it holds. */
+/** True for non-pointer fields of the Go types, which are always written. */
 function isAlways(field: Field): boolean {
   if (field.required || field.presence === 'always') return true;
   const { type } = schemaOf(field);
@@ -95,7 +95,7 @@ function compileList(number: number, name: string, items: Schema): MemberWriter 
   };
 }
 
-/** Keys in the order of their UTF-16 units, which for the names that keys are is that of their bytes. */
+/** Sorts keys by UTF-16 code units, which for key names equals the order of their bytes. */
 function compileMap(number: number, name: string, values: Schema): MemberWriter {
   const { type, write } = elementWriter(values);
   return (writer, object) => {
@@ -111,14 +111,14 @@ function compileMap(number: number, name: string, values: Schema): MemberWriter 
   };
 }
 
-/** Elements that are lists or maps are messages of their own. */
+/** Elements that are lists or maps are wrapped in a message. */
 function elementWriter(schema: Schema): ValueWriter {
   if (!isWrapped(schema)) return valueWriter(schema);
   const element = compileField(numbers.wrapped, 'element', schema, false);
   return message((writer, value) => element(writer, { element: value }));
 }
 
-/** A value with its length in front. */
+/** A length-delimited value. */
 const message = (write: ValueWriter['write']): ValueWriter => ({
   type: wireType.delimited,
   write: (writer, value) => {
@@ -162,7 +162,7 @@ function writeText(writer: WireWriter, number: number, text: string): void {
   writer.delimit(number, before);
 }
 
-/** No time is an empty message. */
+/** An unset time is an empty message. */
 function writeTime(writer: WireWriter, value: unknown, precision: 'second' | 'micro'): void {
   const text = typeof value === 'string' ? canonicalTime(value, precision) : undefined;
   if (text === undefined) return;

@@ -5,26 +5,26 @@ import { readSent } from './decode.ts';
 import { encodeMessage, writeMessage } from './encode.ts';
 
 /**
- * Around each object in protobuf (spec section 4.3): four bytes that say what it is, then the message `Unknown`, which
- * says of what kind the object is and holds the bytes of its message.
+ * The envelope of an object in protobuf (spec section 4.3): four magic bytes, then the message `runtime.Unknown`, with the
+ * TypeMeta of the object and the bytes of its message.
  */
 
 const magic = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
 const numbers = { typeMeta: 1, raw: 2, contentEncoding: 3, contentType: 4, apiVersion: 1, kind: 2 } as const;
 
-/** What an envelope says of the object in it; '' where it says nothing. */
+/** TypeMeta of the object in an envelope; '' if absent. */
 export interface TypeMeta {
   readonly apiVersion: string;
   readonly kind: string;
 }
 
 interface Envelope extends TypeMeta {
-  /** The object's message: a view of the bytes that were read. */
+  /** The object's message: a view of the input. */
   readonly raw: Buffer;
 }
 
-/** Opens an envelope. Throws BadRequest where there is none, or one around something that is not plain protobuf. */
+/** Opens an envelope. Throws BadRequest if there is none, or if its content is not plain protobuf. */
 export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!magic.equals(bytes.subarray(0, magic.length))) {
     throw badRequest('error decoding protobuf: the body must begin with the bytes 6b 38 73 00');
@@ -59,7 +59,7 @@ function readTypeMeta(reader: WireReader): TypeMeta {
   return { apiVersion, kind };
 }
 
-/** An object with `apiVersion` and `kind`, in its envelope. */
+/** Encodes an object with `apiVersion` and `kind`, in its envelope. */
 export function encodeEnvelope(schema: StructSchema, object: TypeMeta & Readonly<Record<string, unknown>>): Buffer {
   const writer = new WireWriter();
   writer.raw(envelopeTail);
@@ -70,7 +70,7 @@ export function encodeEnvelope(schema: StructSchema, object: TypeMeta & Readonly
   return writer.finish();
 }
 
-/** What stands behind the object: no content encoding, no content type. */
+/** The fields after the object: empty content encoding and content type. */
 const envelopeTail = Buffer.from([numbers.contentEncoding * 8 + 2, 0, numbers.contentType * 8 + 2, 0]);
 
 function writeHead(writer: WireWriter, { apiVersion, kind }: TypeMeta): void {
@@ -87,16 +87,16 @@ function writeText(writer: WireWriter, number: number, text: string): void {
   writer.delimit(number, before);
 }
 
-/** A list in its envelope, around items that are made as they are sent. */
+/** The bytes of a list before and after its items, which are encoded as they are sent. */
 interface ListEnvelope {
-  /** With the metadata of the list. */
+  /** Includes the metadata of the list. */
   readonly head: Buffer;
   readonly tail: Buffer;
 }
 
 /**
- * What stands around the items of a list, each of which is one of `encodeItem`; `itemBytes` is the length of all of them:
- * it stands at the beginning. `schema` is that of the list, `object` the list without items.
+ * The envelope of a list whose items come from `encodeItem`. `schema` is that of the list, `object` the list without
+ * items, `itemBytes` the total length of the items, which the head contains.
  */
 export function listEnvelope(
   schema: StructSchema,
@@ -112,7 +112,7 @@ export function listEnvelope(
   return { head: writer.finish(), tail: envelopeTail };
 }
 
-/** An object as an item of a list, which has them in the field of that number. */
+/** Encodes an object as an item of a list whose items have the field number `number`. */
 export function encodeItem(number: number, schema: StructSchema, object: Readonly<Record<string, unknown>>): Buffer {
   const writer = new WireWriter();
   writeMessage(writer, schema, object);

@@ -10,19 +10,19 @@ interface ListParts<T> {
   readonly head: TypeMeta & Readonly<Record<string, unknown>>;
   readonly items: Iterable<T>;
   /**
-   * Makes the object of an item; the same one each time it is asked. Or promises the bytes of the item, as `encodeItem`
-   * has them, where somebody else makes them.
+   * Returns the object of an item, or a promise of the item's bytes in the format of `encodeItem` if it is encoded
+   * elsewhere. May be called twice per item and must then return an equal object.
    */
   readonly object: (item: T) => Readonly<Record<string, unknown>> | Promise<Uint8Array>;
-  /** Ends the work when nobody waits for it any more. */
+  /** Aborted when the response is no longer needed. */
   readonly signal: AbortSignal;
   readonly slice: TimeSlice;
 }
 
 /**
- * A list in protobuf, in pieces (spec section 4.3). Its length stands at its beginning, so all items are encoded before
- * the first byte is sent; a long list is not kept meanwhile, but encoded again as it is sent, so that it costs time and
- * not memory. Rejects with the signal's reason.
+ * Encodes a list in protobuf, in pieces (spec section 4.3). It starts with its length, so all items are encoded before the
+ * first byte is sent. A long list is not kept in memory but encoded again while it is sent, which costs time instead of
+ * memory. Rejects with the signal's reason.
  */
 export async function encodeList<T>(parts: ListParts<T>): Promise<Iterable<Piece>> {
   const { listSchema, itemSchema, head, object, signal, slice } = parts;
@@ -48,7 +48,7 @@ export async function encodeList<T>(parts: ListParts<T>): Promise<Iterable<Piece
   return pieces(envelope.head, kept ?? Iterator.from(items).map(encode), envelope.tail);
 }
 
-/** The number of the field that has the items of a list. */
+/** The field number of `items` in a list. */
 export const itemsNumber = (listSchema: StructSchema): number => listSchema.fields['items']?.number ?? 0;
 
 type Piece = Uint8Array | Promise<Uint8Array>;

@@ -42,7 +42,7 @@ const hex = (schema: StructSchema, value: Readonly<Record<string, unknown>>): st
 const read = (schema: StructSchema, text: string): Record<string, unknown> =>
   decodeMessage(schema, Buffer.from(text, 'hex')).value;
 
-/** The bytes were made by hand from the rules of the format. */
+/** Bytes written by hand according to the format. */
 const both: readonly (readonly [why: string, schema: StructSchema, value: Record<string, unknown>, bytes: string])[] = [
   ['text', of(string()), { a: 'hi' }, '0a026869'],
   ['an integer', of(int32()), { a: 300 }, '08ac02'],
@@ -186,7 +186,7 @@ test('elements are counted', () => {
   const bytesOf = (element: string, count: number) => Buffer.alloc((element.length / 2) * count, element, 'hex');
   const packed = (count: number) => Buffer.concat([Buffer.from('0a91a10f', 'hex'), bytesOf('01', count)]);
   const max = limits.elementsMax;
-  const packedBytes = 250_001; // the length in front of `packed`
+  const packedBytes = 250_001; // the length prefix of `packed`
   assert.equal(max, packedBytes - 1);
   assert.doesNotThrow(() => decodeMessage(of(list(leaf)), bytesOf('0a00', max)));
   assert.throws(() => decodeMessage(of(list(leaf)), bytesOf('0a00', max + 1)), refused);

@@ -1,12 +1,12 @@
 import type { Field, Schema, StructSchema } from '../../schema/schema.ts';
 
-/** A part of a message. */
+/** A member of a message. */
 export type Member =
   | { readonly type: 'field'; readonly number: number; readonly name: string; readonly field: Field }
-  /** Fields that JSON has in the object itself and protobuf in a message of their own. */
+  /** Fields that are inline in JSON and in a message of their own in protobuf. */
   | { readonly type: 'inline'; readonly number: number; readonly members: readonly Member[] };
 
-/** The members of a struct's message, by number. `apiVersion` and `kind` are none: they stand in the envelope. */
+/** The members of a struct's message, by number, without `apiVersion` and `kind`, which the envelope carries. */
 export function membersOf(struct: StructSchema): readonly Member[] {
   return group(Object.entries(struct.fields).filter(([, { number = 0 }]) => number > 0));
 }
@@ -27,27 +27,27 @@ function group(fields: readonly (readonly [name: string, field: Field])[], depth
   return members.sort((a, b) => a.number - b.number);
 }
 
-/** False for kinds whose fields have no numbers, as those of custom resources: they have no protobuf form (spec 4.3). */
+/** False if the fields have no numbers, as in custom resources, which have no protobuf form (spec section 4.3). */
 export const hasMessage = (struct: StructSchema): boolean =>
   Object.values(struct.fields).some(({ number = 0 }) => number > 0);
 
 /**
- * Protobuf has no lists of lists or of maps, and no maps of them: an element that is one is a message whose only field
- * it is.
+ * True for elements that are lists or maps. Protobuf cannot nest these in a list or map, so each is wrapped in a message
+ * with a single field.
  */
 export const isWrapped = (element: Schema): boolean => element.type === 'list' || element.type === 'map';
 
-/** Numbers within messages that stand for what is one value in JSON. */
+/** Field numbers of messages that represent a single JSON value. */
 export const numbers = {
-  /** The list or map that is an element. */
+  /** The wrapped list or map. */
   wrapped: 1,
   mapKey: 1,
   mapValue: 2,
   seconds: 1,
   nanos: 2,
-  /** The text of a quantity, the JSON text of any value. */
+  /** The text of a quantity, or the JSON text of an `any` value. */
   text: 1,
-  /** An integer or a string: which one, and both. */
+  /** IntOrString: the type, and a field for each. */
   intOrString: 1,
   int: 2,
   string: 3,

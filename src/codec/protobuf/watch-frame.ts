@@ -3,8 +3,8 @@ import { WireWriter } from '../../base/protobuf-wire.ts';
 const numbers = { type: 1, object: 2, raw: 1 } as const;
 
 /**
- * An event of a watch in protobuf: its length in four bytes, the highest first, then the message `WatchEvent`, in no
- * envelope of its own, around an object in its envelope.
+ * Encodes a watch event in protobuf: a four-byte big-endian length, then the message `WatchEvent`, without an envelope,
+ * which contains the object in its envelope.
  */
 export function watchFrame(type: string, object: Uint8Array): Buffer {
   const writer = new WireWriter();

@@ -4,7 +4,7 @@ import { type Descriptors, type Fields, type FieldType, isChoice, numbers } from
 import { openapiV2 } from './v2.ts';
 import { openapiV3 } from './v3.ts';
 
-/** What the messages of one of several shapes have in their fields, by number. */
+/** `oneof` messages: the type of each field, by number. */
 const shapes: Readonly<Record<string, Readonly<Record<number, FieldType>>>> = {
   ParametersItem: { 1: 'Parameter', 2: 'JsonReference' },
   Parameter: { 1: 'BodyParameter', 2: 'NonBodyParameter' },
@@ -22,7 +22,7 @@ const shapes: Readonly<Record<string, Readonly<Record<number, FieldType>>>> = {
   DefaultType: { 1: 'double', 2: 'bool', 3: 'string' },
 };
 
-/** The shapes that have one name and mean something else in each version. */
+/** `oneof` messages that have the same name and a different meaning in each version. */
 const shapesOf = {
   2: { ...shapes, AdditionalPropertiesItem: { 1: 'Schema', 2: 'bool' }, ItemsItem: { 1: 'Schema' } },
   3: {
@@ -35,7 +35,7 @@ const shapesOf = {
 
 type Json = Record<string, unknown>;
 
-/** The JSON of an OpenAPI document in protobuf, for tests; `met` gets each field. Throws where one is not known. */
+/** Decodes an OpenAPI document in protobuf to JSON, for tests; `met` collects each field. Throws on unknown fields. */
 export const decodeOpenapi = (bytes: Buffer, version: 2 | 3, met = new Set<string>()): unknown =>
   new Decoder(version, met).message('Document', new WireReader(bytes));
 

@@ -6,9 +6,9 @@ import { openapiV2 } from './v2.ts';
 import { openapiV3 } from './v3.ts';
 
 /**
- * The protobuf message of an OpenAPI document, with the bytes that published servers make of the same JSON: fields in the
- * order of their numbers, entries of maps in the order of the document, and no field where a scalar has the zero value of
- * its type, unless it is in a list or one of several shapes.
+ * Encodes an OpenAPI document as a protobuf message, byte for byte as kube-apiserver does: fields in order of number, map
+ * entries in document order. Scalars with the zero value are omitted, except in lists and in values of several possible
+ * types.
  */
 export function encodeOpenapi(document: unknown, version: 2 | 3): Buffer {
   encoders[version] ??= new Encoder(version === 2 ? openapiV2() : openapiV3());
@@ -21,13 +21,13 @@ const encoders: { [version in 2 | 3]?: Encoder } = {};
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Writes a value: with the tag in front of it where it is a field, without where it is a message. */
+/** Writes a field with its tag, or the content of a message without one. */
 type Write = (writer: WireWriter, value: unknown) => void;
 
 interface Scalar {
   readonly type: number;
   readonly is: (value: unknown) => boolean;
-  /** What a reader takes an absent field for. */
+  /** The value of an absent field. */
   readonly zero: unknown;
   readonly write: (writer: WireWriter, value: never) => void;
 }
@@ -63,7 +63,7 @@ const scalars: Readonly<Record<string, Scalar>> = {
   },
 };
 
-/** Compiles each message when it is first met: they hold each other. */
+/** Compiles each message on first use, because messages are mutually recursive. */
 class Encoder {
   readonly #descriptors: Descriptors;
   readonly #messages = new Map<string, Write>();
@@ -97,7 +97,7 @@ class Encoder {
     };
   }
 
-  /** Last field first, as the writer has it. */
+  /** Last field first, because the writer works backwards. */
   #compileFields({ fields, extensions, others }: Fields): Write {
     const members: [number: number, write: (writer: WireWriter, object: Json) => void][] = [];
     for (const [name, field] of Object.entries(fields)) {
@@ -114,7 +114,7 @@ class Encoder {
     };
   }
 
-  /** Some properties of an object as a list of messages with a name and a value. */
+  /** Writes the properties that `has` selects as a list of messages with a name and a value. */
   #entries([number, type]: NumberedField, has: (name: string) => boolean) {
     const writeName = this.#field([numbers.entryName, 'string'], false);
     const writeValue = this.#field([numbers.entryValue, type], false);
@@ -129,7 +129,7 @@ class Encoder {
     };
   }
 
-  /** With `explicit`, a zero is written as well. */
+  /** With `explicit`, zero values are written too. */
   #field([number, type]: NumberedField, explicit: boolean): Write {
     if (type.endsWith('[]')) return this.#list([number, type.slice(0, -2)]);
     if (type.endsWith('{}')) return this.#map([number, type.slice(0, -2)]);
@@ -170,5 +170,5 @@ function writeScalar(number: number, { type, is, zero, write }: Scalar, explicit
 
 const writeYaml = writeScalar(numbers.anyYaml, scalars['string'] as Scalar, false);
 
-/** Published servers write YAML here, though JSON would do. */
+/** Written as YAML, as kube-apiserver does, although JSON would be valid too. */
 const writeAny: Write = (writer, value) => writeYaml(writer, formatYaml(value));

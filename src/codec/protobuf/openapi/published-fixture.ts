@@ -1,6 +1,6 @@
 /**
- * A document of each version with every field that the encoder knows, and the bytes that published servers make of it:
- * those of gnostic-models 0.6.8 (`ParseDocument`, then `proto.Marshal`), which they use.
+ * A document of each version with every field that the encoder supports, and its bytes as encoded by gnostic-models 0.6.8
+ * (`ParseDocument`, then `proto.Marshal`), the library of kube-apiserver.
  */
 
 export const documentV2 = {

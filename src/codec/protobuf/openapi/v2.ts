@@ -1,6 +1,6 @@
 import { type Choice, type Descriptors, numbered, property } from './descriptor.ts';
 
-/** What headers, and parameters that are no body, say of their value. */
+/** Fields that describe the value of headers and of non-body parameters. */
 const primitive = [
   ['type', 'string'],
   ['format', 'string'],
@@ -33,7 +33,7 @@ const orReference =
   (value) =>
     property(value, '$ref') === undefined ? [1, type] : [2, 'JsonReference'];
 
-/** One of the fields, by the value of a property. */
+/** Chooses the field by the value of a property. */
 const by =
   (name: string, choices: Readonly<Record<string, readonly [number, string]>>): Choice =>
   (value) => {
@@ -42,8 +42,8 @@ const by =
   };
 
 /**
- * Those of package `openapi.v2`, by OpenAPIv2.proto of gnostic: every message that a document of an API server can have.
- * Left out is what none has: files, examples, tags and OAuth. A function, so that a start does not pay for them.
+ * Descriptors of package `openapi.v2` (OpenAPIv2.proto of gnostic): every message that occurs in documents of an API
+ * server; files, examples, tags and OAuth never do. A function, to keep the cost out of startup.
  */
 export const openapiV2 = (): Descriptors => ({
   Document: {
@@ -135,9 +135,9 @@ export const openapiV2 = (): Descriptors => ({
     query: [3, 'EmptiableParameter'],
     path: [4, 'PlainParameter'],
   }),
-  /** In a path or a header. */
+  /** A path or header parameter. */
   PlainParameter: { fields: numbered(1, ...parameter, ...primitive), extensions: 22 },
-  /** In a query or a form. */
+  /** A query or form parameter. */
   EmptiableParameter: {
     fields: numbered(1, ...parameter, ['allowEmptyValue', 'bool'], ...primitive),
     extensions: 23,

@@ -6,9 +6,9 @@ const orReference =
     property(value, '$ref') === undefined ? [1, type] : [2, 'Reference'];
 
 /**
- * Those of package `openapi.v3`, by OpenAPIv3.proto of gnostic: every message that a document of an API server can have.
- * Left out is what none has: servers, tags, examples, encodings, links, callbacks and OAuth. A function, so that a start
- * does not pay for them.
+ * Descriptors of package `openapi.v3` (OpenAPIv3.proto of gnostic): every message that occurs in documents of an API
+ * server; servers, tags, examples, encodings, links, callbacks and OAuth never do. A function, to keep the cost out of
+ * startup.
  */
 export const openapiV3 = (): Descriptors => ({
   Document: {
@@ -191,7 +191,7 @@ export const openapiV3 = (): Descriptors => ({
   Discriminator: { fields: numbered(1, ['propertyName', 'string'], ['mapping', 'string{}']), extensions: 3 },
   ItemsItem: () => [1, 'SchemaOrReference[]'],
   AdditionalPropertiesItem: (value) => (typeof value === 'boolean' ? [2, 'bool'] : [1, 'SchemaOrReference']),
-  /** Objects and lists cannot be said: that there is a default is all that clients learn. */
+  /** The message cannot express objects and lists: for these, clients only learn that there is a default. */
   DefaultType: (value) => {
     switch (typeof value) {
       case 'number':
