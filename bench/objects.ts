@@ -14,7 +14,7 @@ export function configMapBody({ name, namespace, labels, version = 'a' }: Config
   return padded({ kind: 'ConfigMap', apiVersion: 'v1', metadata, data: { version } }, 120);
 }
 
-/** The same as the product stores it (src/codec/encoded.ts), with what a server adds. */
+/** The same as the product stores it (src/codec/object-bytes.ts), with what a server adds. */
 export function storedConfigMap({ name, namespace, labels, version = 'a' }: ConfigMapOptions, index: number): Buffer {
   const metadata = {
     name,

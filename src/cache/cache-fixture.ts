@@ -16,7 +16,7 @@ export const configMaps: CachedResource = {
 
 export const nodes: CachedResource = { prefix: '/core/nodes/', namespaced: false, selectableFields: [] };
 
-/** A ConfigMap in its stored form (codec/encoded.ts). */
+/** A ConfigMap in its stored form (codec/object-bytes.ts). */
 export function configMap(
   name: string,
   more: {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import { type ByteSpan, spanOf } from '../base/byte-span.ts';
-import { insertResourceVersion, replaceResourceVersion } from '../codec/encoded.ts';
 import { quote } from '../codec/json-characters.ts';
+import { insertResourceVersion, replaceResourceVersion } from '../codec/object-bytes.ts';
 import type { FieldPath, SelectableField } from '../meta/selectable-field.ts';
 import { type Revision, StoreError, type StoreRecord } from '../store/store.ts';
 import type { CachedResource, CacheEntry } from './cache.ts';
@@ -35,7 +35,7 @@ export interface EntryCodec {
 /** Interned strings per resource and category: label sets, namespaces, field values. */
 const internedMax = 4_096;
 
-/** Codec for API objects in their stored form (codec/encoded.ts). */
+/** Codec for API objects in their stored form (codec/object-bytes.ts). */
 export function objectCodec({ prefix, namespaced, selectableFields }: CachedResource): EntryCodec {
   const shape: EntryShape = { paths: selectableFields.map(({ label }) => label) };
   const selected = new SelectedValues(selectableFields);

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { SortedEntries } from '../base/sorted-entries.ts';
 import { TimeSlice } from '../base/time-slice.ts';
-import { versionBytes } from '../codec/encoded.ts';
+import { versionBytes } from '../codec/object-bytes.ts';
 import type { Page, Revision, Store, StoreRecord } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
 import type { LoadedState, ResourceCollection } from './resource-collection.ts';

@@ -18,7 +18,7 @@ const newStep = (): Step => ({ names: [], members: [], elements: new Map(), path
  * Finds values in the bytes of a stored object without parsing it, several times faster than JSON.parse; this matters for
  * startup with many objects and for every write. One pass for any number of paths.
  *
- * Expects the stored form (codec/encoded.ts): compact JSON in which only strings precede `metadata`. Checks the structure of
+ * Expects the stored form (codec/object-bytes.ts): compact JSON in which only strings precede `metadata`. Checks the structure of
  * all bytes, which detects truncated or overwritten records. Does not check numbers, literals and escapes, which only a faulty
  * writer could get wrong. Does not find names written with escapes.
  */

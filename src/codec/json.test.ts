@@ -5,8 +5,8 @@ import { limits } from '../base/limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { setOwn } from '../schema/own-property.ts';
-import { insertResourceVersion } from './encoded.ts';
 import { encodeObject, type ParsedJson, parseJson, parseStored, stringifyJson } from './json.ts';
+import { insertResourceVersion } from './object-bytes.ts';
 
 const parse = (text: string): ParsedJson => parseJson(Buffer.from(text));
 

@@ -44,7 +44,7 @@ export const yaml: TextLayout = {
  * Encodes an object whose last field is a list, in pieces, one per item, lazily. `encode` returns the value of an item, or
  * a promise of its text if that is encoded elsewhere (`itemText`).
  */
-export function* encodeList<T>(
+export function* encodeTextList<T>(
   layout: TextLayout,
   head: object,
   field: string,

@@ -1,5 +1,5 @@
 import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';
-import { metadataOf } from './encoded.ts';
+import { metadataOf } from './object-bytes.ts';
 
 /** Metadata of a list (spec section 2.1); absent fields are unknown or not applicable. */
 export interface ListMetadata {
@@ -22,7 +22,7 @@ export const partialObjectMetadata = ({ metadata }: ApiObject, metaVersion: stri
   metadata,
 });
 
-/** The same in JSON, from the bytes of an object with its resourceVersion (`encoded.ts`), without parsing them. */
+/** The same in JSON, from the bytes of an object with its resourceVersion (`object-bytes.ts`), without parsing them. */
 export function partialObjectMetadataBytes(bytes: Buffer, metaVersion: string): Buffer {
   const head = `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":`;
   return Buffer.concat([Buffer.from(head), metadataOf(bytes), end]);

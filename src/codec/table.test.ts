@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ApiObject } from '../meta/api-object.ts';
 import { StatusError } from '../meta/status-error.ts';
-import { insertResourceVersion } from './encoded.ts';
 import { encodeObject, parseStored } from './json.ts';
-import { compactJson, encodeList, prettyJson, yaml } from './list-text.ts';
+import { compactJson, encodeTextList, prettyJson, yaml } from './list-text.ts';
+import { insertResourceVersion } from './object-bytes.ts';
 import { type ListMetadata, partialObjectMetadata, partialObjectMetadataBytes } from './partial-object-metadata.ts';
 import { type CellPath, cellOf, parseIncludeObject, type TableOptions, tableHead, tableOf, tableRow } from './table.ts';
 
@@ -76,7 +76,7 @@ test('table: default columns', () => {
 
 /** The table of a collection, in pieces. */
 const encodeTable = (objects: Iterable<ApiObject>, metadata: ListMetadata, made = options, layout = compactJson) =>
-  encodeList(layout, tableHead(metadata, made), 'rows', objects, (each) => tableRow(each, made));
+  encodeTextList(layout, tableHead(metadata, made), 'rows', objects, (each) => tableRow(each, made));
 
 for (const names of [[], ['a'], ['a', 'b', 'c']]) {
   for (const [name, layout] of Object.entries({ compactJson, prettyJson, yaml })) {
@@ -97,7 +97,7 @@ test('a list of anything is the same in pieces and whole, in every layout', () =
   fc.assert(
     fc.property(heads, values, (head, items) => {
       for (const layout of [compactJson, prettyJson, yaml]) {
-        const text = [...encodeList(layout, head, 'items', items, (item) => item)].join('');
+        const text = [...encodeTextList(layout, head, 'items', items, (item) => item)].join('');
         assert.equal(text, layout.whole({ ...head, items }));
       }
     }),

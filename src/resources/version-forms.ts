@@ -2,8 +2,8 @@ import { limits } from '../base/limits.ts';
 import { identityOf } from '../base/shared-content.ts';
 import type { CacheEntry, Collection, Watcher, WatchOptions, WatchSink } from '../cache/cache.ts';
 import { EncodingMemo, type Encodings } from '../cache/encoding-memo.ts';
-import { insertResourceVersion } from '../codec/encoded.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
+import { insertResourceVersion } from '../codec/object-bytes.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 
 /** Converted encodings by cache entry, under one memory budget for all versions. */

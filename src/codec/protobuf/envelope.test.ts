@@ -6,7 +6,7 @@ import { TimeSlice } from '../../base/time-slice.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { always, list, opt, string, struct } from '../../schema/schema.ts';
 import { encodeEnvelope, openEnvelope } from './envelope.ts';
-import { encodeList } from './list.ts';
+import { encodeProtobufList } from './list.ts';
 import { watchFrame } from './watch-frame.ts';
 
 const thing = struct('test.v1.Thing', 'A thing.', {
@@ -66,7 +66,7 @@ for (const [why, bytes, message] of refused) {
 const encoded = async (names: readonly string[], signal = new AbortController().signal): Promise<Buffer> =>
   Buffer.concat(
     await Promise.all([
-      ...(await encodeList({
+      ...(await encodeProtobufList({
         listSchema: things,
         itemSchema: thing,
         head: { apiVersion: 'v1', kind: 'T', metadata: { resourceVersion: '7' } },

@@ -24,7 +24,7 @@ interface ListParts<T> {
  * first byte is sent. A long list is not kept in memory but encoded again while it is sent, which costs time instead of
  * memory. Rejects with the signal's reason.
  */
-export async function encodeList<T>(parts: ListParts<T>): Promise<Iterable<Piece>> {
+export async function encodeProtobufList<T>(parts: ListParts<T>): Promise<Iterable<Piece>> {
   const { listSchema, itemSchema, head, object, signal, slice } = parts;
   const items = [...parts.items];
   const number = itemsNumber(listSchema);

@@ -1,6 +1,6 @@
 import { decodeMessage } from '../../codec/protobuf/decode.ts';
 import { encodeEnvelope, encodeItem, openEnvelope } from '../../codec/protobuf/envelope.ts';
-import { encodeList, itemsNumber } from '../../codec/protobuf/list.ts';
+import { encodeProtobufList, itemsNumber } from '../../codec/protobuf/list.ts';
 import { hasMessage } from '../../codec/protobuf/message.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import { protobufFrames, protobufMessages } from './event-framing.ts';
@@ -29,7 +29,7 @@ export const protobuf: Format = {
   encode: (shown, { schemaOf }) => encodeEnvelope(schemaOf(shown.kind, shown.apiVersion), { ...shown }),
   // The length is computed first, since it precedes the content.
   async list({ head, items, itemKind, shown, elsewhere, schemaOf, signal, slice }) {
-    const pieces = await encodeList({
+    const pieces = await encodeProtobufList({
       listSchema: schemaOf(head.kind, head.apiVersion),
       itemSchema: schemaOf(itemKind),
       head,

@@ -1,5 +1,5 @@
 import type { CacheEntry } from '../../cache/cache.ts';
-import { encodeList, type TextLayout } from '../../codec/list-text.ts';
+import { encodeTextList, type TextLayout } from '../../codec/list-text.ts';
 import type { ItemParts, ListParts, ListRepresentation, Shown } from './format.ts';
 
 /** Common parts of the text formats: a layout writes a value as a whole or item by item. */
@@ -10,7 +10,7 @@ export const listText = (layout: TextLayout, parts: ListParts): ListRepresentati
   const { head, field, items, shown, elsewhere } = parts;
   return {
     type: 'pieces',
-    pieces: encodeList(layout, head, field, items, (entry) => elsewhere(entry) ?? shown(entry)),
+    pieces: encodeTextList(layout, head, field, items, (entry) => elsewhere(entry) ?? shown(entry)),
   };
 };
 

@@ -61,7 +61,7 @@ export const subjectOf = ({ user = '', uid = '', groups = [], extra = {} }: Subj
 });
 
 /** Authorizes the attributes and returns the review with its status. */
-export async function decided(object: ApiObject, services: KindServices, user: UserInfo, asked: SentAttributes): Promise<ApiObject> {
+export async function answerReview(object: ApiObject, services: KindServices, user: UserInfo, asked: SentAttributes): Promise<ApiObject> {
   const { attributes, problems } = readAttributes(asked);
   const { verdict, reason, evaluationError } = await services.authorize(user, attributes);
   const errors = [...(evaluationError ? [evaluationError] : []), ...problems];

@@ -4,7 +4,7 @@ import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
 import { typed } from '../typed.ts';
-import { decided, subjectOf, subjectReviewSchema, validateNoMetadata, validateSubjectSpec } from './access-review.ts';
+import { answerReview, subjectOf, subjectReviewSchema, validateNoMetadata, validateSubjectSpec } from './access-review.ts';
 
 const schema = subjectReviewSchema('LocalSubjectAccessReview', 'Asks what somebody may do in one namespace.');
 
@@ -21,7 +21,7 @@ export const localSubjectAccessReview = (dialect: Dialect): Kind =>
       schema,
       answer(object, { services }) {
         const { spec } = typed(schema, object);
-        return decided(object, services, subjectOf(spec), spec);
+        return answerReview(object, services, subjectOf(spec), spec);
       },
     },
     { validateCreate: validate },

@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
 import { typed } from '../typed.ts';
-import { decided, subjectOf, subjectReviewSchema, validateNoMetadata, validateSubjectSpec } from './access-review.ts';
+import { answerReview, subjectOf, subjectReviewSchema, validateNoMetadata, validateSubjectSpec } from './access-review.ts';
 
 const schema = subjectReviewSchema('SubjectAccessReview', 'Asks what somebody may do.');
 
@@ -16,7 +16,7 @@ export const subjectAccessReview = (dialect: Dialect): Kind =>
       schema,
       answer(object, { services }) {
         const { spec } = typed(schema, object);
-        return decided(object, services, subjectOf(spec), spec);
+        return answerReview(object, services, subjectOf(spec), spec);
       },
     },
     {

@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { versionBytes } from '../../codec/encoded.ts';
+import { versionBytes } from '../../codec/object-bytes.ts';
 import { entityTooLarge } from '../../meta/status-error.ts';
 import type { Stored } from './stored-object.ts';
 

@@ -1,8 +1,8 @@
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { limits } from '../../base/limits.ts';
 import { untilAborted } from '../../base/until-aborted.ts';
-import { insertResourceVersion } from '../../codec/encoded.ts';
 import { encodeObject } from '../../codec/json.ts';
+import { insertResourceVersion } from '../../codec/object-bytes.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { StrategyContext } from '../../kinds/kind.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';

@@ -1,7 +1,7 @@
 import { equalValues } from '../../apply/equal-values.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
-import { insertResourceVersion, versionBytes } from '../../codec/encoded.ts';
 import { parseStored } from '../../codec/json.ts';
+import { insertResourceVersion, versionBytes } from '../../codec/object-bytes.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { internalError } from '../../meta/status-error.ts';
 import type { Revision, StoreRecord } from '../../store/store.ts';

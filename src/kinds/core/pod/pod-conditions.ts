@@ -1,7 +1,7 @@
 import type { PodCondition, PodStatus } from './pod-status.ts';
 
 /** A condition to set, without its times. */
-interface Verdict {
+interface ConditionChange {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason?: string;
@@ -9,11 +9,11 @@ interface Verdict {
 }
 
 /** Sets a condition, replacing one of the same type in place. lastTransitionTime changes only if the status does. */
-export function setCondition(status: PodStatus, verdict: Verdict, now: string | null): void {
+export function setCondition(status: PodStatus, change: ConditionChange, now: string | null): void {
   const conditions = status.conditions ?? [];
-  const old = conditions.find(({ type }) => type === verdict.type);
-  const unchanged = old?.status === verdict.status;
-  const { type, status: value, ...explained } = verdict;
+  const old = conditions.find(({ type }) => type === change.type);
+  const unchanged = old?.status === change.status;
+  const { type, status: value, ...explained } = change;
   const condition = {
     type,
     status: value,
