@@ -22,7 +22,7 @@ function refusal(bytes: Uint8Array): string {
   return 'none';
 }
 
-test('what is wrong is told with its place', () => {
+test('errors have a position', () => {
   for (const [text, message] of [
     ['', 'line 1 column 1: expected a value, got end of input'],
     ['{"metadata":{"a"', 'line 1 column 17: expected ":" after a field name, got end of input'],
@@ -68,7 +68,7 @@ test('nesting is bounded', () => {
   parse(JSON.stringify('['.repeat(1000)));
 });
 
-test('fields that stand twice are told once each, and the last one counts', () => {
+test('duplicate fields are reported once each, and the last one wins', () => {
   for (const [text, value, duplicates] of [
     ['{"a":1,"a":2,"a":3}', { a: 3 }, ['a']],
     ['{"a":1,"\\u0061":2}', { a: 2 }, ['a']],
@@ -82,7 +82,7 @@ test('fields that stand twice are told once each, and the last one counts', () =
   }
 });
 
-test('duplicates that are told are bounded', () => {
+test('the number of reported duplicates is bounded', () => {
   const fields = Array.from({ length: 5000 }, (_, index) => `"f${index}":1,"f${index}":2`);
   assert.equal(parse(`{${fields.join(',')}}`).duplicates.length, limits.findingsMax);
 });
@@ -146,7 +146,7 @@ const holdsInfinity = (value: unknown): boolean =>
     ? Object.values(value).some(holdsInfinity)
     : typeof value === 'number' && !Number.isFinite(value);
 
-test('agrees with the engine on JSON and on what was JSON before it was changed', () => {
+test('agrees with JSON.parse on valid and mutated JSON', () => {
   const changes = fc.array(
     fc.record({ at: fc.nat(200), text: fc.constantFrom('', '"', '\\', '{', '}', ',', ':', '0', 'e', '\n') }),
     { maxLength: 2 },
@@ -236,7 +236,7 @@ test('stored objects begin with kind, apiVersion and metadata, and have no resou
   assert.throws(() => encodeObject({ apiVersion: 'v1', kind: 'Thing', metadata: { resourceVersion: '5' } }), TypeError);
 });
 
-test('long digits are exact in numbers, and text in text', () => {
+test('long digits are exact in numbers and unchanged in strings', () => {
   const text =
     '{"version":"1767225600000000","at":1767225600000000,"1234567890123456":[12345678901234567,-9007199254740993]}';
   assert.equal(stringifyJson(parseStored(Buffer.from(text))), text);
@@ -247,7 +247,7 @@ test('pretty text has a line for each field', () => {
   assert.equal(stringifyJson({ a: [1] }), '{"a":[1]}');
 });
 
-test('a value that holds itself is refused, not read forever', () => {
+test('a cyclic value is rejected', () => {
   const loop: Record<string, unknown> = {};
   loop['self'] = loop;
   assert.throws(() => stringifyJson(loop), TypeError);

@@ -49,7 +49,7 @@ test('table: one object', () => {
   });
 });
 
-test('table: what stands beside the cells', () => {
+test('table: the object in a row', () => {
   const row = (includeObject: TableOptions['includeObject']) =>
     tableOf(object('a'), { ...options, includeObject }).rows[0];
   assert.equal(row('None')?.object, null);

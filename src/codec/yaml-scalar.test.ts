@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resolvePlain } from './yaml-scalar.ts';
 
-test('what plain scalars mean', () => {
+test('values of plain scalars', () => {
   for (const [text, value] of [
     ['', null],
     ['~', null],

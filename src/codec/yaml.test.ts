@@ -52,7 +52,7 @@ test('duplicates', () => {
   assert.deepEqual(parse('{"a": 1, "a": 2}').duplicates, ['a']);
 });
 
-test('what is wrong is told with its place', () => {
+test('errors have a position', () => {
   for (const [text, message] of [
     ['a: b: c', /^line 1 column 4: /],
     ['a: [1', /^line 1 column 6: /],

@@ -33,7 +33,7 @@ const bodies = all.flatMap(({ subresources }) =>
 const roots = [...all.map(({ schema }) => schema), ...bodies, deleteOptions, labelSelector, listMeta, status];
 const everyStruct = new Set(roots.flatMap((root) => [...structs(root)]));
 
-test('kinds: what registries and clients go by', () => {
+test('kinds: names, groups, scopes and verbs', () => {
   const facts = all.map((kind) => [
     kind.kind,
     kind.resource,
@@ -67,7 +67,7 @@ test('kinds: what registries and clients go by', () => {
 });
 
 for (const kind of all) {
-  test(`${kind.kind}: its names belong together`, () => {
+  test(`${kind.kind}: its names are consistent`, () => {
     assert.equal(kind.listKind, `${kind.kind}List`);
     assert.equal(kind.singular, kind.kind.toLowerCase());
     assert.equal(kind.schema.name.split('.').at(-1), kind.kind);
@@ -78,7 +78,7 @@ for (const kind of all) {
   });
 }
 
-test('schemas: fields of a message have numbers of their own', () => {
+test('schemas: field numbers are unique within a message', () => {
   for (const struct of everyStruct) {
     const seen = new Map<string, string>();
     for (const [name, field] of Object.entries(struct.fields)) {
@@ -93,11 +93,11 @@ test('schemas: fields of a message have numbers of their own', () => {
   }
 });
 
-test('schemas: a name stands for one struct', () => {
+test('schemas: a name belongs to a single struct', () => {
   assert.equal(new Set([...everyStruct].map(({ name }) => name)).size, everyStruct.size);
 });
 
-test('schemas: all is described, in sentences', () => {
+test('schemas: every struct and field has a description that is a sentence', () => {
   for (const struct of everyStruct) {
     const texts = [
       ['', struct.description],
@@ -107,7 +107,7 @@ test('schemas: all is described, in sentences', () => {
   }
 });
 
-test('schemas: keys of lists are fields of their items', () => {
+test('schemas: keys of list maps are fields of their items', () => {
   for (const struct of everyStruct) {
     for (const [name, field] of Object.entries(struct.fields)) {
       const list = schemaOf(field);
@@ -119,7 +119,7 @@ test('schemas: keys of lists are fields of their items', () => {
   }
 });
 
-/** Numbers that are out of order in the published messages, and so easy to get wrong. */
+/** Field numbers that are out of order in the Kubernetes messages, and so easy to get wrong. */
 const numbers: readonly (readonly [string, Readonly<Record<string, number>>])[] = [
   [
     'ObjectMeta',

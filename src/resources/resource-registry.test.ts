@@ -21,7 +21,7 @@ const small = (index: number): Kind => ({
   resource: 'smalls',
 });
 
-test('a change of the table is told with what came and what went, and with nothing else', async () => {
+test('a change notification has the added and removed resources, and nothing else', async () => {
   await using fixture = await RegistryFixture.open();
   const { resources } = fixture;
   const changes: TableChange[] = [];
@@ -69,7 +69,7 @@ test('tables of several scopes share a cache, and nothing else', async () => {
   (await ResourceRegistry.open(kinds(orch), place)).close();
 });
 
-test('scopes with the same kinds share what is made of them', async () => {
+test('scopes with the same kinds share compiled schemas and documents', async () => {
   await using fixture = await RegistryFixture.open();
   const { cache, resources } = fixture;
   const other = await ResourceRegistry.open(fixture.kinds, { cache, scope: scopeNamed('b') });
@@ -112,7 +112,7 @@ test('scopes with the same kinds share what is made of them', async () => {
 /** A copy of a schema as JSON data, without functions. */
 const dataOf = (schema: StructSchema): StructSchema => JSON.parse(JSON.stringify(schema));
 
-test('to add a small resource costs the same, whatever the number of others', async () => {
+test('the cost of adding a resource does not depend on the number of others', async () => {
   const store = openMemoryStore();
   let reads = 0;
   const counted = new Proxy(store, {
@@ -146,7 +146,7 @@ test('to add a small resource costs the same, whatever the number of others', as
   assert.equal(fixture.cache.collections().length, [...resources.stored()].length);
 });
 
-test('a table with one more shares the rest: a change looks at O(log n) keys', () => {
+test('a changed table shares the rest: a change reads O(log n) keys', () => {
   let looks = 0;
   const entry = (index: number): ServedResource => {
     const key = servedKey(`g${String(index).padStart(5, '0')}`, 'v1', 'smalls');

@@ -43,7 +43,7 @@ test('the table has all of them', () => {
   assert.deepEqual([...crdFormats.keys()].sort(), Object.keys(rows).sort());
 });
 
-test('no format takes long to say no', () => {
+test('rejecting a value never takes long', () => {
   const long = `${'a1 '.repeat(40_000)}!`;
   for (const check of crdFormats.values()) assert.equal(typeof check(long), 'boolean');
 });

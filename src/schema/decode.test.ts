@@ -107,7 +107,7 @@ test('null elements are zero values', () => {
   });
 });
 
-test('always there, at any depth, with the zero value of its type', () => {
+test('`always` fields are present at any depth, with their zero value', () => {
   const inner = struct('test.v1.Inner', 'Inner.', {
     type: always(1, string(), 'Type.'),
     when: always(2, time(), 'When.'),
@@ -121,7 +121,7 @@ test('always there, at any depth, with the zero value of its type', () => {
   assert.deepEqual(decode(outer, empty), { value: empty, unknown: [], errors: [] });
 });
 
-test('types are checked, with the path, what was expected and what was there', () => {
+test('type errors have the path, the expected and the actual type', () => {
   for (const [value, path, expected, got] of [
     [[], '', 'object', 'array'],
     [null, '', 'object', 'null'],
@@ -156,12 +156,12 @@ test('types are checked, with the path, what was expected and what was there', (
   }
 });
 
-test('long values are cut in what is told', () => {
+test('long values are truncated in errors', () => {
   const [error] = decode(thing, { when: 'x'.repeat(1000) }).errors;
   assert.ok(error && error.got.length < 100);
 });
 
-test('unknown fields are dropped and told in the order of the input; names match case and all', () => {
+test('unknown fields are pruned and reported in input order; names are case-sensitive', () => {
   const value = {
     Text: 'a',
     parts: [{ name: 'a', Port: 1, x: 1 }],
@@ -202,7 +202,7 @@ test('recursive structs', () => {
   assert.deepEqual(decode(node, value), { value, unknown: [], errors: [] });
 });
 
-test('what is reported is bounded, and the rest counted', () => {
+test('the number of reported errors is bounded, and the rest counted', () => {
   const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 1]));
   assert.equal(decode(thing, unknown).unknown.length, limits.findingsMax);
   assert.equal(decode(thing, { words: Array.from({ length: 5000 }, () => 1) }).errors.length, limits.findingsMax);
@@ -216,7 +216,7 @@ test('what is reported is bounded, and the rest counted', () => {
   assert.deepEqual([mixed.unknown.length, mixed.omitted], [limits.findingsMax, omitted + 11]);
 });
 
-test('names of what objects inherit are fields like others, and change no prototype', () => {
+test('fields may have names of prototype properties, and change no prototype', () => {
   const hostile = JSON.parse(`{
     "labels": {"__proto__": "a", "constructor": "b", "toString": "c"},
     "byName": {"__proto__": {"name": "x"}, "prototype": {}},
@@ -298,7 +298,7 @@ function present(schema: Schema, depth: number): fc.Arbitrary<unknown> {
   }
 }
 
-test('decoding what was decoded changes nothing', () => {
+test('decoding is idempotent', () => {
   fc.assert(
     fc.property(present(thing, 4), (input) => {
       const once = decode(thing, input);

@@ -24,7 +24,7 @@ const thing: StructSchema = struct('test.v1.Thing', 'A thing.', {
   plain: opt(6, plain, 'Nothing to fill.'),
 });
 
-test('absent fields of structs that are there get their defaults', () => {
+test('absent fields of present structs get their defaults', () => {
   const value = {
     ports: [{}, { protocol: 'UDP', number: 0 }],
     byName: { a: { number: 1 }, __proto__: null },
@@ -53,7 +53,7 @@ test('each default is a copy', () => {
   assert.deepEqual(second?.given?.tags, ['a', 'b']);
 });
 
-test('a default has its place also where objects inherit something of that name', () => {
+test('a field with the name of a prototype property gets its default', () => {
   const odd = struct('test.v1.Odd', 'Odd.', {
     constructor: opt(1, string(), 'Odd.', { default: 'a' }),
   });
@@ -62,7 +62,7 @@ test('a default has its place also where objects inherit something of that name'
   assert.equal(JSON.stringify(value), '{"constructor":"a"}');
 });
 
-test('defaulting what was defaulted changes nothing', () => {
+test('defaulting is idempotent', () => {
   const value = { ports: [{}], next: {} };
   applyDefaults(thing, value);
   const once = structuredClone(value);

@@ -70,7 +70,7 @@ test('canonical forms', () => {
   }
 });
 
-test('what is no quantity is refused', () => {
+test('invalid quantities are rejected', () => {
   for (const text of [
     '',
     '.',

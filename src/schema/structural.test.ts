@@ -223,7 +223,7 @@ for (const [name, { schema, sent, kept = sent, unknown = [], errors = [], docume
   });
 }
 
-test('names of prototypes are fields like others', () => {
+test('fields may have names of prototype properties', () => {
   const schema = object({}, { additional: 'preserve' });
   const sent = JSON.parse('{"__proto__":{"a":1},"constructor":2}');
   const { value } = decode(schema, sent);

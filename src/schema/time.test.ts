@@ -19,7 +19,7 @@ test('times are put in canonical form', () => {
   }
 });
 
-test('what is no RFC 3339 time is refused', () => {
+test('invalid RFC 3339 times are rejected', () => {
   for (const text of [
     '',
     'yesterday',

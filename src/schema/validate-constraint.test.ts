@@ -187,16 +187,16 @@ for (const [name, { constraint, good, bad }] of Object.entries(rows)) {
   });
 }
 
-test('a pattern that would take a backtracking engine for ever', () => {
+test('a pattern with catastrophic backtracking', () => {
   assert.deepEqual(texts({ pattern: '^(a+)+$' }, `${'a'.repeat(20_000)}!`).length, 1);
 });
 
-test('findings end at their limit', () => {
+test('findings stop at their limit', () => {
   const many = Array.from({ length: limits.findingsMax * 3 }, () => 0);
   assert.equal(texts({ items: { minimum: 1 } }, many).length, limits.findingsMax);
 });
 
-test('a constraint stands beside the checks of its schema', () => {
+test('a constraint applies in addition to the checks of its schema', () => {
   const schema: Schema = { type: 'string', enum: ['a'], constraint: { maxLength: 1 } };
   assert.deepEqual(
     validate(schema, 'long').map(({ type }) => type),

@@ -141,7 +141,7 @@ const rows: readonly [what: string, schema: Schema, value: unknown, errors: read
   ['two members', source, { empty: {}, file: '' }, [forbidden('empty', 'may not specify more than 1 volume type')]],
 ];
 
-test('what a schema asks of a value', () => {
+test('validation by a schema', () => {
   for (const [what, schema, value, errors] of rows) assert.deepEqual(validate(schema, value), errors, what);
 });
 
@@ -150,7 +150,7 @@ test('paths begin with the given one', () => {
   assert.deepEqual(validate(list(port), [{}], 'spec.ports'), [missing('spec.ports[0].number')]);
 });
 
-test('fields that are always there may be empty', () => {
+test('fields that are always present may be empty', () => {
   const schema = struct('test.v1.Status', 'Status.', {
     phase: always(1, string({ enum: ['Ready'] }), 'Phase.'),
     count: always(2, int32({ minimum: 1 }), 'Count.'),
@@ -164,7 +164,7 @@ test('fields that are always there may be empty', () => {
   ]);
 });
 
-test('a field that objects inherit something for is absent all the same', () => {
+test('a field with the name of a prototype property may be absent', () => {
   const schema = struct('test.v1.Odd', 'Odd.', { constructor: req(1, string(), 'Odd.') });
   assert.deepEqual(validate(schema, {}), [missing('constructor')]);
 });

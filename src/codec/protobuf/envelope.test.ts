@@ -34,7 +34,7 @@ test('an object in its envelope', () => {
   assert.deepEqual([apiVersion, kind, raw.toString('hex')], ['v1', 'T', '0a0178']);
 });
 
-test('envelopes may leave out what they have to say, and say more', () => {
+test('envelopes may omit fields and have additional ones', () => {
   const open = (text: string): unknown => {
     const { apiVersion, kind, raw } = openEnvelope(Buffer.from(text, 'hex'));
     return [apiVersion, kind, raw.toString('hex')];
@@ -99,6 +99,6 @@ test('a long list is the same whether it is kept or encoded again', async () => 
   await assert.rejects(encoded(names, aborted), /gone/);
 });
 
-test('an event of a watch has its length in front and no envelope of its own', () => {
+test('a watch event has a length prefix and no envelope of its own', () => {
   assert.equal(watchFrame('ADDED', Buffer.from('6b38', 'hex')).toString('hex'), '0000000d0a05414444454412040a026b38');
 });

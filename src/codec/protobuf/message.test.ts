@@ -79,7 +79,7 @@ for (const [why, schema, value, text] of both) {
   });
 }
 
-test('what has no pointer in the published types is written when it is absent too', () => {
+test('fields that are not pointers in the Go types are written even if absent', () => {
   const zeros: readonly (readonly [schema: StructSchema, bytes: string])[] = [
     [of(string()), '0a00'],
     [of(int32()), '0800'],
@@ -96,7 +96,7 @@ test('what has no pointer in the published types is written when it is absent to
   for (const schema of nothing) assert.equal(hex(schema, {}), '');
 });
 
-test('fields stand in the order of their numbers, and those in JSON only are left out', () => {
+test('fields are in order of number, and those without one are omitted', () => {
   const schema = struct('test.v1.Order', 'Order.', {
     kind: opt(0, string(), 'Kind.'),
     c: opt(3, string(), 'C.'),
@@ -106,7 +106,7 @@ test('fields stand in the order of their numbers, and those in JSON only are lef
   assert.deepEqual(read(schema, '1a01630a0161'), { a: 'a', c: 'c' });
 });
 
-test('fields that JSON has inline are messages of their own, always there', () => {
+test('inline fields of JSON are a message of their own, which is always written', () => {
   const inner = struct('test.v1.Inner', 'Inner.', { x: ptr(1, string(), 'X.') });
   const middle = struct('test.v1.Middle', 'Middle.', { ...inline(1, inner), y: ptr(2, string(), 'Y.') });
   const outer = struct('test.v1.Outer', 'Outer.', { z: ptr(1, string(), 'Z.'), ...inline(2, middle) });
@@ -133,7 +133,7 @@ test('read: packed lists, repeated fields, entries without key or value, parts o
   assert.deepEqual(read(of(anyValue()), '0a00'), { a: null });
 });
 
-test('unknown fields are passed over, and told with their paths unless they are zero', () => {
+test('unknown fields are skipped, and reported with their paths unless they are zero', () => {
   const schema = struct('test.v1.Deep', 'Deep.', {
     parts: opt(1, list(leaf), 'Parts.'),
     named: opt(2, map(leaf), 'Named.'),
@@ -152,7 +152,7 @@ test('unknown fields are passed over, and told with their paths unless they are 
   assert.equal(many.unknown.length, limits.findingsMax);
 });
 
-test('keys that objects inherit are keys like others', () => {
+test('map keys may have names of prototype properties', () => {
   const key = Buffer.from('__proto__').toString('hex');
   const entry = `0a0e0a09${key}120178`;
   const { a } = read(of(map(string())), entry) as { a: object };
@@ -224,7 +224,7 @@ for (const [why, schema, text] of hostile) {
   });
 }
 
-test('any bytes are read or refused, and end nothing', () => {
+test('arbitrary bytes are decoded or rejected, and never crash', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (input) => {
       try {
@@ -302,7 +302,7 @@ const values = fc.letrec((tie) => ({
   ),
 })).value;
 
-test('what is written is read again, and written the same', () => {
+test('encoding and decoding round-trip', () => {
   fc.assert(
     fc.property(values, (value) => {
       const before = decode(everything, value);

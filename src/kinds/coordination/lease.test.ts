@@ -50,7 +50,7 @@ for (const { why, spec, errors } of rows) {
   });
 }
 
-test('Lease: times have microseconds, and what is set to nothing stays', () => {
+test('Lease: times have microseconds, and explicit zero values are kept', () => {
   const { object } = create(kind, {
     spec: { holderIdentity: '', leaseTransitions: 0, renewTime: '2026-01-01T01:00:00.5+01:00' },
   });

@@ -62,7 +62,7 @@ for (const { why, old, sent, errors } of updateRows) {
   test(`ConfigMap update: ${why}`, () => assert.deepEqual(update(kind, old, sent).errors, errors));
 }
 
-test('ConfigMap: a key named like a part of every object is data', () => {
+test('ConfigMap: data keys may have names of prototype properties', () => {
   const data = JSON.parse('{"__proto__": "x", "constructor": "y"}');
   assert.equal(row(kind, { data })['Data'], 2);
   assert.deepEqual(create(kind, { data }).errors, []);

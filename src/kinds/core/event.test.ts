@@ -58,7 +58,7 @@ for (const { why, sent, errors } of rows) {
   });
 }
 
-test('Event: the newer form names who reports what', () => {
+test('Event: the newer form requires the reporter, action and reason', () => {
   const { errors } = create(kind, { eventTime: fresh.eventTime, involvedObject: { namespace: 'a' } });
   const missing = errors.filter((error) => error.endsWith(': Required value'));
   assert.deepEqual(
@@ -122,7 +122,7 @@ test('Event: selectable fields', () => {
   });
 });
 
-test('Event: times that are not set are null, as clients expect', () => {
+test('Event: unset times are null', () => {
   const { eventTime, firstTimestamp, lastTimestamp } = read(kind, {});
   assert.deepEqual([eventTime, firstTimestamp, lastTimestamp], [null, null, null]);
 });

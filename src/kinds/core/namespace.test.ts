@@ -8,7 +8,7 @@ import { namespace } from './namespace.ts';
 const kind = namespace(orch);
 const unqualified = 'name is neither a standard finalizer name nor is it fully qualified';
 
-test('Namespace: a new one is active and held by the finalizer', () => {
+test('Namespace: a new one is Active and has the finalizer', () => {
   const { object, errors } = create(kind, {
     status: { phase: 'Terminating', conditions: [{ type: 'a', status: 'True' }] },
   });
@@ -17,7 +17,7 @@ test('Namespace: a new one is active and held by the finalizer', () => {
   assert.deepEqual(object['status'], { phase: 'Active' });
 });
 
-test('Namespace: finalizers of its own stay', () => {
+test('Namespace: finalizers set by the client are kept', () => {
   const sent = { spec: { finalizers: ['x.io/a', 'orch'] } };
   assert.deepEqual(create(kind, sent).object['spec'], sent.spec);
   assert.deepEqual(create(kind, { spec: { finalizers: ['x.io/a'] } }).object['spec'], sent.spec);

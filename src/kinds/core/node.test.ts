@@ -151,7 +151,7 @@ for (const { why, old, sent, door, errors } of updateRows) {
   test(`Node update: ${why}`, () => assert.deepEqual(update(kind, old, sent, door).errors, errors));
 }
 
-test('Node: the doors change their own part only', () => {
+test('Node: each endpoint changes its own part only', () => {
   const old = { spec: { unschedulable: true }, status: { phase: 'Running' } };
   const sent = { spec: {}, status: { phase: 'Pending' } };
   const main = update(kind, old, sent).object;
@@ -170,7 +170,7 @@ test('Node: defaults', () => {
   assert.deepEqual(both['spec'], { podCIDR: '10.0.1.0/24', podCIDRs: ['10.0.1.0/24'] });
 });
 
-test('Node: what clients always find', () => {
+test('Node: fields that are always written', () => {
   assert.deepEqual(read(kind, { status: { conditions: [{ type: 'Ready' }] } })['status'], {
     conditions: [{ type: 'Ready', status: '', lastHeartbeatTime: null, lastTransitionTime: null }],
     daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
@@ -197,7 +197,7 @@ test('Node: warns of fields that do nothing', () => {
   ]);
 });
 
-test('Node: columns of one that says nothing', () => {
+test('Node: columns of an empty one', () => {
   assert.deepEqual(row(kind, {}), {
     Name: 'one',
     Status: 'Unknown',
@@ -212,7 +212,7 @@ test('Node: columns of one that says nothing', () => {
   });
 });
 
-test('Node: columns of one that says all', () => {
+test('Node: columns of a complete one', () => {
   const labels = { 'node-role.orch.io/worker': '', 'orch.io/role': 'main', 'node-role.orch.io/': 'x' };
   const nodeInfo = { kubeletVersion: 'v1', osImage: 'os', kernelVersion: 'k', containerRuntimeVersion: 'c' };
   const addresses = [

@@ -92,13 +92,13 @@ test('Secret: types follow the dialect', () => {
   ]);
 });
 
-test('Secret: text is put over the data and not kept', () => {
+test('Secret: stringData is merged over data and not stored', () => {
   const { object } = create(kind, { data: { a: 'AA==', b: 'AA==' }, stringData: { b: 'é', c: '' } });
   assert.deepEqual(object['data'], { a: 'AA==', b: base64('é'), c: '' });
   assert.equal('stringData' in object, false);
 });
 
-test('Secret: text under the name of a prototype is data like any other', () => {
+test('Secret: stringData keys may have names of prototype properties', () => {
   const { object } = create(kind, { stringData: JSON.parse('{"__proto__": "x"}') });
   assert.equal(JSON.stringify(object['data']), `{"__proto__":"${base64('x')}"}`);
 });

@@ -20,7 +20,7 @@ test('ServiceAccount: only the names of secrets are kept', () => {
   assert.deepEqual([apiVersion, name, metadata.name], ['v1', 'ServiceAccount', 'one']);
 });
 
-test('ServiceAccount: warns once of an annotation that is going away', () => {
+test('ServiceAccount: warns once of a deprecated annotation', () => {
   const plain = read(kind, {});
   const annotated = read(kind, { metadata: { annotations: { 'orch.io/enforce-mountable-secrets': 'true' } } });
   const warning =
@@ -31,7 +31,7 @@ test('ServiceAccount: warns once of an annotation that is going away', () => {
   assert.deepEqual(kind.strategy.warnings?.(plain, undefined), []);
 });
 
-test('ServiceAccount: PUT creates, and deletion shows the object', () => {
+test('ServiceAccount: PUT creates, and DELETE returns the object', () => {
   assert.deepEqual([kind.createOnUpdate, kind.deleteReturnsObject], [true, true]);
 });
 

@@ -50,7 +50,7 @@ const eventsFields = {
   },
 };
 
-test('Event: what is stored comes back from the other version as it was', () => {
+test('Event: stored objects survive a round trip through the other version', () => {
   const sent = fc.record(coreFields, { requiredKeys: ['metadata'] });
   fc.assert(
     fc.property(sent, (value) => {
@@ -63,7 +63,7 @@ test('Event: what is stored comes back from the other version as it was', () => 
   );
 });
 
-test('Event: what a client of the events group sends comes back as it was', () => {
+test('Event: objects of the events group survive a round trip through the stored form', () => {
   const sent = fc.record(eventsFields, { requiredKeys: ['metadata'] });
   fc.assert(
     fc.property(sent, (value) => {

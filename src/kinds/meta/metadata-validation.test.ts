@@ -208,7 +208,7 @@ for (const [field, max, listOf] of [
   });
 }
 
-test('metadata: an integer past 2^53 makes an error, not a crash', () => {
+test('metadata: an integer beyond 2^53 is an error, not a crash', () => {
   const metadata = { name: 'a', generation: -(2n ** 60n) as unknown as number };
   assert.deepEqual(texts(validateObjectMeta({ nameFormat: 'dnsLabel' }, object(metadata))), [
     'metadata.generation: Invalid value: -1152921504606846976: must be greater than or equal to 0',

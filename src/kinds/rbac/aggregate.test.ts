@@ -51,7 +51,7 @@ describe('aggregate', () => {
     });
   }
 
-  test('a role that is no sum is left alone, and so is one that cannot be read', () => {
+  test('no rules for a role without an aggregationRule, or with an invalid one', () => {
     assert.equal(aggregate(roles[0] as ApiObject, roles), undefined);
     assert.equal(aggregate(sum('sum', expression('to', 'Near', 'x')), roles), undefined);
   });
@@ -61,7 +61,7 @@ describe('aggregate', () => {
     assert.deepEqual(aggregate(role, [role]), []);
   });
 
-  test('roles that select each other come to an end with the rules of both', () => {
+  test('roles that select each other converge to the rules of both', () => {
     const [one, two] = [
       { ...sum('one', to('one')), metadata: { name: 'one', labels: { to: 'two' } } },
       { ...sum('two', to('two')), metadata: { name: 'two', labels: { to: 'one' } } },
@@ -84,7 +84,7 @@ describe('aggregate', () => {
     }
   });
 
-  test('rules are the same whether an empty list is there or not, and not in another order', () => {
+  test('rules are equal regardless of empty lists, and differ if the order does', () => {
     const pods = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
     const nodes = { ...pods, resources: ['nodes'] };
     assert.equal(sameRules([pods], [{ ...pods, resourceNames: [], nonResourceURLs: [] }]), true);

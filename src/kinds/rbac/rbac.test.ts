@@ -105,7 +105,7 @@ describe('rules', () => {
     });
   }
 
-  test('their number does not make the answer grow without end', () => {
+  test('the number of errors is bounded', () => {
     const { errors } = create(role(orch), { rules: Array.from({ length: limits.roleRulesMax }, () => ({})) });
     assert.equal(errors.length, limits.findingsMax);
   });
@@ -224,12 +224,12 @@ describe('bindings', () => {
     });
   }
 
-  test('an account has the name of one', () => {
+  test('the name of a service account subject is checked', () => {
     const { errors } = create(roleBinding(orch), { roleRef: viewRef, subjects: [{ ...account, name: 'Robot' }] });
     assert.match(errors.join(), /^subjects\[0\]\.name: Invalid value: "Robot": a lowercase RFC 1123 subdomain/);
   });
 
-  test('groups are added where there are none', () => {
+  test('missing API groups are defaulted', () => {
     const { object, errors } = create(roleBinding(orch), {
       roleRef: { kind: 'Role', name: 'r' },
       subjects: [
@@ -247,7 +247,7 @@ describe('bindings', () => {
     ]);
   });
 
-  test('the role that is bound stays, all else may change', () => {
+  test('roleRef is immutable, all else may change', () => {
     for (const kind of [roleBinding(orch), clusterRoleBinding(orch)]) {
       const old = { roleRef: viewRef, subjects: [user] };
       assert.deepEqual(update(kind, old, { roleRef: { kind: 'ClusterRole', name: 'view' } }).errors, []);

@@ -13,13 +13,13 @@ for (const [version, document, bytes, descriptors] of [
   [3, documentV3, bytesV3, openapiV3()],
 ] as const) {
   describe(`OpenAPI ${version} in protobuf`, () => {
-    test('has the bytes of published servers', () => {
+    test('has the bytes of kube-apiserver', () => {
       const encoded = encodeOpenapi(document, version);
       assert.deepEqual(decodeOpenapi(encoded, version), decodeOpenapi(bytes, version));
       assert.deepEqual(encoded, bytes);
     });
 
-    test('has every field there', () => {
+    test('the fixture has every field', () => {
       const met = new Set<string>();
       decodeOpenapi(bytes, version, met);
       const known = Object.entries(descriptors as Descriptors).flatMap(([name, descriptor]) =>
@@ -28,7 +28,7 @@ for (const [version, document, bytes, descriptors] of [
       assert.deepEqual([...met].sort(), known.sort());
     });
 
-    test('every type of a field is a scalar or a message that there is, and no number stands twice', () => {
+    test('every field type is a scalar or a known message, and field numbers are unique', () => {
       for (const [name, descriptor] of Object.entries(descriptors as Descriptors)) {
         if (isChoice(descriptor)) continue;
         for (const [, type] of typedFields(descriptor)) assert.ok(isType(descriptors, type), `${name}: ${type}`);
@@ -37,7 +37,7 @@ for (const [version, document, bytes, descriptors] of [
       }
     });
 
-    test('what has the wrong type, and what has no field, is left out', () => {
+    test('values of the wrong type and without a field are omitted', () => {
       for (const [what, part] of [
         ['a number for a text', { info: { title: 1 } }],
         ['null for a text', { info: { title: null } }],
@@ -76,7 +76,7 @@ const isType = (descriptors: Descriptors, type: FieldType): boolean => {
   return ['string', 'bool', 'double', 'int64', 'any'].includes(single) || Object.hasOwn(descriptors, single);
 };
 
-test('integers and numbers that a double cannot hold, and those that are none', () => {
+test('numbers beyond a double, and values that are not numbers', () => {
   const schema = (fields: object): unknown => {
     const encoded = encodeOpenapi({ definitions: { A: fields } }, 2);
     return (decodeOpenapi(encoded, 2) as { definitions: { A: unknown } }).definitions.A;

@@ -183,7 +183,7 @@ test('table: columns, and those of wide output', () => {
   ]);
 });
 
-test('table: what stands for nothing, and what is there', () => {
+test('table: cells of absent and of present values', () => {
   const wide = ['IP', 'Node', 'Nominated Node', 'Readiness Gates'];
   const empty = cells(podWith({}));
   assert.deepEqual(

@@ -5,7 +5,7 @@ import { defaultPod } from './pod-defaults.ts';
 import { containerWith, created, podWith } from './pod-fixture.ts';
 import { asPod } from './pod-schema.ts';
 
-test('the smallest pod, as it is stored', () => {
+test('the stored form of a minimal pod', () => {
   const { pod } = created(podWith({}));
   assert.deepEqual(pod.spec, {
     containers: [
@@ -39,7 +39,7 @@ const tags: readonly (readonly [string, string])[] = [
 ];
 
 for (const [image, tag] of tags) {
-  test(`image ${image}: its tag, and when it is fetched`, () => {
+  test(`image ${image}: its tag and pull policy`, () => {
     assert.equal(imageTag(image), tag);
     const { pod } = created(containerWith({ image }));
     assert.equal(pod.spec?.containers[0]?.imagePullPolicy, tag === 'latest' ? 'Always' : 'IfNotPresent');
@@ -56,7 +56,7 @@ test('probes and handlers', () => {
   assert.deepEqual(container?.startupProbe, { grpc: { port: 1, service: '' }, ...times });
 });
 
-test('requests follow limits where they are left out', () => {
+test('missing requests default to the limits', () => {
   const { pod } = created(
     containerWith({ resources: { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '100m' } } }),
   );
@@ -68,12 +68,12 @@ test('resources are kept in whole thousandths, rounded up', () => {
   assert.deepEqual(pod.spec?.containers[0]?.resources?.requests, { cpu: '1m' });
 });
 
-test('on the network of the node every port is one of the node', () => {
+test('with host networking, host ports default to container ports', () => {
   const { pod } = created(containerWith({ ports: [{ containerPort: 80 }] }, { hostNetwork: true }));
   assert.deepEqual(pod.spec?.containers[0]?.ports, [{ hostPort: 80, containerPort: 80, protocol: 'TCP' }]);
 });
 
-test('both names of the service account', () => {
+test('the service account and its deprecated alias', () => {
   for (const sent of [
     { serviceAccount: 'a' },
     { serviceAccountName: 'a' },
@@ -125,7 +125,7 @@ test('volumes', () => {
   );
 });
 
-test('a pod with gates waits for them', () => {
+test('a pod with scheduling gates has the condition SchedulingGated', () => {
   const { pod } = created(podWith({ schedulingGates: [{ name: 'a' }] }));
   assert.deepEqual(pod.status?.conditions, [
     {
@@ -139,7 +139,7 @@ test('a pod with gates waits for them', () => {
   ]);
 });
 
-test('label keys of affinity become conditions of the selector', () => {
+test('label keys of affinity become requirements of the selector', () => {
   const term = {
     topologyKey: 'zone',
     labelSelector: {},
@@ -160,7 +160,7 @@ test('label keys of affinity become conditions of the selector', () => {
   ]);
 });
 
-test('defaults are given once', () => {
+test('defaulting is idempotent', () => {
   const { object } = created(
     containerWith(
       { resources: { limits: { cpu: '1' } }, ports: [{ containerPort: 1 }] },

@@ -139,7 +139,7 @@ for (const [path, apply, patch] of lists) {
   });
 }
 
-test('schema: structs that are owned as a whole', () => {
+test('schema: atomic structs', () => {
   for (const path of ['spec.nodeSelector', 'spec.containers.env.valueFrom.fieldRef']) {
     const { schema } = at(path);
     assert.equal(schema.type === 'map' ? schema.mapType : through(schema).structType, 'atomic', path);
@@ -266,7 +266,7 @@ const large: Sent = {
   },
 };
 
-test('a large pod is read, defaulted and found good', () => {
+test('a large pod is decoded, defaulted and valid', () => {
   const { pod, errors } = created(large);
   assert.deepEqual(errors, []);
   const [web] = pod.spec?.containers ?? [];
@@ -281,7 +281,7 @@ test('a large pod is read, defaulted and found good', () => {
   assert.equal(pod.status?.qosClass, 'Burstable');
 });
 
-test('what was read once reads back the same', () => {
+test('decoding is idempotent', () => {
   const { object } = created(large);
   assert.deepEqual(decoded(JSON.parse(JSON.stringify(object))), object);
 });

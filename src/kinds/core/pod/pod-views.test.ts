@@ -140,7 +140,7 @@ for (const [what, sent, ...expected] of additions) {
   });
 }
 
-test('ephemeralcontainers: pods that a node made itself get none', () => {
+test('ephemeralcontainers: mirror pods may have none', () => {
   const old = stored(podWith({ nodeName: 'n' }, { annotations: { 'orch.io/config.mirror': 'x' } }));
   assert.deepEqual(causes(updated(old, withDebug(debug), podEphemeralContainersView)), ['FieldValueForbidden ']);
 });

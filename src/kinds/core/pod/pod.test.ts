@@ -21,12 +21,12 @@ const graces: readonly (readonly [string, Sent, Sent, number | undefined, number
 ];
 
 for (const [what, spec, status, requested, expected] of graces) {
-  test(`deletion waits: ${what}`, () => {
+  test(`grace period: ${what}`, () => {
     assert.equal(graceOf(spec, status, requested), expected);
   });
 }
 
-test('fields that pods are selected by', () => {
+test('selectable fields of pods', () => {
   const object = stored(podWith({ nodeName: 'n', hostNetwork: true, serviceAccountName: 'a' }), {
     phase: 'Running',
     podIP: '10.0.0.1',
@@ -46,7 +46,7 @@ test('fields that pods are selected by', () => {
   assert.equal(selectedFields(kind, stored(podWith({})))['spec.hostNetwork'], 'false');
 });
 
-test('what works but is a surprise is warned of on create only', () => {
+test('warnings are given on create only', () => {
   const sent = containerWith({ env: [{ name: 'A' }, { name: 'B' }, { name: 'A' }] }, { imagePullSecrets: [{}] });
   const object = stored({ ...sent, metadata: { name: 'web.one', namespace: 'default' } });
   const warnings = kind.strategy.warnings?.(object, undefined) ?? [];

@@ -40,7 +40,7 @@ const table: readonly (readonly [string, Sent, string])[] = [
 ];
 
 for (const [what, spec, expected] of table) {
-  test(`class of service: ${what}`, () => {
+  test(`QoS class: ${what}`, () => {
     assert.equal(created(podWith(spec)).pod.status?.qosClass, expected);
   });
 }

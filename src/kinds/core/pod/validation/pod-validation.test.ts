@@ -562,7 +562,7 @@ for (const [what, sent] of good) {
   });
 }
 
-test('what users see of the rule that they hit most', () => {
+test('the messages of the most common errors', () => {
   const [error] = created(resources({ requests: { memory: '2Gi' }, limits: { memory: '1024Mi' } })).errors;
   assert.ok(error);
   assert.equal(
@@ -571,7 +571,7 @@ test('what users see of the rule that they hit most', () => {
   );
 });
 
-test('however many mistakes there are, what is reported of them is bounded', () => {
+test('the number of reported errors is bounded', () => {
   const many = Array.from({ length: limits.podPartsMax / 4 }, (_, index) => index);
   const { errors } = created(
     containerWith(
