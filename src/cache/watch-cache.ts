@@ -282,7 +282,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     const backoff = new Backoff(changeStreamRetries, this.#random);
     while (!signal.aborted) {
       try {
-        const feed = followChanges({
+        const changes = followChanges({
           store: this.#store,
           from: this.#revision,
           signal,
@@ -290,7 +290,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
           random: this.#random,
           logger: this.logger,
         });
-        for await (const batch of feed) {
+        for await (const batch of changes) {
           backoff.reset();
           for (let taken = 0; taken < batch.changes.length || this.#revision < batch.revision; ) {
             if (taken > 0) await turn();
@@ -309,7 +309,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   /** Reloads everything, retrying until it succeeds: the change stream cannot continue from its position. */
   async #recover(reason: unknown, backoff: Backoff): Promise<void> {
     const { signal } = this.#abort;
-    this.logger.error('the feed of changes was lost and everything is read anew', {
+    this.logger.error('the change stream was lost; everything is reloaded', {
       revision: this.#revision,
       error: reason,
     });
@@ -425,7 +425,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
       }
     }
     // Either a full reload has included this resource, or there is nothing left to load.
-    if (!collection.loaded) throw new StoreError('unavailable', 'the cache holds the resource no more');
+    if (!collection.loaded) throw new StoreError('unavailable', 'the cache no longer holds the resource');
   }
 
   /** `changes`: those after the revision of `state`. */

@@ -129,7 +129,7 @@ export class RbacIndex implements Authorizer, RuleResolver, RuleHolder {
     return { rules: [...roles].flatMap(({ rules }) => rules), errors: this.#missingRoles(user, namespace) };
   }
 
-  /** The rules of a role that a binding in `namespace` names; undefined where there is none. */
+  /** The rules of the role that a binding in `namespace` refers to; undefined if it does not exist. */
   roleRules(kind: string, name: string, namespace: string): readonly PolicyRule[] | undefined {
     const key = referredKey(kind, name, namespace);
     return key === undefined ? undefined : this.#roles.get(key)?.rules;
