@@ -70,7 +70,7 @@ export async function readBrowserOptions(
   }
   if (directives.length > 0 && !directives.some((item) => item.startsWith('max-age='))) {
     named('strict-transport-security-directives', () => {
-      throw new Error('needs max-age=SECONDS: browsers overlook the header otherwise');
+      throw new Error('needs max-age=SECONDS: browsers ignore the header otherwise');
     });
   }
   return { allowedOrigins, ...(directives.length > 0 && { strictTransportSecurity: directives.join('; ') }) };

@@ -22,7 +22,7 @@ function explainListenError(error: unknown, { listen }: Pick<ServerConfig, 'list
   const at = `${listen.address} port ${listen.port}`;
   switch (code) {
     case 'EADDRINUSE':
-      return new UsageError(`${at} is in use: stop who listens there, or choose another --secure-port`);
+      return new UsageError(`${at} is in use: stop the program that listens there, or choose another --secure-port`);
     case 'EACCES':
       return new UsageError(`${at}: not permitted to listen there: choose a --secure-port above 1023`);
     case 'EADDRNOTAVAIL':

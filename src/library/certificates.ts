@@ -19,7 +19,7 @@ export class Certificates {
     this.authority = given
       ? parseKeyPair(given, { certificate: 'authority.certificate', key: 'authority.key' })
       : makeAuthority('orch-ca', context);
-    if (!this.authority.certificate.ca) throw new Error('authority.certificate is not that of an authority');
+    if (!this.authority.certificate.ca) throw new Error('authority.certificate is not a CA certificate');
   }
 
   /** A client certificate for a user: name and groups. */

@@ -6,17 +6,17 @@ export interface AccessCounts {
   readonly authorization: Record<'allowed' | 'denied' | 'no-opinion' | 'error', number>;
 }
 
-/** Counts that are copied into the metrics on collection, under the names of kube-apiserver. */
+/** Counts exported under the metric names of kube-apiserver. */
 export function accessCounts(metrics: Metrics): AccessCounts {
   return {
     authentication: counted(metrics, {
       name: 'authentication_attempts',
-      help: 'Requests by whether it could be told who sends them.',
+      help: 'Authentication attempts by result.',
       results: ['success', 'failure', 'error'],
     }),
     authorization: counted(metrics, {
       name: 'authorization_attempts_total',
-      help: 'Requests by what the chain of authorizers said.',
+      help: 'Authorization attempts by result.',
       results: ['allowed', 'denied', 'no-opinion', 'error'],
     }),
   };

@@ -85,7 +85,7 @@ export class Compactor implements Closable {
         if (!mark) break;
         await this.#forget(mark);
         this.#options.earlyCompactions?.inc();
-        logger.debug('history is forgotten before its time', { revision: mark.revision, bytes: this.historyBytes });
+        logger.debug('history was compacted early', { revision: mark.revision, bytes: this.historyBytes });
       }
     } catch (error) {
       if (!this.#closed) logger.warn('history could not be compacted', { error });

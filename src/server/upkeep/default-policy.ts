@@ -52,7 +52,7 @@ async function ensure(parts: PolicyParts, expected: ApiObject): Promise<void> {
 function report({ logger }: PolicyParts, { kind, metadata }: ApiObject, error: unknown): void {
   const { namespace, name } = metadata;
   const problem = error instanceof Error ? error.message : String(error);
-  logger.error('a default role or binding is not what it should be', {
+  logger.error('a default role or binding could not be reconciled', {
     kind,
     ...(namespace && { namespace }),
     name,
@@ -67,7 +67,7 @@ async function write(parts: PolicyParts, expected: ApiObject): Promise<void> {
   const entry = served.collection.get(served.objectKey(namespace, name));
   const existing = entry && (parseStored(entry.bytes) as ApiObject);
   const [error] = existing ? decode(served.kind.schema, existing).errors : [];
-  if (error) return report(parts, expected, `what is stored is none: ${error.path}: expected ${error.expected}`);
+  if (error) return report(parts, expected, `the stored object is invalid: ${error.path}: expected ${error.expected}`);
   const step = reconcile(expected, existing, autoupdateAnnotation(dialect));
   const collection = collectionPath(served, namespace);
   const path = `${collection}/${encodeURIComponent(name)}`;

@@ -21,7 +21,7 @@ interface StorageMetricsParts {
 export const earlyCompactions = (metrics: Metrics): Count =>
   metrics.count({
     name: 'orch_storage_early_compactions_total',
-    help: 'How often history was forgotten before its time, because it took too many bytes.',
+    help: 'Compactions of history before its age, because it took too many bytes.',
   });
 
 /** Metrics of the store's contents, with the names of kube-apiserver where they exist. */
@@ -30,7 +30,7 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   const size = metrics.gauge({
     name: 'apiserver_storage_size_bytes',
     stability: 'STABLE',
-    help: 'Bytes that the store takes up on disk.',
+    help: 'Size of the store on disk in bytes.',
     labels: ['storage_cluster_id'],
   });
   const objects = metrics.gauge({
@@ -41,7 +41,7 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   });
   const history = metrics.gauge({
     name: 'orch_storage_history_bytes',
-    help: 'Bytes in the store that only history holds.',
+    help: 'Bytes of history in the store.',
     labels: [],
   });
   let shown: ReadonlyMap<string, number> = new Map();

@@ -141,7 +141,7 @@ class CacheInformer implements ObjectInformer, WatchSink {
     } catch (error) {
       const { key, revision, namespace, name } = entry;
       const problem = error instanceof Error ? error.message : String(error);
-      this.#logger.error('a stored object is not what its kind says; it is left out of account', {
+      this.#logger.error('a stored object is invalid for its kind and is ignored', {
         key,
         revision,
         problem,

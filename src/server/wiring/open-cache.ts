@@ -35,7 +35,7 @@ export async function openCache(
     metrics: {
       reloads: metrics.count({
         name: 'orch_cache_reloads_total',
-        help: 'Resources read anew from the store after the start.',
+        help: 'Resources reloaded from the store after the start.',
       }),
       slowWatches: metrics.count({
         name: 'orch_cache_slow_watches_total',
@@ -43,7 +43,7 @@ export async function openCache(
       }),
       corruptObjects: metrics.count({
         name: 'orch_cache_corrupt_objects_total',
-        help: 'Stored values that are no objects of their resource.',
+        help: 'Stored values that are not valid objects of their resource.',
       }),
     },
   });
@@ -55,7 +55,7 @@ export async function openCache(
 export function startConsistencyChecker(cache: WatchCache, { store, clock, logger, metrics }: CacheParts): Closable {
   const mismatches = metrics.count({
     name: 'orch_cache_mismatches_total',
-    help: 'Resources that were found to differ from the store.',
+    help: 'Resources whose cache was found to differ from the store.',
   });
   const checker = new ConsistencyChecker({ ...{ cache, store, clock, logger }, metrics: { mismatches } });
   checker.start();

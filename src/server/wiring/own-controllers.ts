@@ -68,7 +68,7 @@ async function leadAgain(
       const candidature = { random, hostname, timing: defaultTiming, namespace: namespaces.system, name };
       await runAsLeader(run, context, candidature, signal);
     } catch (error) {
-      if (!signal.aborted) logger.warn('the controllers have stopped and are started anew', { error });
+      if (!signal.aborted) logger.warn('the controllers have stopped and will be restarted', { error });
     }
   }
 }

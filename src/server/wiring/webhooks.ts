@@ -35,7 +35,7 @@ export function openWebhook(
     pluginHost: {
       environment: environment.variables,
       interactive: false,
-      stderr: (text) => logger.warn('a credential plugin says', { text: text.trimEnd() }),
+      stderr: (text) => logger.warn('output of a credential plugin', { text: text.trimEnd() }),
     },
   });
 }

@@ -17,24 +17,24 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
   const rejected = metrics.counter({
     name: 'apiserver_flowcontrol_rejected_requests_total',
     stability: 'BETA',
-    help: 'Requests that got no seat, and were answered with 429 or gave up.',
+    help: 'Requests that got no seat: refused with 429, or cancelled.',
     labels: [...schemaLabels, 'reason'],
   });
   const waited = metrics.histogram({
     name: 'apiserver_flowcontrol_request_wait_duration_seconds',
     stability: 'BETA',
-    help: 'Time that requests waited for a seat, where there was none at once.',
+    help: 'Time that requests waited for a seat if none was free at once.',
     labels: [...schemaLabels, 'execute'],
     buckets: [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
   });
   const bodies = metrics.counter({
     name: 'orch_request_bodies_given_up_total',
-    help: 'Bodies of requests that came too slowly, or were more than the share of who sent them.',
+    help: 'Request bodies that arrived too slowly or exceeded the share of their sender.',
     labels: ['reason'],
   });
   const answers = metrics.counter({
     name: 'orch_unread_answers_cut_off_total',
-    help: 'Answers that were cut off because their clients left too much unread.',
+    help: 'Responses cut off because their clients left too much unread.',
     labels: [],
   });
   const labels = ({ name, level }: FlowSchema) => ({ flow_schema: name, priority_level: level });
@@ -51,12 +51,12 @@ export function observePools(metrics: Metrics, pools: Readonly<Record<string, Se
   const inFlight = metrics.gauge({
     name: 'apiserver_current_inflight_requests',
     stability: 'STABLE',
-    help: 'The most requests that were worked on at once since this was last looked at.',
+    help: 'Maximum of concurrently executing requests since the last collection.',
     labels: ['request_kind'],
   });
   const waiting = metrics.gauge({
     name: 'apiserver_current_inqueue_requests',
-    help: 'The most requests that waited for a seat at once since this was last looked at.',
+    help: 'Maximum of requests waiting for a seat since the last collection.',
     labels: ['request_kind'],
   });
   metrics.onCollect(() => {

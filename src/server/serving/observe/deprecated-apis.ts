@@ -11,7 +11,7 @@ export class DeprecatedApis {
     this.#gauge = metrics.gauge({
       name: 'apiserver_requested_deprecated_apis',
       stability: 'STABLE',
-      help: 'Deprecated versions that were requested, by the release without them.',
+      help: 'Deprecated versions that were requested, with the release that removes them.',
       labels,
     });
   }

@@ -20,7 +20,7 @@ export function observeEventLoopDelay(metrics: Metrics, measure: (resolutionMs: 
   const delays = measure(resolutionMs);
   const gauge = metrics.gauge({
     name: 'orch_event_loop_delay_seconds',
-    help: 'How late the event loop was since this was last looked at; quantile 1 is the longest delay.',
+    help: 'Delay of the event loop since the last collection; quantile 1 is the maximum.',
     labels: ['quantile'],
   });
   const series = quantiles.map((quantile) => ({ quantile, gauge: gauge.of({ quantile: String(quantile) }) }));

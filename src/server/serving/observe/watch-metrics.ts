@@ -18,12 +18,12 @@ export class WatchMetrics {
     const labels = ['group', 'version', 'kind'] as const;
     const total = metrics.counter({
       name: 'apiserver_watch_events_total',
-      help: 'Events that were sent to watches, those of the state that they begin with included.',
+      help: 'Events sent to watches, including initial events.',
       labels,
     });
     const sizes = metrics.histogram({
       name: 'apiserver_watch_events_sizes',
-      help: 'Bytes of these events, as they are framed; of those of the state, of their objects.',
+      help: 'Bytes of these events as framed; for initial events, of their objects.',
       labels,
       buckets: Array.from({ length: 8 }, (_, power) => 1024 * 2 ** power),
     });
