@@ -6,7 +6,7 @@ import type { Kind } from './kind.ts';
 import { kinds } from './kinds.ts';
 import { deleteOptions } from './meta/delete-options.ts';
 import { labelSelector } from './meta/label-selector.ts';
-import { listMeta } from './meta/list-meta.ts';
+import { listMeta } from './meta/list-schema.ts';
 import { status } from './meta/status.ts';
 import { create } from './strategy-fixture.ts';
 

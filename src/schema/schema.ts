@@ -10,8 +10,8 @@ import type { Dependency, Freeze, Immutable, Union, Unique } from './markers.ts'
  * - `implicit` (Go: `omitempty`): the field is omitted if it holds the zero value of its type ('' 0 false [] {}).
  * - `explicit` (Go: a pointer): the zero value is kept.
  * - `always` (Go: no `omitempty`): the field is written even if the client omitted it, with the zero value of its type:
- *   {} for a struct, null for a time, '' 0 or false for a scalar. The published OpenAPI lists such scalars as required,
- *   and so does ours, but omitting one is not an error.
+ *   {} for a struct, null for a time, '' 0 or false for a scalar. The OpenAPI of kube-apiserver lists such scalars as
+ *   required, and so does ours, but omitting one is not an error.
  * `required: true` means that an object without the field is rejected.
  */
 export type Schema =

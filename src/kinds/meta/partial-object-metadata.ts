@@ -1,6 +1,6 @@
 import { always, list, req, struct } from '../../schema/schema.ts';
 import { kindSchema } from './kind-schema.ts';
-import { listMeta } from './list-meta.ts';
+import { listMeta } from './list-schema.ts';
 import { typeMeta } from './type-meta.ts';
 
 /** Metadata of an object of any kind, for metadata-only clients (spec section 4.3). */

@@ -46,3 +46,6 @@ export const patchOptions = struct(`${prefix}.PatchOptions`, 'How to patch an ob
   fieldManager: fieldManager(3),
   fieldValidation: fieldValidation(4),
 });
+
+/** The body of a PATCH request. Its media type, not a schema, determines its fields. */
+export const patch = struct(`${prefix}.Patch`, 'A change, in the form that its media type says.', {});

@@ -1,5 +1,5 @@
 import { always, int32, list, opt, ptr, string, struct } from '../../schema/schema.ts';
-import { listMeta } from './list-meta.ts';
+import { listMeta } from './list-schema.ts';
 import { typeMeta } from './type-meta.ts';
 
 const statusCause = struct('apimachinery.pkg.apis.meta.v1.StatusCause', 'One of the reasons of a failure.', {

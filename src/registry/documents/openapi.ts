@@ -3,7 +3,7 @@ import { type GroupVersionKind, storesObjects } from '../../kinds/kind.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
 import { listSchema } from '../../kinds/meta/list-schema.ts';
-import { patch } from '../../kinds/meta/patch.ts';
+import { patch } from '../../kinds/meta/request-options.ts';
 import { status } from '../../kinds/meta/status.ts';
 import { watchEvent } from '../../kinds/meta/watch-event.ts';
 import type { ServedResource } from '../../resources/resource.ts';

@@ -2,7 +2,7 @@ import { hasMessage } from '../../codec/protobuf/message.ts';
 import type { GroupVersionKind, Kind, Subresource } from '../../kinds/kind.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
-import { patch } from '../../kinds/meta/patch.ts';
+import { patch } from '../../kinds/meta/request-options.ts';
 import { status } from '../../kinds/meta/status.ts';
 import { watchEvent } from '../../kinds/meta/watch-event.ts';
 import type { ResourceVerb } from '../../request/request-info.ts';
