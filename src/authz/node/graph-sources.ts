@@ -20,13 +20,15 @@ interface GraphSource {
   /** Full name of the API group. */
   readonly group: string;
   readonly resource: GraphResource;
+  /** Selectable field without which an object adds nothing, so that it need not be parsed. */
+  readonly requiredField?: string;
 }
 
 export type GraphResource = 'pods' | 'persistentvolumes' | 'volumeattachments' | 'resourceslices';
 
 /** The resources the graph is built from. Those that are not served add nothing. */
 export const graphSources = (dialect: Dialect): readonly GraphSource[] => [
-  { group: '', resource: 'pods' },
+  { group: '', resource: 'pods', requiredField: 'spec.nodeName' },
   { group: '', resource: 'persistentvolumes' },
   { group: dialect.group('storage'), resource: 'volumeattachments' },
   { group: dialect.group('resource'), resource: 'resourceslices' },

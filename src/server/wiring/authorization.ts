@@ -18,6 +18,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import { type FileContent, WatchedFile } from '../../base/watched-file.ts';
+import type { CacheEntry } from '../../cache/cache.ts';
 import { loadCel } from '../../cel/cel.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -118,11 +119,12 @@ async function named<T>(what: string, opening: Promise<T>): Promise<T> {
 function openNodeAuthorizer({ dialect, resources, clock, logger, held }: AuthorizationParts): NodeAuthorizer {
   const graph = new NodeGraph(dialect);
   const synced: Promise<void>[] = [];
-  for (const { group, resource } of graphSources(dialect)) {
+  for (const { group, resource, requiredField } of graphSources(dialect)) {
     const find = () => [...resources.table.ofGroup(group)].find(({ name }) => name.resource === resource);
     const put = (object: ApiObject): void => graph.put(resource, object);
     const remove = (namespace: string, name: string): void => graph.remove(resource, namespace, name);
-    const informer = held.add(startSlicedInformer({ resources, find }, { put, remove }, { clock, logger }));
+    const skips = (entry: CacheEntry): boolean => requiredField !== undefined && entry.field(requiredField) === '';
+    const informer = held.add(startSlicedInformer({ resources, find }, { put, remove, skips }, { clock, logger }));
     synced.push(informer.synced);
   }
   return new NodeAuthorizer(graph, dialect, Promise.all(synced));

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { graphSources } from '../../authz/node/graph-sources.ts';
 import { rule } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
 import { makeBinding, makeRole, makeUser, readQuestion } from '../../authz/rbac/rbac-objects-fixture.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
+import { until } from '../../base/waits-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
+import { startInformer } from './object-informer.ts';
 import { openRbac } from './rbac.ts';
 
 const prefix = '/rbac.authorization.orch.io';
@@ -126,4 +129,46 @@ describe('an index that follows the store', () => {
     await fed.update('roles/team/own', own('secrets'));
     assert.deepEqual([fed.may('get pods team x'), fed.may('get secrets team x')], [false, true]);
   });
+});
+
+test('an object that the handler would ignore is removed without being parsed', async (context) => {
+  await using fixture = await RegistryFixture.open();
+  const calls: string[] = [];
+  const find = () => fixture.resources.find('', 'v1', 'pods');
+  const informer = startInformer(
+    { resources: fixture.resources, find },
+    {
+      put: ({ metadata }) => calls.push(`put ${metadata.name}`),
+      remove: (namespace, name) => calls.push(`remove ${namespace}/${name}`),
+      skips: (entry) => entry.field('spec.nodeName') === '',
+    },
+    silentLogger,
+  );
+  context.after(() => informer.close());
+  const path = '/api/v1/namespaces/n/pods';
+  const pod = (name: string, nodeName?: string) => ({
+    metadata: { name },
+    spec: { containers: [{ name: 'c', image: 'i' }], ...(nodeName !== undefined && { nodeName }) },
+  });
+  await fixture.call('POST', path, pod('waits'));
+  await fixture.call('POST', path, pod('runs', 'n1'));
+  const target = { kind: 'Node', name: 'n1' };
+  await fixture.call('POST', `${path}/waits/binding`, { metadata: { name: 'waits' }, target });
+  await fixture.cache.fresh();
+  await until(() => calls.length === 3);
+  assert.deepEqual(calls, ['remove n/waits', 'put runs', 'put waits']);
+  assert.ok(informer.revision > 0);
+});
+
+test('the fields that sources of the node graph require are selectable, so that they are known without parsing', async () => {
+  await using fixture = await RegistryFixture.open();
+  for (const { group, resource, requiredField } of graphSources(orch)) {
+    if (requiredField === undefined) continue;
+    const served = fixture.resources.find(group, 'v1', resource);
+    assert.ok(
+      served?.kind.selectableFields.some(({ label }) => label === requiredField),
+      `${resource} ${requiredField}`,
+    );
+  }
+  assert.ok(graphSources(orch).some(({ requiredField }) => requiredField !== undefined));
 });

@@ -23,6 +23,8 @@ interface ObjectHandler {
    * is invalid for its kind, and `remove` is called then.
    */
   put(object: ApiObject, served: ServedResource): void;
+  /** True if `put` would ignore the object: it is removed instead, without being parsed. Absent: none is. */
+  skips?(entry: CacheEntry): boolean;
   /** `namespace` is '' for cluster-scoped objects. May be called for unknown objects. */
   remove(namespace: string, name: string): void;
 }
@@ -137,7 +139,8 @@ class CacheInformer implements ObjectInformer, WatchSink {
 
   #put(entry: CacheEntry): void {
     try {
-      if (this.#served) this.#handler.put(parseStored(entry.bytes) as ApiObject, this.#served);
+      if (this.#handler.skips?.(entry)) this.#handler.remove(entry.namespace, entry.name);
+      else if (this.#served) this.#handler.put(parseStored(entry.bytes) as ApiObject, this.#served);
     } catch (error) {
       const { key, revision, namespace, name } = entry;
       const problem = error instanceof Error ? error.message : String(error);
