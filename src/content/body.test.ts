@@ -74,7 +74,7 @@ for (const [method, contentType, body, value, patch] of rows) {
   });
 }
 
-test('no body is none, whatever it would be', async () => {
+test('an empty body is undefined in every format', async () => {
   for (const [method, type] of [
     ['POST', 'application/json'],
     ['DELETE', 'application/yaml'],
@@ -84,13 +84,13 @@ test('no body is none, whatever it would be', async () => {
   }
 });
 
-test('the body of a request that reads is not looked at', () => {
+test('the body of a read request is ignored', () => {
   const { exchange, read } = request('GET', 'image/png', 'x');
   assert.equal(read(), undefined);
   assert.equal(exchange.bodyBytesMax, undefined);
 });
 
-describe('a media type that is not read is refused before the body is', () => {
+describe('an unsupported media type is refused before the body is read', () => {
   for (const [method, type, accepted] of [
     ['POST', 'image/png', /application\/json, application\/yaml/],
     ['POST', 'application/json-patch+json', /application\/json, application\/yaml/],
@@ -111,14 +111,14 @@ describe('a media type that is not read is refused before the body is', () => {
   }
 });
 
-test('only apply takes YAML', async () => {
+test('only apply accepts YAML', async () => {
   for (const type of ['application/merge-patch+json', 'application/strategic-merge-patch+json']) {
     const body = Promise.resolve(request('PATCH', type, yaml).read());
     await assert.rejects(body, (error) => error instanceof StatusError && error.code === 400, type);
   }
 });
 
-test('fields that are there twice are told of', async () => {
+test('duplicate fields are reported', async () => {
   const found = await request('POST', 'application/json', '{"a":1,"a":2}').read();
   assert.equal(found?.duplicates.length, 1);
 });
@@ -139,7 +139,7 @@ describe('a body in protobuf', () => {
     assert.partialDeepStrictEqual(found?.value, object);
   });
 
-  test('of a deletion is its options, whatever is deleted', async () => {
+  test('of a deletion is DeleteOptions, whatever is deleted', async () => {
     const object = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: 'Orphan' };
     for (const target of [collection, `${collection}/a`]) {
       const found = await read('DELETE', deleteOptions, object, target);
@@ -147,7 +147,7 @@ describe('a body in protobuf', () => {
     }
   });
 
-  test('of an action is the kind that it takes', async () => {
+  test('of an action is the kind that it expects', async () => {
     const pods = resources.find('', 'v1', 'pods');
     const binding = pods?.kind.subresources.find(({ name }) => name === 'binding');
     assert.ok(binding?.type === 'action');
@@ -156,12 +156,12 @@ describe('a body in protobuf', () => {
     assert.partialDeepStrictEqual(found?.value, object);
   });
 
-  test('of another kind is not looked into', async () => {
+  test('of another kind is not decoded', async () => {
     const found = await read('POST', schemaOf('secrets'), { apiVersion: 'v1', kind: 'Secret', data: {} });
     assert.deepEqual(found?.value, { apiVersion: 'v1', kind: 'Secret' });
   });
 
-  test('that is none is a 400', async () => {
+  test('that is invalid is a 400', async () => {
     const body = Promise.resolve(request('POST', type, json).read());
     await assert.rejects(body, (error) => error instanceof StatusError && error.code === 400);
   });

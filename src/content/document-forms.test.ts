@@ -61,7 +61,7 @@ for (const dialect of [orch, kubernetes]) {
 describe('forms of a document', () => {
   const document = documentOf({ kind: 'Sample', list: [1, 'b'] });
 
-  test('say the same', () => {
+  test('are equivalent', () => {
     const forms = new DocumentForms();
     const value = JSON.parse(document.json.toString());
     assert.equal(forms.bytes(document, 'json'), document.json);
@@ -71,7 +71,7 @@ describe('forms of a document', () => {
     assert.throws(() => forms.bytes(document, 'protobuf'), /only OpenAPI documents/);
   });
 
-  test('are made once', () => {
+  test('are encoded once', () => {
     const forms = new DocumentForms();
     assert.equal(forms.bytes(document, 'yaml'), forms.bytes(document, 'yaml'));
     assert.notEqual(writeDocument(document, 'yaml'), writeDocument(document, 'yaml'));
@@ -96,7 +96,7 @@ describe('forms of a document', () => {
     assert.equal(made, 2);
   });
 
-  test('take no more memory than they may; what was asked for the longest ago goes', () => {
+  test('stay within the memory limit, with LRU eviction', () => {
     const forms = new DocumentForms();
     const size = limits.documentFormBytesMax / 4;
     const large = Array.from({ length: 6 }, (_, at) => documentOf({ at, text: 'x'.repeat(size) }));
@@ -113,7 +113,7 @@ describe('forms of a document', () => {
     assert.equal(forms.bytes(first, 'pretty'), pretty, 'what is too large puts nothing else out');
   });
 
-  test('have each an entity tag of their own, that of the JSON is its hash', () => {
+  test('have distinct entity tags; that of the JSON is its hash', () => {
     const tags = (['json', 'pretty', 'yaml', 'protobuf'] as const).flatMap((form) =>
       [false, true].map((gzip) => entityTag(document, form, { gzip })),
     );

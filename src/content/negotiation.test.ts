@@ -84,14 +84,14 @@ describe('Accept', () => {
     });
   }
 
-  it('takes only what the endpoint can make', () => {
+  it('selects only what the endpoint supports', () => {
     const list: NegotiateOptions = { representations: ['PartialObjectMetadataList'] };
     assert.equal(chosen('application/json;as=PartialObjectMetadata;v=v1;g=meta.orch.io', list), '406 NotAcceptable');
     assert.equal(chosen(table, {}), '406 NotAcceptable');
     assert.equal(chosen(table), 'json Table', 'choices of other endpoints are not mixed up with it');
   });
 
-  it('has tables under the names of both dialects, and answers under the one that was asked for', () => {
+  it('accepts tables in the groups of both dialects, and answers in the requested one', () => {
     const accept =
       'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json';
     for (const either of [negotiator, new Negotiator(kubernetes)]) {
@@ -116,7 +116,7 @@ describe('Accept', () => {
     assert.equal(refused.message, 'only the following media types are accepted: application/json;stream=watch');
   });
 
-  it('has protobuf where the endpoint has, under the names of both dialects', () => {
+  it('accepts protobuf if the endpoint does, under the names of both dialects', () => {
     const either = { ...everything, schema: status };
     const own = 'application/vnd.orch.protobuf';
     const other = 'application/vnd.kubernetes.protobuf';
@@ -143,12 +143,12 @@ describe('Accept', () => {
     assert.match(refused.message, /: application\/json, application\/yaml, application\/vnd\.orch\.protobuf$/);
   });
 
-  it('says what there is', () => {
+  it('lists the accepted media types', () => {
     const refused = refusal(() => negotiator.negotiate(withHeaders({ accept: 'text/html' })));
     assert.equal(refused.message, 'only the following media types are accepted: application/json, application/yaml');
   });
 
-  it('may be any text without harm', () => {
+  it('may be any text', () => {
     for (const accept of [
       '"',
       ';',

@@ -61,7 +61,7 @@ async function listText(presentation: Presentation, query = ''): Promise<string>
   return list.head + [...list.items].map(textOf).join(',') + list.tail;
 }
 
-describe('a list whose items are made elsewhere is the same', () => {
+describe('a list whose items are encoded off the event loop is the same', () => {
   for (const [what, more] of [
     ['JSON for people', { pretty: true }],
     ['YAML', { format: 'yaml' }],
@@ -123,7 +123,7 @@ describe('one object', () => {
     assert.equal(table.rows[0].object.kind, 'PartialObjectMetadata');
   });
 
-  test('as metadata is under the group that was asked for, without its data', async () => {
+  test('as metadata has the requested group and no data', async () => {
     const form = presented({ as: 'PartialObjectMetadata', metaVersion: 'meta.k8s.io/v1' });
     const object = JSON.parse(representation.object(await bytesOf('a'), form).toString());
     assert.deepEqual(Object.keys(object), ['kind', 'apiVersion', 'metadata']);
@@ -132,7 +132,7 @@ describe('one object', () => {
   });
 });
 
-test('in protobuf an object says the same, in its envelope', async () => {
+test('in protobuf an object has the same content, in an envelope', async () => {
   const bytes = await bytesOf('a');
   const { apiVersion, kind, raw } = openEnvelope(representation.object(bytes, presented({ format: 'protobuf' })));
   assert.deepEqual([apiVersion, kind], ['v1', 'ConfigMap']);
@@ -143,7 +143,7 @@ test('in protobuf an object says the same, in its envelope', async () => {
   assert.deepEqual(unknown, []);
 });
 
-describe('what stands beside the cells of a table', () => {
+describe('includeObject', () => {
   for (const [query, kind] of [
     ['', 'PartialObjectMetadata'],
     ['includeObject=Metadata', 'PartialObjectMetadata'],
@@ -156,7 +156,7 @@ describe('what stands beside the cells of a table', () => {
     });
   }
 
-  test('is checked for tables only', () => {
+  test('is validated for tables only', () => {
     const query = 'includeObject=nonsense';
     presented({}, query);
     assert.throws(
@@ -167,7 +167,7 @@ describe('what stands beside the cells of a table', () => {
 });
 
 describe('a list', () => {
-  test('in JSON passes the bytes of its items on', async () => {
+  test('in JSON passes through the bytes of its items', async () => {
     const reply = await listReply();
     const list = await representation.list(reply, presented(), client);
     assert.ok(list.type === 'items');
@@ -183,7 +183,7 @@ describe('a list', () => {
     );
   });
 
-  test('of nothing is a list all the same', async () => {
+  test('without items is still a list', async () => {
     const query = '?labelSelector=nothing';
     for (const more of [{}, { pretty: true }, { format: 'yaml' }] as const) {
       const document = parse(await listText(presented(more), query));
@@ -202,7 +202,7 @@ describe('a list', () => {
     });
   }
 
-  test('of one page says where it goes on, in every form', async () => {
+  test('of one page has a continue token, in every form', async () => {
     for (const as of ['object', 'Table', 'PartialObjectMetadataList'] as const) {
       const { metadata } = JSON.parse(await listText(presented({ as }), '?limit=1'));
       assert.equal(metadata.remainingItemCount, 1, as);
@@ -220,13 +220,13 @@ describe('a watch', () => {
     return first;
   };
 
-  test('of whole objects passes the bytes on', async () => {
+  test('of whole objects passes the bytes through', async () => {
     const first = await entry();
     assert.equal(encoding().object(first, true), first.bytes);
     assert.equal(encoding().differsFirst, false);
   });
 
-  test('of tables tells the columns in its first event only, and ages as they are then', async () => {
+  test('of tables has columns in its first event only, and current ages', async () => {
     const first = await entry();
     const form = encoding({ as: 'Table' });
     assert.equal(form.differsFirst, true);
@@ -239,7 +239,7 @@ describe('a watch', () => {
     assert.notEqual(age(), before);
   });
 
-  test('shares what it makes with watches that want the same, and with no others', () => {
+  test('shares its encoding only with watches of the same options', () => {
     const forms = [
       encoding(),
       encoding({ format: 'protobuf' }),
@@ -253,7 +253,7 @@ describe('a watch', () => {
     assert.equal(encoding({ as: 'Table' }).name, encoding({ as: 'Table' }, 'includeObject=Metadata').name);
   });
 
-  test('has bookmarks of its kind, which carry a version', () => {
+  test('has bookmarks of its kind with a resourceVersion', () => {
     assert.deepEqual(JSON.parse(String(encoding().bookmark(42, false))), {
       kind: 'ConfigMap',
       apiVersion: 'v1',
@@ -269,7 +269,7 @@ describe('a watch', () => {
     });
   }
 
-  test('has bookmarks in its own form', () => {
+  test('has bookmarks in its own format', () => {
     const table = JSON.parse(String(encoding({ as: 'Table' }).bookmark(42, true)));
     assert.deepEqual([table.kind, table.columnDefinitions, table.metadata.resourceVersion], ['Table', null, '42']);
     assert.equal(table.rows[0].object.metadata.annotations[orch.initialEventsEndAnnotation], 'true');

@@ -117,7 +117,7 @@ export class Representation {
     };
   }
 
-  /** The object of an event. A table tells its columns in the first one. */
+  /** The object of an event. Only the first table has column definitions. */
   eventObject(bytes: Buffer, presentation: Presentation, first: boolean): Buffer {
     const { negotiated, table } = presentation;
     const { as } = negotiated;

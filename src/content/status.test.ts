@@ -36,7 +36,7 @@ const answer = async (run: (exchange: Exchange) => void, headers: Record<string,
 const logger = silentLogger;
 
 describe('sendStatus', () => {
-  it('tells of a full store at first, and then once a minute with how many it has failed', async () => {
+  it('logs a full store at first, and then once a minute with a count of failures', async () => {
     const lines: unknown[] = [];
     const counting = { ...silentLogger, error: (_: string, fields?: object) => void lines.push(fields) };
     const time = new ManualClock();
@@ -73,21 +73,21 @@ describe('sendStatus', () => {
     });
   });
 
-  it('says when to come back', async () => {
+  it('sends Retry-After', async () => {
     const { status, headers } = await answer((exchange) =>
       sendStatus(exchange, tooLargeResourceVersion(9, 1), { clock, logger }),
     );
     assert.deepEqual([status, headers['retry-after']], [504, '1']);
   });
 
-  it('does not have a write of unknown outcome sent again', async () => {
+  it('prevents automatic retries of a write of unknown outcome', async () => {
     const { status, headers } = await answer((exchange) =>
       sendStatus(exchange, unknownOutcome('no answer'), { clock, logger }),
     );
     assert.deepEqual([status, headers['retry-after']], [504, 'Thu, 01 Jan 2026 00:00:01 GMT']);
   });
 
-  it('speaks YAML, and indents for people', async () => {
+  it('supports YAML and pretty JSON', async () => {
     const yaml = await answer((exchange) =>
       sendStatus(exchange, noSuchPath(), { clock, logger, format: 'yaml', mediaType: 'application/yaml' }),
     );
@@ -108,7 +108,7 @@ describe('sendStatus', () => {
     assert.equal(logged.length, 5);
   });
 
-  it('logs what fails beneath the server, and nothing that is only refused', async () => {
+  it('logs store failures, but not refused requests', async () => {
     const logged: unknown[] = [];
     const listening = { ...silentLogger, error: (_: string, fields?: object) => void logged.push(fields) };
     const cause = new Error('disk full');
@@ -126,7 +126,7 @@ describe('sendStatus', () => {
     assert.deepEqual(logged, []);
   });
 
-  it('leaves a response alone that has begun', async () => {
+  it('does not touch a response that has started', async () => {
     const { status, body } = await answer((exchange) => {
       const writer = exchange.stream(200, {});
       sendStatus(exchange, new StatusError('Conflict', 'late'), { clock, logger });
@@ -149,7 +149,7 @@ describe('sendBytes', () => {
       assert.deepEqual(gunzipSync(body), Buffer.alloc(length, 'ab'));
     });
   }
-  it('leaves it when nobody asks, when it is off, and for writes', async () => {
+  it('does not compress if not accepted, if disabled, and for writes', async () => {
     for (const { headers, body } of [
       await answer(send(5_000)),
       await answer(send(5_000), { 'accept-encoding': 'gzip;q=0' }),
@@ -159,7 +159,7 @@ describe('sendBytes', () => {
       assert.deepEqual([headers['content-encoding'], headers.vary, body.length], [undefined, undefined, 5_000]);
     }
   });
-  it('does not answer twice when the deadline passes while it compresses', async () => {
+  it('does not respond twice when the deadline passes during compression', async () => {
     const { status } = await answer(
       (exchange) => {
         send(500_000)(exchange);

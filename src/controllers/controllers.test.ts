@@ -5,7 +5,7 @@ import { chooseControllers, controllerNames } from './controllers.ts';
 const collector = 'garbage-collector-controller';
 const namespace = 'namespace-controller';
 
-describe('which controllers a list chooses', () => {
+describe('controllers selected by a list', () => {
   for (const [items, expected] of [
     [['*'], controllerNames],
     [[], []],

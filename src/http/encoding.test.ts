@@ -34,7 +34,7 @@ describe('gzipWhole', () => {
       assert.deepEqual(gunzipSync(gzipWhole(body)), body);
     });
   }
-  it('compresses what comes again only once, and forgets it in time', () => {
+  it('caches repeated bodies and evicts them in time', () => {
     const body = randomBytes(5_000);
     gzipWhole(body);
     const second = gzipWhole(body);
@@ -46,11 +46,11 @@ describe('gzipWhole', () => {
     assert.notEqual(gzipWhole(body), second);
     assert.deepEqual(gunzipSync(gzipWhole(body)), body);
   });
-  it('makes text smaller', () => assert.ok(gzipWhole(Buffer.alloc(4096, 'abc')).length < 100));
+  it('compresses text', () => assert.ok(gzipWhole(Buffer.alloc(4096, 'abc')).length < 100));
 });
 
 describe('boundedMemo', () => {
-  it('remembers, and forgets the oldest', () => {
+  it('caches results and evicts the oldest', () => {
     let made = 0;
     const memo = boundedMemo((text) => `${text}${made++}`, { countMax: 4, lengthMax: 3 });
     assert.equal(memo('a'), 'a0');

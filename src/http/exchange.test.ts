@@ -85,7 +85,7 @@ for (const [protocol, client] of [
   ['HTTP/1.1', http1],
 ] as const) {
   describe(`an exchange over ${protocol}`, () => {
-    it('has the request as it was sent', async () => {
+    it('has the request as sent', async () => {
       let seen: Exchange | undefined;
       handle = (exchange) => {
         seen = exchange;
@@ -187,7 +187,7 @@ for (const [protocol, client] of [
       return client.send('/').then((received) => assert.equal(received.status, 200));
     });
 
-    it('streams a response, and says when it ended', async () => {
+    it('streams a response, and reports its end', async () => {
       const ends: number[] = [];
       const ended = Promise.withResolvers<void>();
       handle = (exchange) => {
@@ -205,7 +205,7 @@ for (const [protocol, client] of [
       assert.deepEqual(ends, [1]);
     });
 
-    it('shows a response that was cut off as such', async () => {
+    it('makes a truncated response visible as such', async () => {
       handle = (exchange) => {
         const writer = exchange.stream(200, {});
         writer.write('half');
@@ -252,7 +252,7 @@ for (const [protocol, client] of [
       }
     });
 
-    it('tells nothing of a failure of its own', async () => {
+    it('does not reveal internal errors', async () => {
       errors.length = 0;
       handle = () => {
         throw new Error('secret');
@@ -351,7 +351,7 @@ describe('a client that goes away', () => {
     await until(() => own.listener.connections === 0);
   });
 
-  it('ends all that it had asked for, HTTP/1.1', async () => {
+  it('ends all its pipelined requests, HTTP/1.1', async () => {
     const held: Exchange[] = [];
     let ended = 0;
     handle = (exchange) => {
@@ -369,7 +369,7 @@ describe('a client that goes away', () => {
     assert.ok(held.every((exchange) => exchange.signal.aborted));
   });
 
-  it('is noticed while it has a body that nobody reads, HTTP/1.1', async () => {
+  it('is noticed while its body is not read, HTTP/1.1', async () => {
     const ended = Promise.withResolvers<void>();
     handle = (exchange) => {
       exchange.onEnd(ended.resolve);
@@ -409,7 +409,7 @@ describe('a client that goes away', () => {
 });
 
 describe('back-pressure', () => {
-  it('shows in what is buffered', async () => {
+  it('is visible in the buffered bytes', async () => {
     const writers: BodyWriter[] = [];
     handle = (exchange) => void writers.push(exchange.stream(200, {}));
     const stream = (await started.http2()).request({ ':path': '/' });
@@ -486,7 +486,7 @@ describe('HTTP/1.1 by hand', () => {
     socket.destroy();
   });
 
-  it('takes the absolute form of a target', async () => {
+  it('accepts the absolute form of a target', async () => {
     handle = echo;
     const answer = await exchangeText(
       await started.tls(),
@@ -495,7 +495,7 @@ describe('HTTP/1.1 by hand', () => {
     assert.match(answer, /GET \/x\?y/);
   });
 
-  it('tells a client that waits for it to go on, and only when the body is wanted', async () => {
+  it('sends 100 Continue only when the body is read', async () => {
     const post = lines('POST / HTTP/1.1', 'host: a', 'content-length: 3', 'expect: 100-continue');
     handle = echo;
     const socket = await started.tls();
@@ -525,7 +525,7 @@ describe('HTTP/1.1 by hand', () => {
     socket.destroy();
   });
 
-  it('answers before it has seen the end of a body that is too long, then closes', async () => {
+  it('answers before the end of a body that is too long, then closes', async () => {
     handle = async (exchange) => exchange.respond(200, {}, await exchange.body(1_000));
     const socket = await started.tls();
     const all = readToClose(socket);
@@ -543,7 +543,7 @@ describe('HTTP/1.1 by hand', () => {
 });
 
 describe('HTTP/2 by hand', () => {
-  it('tells a client that waits for it to go on', async () => {
+  it('sends 100 Continue', async () => {
     handle = async (exchange) => exchange.respond(200, {}, await exchange.body(10));
     const stream = (await started.http2()).request(
       { ':path': '/', ':method': 'POST', expect: '100-continue' },

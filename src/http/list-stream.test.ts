@@ -43,7 +43,7 @@ describe('a list', () => {
     const items = sizes.map((size, at) => item(String.fromCharCode(97 + (at % 26)).repeat(size)));
     const expected = joined(items);
 
-    it(`of ${name} is gathered as it would be joined`, () => {
+    it(`of ${name} equals the joined text`, () => {
       let text = '';
       for (const { bytes, sent } of gatherList({ head, separator: ',', tail }, items)) {
         assert.ok(bytes.length > 0);
@@ -53,7 +53,7 @@ describe('a list', () => {
       assert.ok(text === expected);
     });
 
-    it(`of ${name} arrives, over both protocols, plain and compressed`, async () => {
+    it(`of ${name} is sent over both protocols, plain and compressed`, async () => {
       handle = (exchange) => void sendList(exchange, { head, items, tail }, options);
       for (const encoding of ['identity', 'gzip']) {
         for (const received of [await over2(encoding), await over1(encoding)]) {
@@ -68,7 +68,7 @@ describe('a list', () => {
     });
   }
 
-  it('is not mixed up with others that are sent at the same time', async () => {
+  it('does not mix with lists sent concurrently', async () => {
     handle = (exchange) => {
       const letter = exchange.target.slice(1);
       const items = Array.from({ length: 3_000 }, () => item(letter.repeat(500)));
@@ -83,7 +83,7 @@ describe('a list', () => {
     session.destroy();
   });
 
-  it('of items side by side in memory is gathered as it would be joined, and long runs are not copied', () => {
+  it('of adjacent items equals the joined text, and long runs are not copied', () => {
     const sizes = fc.oneof(
       { weight: 20, arbitrary: fc.integer({ min: 1, max: 3_000 }) },
       { weight: 1, arbitrary: fc.integer({ min: 1, max: 300_000 }) },
@@ -124,7 +124,7 @@ describe('a list', () => {
     assert.ok(chunks.filter(({ sent }) => sent).length <= 3, 'head and tail are all that is copied');
   });
 
-  it('is not made for HEAD', async () => {
+  it('is not encoded for HEAD', async () => {
     let taken = 0;
     function* counted() {
       for (; taken < 100_000; taken += 1) yield item('x'.repeat(1_000));
@@ -137,7 +137,7 @@ describe('a list', () => {
     session.destroy();
   });
 
-  it('waits for pieces that are promised, and has them in their place', async () => {
+  it('awaits promised pieces and keeps their order', async () => {
     const texts = Array.from({ length: 9 }, (_, index) => `piece ${index} `.repeat(index === 4 ? 100_000 : 10));
     for (const promised of [[0], [8], [4], [0, 1, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8]]) {
       const pieces = texts.map((text, index) =>
@@ -150,7 +150,7 @@ describe('a list', () => {
     }
   });
 
-  it('is cut off where a promised piece cannot be made', async () => {
+  it('is cut off if a promised piece rejects', async () => {
     const failed = Promise.withResolvers<unknown>();
     function* pieces() {
       yield 'begin';
@@ -161,7 +161,7 @@ describe('a list', () => {
     assert.match(String(await failed.promise), /no piece/);
   });
 
-  it('of pieces arrives', async () => {
+  it('of pieces is sent', async () => {
     const pieces = Array.from({ length: 2_000 }, (_, i) =>
       i % 2 ? `piece ${i} `.repeat(30) : Buffer.from(`bytes ${i} `),
     );
@@ -204,7 +204,7 @@ describe('a list', () => {
     });
   }
 
-  it('that fails midway is cut off, and its failure told', async () => {
+  it('that fails midway is cut off and rejects', async () => {
     const failure = Promise.withResolvers<unknown>();
     function* failing() {
       for (let count = 0; count < 2_000; count += 1) yield item('x'.repeat(1_000));

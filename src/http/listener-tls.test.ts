@@ -52,7 +52,7 @@ describe('certificates by name', () => {
     });
   }
 
-  it('are shown to clients whose own certificate is verified as ever, over either protocol', async () => {
+  it('are served over either protocol, with client certificates verified as usual', async () => {
     await using started = await start(ok, { ca, tls: { named: certificates } });
     const as = { ...clientPair, servername: 'c.example.com', rejectUnauthorized: false };
     const text = await exchangeText(await started.tls(as), 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
@@ -60,7 +60,7 @@ describe('certificates by name', () => {
     assert.equal((await fetch2(await started.http2(as), '/')).body.toString(), 'CN=alice');
   });
 
-  it('take the place of each other', async () => {
+  it('can be replaced', async () => {
     await using started = await start(ok, { tls: { named: certificates } });
     const { cert, key } = makeCertificate({ name: 'main' });
     started.listener.setTls({ cert, key, named: [named('new', ['c.example.com'])] });
@@ -70,7 +70,7 @@ describe('certificates by name', () => {
     assert.equal(await shown(started, 'c.example.com'), 'new');
   });
 
-  it('are spoken in the versions and ciphers of the others', async () => {
+  it('use the configured versions and ciphers', async () => {
     const tls = { named: certificates, minVersion: 'TLSv1.3' } as const;
     await using started = await start(ok, { tls });
     await assert.rejects(shown(started, 'c.example.com', { maxVersion: 'TLSv1.2' }));
@@ -78,13 +78,13 @@ describe('certificates by name', () => {
 });
 
 describe('versions and cipher suites', () => {
-  it('below the least are refused', async () => {
+  it('below the minimum are refused', async () => {
     await using started = await start(ok, { tls: { minVersion: 'TLSv1.3' } });
     await assert.rejects(started.tls({ maxVersion: 'TLSv1.2' }));
     assert.equal((await started.tls()).getProtocol(), 'TLSv1.3');
   });
 
-  it('are those that were chosen, and all of TLS 1.3', async () => {
+  it('are the configured ones, and all of TLS 1.3', async () => {
     const chosen = 'ECDHE-ECDSA-AES256-GCM-SHA384';
     await using started = await start(ok, { tls: { ciphers: `TLS_AES_128_GCM_SHA256:${chosen}` } });
     const options = { maxVersion: 'TLSv1.2' } as const;
@@ -104,7 +104,7 @@ describe('going away', () => {
     };
   };
 
-  it('happens to the chosen share of HTTP/2 requests, which are answered', async () => {
+  it('happens with the configured chance to HTTP/2 requests, which are answered', async () => {
     await using started = await start(ok, { goaway: { chance: 0.001, random: random(3) } });
     const session = await started.http2();
     const gone = once(session, 'goaway');
@@ -113,7 +113,7 @@ describe('going away', () => {
     await until(() => session.closed);
   });
 
-  it('leaves what is under way alone', async () => {
+  it('leaves requests in progress alone', async () => {
     const held: Exchange[] = [];
     const handle = (exchange: Exchange): void =>
       exchange.target === '/held' ? void held.push(exchange) : ok(exchange);
@@ -126,7 +126,7 @@ describe('going away', () => {
     assert.equal((await slow).body.toString(), 'late');
   });
 
-  it('never happens to HTTP/1.1, nor where it was not asked for', async () => {
+  it('never happens to HTTP/1.1, or by default', async () => {
     let asked = 0;
     const counting = {
       uuid: () => '',

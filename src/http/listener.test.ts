@@ -90,7 +90,7 @@ describe('a client certificate', () => {
     });
   }
 
-  it('that was not accepted may be so after a reload: the client is asked to connect again', async () => {
+  it('that was rejected may be accepted after a reload: the client is asked to reconnect', async () => {
     await using started = await start(ok, { ca });
     const [good, none] = [await started.http2(clientPair), await started.http2()];
     const bad = await started.http2(strangerPair);
@@ -103,7 +103,7 @@ describe('a client certificate', () => {
     for (const session of [good, none]) assert.equal((await fetch2(session, '/')).status, 200);
   });
 
-  it('is not asked for without authorities', async () => {
+  it('is not requested without CAs', async () => {
     let peer: Peer | undefined;
     await using started = await start((exchange) => {
       peer = exchange.peer;
@@ -115,7 +115,7 @@ describe('a client certificate', () => {
 });
 
 describe('TLS', () => {
-  it('shows the new certificate after a reload, and trusts the new authorities', async () => {
+  it('serves the new certificate after a reload, and trusts the new CAs', async () => {
     const subjects: (string | undefined)[] = [];
     await using started = await start(
       (exchange) => {
@@ -142,7 +142,7 @@ describe('TLS', () => {
     await alive(started);
   });
 
-  it('takes nonsense, plain HTTP and a silent client', async () => {
+  it('survives garbage, plain HTTP and a silent client', async () => {
     await using started = await start(ok, { limits: { handshakeMsMax: 100 } });
     for (const text of [get, Buffer.alloc(20_000, 0xff), '']) {
       const socket = connect(started.listener.port, '127.0.0.1');
@@ -284,7 +284,7 @@ describe('abuse', () => {
     assert.deepEqual(ends, ['/large']);
   });
 
-  it('by frames that are none ends the connection', async () => {
+  it('by invalid frames ends the connection', async () => {
     await using started = await start(ok);
     const socket = await started.tls({ ALPNProtocols: ['h2'] });
     socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -331,7 +331,7 @@ describe('drain', () => {
     return { started, held };
   }
 
-  it('lets requests finish, and closes what is idle', async () => {
+  it('lets requests finish, and closes idle connections', async () => {
     const { started, held } = await holding();
     await using _ = started;
     const idle2 = await started.http2();
@@ -374,7 +374,7 @@ describe('drain', () => {
     await drained;
   });
 
-  it('cuts off what does not finish in time', async () => {
+  it('cuts off requests that do not finish in time', async () => {
     const { started, held } = await holding();
     await using _ = started;
     const cut = fetch2(await started.http2(), '/held').then(
@@ -402,7 +402,7 @@ describe('drain', () => {
     await until(() => open().length === 0);
   });
 
-  it('once more says and cuts off nothing more, and leaves no timer', async () => {
+  it('is idempotent and leaves no timer', async () => {
     const clock = new ManualClock();
     const { started, held } = await holding(clock);
     await using _ = started;

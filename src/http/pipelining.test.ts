@@ -12,7 +12,7 @@ const get = (path: string, ...more: readonly string[]): string =>
 
 const echo = (exchange: Exchange): void => exchange.respond(200, {}, `${exchange.method} ${exchange.target}`);
 
-test('pipelined requests are answered in order, and not any number of them', async () => {
+test('pipelined requests are answered in order, up to a limit', async () => {
   let handle: (exchange: Exchange) => void = echo;
   await using started = await start((exchange) => handle(exchange));
   const socket = await started.tls();

@@ -5,7 +5,7 @@ import { rawField } from './h2/raw-frames-fixture.ts';
 import { pathFrame, sessions } from './h2/session-fixture.ts';
 import { exchangeText, fetch2, type Started, start } from './listener-fixture.ts';
 
-describe('headers that were hidden are not there any more', () => {
+describe('hidden headers are invisible', () => {
   const clients: Readonly<Record<string, (started: Started) => Promise<unknown>>> = {
     'HTTP/2.0': async (started) =>
       fetch2(await started.http2(), '/', { headers: { 'X-One': ['a', 'b'], 'x-two': 'c', 'x-four': 'd' } }),

@@ -30,13 +30,13 @@ describe('Warning headers', () => {
     assert.equal(Buffer.from(header, 'latin1').toString(), '299 - "größer"');
   });
 
-  it('say each text once, and nothing of none', () => {
+  it('contain each text once, and none for no texts', () => {
     assert.equal(headersOf(['same', 'same', ' same\n']).length, 1);
     assert.deepEqual(headersOf(['', '\0']), []);
     assert.deepEqual(headersOf([]), []);
   });
 
-  it('are whole where they fit', () => {
+  it('are complete if they fit', () => {
     for (const texts of [numbered(50, 'x'), ['x'.repeat(4_000)], numbered(10, 'y'.repeat(390))]) {
       const headers = headersOf(texts);
       assert.equal(headers.length, texts.length);

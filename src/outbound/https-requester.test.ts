@@ -75,7 +75,7 @@ async function post(transport: Transport, body: string): Promise<string> {
 }
 
 describe('requests with a credential from a plugin', () => {
-  it('share one run, and one that is refused is sent once more with the next credential', async () => {
+  it('share one run, and are retried once with the next credential after a 401', async () => {
     accept('one');
     give({ token: 'one' });
     await withPlugin(async (transport) => {
@@ -89,7 +89,7 @@ describe('requests with a credential from a plugin', () => {
     });
   });
 
-  it('are not sent a third time, nor again with the same credential', async () => {
+  it('are retried at most once, and not with the same credential', async () => {
     accept();
     give({ token: 'one' });
     await withPlugin(async (transport) => {
@@ -101,7 +101,7 @@ describe('requests with a credential from a plugin', () => {
     });
   });
 
-  it('fail as the plugin does, after a refusal too', async () => {
+  it('fail if the plugin does, also after a 401', async () => {
     accept();
     give({ token: 'one' });
     await withPlugin(async (transport) => {
@@ -115,7 +115,7 @@ describe('requests with a credential from a plugin', () => {
     assert.equal(seen.length, 2);
   });
 
-  it('show another certificate on new connections only', async () => {
+  it('present a new certificate on new connections only', async () => {
     const [one, two] = [server.issue('one'), server.issue('two')];
     accept('one');
     give({ pair: one });
@@ -149,7 +149,7 @@ describe('requests with a credential from a plugin', () => {
     assert.equal(server.connections, 2);
   });
 
-  it('do not wait longer than their signal lets them; the plugin goes on for others', async () => {
+  it('stop waiting on abort; the plugin continues for others', async () => {
     accept('one');
     give({ token: 'one' });
     await withPlugin(async (transport) => {

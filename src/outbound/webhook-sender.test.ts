@@ -30,8 +30,8 @@ async function withSender(
   }
 }
 
-describe('a question to a webhook', () => {
-  it('goes to exactly its URL, and the answer comes whatever its status', async () => {
+describe('a webhook call', () => {
+  it('goes to exactly its URL, and returns any status', async () => {
     const seen: unknown[] = [];
     server.handle = (request, response) => {
       const { accept, 'content-type': type, 'user-agent': agent, authorization } = request.headers;
@@ -75,7 +75,7 @@ describe('a question to a webhook', () => {
     });
   }
 
-  it('an answer without end is an error', async () => {
+  it('a response that is too large is an error', async () => {
     const closed = Promise.withResolvers<void>();
     server.handle = (_request, response) => {
       response.on('close', closed.resolve).on('drain', write);
@@ -120,7 +120,7 @@ describe('a question to a webhook', () => {
     });
   });
 
-  it('is refused where too many wait already; closing ends them', async () => {
+  it('is refused if too many are waiting; closing aborts them', async () => {
     let requests = 0;
     const full = Promise.withResolvers<void>();
     server.handle = () => {
@@ -140,7 +140,7 @@ describe('a question to a webhook', () => {
     });
   });
 
-  it('waits its turn, and no longer than it may', async () => {
+  it('waits for a connection, up to the timeout', async () => {
     const waiting: ServerResponse[] = [];
     const full = Promise.withResolvers<void>();
     server.handle = (_request, response) => {
@@ -168,7 +168,7 @@ describe('a question to a webhook', () => {
     });
   });
 
-  it('is asked again at once where the webhook had closed the connection', async () => {
+  it('is retried at once if the webhook had closed the connection', async () => {
     const used = new WeakSet<object>();
     server.handle = (request, response) => {
       if (used.has(request.socket)) request.socket.destroy();
@@ -181,7 +181,7 @@ describe('a question to a webhook', () => {
     });
   });
 
-  it('a webhook that breaks off is an error with a code', async () => {
+  it('a truncated response is an error with a code', async () => {
     server.handle = (_request, response) => {
       response.write('{');
       setImmediate(() => response.destroy());

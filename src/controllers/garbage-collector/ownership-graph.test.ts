@@ -30,7 +30,7 @@ const node = (uid: string, owners: readonly string[] = [], resource = things) =>
 const uids = (nodes: Iterable<{ readonly uid: string }>): readonly string[] =>
   Array.from(nodes, ({ uid }) => uid).sort();
 
-describe('what is kept of an object', () => {
+describe('whether an object is kept', () => {
   for (const [metadata, kept, waits, orphans] of [
     [{}, false, false, false],
     [{ finalizers: ['foregroundDeletion', 'orphan'] }, false, false, false],
@@ -48,7 +48,7 @@ describe('what is kept of an object', () => {
 });
 
 describe('the graph', () => {
-  it('knows what an owner owns, whether it knows the owner or not', () => {
+  it('knows the dependents of owners inside and outside the graph', () => {
     const graph = new OwnershipGraph();
     for (const each of [node('a', ['o']), node('b', ['o', 'a']), node('c')]) graph.see(each);
     assert.deepEqual(uids(graph.dependentsOf('o')), ['a', 'b']);
@@ -57,7 +57,7 @@ describe('the graph', () => {
     assert.deepEqual(uids(graph.nodes()), ['a', 'b']);
   });
 
-  it('follows changes of owners, and tells what was before', () => {
+  it('follows changes of owners, and returns the previous state', () => {
     const graph = new OwnershipGraph();
     const first = node('a', ['o', 'p']);
     assert.equal(graph.see(first), undefined);
@@ -71,7 +71,7 @@ describe('the graph', () => {
     assert.deepEqual([graph.size, graph.countOf(things)], [0, 0]);
   });
 
-  it('forgets an object, not what it owned', () => {
+  it('removes an object, not its dependents', () => {
     const graph = new OwnershipGraph();
     const [a, b] = [node('a', ['o']), node('b', ['a'])];
     for (const each of [a, b]) graph.see(each);
@@ -91,7 +91,7 @@ describe('the graph', () => {
     assert.deepEqual([...graph.ofResource(others)].sort(), ['b', 'c']);
   });
 
-  it('takes an object that owns itself', () => {
+  it('supports an object that owns itself', () => {
     const graph = new OwnershipGraph();
     graph.see(node('a', ['a']));
     assert.deepEqual(uids(graph.dependentsOf('a')), ['a']);

@@ -15,7 +15,7 @@ const later = start + 60_000;
 const after = (findings: Partial<Findings>, before: readonly NamespaceCondition[] = [], nowMs = start) =>
   conditionsAfter(before, { ...nothing, ...findings }, nowMs);
 
-it('all is well', () => {
+it('no problems', () => {
   assert.deepEqual(
     after({})?.map(({ type, status, reason, lastTransitionTime }) => [type, status, reason, lastTransitionTime]),
     [
@@ -28,7 +28,7 @@ it('all is well', () => {
   );
 });
 
-describe('what is in the way, in an order that does not change', () => {
+describe('problems, in a stable order', () => {
   for (const [findings, type, reason, message] of [
     [
       { discoveryFailures: ['b/v1: away', 'a/v1: away'] },
@@ -74,21 +74,21 @@ describe('what is in the way, in an order that does not change', () => {
     });
   }
 
-  it('a message has an end', () => {
+  it('a message is bounded', () => {
     const [, , condition] = after({ deletionFailures: ['x'.repeat(100_000)] }) ?? [];
     assert.equal(condition?.message.length, 4_096);
   });
 });
 
-describe('from one attempt to the next', () => {
+describe('between attempts', () => {
   const stuck = { remaining: new Map([['pods.', 2]]) };
 
-  it('nothing is written where nothing changes', () => {
+  it('nothing is written if nothing changes', () => {
     assert.equal(after(stuck, after(stuck), later), undefined);
     assert.equal(after({}, after({}), later), undefined);
   });
 
-  it('a time moves with the status only', () => {
+  it('lastTransitionTime changes only with the status', () => {
     const timeAfter = (findings: Partial<Findings>): string | undefined =>
       after(findings, after(stuck), later)?.find(({ type }) => type === 'NamespaceContentRemaining')
         ?.lastTransitionTime;
@@ -96,7 +96,7 @@ describe('from one attempt to the next', () => {
     assert.equal(timeAfter({}), '2026-01-01T00:01:00Z');
   });
 
-  it("other controllers' conditions stay, and so does the order", () => {
+  it("other controllers' conditions and the order are kept", () => {
     const mine: NamespaceCondition = { type: 'Mine', status: 'Unknown', reason: 'R', message: 'M' };
     const [old = mine] = after({}) ?? [];
     const found = after(stuck, [mine, old], later);

@@ -287,7 +287,7 @@ describe('time', () => {
     assert.deepEqual(other.goaways, []);
   });
 
-  it('ends a connection whose headers do not end, whatever else is on it', async () => {
+  it('ends a connection with an incomplete header block, whatever else is on it', async () => {
     const clock = new ManualClock();
     await using all = await sessions(hold, { clock, limits: wait });
     const client = (await all.client()).send(getFrame(1));
@@ -305,7 +305,7 @@ describe('time', () => {
 });
 
 describe('the end of a connection', () => {
-  it('is said twice: what was sent before the client knew is served', async () => {
+  it('is announced twice: requests in flight are served', async () => {
     const clock = new ManualClock();
     const held: Exchange[] = [];
     await using all = await sessions(
@@ -331,7 +331,7 @@ describe('the end of a connection', () => {
     await client.end();
   });
 
-  it('comes after a while where the client does not answer', async () => {
+  it('follows after a while if the client does not respond', async () => {
     const clock = new ManualClock();
     await using all = await sessions(ok, { clock });
     const client = await all.client();
@@ -344,7 +344,7 @@ describe('the end of a connection', () => {
     assert.equal(client.goaways.length, 2);
   });
 
-  it('comes when the client has said goodbye and nothing is under way', async () => {
+  it('follows when the client sent GOAWAY and no request is in progress', async () => {
     const held: Exchange[] = [];
     await using all = await sessions((exchange) => void held.push(exchange));
     const client = (await all.client()).send(getFrame(1), rawFrame(frameType.goaway, 0, 0, Buffer.alloc(8)));
@@ -356,7 +356,7 @@ describe('the end of a connection', () => {
     await until(() => all.started.listener.connections === 0);
   });
 
-  it('cuts off what is under way when it must be at once', async () => {
+  it('cuts off requests in progress on destroy', async () => {
     const held: Exchange[] = [];
     await using all = await sessions((exchange) => {
       held.push(exchange);

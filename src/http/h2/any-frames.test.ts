@@ -71,7 +71,7 @@ function framesOf(actions: readonly Action[]): Buffer[] {
   });
 }
 
-test('whatever is sent, every exchange ends with its connection, others are served, and nothing fails inside', async () => {
+test('for arbitrary frames, every exchange ends with its connection, others are served, and nothing fails internally', async () => {
   const failures: unknown[] = [];
   const logger = { error: (...all: unknown[]) => void failures.push(all), warn() {}, info() {}, debug() {} };
   let underWay = 0;

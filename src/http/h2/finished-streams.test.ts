@@ -11,7 +11,7 @@ function finished() {
   return { clock, resets, streams };
 }
 
-test('streams are reset when their time is up, each by itself', () => {
+test('lingering streams are reset one by one when due', () => {
   const { clock, resets, streams } = finished();
   streams.linger(1);
   clock.advance(400);
@@ -32,7 +32,7 @@ test('the oldest are reset when many linger', () => {
   streams.close();
 });
 
-test('the oldest are forgotten when many were reset', () => {
+test('the oldest are evicted when many were reset', () => {
   const { clock, streams } = finished();
   for (let n = 0; n <= limits.finishedStreamsMax; n += 1) streams.add(2 * n + 1);
   assert.deepEqual([streams.has(1), streams.has(3)], [false, true]);

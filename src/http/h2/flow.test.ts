@@ -28,7 +28,7 @@ async function receivedBytes(client: RawClient, stream: number, bytes: number): 
   return client.received(stream).bytes;
 }
 
-describe('what is sent', () => {
+describe('sending', () => {
   it('is no more than the window of a stream, that of the connection, and the length of a frame allow', async () => {
     await using all = await sessions(bytesOf);
     const client = await all.client([initialWindow, 10]);
@@ -51,7 +51,7 @@ describe('what is sent', () => {
     assert.ok(body.equals(Buffer.alloc(200_000, 'abcdefg')));
   });
 
-  it('is no more than changed settings allow, of streams that are open as well', async () => {
+  it('respects changed settings, also on open streams', async () => {
     await using all = await sessions(bytesOf);
     const client = await all.client([initialWindow, 0]);
     client.send(pathFrame(1, '/100'));
@@ -68,7 +68,7 @@ describe('what is sent', () => {
     assert.equal(client.settingsAcknowledged, 4);
   });
 
-  it('uses longer frames where the client takes them', async () => {
+  it('uses longer frames if the client accepts them', async () => {
     await using all = await sessions(bytesOf);
     const client = await all.client([initialWindow, windowMax], [5, 50_000]);
     client.send(pathFrame(1, '/60000'));
@@ -76,7 +76,7 @@ describe('what is sent', () => {
     assert.equal(client.received(1).frames, 2);
   });
 
-  it('goes on for others when a stream does not take its own', async () => {
+  it('continues for other streams when one is blocked', async () => {
     await using all = await sessions(bytesOf);
     const client = await all.client([initialWindow, 100]);
     const many = Array.from({ length: 20 }, (_, n) => 2 * n + 1);
@@ -88,7 +88,7 @@ describe('what is sent', () => {
     for (const stream of many) assert.equal((await client.whole(stream)).body.length, 1_000);
   });
 
-  it('is shared evenly between streams', async () => {
+  it('is fair between streams', async () => {
     await using all = await sessions(bytesOf);
     const client = await all.client([initialWindow, windowMax]);
     client.send(...[1, 3, 5].map((stream) => pathFrame(stream, '/100000')));
@@ -117,7 +117,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('waits in its writer, which tells of it', async () => {
+  it('buffers in the writer, which reports it', async () => {
     const writers: BodyWriter[] = [];
     await using all = await sessions((exchange) => void writers.push(exchange.stream(200, {})));
     const client = await all.client([initialWindow, 10]);
@@ -148,7 +148,7 @@ describe('what is sent', () => {
     assert.equal((await client.whole(1)).body.length, 13 + limits.responseBufferBytes + 1);
   });
 
-  it('ends by itself where nothing is left to send', async () => {
+  it('ends the stream if nothing is left to send', async () => {
     const writers: BodyWriter[] = [];
     await using all = await sessions((exchange) => void writers.push(exchange.stream(200, {})));
     const client = (await all.client([initialWindow, 3])).send(getFrame(1));
@@ -171,7 +171,7 @@ describe('what is sent', () => {
     assert.deepEqual([ended, reset], [false, errorCode.internalError]);
   });
 
-  it('has headers in several frames where they are long', async () => {
+  it('splits long headers into several frames', async () => {
     const long = 'x'.repeat(50_000);
     await using all = await sessions((exchange) => exchange.respond(200, { 'x-long': long, 'x-last': 'z' }, 'body'));
     const client = (await all.client()).send(getFrame(1));
@@ -179,7 +179,7 @@ describe('what is sent', () => {
     assert.deepEqual([headers['x-long'], headers['x-last'], body.toString()], [long, 'z', 'body']);
   });
 
-  it('says no length of what has none, and no content for HEAD', async () => {
+  it('omits the length if there is no body, and the content for HEAD', async () => {
     await using all = await sessions((exchange) => {
       if (exchange.target === '/stream') exchange.stream(200, {}).end('never sent');
       else exchange.respond(Number(exchange.target.slice(1)), {}, 'content');
@@ -209,7 +209,7 @@ describe('what is sent', () => {
     }
   });
 
-  it('is one response: a header that cannot be sent leaves room for another', async () => {
+  it('allows another response after an invalid header', async () => {
     await using all = await sessions((exchange) => {
       assert.throws(() => exchange.respond(200, { 'x-bad': 'a\nb' }), TypeError);
       assert.throws(() => exchange.stream(200, { 'x-bad': 'a\nb' }), TypeError);
@@ -220,7 +220,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what is received', () => {
+describe('receiving', () => {
   /** Reads all bodies, and responds with their lengths. */
   const lengths = (exchange: Exchange): void => {
     exchange.body(10_000_000).then(
@@ -233,7 +233,7 @@ describe('what is received', () => {
       dataFrame(stream, Buffer.alloc(Math.min(16_000, bytes - n * 16_000))),
     );
 
-  it('may go on when it was read', async () => {
+  it('continues when the body is read', async () => {
     await using all = await sessions(lengths);
     const client = await all.client();
     await client.until(() => client.widened.get(0) !== undefined);
@@ -251,7 +251,7 @@ describe('what is received', () => {
     assert.ok((client.widened.get(0) ?? 0) >= 1_000_000);
   });
 
-  it('may not go on while nobody reads it; others may', async () => {
+  it('is blocked while a body is not read, without blocking other streams', async () => {
     const held: Exchange[] = [];
     await using all = await sessions((exchange) => {
       if (exchange.header('x-hold') === undefined) lengths(exchange);
@@ -277,7 +277,7 @@ describe('what is received', () => {
     assert.equal((await client.whole(1)).body.toString(), String(limits.streamWindowBytes + 3));
   });
 
-  it('is as it was sent, with padding, in any parts, up to trailers', async () => {
+  it('preserves bodies with padding, in any parts, up to trailers', async () => {
     await using all = await sessions(
       (exchange) => void exchange.body(1_000).then((body) => exchange.respond(200, {}, body)),
     );
@@ -294,7 +294,7 @@ describe('what is received', () => {
     assert.equal((await client.whole(1)).body.toString(), 'abcdef');
   });
 
-  it('byte by byte costs not much more than its bytes', async () => {
+  it('byte by byte takes little more memory than the bytes', async () => {
     await using all = await sessions(lengths);
     const client = await all.client();
     client.send(postFrame(1));
@@ -309,7 +309,7 @@ describe('what is received', () => {
     assert.equal((await client.whole(1)).body.toString(), '200000');
   });
 
-  it('begins when it is asked for: 100 Continue, once', async () => {
+  it('sends 100 Continue once, when the body is read', async () => {
     await using all = await sessions(lengths);
     const client = (await all.client()).send(postFrame(1, rawField('expect', '100-continue')));
     await client.until(() => client.answer(1).informed.length > 0);
@@ -318,7 +318,7 @@ describe('what is received', () => {
     assert.deepEqual([informed, body.toString()], [[100], '3']);
   });
 
-  it('is dropped once it was answered, and the client told to stop without an error', async () => {
+  it('drops the body after the response, and stops the client with NO_ERROR', async () => {
     const clock = new ManualClock();
     await using all = await sessions((exchange) => exchange.respond(403, {}, 'no'), { clock });
     const client = await all.client();
@@ -343,7 +343,7 @@ describe('what is received', () => {
     assert.deepEqual(client.goaways, []);
   });
 
-  it('is refused past what is allowed, without an end', async () => {
+  it('refuses a body past its limit, before its end', async () => {
     const clock = new ManualClock();
     const refuse = (exchange: Exchange) =>
       void exchange.body(1_000).catch((error: { code: number }) => exchange.respond(error.code, {}));
@@ -356,7 +356,7 @@ describe('what is received', () => {
     assert.equal(client.widened.get(1), undefined);
   });
 
-  it('may end by itself after the response, and no reset is needed', async () => {
+  it('needs no reset if the client ends after the response', async () => {
     const clock = new ManualClock();
     await using all = await sessions((exchange) => exchange.respond(403, {}, 'no'), { clock });
     const client = await all.client();

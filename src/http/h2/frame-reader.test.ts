@@ -45,7 +45,7 @@ const padded = fc.record({
   padding: fc.integer({ min: 0, max: 255 }),
 });
 
-test('frames are the same however the bytes are cut', () => {
+test('frames are the same however the input is split', () => {
   fc.assert(
     fc.property(fc.array(padded, { maxLength: 6 }), fc.array(fc.integer({ min: 1, max: 400 })), (sent, cuts) => {
       const expected: Read[] = [];
@@ -71,7 +71,7 @@ test('frames are the same however the bytes are cut', () => {
   );
 });
 
-test('the highest bit of a stream number is not looked at', () => {
+test('the reserved bit of a stream identifier is ignored', () => {
   assert.equal(readAll([rawFrame(frameType.ping, 0, 0x8000_0001)])[0]?.stream, 1);
 });
 
@@ -107,7 +107,7 @@ describe('a frame that is refused', () => {
     );
   }
 
-  it('only if it is: padding may be all of the payload', () => {
+  it('unless padding is the whole payload, which is valid', () => {
     const payload = Buffer.from([4, 0, 0, 0, 0]);
     assert.deepEqual(
       readAll([data(frameFlag.padded, payload), headers(frameFlag.padded, payload)]).map(({ content }) => content),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { httpDate } from './http-date.ts';
 
-test('a date is that of its second', () => {
+test('dates are formatted once per second', () => {
   const times = [0, 999, 1_000, Date.UTC(2026, 10, 22, 9, 5, 7, 500), 1_000];
   assert.deepEqual(times.map(httpDate), [
     'Thu, 01 Jan 1970 00:00:00 GMT',

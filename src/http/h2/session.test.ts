@@ -181,7 +181,7 @@ test('a preface that comes byte by byte', async () => {
   assert.equal((await client.whole(1)).status, 200);
 });
 
-describe('an error of a stream: RST_STREAM, and the connection goes on', () => {
+describe('stream errors: RST_STREAM, and the connection continues', () => {
   const { protocolError, flowControlError, streamClosed } = errorCode;
   const tooMuch = Array.from({ length: 17 }, () => rawFrame(frameType.data, 0, 1, Buffer.alloc(16_000)));
   const rows: readonly (readonly [what: string, code: number, ...frames: readonly Buffer[]])[] = [
@@ -334,7 +334,7 @@ describe('a request that is malformed: 400, and why', () => {
     });
   }
 
-  it('also while its body is still to come, and the stream then ends without an error', async () => {
+  it('also before its body, and the stream then ends without an error', async () => {
     const clock = new ManualClock();
     await using all = await sessions(() => assert.fail('must not be handled'), { clock });
     const client = (await all.client()).send(postFrame(1, rawField('Bad', 'x')), data(1, 'abc'));
@@ -409,7 +409,7 @@ describe('a request that is served', () => {
     });
   }
 
-  it('with as many fields as the bytes allow, and none more', async () => {
+  it('with as many fields as the size limit allows', async () => {
     await using all = await sessions((exchange) =>
       exchange.respond(200, {}, String(exchange.headerLines('impersonate-group').length)),
     );

@@ -21,7 +21,7 @@ describe('a frame of the server', () => {
     });
   }
 
-  it('is as in RFC 6455 section 5.7', () => {
+  it('matches RFC 6455 section 5.7', () => {
     assert.equal(frameOf(opcodes.text, Buffer.from('Hello')).toString('hex'), '810548656c6c6f');
     assert.equal(frameOf(opcodes.ping, Buffer.from('Hello')).toString('hex'), '890548656c6c6f');
     assert.equal(frameOf(opcodes.binary, Buffer.alloc(256)).subarray(0, 4).toString('hex'), '827e0100');
@@ -138,7 +138,7 @@ describe('of a client', () => {
     });
   }
 
-  it('says the same however it is cut', () => {
+  it('is parsed the same however it is split', () => {
     const any = fc.constantFrom(...cases.map(([, frames]) => frames));
     const cuts = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 20 });
     fc.assert(
@@ -155,7 +155,7 @@ describe('of a client', () => {
     );
   });
 
-  it('any bytes are read to an end or an error', () => {
+  it('arbitrary bytes are parsed or rejected', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
         const told = read([Buffer.from(bytes)]);

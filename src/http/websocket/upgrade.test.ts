@@ -61,7 +61,7 @@ describe('a request to become a WebSocket', () => {
     });
   }
 
-  it('whose client does not wait for the answer is cut off or refused', async () => {
+  it('whose client does not wait for the response is cut off or refused', async () => {
     await using started = await start(() => {}, { upgrades });
     const both = await started.tls();
     both.write(Buffer.concat([Buffer.from(request()), clientFrame(opcodes.ping)]));
@@ -93,7 +93,7 @@ describe('a request to become a WebSocket', () => {
     });
   }
 
-  it('is none while another is under way on the connection', async () => {
+  it('is not upgraded while another request is in progress on the connection', async () => {
     const held: Exchange[] = [];
     await using started = await start((exchange) => void held.push(exchange), { upgrades });
     const socket = await started.tls();
@@ -109,7 +109,7 @@ describe('a request to become a WebSocket', () => {
     assert.match(await answer, /\/slow.*\/watch/s);
   });
 
-  it('is none over HTTP/2, nor where nothing may be one', async () => {
+  it('is not upgraded over HTTP/2, nor if no target may be', async () => {
     await using started = await start(handle);
     const answer = await exchangeText(await started.tls(), request([...asked, 'connection: close']));
     assert.equal(statusOf(answer), 200);
@@ -205,7 +205,7 @@ class Pair implements AsyncDisposable {
 }
 
 describe('an open WebSocket', () => {
-  it('carries frames both ways, and ends with what the client says', async () => {
+  it('carries frames both ways, and ends with the code of the client', async () => {
     await using pair = await Pair.open();
     pair.writer.write(frameOf(opcodes.text, Buffer.from('one')));
     pair.socket.write(Buffer.concat([clientFrame(opcodes.text, 'dropped'), clientFrame(opcodes.ping, 'p')]));
@@ -218,7 +218,7 @@ describe('an open WebSocket', () => {
     assert.equal(pair.writer.write('x'), true, 'what is written later is for nobody');
   });
 
-  it('is ended by the server with a code, and the client has the last word', async () => {
+  it('is closed by the server with a code, and the client confirms', async () => {
     await using pair = await Pair.open();
     pair.writer.end(frameOf(opcodes.text, Buffer.from('last')));
     await until(() => pair.frames.length === 2);
@@ -229,7 +229,7 @@ describe('an open WebSocket', () => {
     assert.equal(pair.exchange.signal.aborted, false, 'it came to its end');
   });
 
-  it('is not waited for by the server when the client says nothing at its end', async () => {
+  it('is destroyed if the client does not confirm the close', async () => {
     await using pair = await Pair.open();
     pair.socket.allowHalfOpen = true;
     pair.writer.end();
@@ -240,7 +240,7 @@ describe('an open WebSocket', () => {
     });
   });
 
-  it('tells who waits when the client is gone', async () => {
+  it('wakes waiting writers when the client is gone', async () => {
     await using pair = await Pair.open();
     const { signal } = pair.exchange;
     pair.socket.destroy();
@@ -264,7 +264,7 @@ describe('an open WebSocket', () => {
     });
   }
 
-  it('of a client that answers stays open, and asks again and again', async () => {
+  it('of a client that answers pings stays open', async () => {
     await using pair = await Pair.open();
     for (let round = 1; round <= 4; round += 1) {
       pair.clock.advance(limits.webSocketPingMs);
@@ -308,7 +308,7 @@ describe('an open WebSocket', () => {
     await until(() => pair.frames.length >= written);
   });
 
-  it('is closed in order when the server stops, and cut off when that takes too long', async () => {
+  it('is closed cleanly when the server stops, and cut off after a timeout', async () => {
     await using pair = await Pair.open();
     const drained = pair.drain(60_000);
     pair.writer.end();

@@ -6,7 +6,7 @@ import { adminKubeconfig } from './admin-kubeconfig.ts';
 const client = { certificatePem: 'CERT\n', keyPem: 'KEY\n' };
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-it('the connection file is YAML with everything in it', () => {
+it('the admin kubeconfig is YAML with all data embedded', () => {
   const text = adminKubeconfig({
     server: 'https://[::1]:6443',
     authorities: 'CA\n',

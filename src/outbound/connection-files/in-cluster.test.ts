@@ -19,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const podOf = (variables: Readonly<Record<string, string>>) => ({ variables, files });
 const variables = (host: string, port: string) => ({ ORCH_SERVICE_HOST: host, ORCH_SERVICE_PORT: port });
 
-it('a pod knows the server, its authorities and a token', () => {
+it('a pod has the server, its CA and a token', () => {
   const { server, ...rest } = inClusterConnection(orch, podOf(variables('10.0.0.1', '443')), folder);
   assert.equal(server.href, 'https://10.0.0.1/');
   assert.deepEqual(rest, {
@@ -36,7 +36,7 @@ it('an IPv6 address, and the names of the dialect', () => {
   assert.equal(inClusterConnection(kubernetes, podOf(environment), folder).server.href, 'https://[fd00::1]:6443/');
 });
 
-it('without authorities it is verified by what the system trusts', () => {
+it('without a CA file, no CA is configured', () => {
   rmSync(join(folder, 'ca.crt'));
   assert.equal(inClusterConnection(orch, podOf(variables('h', '1')), folder).authorities, undefined);
 });

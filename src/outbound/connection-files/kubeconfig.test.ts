@@ -66,7 +66,7 @@ describe('a connection file', () => {
     });
   });
 
-  it('with files beside it', () => {
+  it('with relative files', () => {
     const { authorities, credential } = read(
       file(`${server}, certificate-authority: ca.crt`, 'client-certificate: client.crt, client-key: ./client.key'),
     );
@@ -96,7 +96,7 @@ describe('a connection file', () => {
     });
   }
 
-  it('a file with a token counts more than a token', () => {
+  it('a token file takes precedence over a token', () => {
     const { credential } = read(file(server, 'token: t, tokenFile: token'));
     const authorization = { type: 'tokenFile', file: join(directory, 'token'), token: 't' };
     assert.deepEqual(credential, { type: 'stored', authorization });
@@ -107,13 +107,13 @@ describe('a connection file', () => {
     assert.ok(credential.type === 'stored' && credential.certificate && credential.authorization);
   });
 
-  it('without a user, without an authority, without verification', () => {
+  it('without a user, CA or verification', () => {
     const text = file(`${server}, insecure-skip-tls-verify: true`, '').replace(', user: u', '');
     const { credential, insecure, authorities } = read(text);
     assert.deepEqual([credential, insecure, authorities], [{ type: 'stored' }, true, undefined]);
   });
 
-  it('with somebody else as whom the requests are to count', () => {
+  it('with impersonation', () => {
     const { impersonation } = read(
       file(server, "as: jane, as-uid: '7', as-groups: [a, b], as-user-extra: {Scopes/x: [one, two], y: []}"),
     );
@@ -165,13 +165,13 @@ describe('a user with a credential plugin', () => {
     assert.throws(() => plugin(text), /apiVersion of the user's exec is not client.authentication.orch.io\/v1 or /);
   });
 
-  it('with a command in a place relative to the file', () => {
+  it('with a command relative to the file', () => {
     assert.equal(plugin(`${v1beta1}, command: bin/x`).command, join(directory, 'bin/x'));
     assert.equal(plugin(`${v1beta1}, command: ./x`).command, join(directory, 'x'));
     assert.equal(plugin(`${v1beta1}, command: /x`).command, '/x');
   });
 
-  it('that is told of the server', () => {
+  it('with cluster information', () => {
     const exec = `${v1beta1}, command: x, provideClusterInfo: true`;
     assert.deepEqual(plugin(exec).cluster, { server: 'https://h:1/', config: null });
     const extensions =
@@ -223,7 +223,7 @@ function assertRefused(text: string, message: RegExp): void {
   );
 }
 
-describe('a file that cannot be used', () => {
+describe('an invalid kubeconfig', () => {
   for (const [text, message] of [
     ['[', /cannot be read: /],
     ['hello', /it is no object$/],

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(async () => fixture.close());
 
-it('what a plugin is given', () => {
+it('the input of a plugin', () => {
   const plugin = { apiVersion, cluster: undefined } as CredentialPlugin;
   const kind = 'ExecCredential';
   assert.deepEqual(JSON.parse(execCredentialRequest(plugin, true)), { kind, apiVersion, spec: { interactive: true } });
@@ -33,7 +33,7 @@ const data = ({ certificate, key }: Partial<KeyPairPem> = {}) => ({
   clientKeyData: key,
 });
 
-describe('what a plugin answers', () => {
+describe('the output of a plugin', () => {
   it('a token', () => {
     assert.deepEqual(read(answer({ token: 't', clientKeyData: '', expirationTimestamp: null })), {
       credential: { authorization: 'Bearer t' },
@@ -41,7 +41,7 @@ describe('what a plugin answers', () => {
     });
   });
 
-  it('in YAML, as published clients read it', () => {
+  it('in YAML, as client-go accepts it', () => {
     const text = `\n---\nkind: ExecCredential\napiVersion: ${apiVersion}\nstatus:\n  token: t\n`;
     assert.equal(read(text).credential.authorization, 'Bearer t');
   });

@@ -38,7 +38,7 @@ async function withPlugin(
 const tokenFrom = (name: string, more = ''): string =>
   `answer({ token: fs.readFileSync(${JSON.stringify(plugins.file(name))}, 'utf8')${more} });`;
 
-describe('what a plugin is run with', () => {
+describe('running a plugin', () => {
   const note = (): string =>
     `fs.writeFileSync(${JSON.stringify(plugins.file('seen'))}, JSON.stringify({ info, argv: process.argv.slice(2), ` +
     `own: process.env.OWN, both: process.env.BOTH })); answer({ token: 't' });`;
@@ -123,7 +123,7 @@ describe('what a plugin is run with', () => {
     });
   });
 
-  it('what it writes to standard error is passed on', async () => {
+  it('standard error is passed on', async () => {
     const told: string[] = [];
     const plugin = plugins.plugin("process.stderr.write('Open ü in your browser'); answer({ token: 't' });");
     await withPlugin(plugin, async (credentials) => void (await credentials.current()), {
@@ -151,7 +151,7 @@ describe('a credential from a plugin', () => {
     });
   });
 
-  it('is kept until the server refuses it, where it does not expire', async () => {
+  it('is kept until a 401 if it does not expire', async () => {
     await withPlugin(plugins.plugin(tokenFrom('token')), async (credentials, clock) => {
       const first = await credentials.current();
       clock.advance(10 ** 12);
@@ -169,7 +169,7 @@ describe('a credential from a plugin', () => {
     });
   });
 
-  it('is asked for once, however many want it', async () => {
+  it('is obtained once for concurrent requests', async () => {
     await withPlugin(plugins.plugin(tokenFrom('token')), async (credentials) => {
       const [first, same] = await Promise.all([credentials.current(), credentials.current()]);
       assert.equal(first, same);
@@ -180,7 +180,7 @@ describe('a credential from a plugin', () => {
     });
   });
 
-  it('stays what it was when the plugin fails; the next one who needs it runs the plugin again', async () => {
+  it('is kept when the plugin fails; the next request runs the plugin again', async () => {
     await withPlugin(plugins.plugin(tokenFrom('token')), async (credentials) => {
       const first = await credentials.current();
       writeFileSync(plugins.file('token'), '');
@@ -222,7 +222,7 @@ describe('a plugin that fails', () => {
     });
   }
 
-  it('an interpreter that is not there', async () => {
+  it('a missing interpreter', async () => {
     writeFileSync(plugins.file('script'), '#!/nowhere/interpreter\n', { mode: 0o755 });
     await withPlugin({ ...plugins.plugin(''), command: plugins.file('script') }, async (credentials) => {
       await assert.rejects(credentials.current(), /it cannot be run: ENOENT$/);

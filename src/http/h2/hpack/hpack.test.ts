@@ -141,13 +141,13 @@ describe('the Huffman code', () => {
     return length < 0 ? undefined : target.toString('latin1', 0, length);
   };
 
-  it('gives back any bytes', () => {
+  it('round-trips any bytes', () => {
     fc.assert(fc.property(bytes, (text) => assert.equal(decode(encode(text)), text)));
     const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('latin1');
     assert.equal(decode(encode(all)), all);
   });
 
-  it('has one spelling for each text', () => {
+  it('has one encoding for each text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 20 }), (array) => {
         const code = Buffer.from(array);
@@ -196,7 +196,7 @@ describe('a header block that is refused', () => {
   }
 });
 
-test('sizes of the table may stand at the start of a block, several of them', () => {
+test('a block may start with several table size updates', () => {
   const decoder = new HpackDecoder(4096);
   decoded(decoder, rawField('x', 'y', { form: 'indexed' }));
   const block = Buffer.concat([
@@ -221,7 +221,7 @@ test('a field larger than the table empties it', () => {
 });
 
 /** Arbitrary representations of fields, while both sides keep the same table. */
-test('any fields in any representations come through, whatever the table forgets', () => {
+test('any fields in any representations are decoded, despite evictions', () => {
   const name = fc.constantFrom('a', 'x-one', 'x-remote-user', 'impersonate-user', 'authorization', ':path', 'zz');
   const value = fc.string({ maxLength: 60 });
   const field = fc.record({
@@ -312,7 +312,7 @@ function encodedField(name: string, value: string): Buffer {
 
 const invalidInFields = /[\n\r\0\u20ac]/;
 
-test('values that are always new are encoded all the same, and as well those that come back', () => {
+test('values that never recur are encoded, as are those that do', () => {
   const decoder = new HpackDecoder(0);
   for (let n = 0; n < 2_000; n += 1) {
     const value = n % 10 === 0 ? 'comes-back' : `value-${n}`;
@@ -321,7 +321,7 @@ test('values that are always new are encoded all the same, and as well those tha
   assert.throws(() => encodedField('x-always-new', 'a\nb'), TypeError);
 });
 
-test('what is encoded is read as it was', () => {
+test('encoded fields round-trip', () => {
   const decoder = new HpackDecoder(0);
   const rows: Fields = [
     [':status', '200'],
