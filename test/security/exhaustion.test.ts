@@ -4,7 +4,7 @@ import { constants } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '../../src/base/limits.ts';
-import { once } from '../../src/base/waits-fixture.ts';
+import { once, within } from '../../src/base/waits-fixture.ts';
 import { preface } from '../../src/http/h2/frames.ts';
 import { rawField, rawFrame } from '../../src/http/h2/raw-frames-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
@@ -73,8 +73,8 @@ describe('HTTP/2', () => {
         if (!socket.write(repeated)) await Promise.race([once(socket, 'drain').catch(() => {}), gone]);
         else if (frames % 100 === 0) await turn();
       }
-      assert.ok(frames < 20_000, `${frames} frames were taken`);
-      socket.destroy();
+      // Buffers on the way may have taken the rest.
+      await within(gone, `the connection is open after ${frames} frames`);
       assert.ok(residentMiB() - before < 192, `${residentMiB() - before} MiB more`);
     });
   }
