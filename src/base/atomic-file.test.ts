@@ -32,7 +32,7 @@ describe('makePrivateDirectory', () => {
     for (const each of ['a', 'a/b', 'a/b/c']) assert.equal(modeOf(at(each)), 0o700, each);
   });
 
-  test('leaves one that is there as it is, also behind a link', () => {
+  test('leaves an existing one unchanged, also behind a link', () => {
     mkdirSync(at('open'));
     chmodSync(at('open'), 0o755);
     symlinkSync(at('open'), at('link'));
@@ -55,7 +55,7 @@ describe('makePrivateDirectory', () => {
 });
 
 describe('replaceFile', () => {
-  test('makes a private file, and replaces it whole', () => {
+  test('creates a private file, and replaces it atomically', () => {
     replaceFile(at('f'), 'first');
     assert.equal(modeOf(at('f')), privateMode);
     const before = statSync(at('f')).ino;
@@ -100,14 +100,14 @@ describe('replaceFile', () => {
 });
 
 describe('createFile', () => {
-  test('makes a private file that is not there', () => {
+  test('creates a private file if there is none', () => {
     assert.equal(createFile(at('f'), 'mine'), true);
     assert.equal(readFileSync(at('f'), 'utf8'), 'mine');
     assert.equal(modeOf(at('f')), privateMode);
     assert.deepEqual(readdirSync(area), ['f']);
   });
 
-  test('leaves the file of whoever was faster', () => {
+  test('leaves a file that another process created first', () => {
     writeFileSync(at('f'), 'theirs');
     assert.equal(createFile(at('f'), 'mine'), false);
     assert.equal(readFileSync(at('f'), 'utf8'), 'theirs');

@@ -23,12 +23,12 @@ describe('back-off', () => {
     });
   }
 
-  test('no number of failures makes a pause longer than the longest, or none', () => {
+  test('every delay is above zero and at most the maximum, whatever the number of failures', () => {
     for (const failures of [1, 50, 1_100, 1_000_000])
       assert.equal(backoffMs({ firstMs: 5, maxMs: 60_000 }, failures, noJitter), failures === 1 ? 5 : 60_000);
   });
 
-  test('a part that is random, and follows from the seed, keeps those apart who fail together', () => {
+  test('jitter, derived from the seed, separates clients that fail together', () => {
     const pausesOf = (seed: number): readonly number[] => {
       const backoff = new Backoff({ firstMs: 100, maxMs: 100 }, seededRandom(seed));
       return Array.from({ length: 200 }, () => backoff.next());

@@ -3,21 +3,21 @@ import { describe, test } from 'node:test';
 import { ManualClock, pause, systemClock } from './clock.ts';
 
 describe('ManualClock', () => {
-  test('ends where timers set each other without end', () => {
+  test('throws if timers set each other endlessly', () => {
     const clock = new ManualClock();
     const again = (): void => void clock.after(0, again);
     again();
     assert.throws(() => clock.advance(1), /timers without end/);
   });
 
-  test('stands still until it is moved, and moves both of its times alike', () => {
+  test('stands still until advanced, and advances both times equally', () => {
     const clock = new ManualClock(1_000);
     assert.deepEqual([clock.now(), clock.monotonic()], [1_000, 0]);
     clock.advance(250);
     assert.deepEqual([clock.now(), clock.monotonic()], [1_250, 250]);
   });
 
-  test('runs what is due, in order of being due and then of being asked for', () => {
+  test('runs due timers by due time, then in the order they were set', () => {
     const clock = new ManualClock();
     const ran: string[] = [];
     for (const [name, dueMs] of [
@@ -47,7 +47,7 @@ describe('ManualClock', () => {
     assert.equal(ran, 1, 'once');
   });
 
-  test('runs in one move what a callback asks for, where that is due too', () => {
+  test('runs timers set by callbacks in the same advance, if due', () => {
     const clock = new ManualClock();
     const ticks: number[] = [];
     const tick = (): void => {
@@ -76,11 +76,11 @@ describe('ManualClock', () => {
 });
 
 describe('pause', () => {
-  /** Whether a promise is settled once everything that can run without time passing has run. */
+  /** Whether a promise is settled after everything that can run without time passing has run. */
   const settled = (promise: Promise<void>): Promise<boolean> =>
     Promise.race([promise.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
 
-  test('lasts as long as it is to', async () => {
+  test('lasts for the given delay', async () => {
     const clock = new ManualClock();
     const waiting = pause(clock, 10);
     clock.advance(9);
@@ -99,7 +99,7 @@ describe('pause', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('is over at once where its signal has aborted before', async () => {
+  test('ends at once if its signal is already aborted', async () => {
     const clock = new ManualClock();
     await pause(clock, 10, AbortSignal.abort());
     assert.equal(clock.pending, 0);
@@ -133,10 +133,10 @@ describe('systemClock', () => {
     assert.ok(systemClock.monotonic() >= before);
   });
 
-  test('runs what is due, and not what was closed', async () => {
+  test('runs due timers, and not closed ones', async () => {
     const ran: string[] = [];
     systemClock.after(0, () => ran.push('closed')).close();
-    // Its timers keep no process alive, so something else has to here.
+    // The clock's timers do not keep the process alive, so the test must.
     const alive = setInterval(() => {}, 1_000);
     try {
       await new Promise<void>((resolve) => systemClock.after(1, resolve));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Condition } from './condition.ts';
 
-test('a beat wakes who waits, once', async () => {
+test('a notification wakes all waiters, once', async () => {
   const condition = new Condition();
   const { signal } = new AbortController();
   const waits = [condition.wait(signal), condition.wait(signal)];

@@ -4,7 +4,7 @@ import { ClosableStack } from './disposable.ts';
 
 const recorded = (closed: string[], name: string) => ({ name, close: () => void closed.push(name) });
 
-test('what was added last is closed first, each once', () => {
+test('closes in reverse order of addition, each once', () => {
   const closed: string[] = [];
   const stack = new ClosableStack();
   for (const name of ['a', 'b', 'c']) stack.add(recorded(closed, name));
@@ -14,12 +14,12 @@ test('what was added last is closed first, each once', () => {
   assert.deepEqual(closed, ['c', 'b', 'a']);
 });
 
-test('what is added is given back as it is', () => {
+test('add returns its argument', () => {
   const held = recorded([], 'a');
   assert.equal(new ClosableStack().add(held), held);
 });
 
-test('what comes too late is closed at once', () => {
+test('a closable added after closing is closed at once', () => {
   const closed: string[] = [];
   const stack = new ClosableStack();
   stack.close();
@@ -29,7 +29,7 @@ test('what comes too late is closed at once', () => {
   assert.deepEqual(closed, ['late']);
 });
 
-test('what is added while the stack closes is closed too', () => {
+test('a closable added while the stack closes is closed too', () => {
   const closed: string[] = [];
   const stack = new ClosableStack();
   stack.add(recorded(closed, 'first'));

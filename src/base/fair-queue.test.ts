@@ -26,7 +26,7 @@ test('keys take turns, and items of a key come in order', () => {
   assert.equal(queue.size, 0);
 });
 
-test('a key that comes late has its turn before those that were served', () => {
+test('a key that arrives late is served before those already served', () => {
   const queue = queueOf('a1', 'a2', 'a3');
   queue.passTurn();
   queue.delete('a', 'a1');
@@ -44,7 +44,7 @@ test('items leave from anywhere, once', () => {
   assert.equal(queue.size, 2);
 });
 
-test('an empty one has no turn', () => {
+test('an empty queue has no next item', () => {
   const queue = queueOf();
   queue.passTurn();
   assert.equal(queue.first(), undefined);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyedMutex } from './keyed-mutex.ts';
 
-test('work on one key runs one after the other, in order, also past failures', async () => {
+test('work on one key runs in order, one at a time, also after failures', async () => {
   const mutex = new KeyedMutex();
   const log: string[] = [];
   let active = 0;
@@ -23,7 +23,7 @@ test('work on one key runs one after the other, in order, also past failures', a
   assert.equal(mutex.size, 0);
 });
 
-test('work on different keys runs side by side', async () => {
+test('work on different keys runs concurrently', async () => {
   const mutex = new KeyedMutex();
   const gate = Promise.withResolvers<void>();
   const held = mutex.run('one', () => gate.promise);

@@ -37,7 +37,7 @@ it('renders histograms with cumulative buckets', () => {
   );
 });
 
-it('gives a series to whoever adds to it often', () => {
+it('provides a series for frequent increments', () => {
   const metrics = new Metrics();
   const requests = metrics.counter({ name: 'a_total', help: 'A.', labels: ['verb'] });
   const open = metrics.gauge({ name: 'b', help: 'B.', labels: ['verb'] });
@@ -110,7 +110,7 @@ it('refuses a second metric of the same name', () => {
   assert.throws(() => metrics.counter({ name: 'x', help: '', labels: [] }), /defined twice/);
 });
 
-it('parts count into the same series; what a closed one collects is asked for no more', () => {
+it('parts count into the same series; the collectors of a closed part no longer run', () => {
   const metrics = new Metrics();
   const define = (part: Metrics, labels: readonly string[] = []) =>
     part.counter({ name: 'requests_total', help: 'Requests.', labels });

@@ -68,7 +68,7 @@ test('the examples of the published encoding guide', () => {
   );
 });
 
-test('all integers of 64 bits come back', () => {
+test('all 64-bit integers round-trip', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
       const number = Number(value);
@@ -113,7 +113,7 @@ test('tags, text, lengths: written from the end', () => {
   assert.equal(bytes, '0a02c3a4800103');
 });
 
-test('what is written may be long', () => {
+test('long messages are written', () => {
   const text = 'x'.repeat(100_000);
   const bytes = written((writer) => {
     writer.text(text);

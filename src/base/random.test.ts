@@ -8,12 +8,12 @@ test('UUIDs are of version 4, in lower case, and all different (RFC 9562 section
   assert.equal(new Set(made).size, made.length);
 });
 
-test('as many bytes as are asked for, other ones each time', () => {
+test('returns the requested number of bytes, different each time', () => {
   for (const count of [0, 1, 16, 1_000]) assert.equal(systemRandom.bytes(count).length, count);
   assert.notDeepEqual(systemRandom.bytes(32), systemRandom.bytes(32));
 });
 
-test('few bytes are given to nobody else, whatever is done with them', () => {
+test('bytes handed out are never handed out again, whatever the caller does with them', () => {
   const taken = Array.from({ length: 1_000 }, () => systemRandom.bytes(16));
   const texts = taken.map((bytes) => Buffer.from(bytes).toString('hex'));
   assert.equal(new Set(texts).size, texts.length);
@@ -22,7 +22,7 @@ test('few bytes are given to nobody else, whatever is done with them', () => {
   assert.notDeepEqual(systemRandom.bytes(16), new Uint8Array(16));
 });
 
-test('a suffix of a name is five characters that make no words, one for each byte', () => {
+test('a name suffix is five characters that form no words, one per byte', () => {
   const of = (...bytes: readonly number[]): string =>
     nameSuffix({ uuid: () => '', bytes: (count) => Uint8Array.from(bytes.slice(0, count)) });
   assert.equal(of(0, 1, 2, 3, 4), 'bcdfg');
@@ -30,7 +30,7 @@ test('a suffix of a name is five characters that make no words, one for each byt
   for (let made = 0; made < 100; made++) assert.match(nameSuffix(systemRandom), /^[bcdfghjklmnpqrstvwxz2456789]{5}$/);
 });
 
-test('bytes that are derived are those of their seed, however they are asked for', () => {
+test('derived bytes depend only on the seed, not on how they are requested', () => {
   const seed = Buffer.alloc(randomSeedBytes, 1);
   const whole = derivedRandom(seed).bytes(100);
   const random = derivedRandom(seed);

@@ -7,8 +7,8 @@ import { limits } from './limits.ts';
 import { retry } from './retry.ts';
 import { until } from './waits-fixture.ts';
 
-describe('what is tried again', () => {
-  /** Runs it to its end on a clock of its own; tells when attempts were made. */
+describe('retry', () => {
+  /** Runs `retry` to its end on a manual clock; returns the times of the attempts. */
   async function run(
     outcomes: readonly ('ok' | 'passing' | 'lasting')[],
     { untilMs = 60_000, waitMs = 0, signal = new AbortController().signal } = {},
@@ -22,8 +22,9 @@ describe('what is tried again', () => {
       throw new Error(outcome);
     };
     let result: string | undefined;
-    const mayPass = (error: unknown): number | undefined => (String(error).includes('passing') ? waitMs : undefined);
-    retry(attempt, { clock, random: noJitter, until: untilMs, mayPass, signal }).then(
+    const retryAfterMs = (error: unknown): number | undefined =>
+      String(error).includes('passing') ? waitMs : undefined;
+    retry(attempt, { clock, random: noJitter, until: untilMs, retryAfterMs, signal }).then(
       (value) => {
         result = value;
       },
@@ -39,20 +40,20 @@ describe('what is tried again', () => {
     return { times, result: String(result) };
   }
 
-  it('comes after pauses that grow, a few times in all', async () => {
+  it('retries with growing delays, a few times in all', async () => {
     const { times, result } = await run([]);
     assert.equal(limits.webhookAttemptsMax, 5);
     assert.deepEqual(times.map(Math.round), [0, 500, 1250, 2375, 4063]);
     assert.equal(result, 'passing');
   });
 
-  it('ends with what came', async () => {
+  it('returns the last result', async () => {
     assert.deepEqual(await run(['passing', 'ok']), { times: [0, 500], result: 'ok' });
     assert.deepEqual(await run(['passing', 'lasting']), { times: [0, 500], result: 'lasting' });
     assert.deepEqual(await run(['ok']), { times: [0], result: 'ok' });
   });
 
-  it('waits as long as it was told to, and not past its time', async () => {
+  it('waits at least the required delay, and not past its deadline', async () => {
     assert.deepEqual((await run(['passing', 'ok'], { waitMs: 700 })).times, [0, 700]);
     assert.deepEqual(await run(['passing', 'ok'], { untilMs: 400 }), { times: [0], result: 'passing' });
   });

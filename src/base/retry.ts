@@ -11,7 +11,7 @@ interface RetryOptions {
   /** No attempt starts after this time. Monotonic milliseconds. */
   readonly until: number;
   /** Minimum delay before a retry, in milliseconds; undefined if the error is permanent. */
-  readonly mayPass: (error: unknown) => number | undefined;
+  readonly retryAfterMs: (error: unknown) => number | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -20,13 +20,13 @@ interface RetryOptions {
  * `limits.webhookAttemptsMax` attempts, and only after transient errors. Rejects with the last error.
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { clock, random, until, mayPass, signal } = options;
+  const { clock, random, until, retryAfterMs, signal } = options;
   const backoff = new Backoff(pauses, random);
   for (let attempts = 1; ; attempts++) {
     try {
       return await attempt();
     } catch (error) {
-      const waitMs = attempts === limits.webhookAttemptsMax ? undefined : mayPass(error);
+      const waitMs = attempts === limits.webhookAttemptsMax ? undefined : retryAfterMs(error);
       if (waitMs === undefined) throw error;
       const wholeMs = Math.max(waitMs, backoff.next());
       if (clock.monotonic() + wholeMs >= until) throw error;

@@ -22,7 +22,7 @@ const different: readonly (readonly [what: string, first: object, second: object
   ['a date and its text', { a: new Date(0) }, { a: new Date(0).toISOString() }],
 ];
 
-describe('what has the same content is one object', () => {
+describe('equal content is one object', () => {
   for (const [what, make] of same) {
     test(what, () => {
       const shared = new SharedContent<object>();
@@ -34,7 +34,7 @@ describe('what has the same content is one object', () => {
   }
 });
 
-describe('what has another content is another', () => {
+describe('different content is another object', () => {
   for (const [what, first, second] of different) {
     test(what, () => {
       const shared = new SharedContent<object>();

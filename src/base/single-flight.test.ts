@@ -28,7 +28,7 @@ class Calls {
 const gone = new Error('gone');
 
 describe('single flight', () => {
-  it('makes one call for all who ask at one time, and another afterwards', async () => {
+  it('makes one call for concurrent callers, and another afterwards', async () => {
     const calls = new Calls();
     const asked = [calls.ask(), calls.ask(new AbortController())];
     calls.made[0]?.answer.resolve('a');
@@ -38,7 +38,7 @@ describe('single flight', () => {
     assert.equal(await again, 'b');
   });
 
-  it('does not share what is answered at once', () => {
+  it('does not share synchronous results', () => {
     const flight = new SingleFlight<string>();
     assert.equal(
       flight.run('key', () => 'a'),
@@ -69,7 +69,7 @@ describe('single flight', () => {
     });
   }
 
-  it('begins anew for who asks after a call was abandoned', async () => {
+  it('starts a new call after the previous one was abandoned', async () => {
     const calls = new Calls();
     const caller = new AbortController();
     const left = calls.ask(caller);
@@ -81,7 +81,7 @@ describe('single flight', () => {
     assert.equal(await asked, 'b');
   });
 
-  it('tells everybody of a failure', async () => {
+  it('reports a failure to all callers', async () => {
     const calls = new Calls();
     const asked = [calls.ask(), calls.ask(new AbortController())];
     calls.made[0]?.answer.reject(gone);

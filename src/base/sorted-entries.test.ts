@@ -22,7 +22,7 @@ const keys = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 4 }).filter((key) => key.isWellFormed()),
 );
 
-test('an empty tree has nothing', () => {
+test('an empty tree has no items', () => {
   const entries = SortedEntries.empty<Item>();
   assert.equal(entries.size, 0);
   assert.equal(entries.get('a'), undefined);
@@ -58,7 +58,7 @@ test('does what a sorted array does, and leaves its snapshots alone', () => {
         }
         assert.equal(entries.get(key), model.get(key));
         assert.equal(entries.size, model.size);
-        // Asked at each step, so that some leaves keep what was made of them and others have changed since.
+        // Called after each step, so that some leaves have a cached summary and others have changed since.
         const range = [{ key, exclusive: index % 2 === 0 }, index % 3 === 0 ? `${key}~` : undefined] as const;
         assert.equal(total(entries.summaries(...range, sum)), sum([...entries.range(...range)]));
       }
@@ -83,7 +83,7 @@ test('grows and shrinks through several levels in any order', () => {
   const count = 20_000;
   const name = (number: number): string => String(number).padStart(6, '0');
   const entries = SortedEntries.empty<Item>();
-  // 7919 is prime to the count: every number comes once.
+  // 7919 is coprime to the count: every number occurs once.
   for (let step = 0; step < count; step++) entries.set({ key: name((step * 7919) % count), value: step });
   const full = entries.snapshot();
   for (let step = 0; step < count; step++) {

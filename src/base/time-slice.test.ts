@@ -5,7 +5,7 @@ import { limits } from './limits.ts';
 import { TimeSlice } from './time-slice.ts';
 import { inOwnTurn } from './turns.ts';
 
-/** Runs one piece of work in slices, and notes the turn of each. */
+/** Runs one piece of work in slices, and records the turn of each. */
 async function inSlices(turn: () => number, slices: number): Promise<readonly number[]> {
   const slice = new TimeSlice({ monotonic: () => 0 });
   const turns: number[] = [];
@@ -16,7 +16,7 @@ async function inSlices(turn: () => number, slices: number): Promise<readonly nu
   return turns;
 }
 
-test('slices of many who work at once do not add up: each has a turn of its own, and all go on alike', async () => {
+test('concurrent slices do not add up: each has its own turn, and all progress equally', async () => {
   let turn = 0;
   let counting = true;
   const count = (): void => {
@@ -35,7 +35,7 @@ test('slices of many who work at once do not add up: each has a turn of its own,
   }
 });
 
-test('one who waits for a turn does not hold up those behind by failing', async () => {
+test('a failing waiter does not block those behind it', async () => {
   const slice = new TimeSlice({ monotonic: () => 0 });
   const failing = slice.next().then(() => {
     throw new Error('the work failed');
@@ -45,7 +45,7 @@ test('one who waits for a turn does not hold up those behind by failing', async 
   await behind;
 });
 
-test('work that asks for a turn within its own has the next one', async () => {
+test('work queued within a turn runs in the next one', async () => {
   const order: string[] = [];
   await new Promise<void>((resolve) => {
     inOwnTurn(() => {
@@ -78,7 +78,7 @@ class TurnCount implements Disposable {
   }
 }
 
-/** Units of work, each of a millisecond, as most works are cut; `done` is told of each. */
+/** Units of work of a millisecond each, sliced like most work; `done` is called after each. */
 async function work(clock: ManualClock, owner: unknown, units: number, done: () => void): Promise<void> {
   const slice = new TimeSlice(clock, { owner });
   for (let unit = 0; unit < units; unit++) {
@@ -114,7 +114,7 @@ for (const [what, owners, unitsEach] of [
   });
 }
 
-test('owners take turns, whatever each has: one with a single work waits for no more than a slice of each other', async () => {
+test('owners take turns: one with a single piece of work waits for at most one slice of each other owner', async () => {
   const clock = new ManualClock();
   const order: string[] = [];
   const note = (owner: string) => () => void order.push(owner);
@@ -122,6 +122,6 @@ test('owners take turns, whatever each has: one with a single work waits for no 
   const one = work(clock, 'one', 20, note('one'));
   await Promise.all([...many, one]);
   const ofMany = order.slice(0, order.lastIndexOf('one')).filter((owner) => owner === 'many').length;
-  // What the turn in which all began may take, then a slice for each of the other's.
+  // The time of the turn in which all began, then one slice for each of the other's.
   assert.ok(ofMany <= limits.turnMs + 20 + limits.sliceMs, `${ofMany} units came before`);
 });

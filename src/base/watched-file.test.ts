@@ -41,7 +41,7 @@ describe('a watched file', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('is not applied again while it is as it was', () => {
+  it('is not applied again while unchanged', () => {
     clock.advance(180_000);
     assert.deepEqual([seen, errors], [[], []]);
   });
@@ -55,7 +55,7 @@ describe('a watched file', () => {
     assert.deepEqual([seen, errors], [['two', 'three'], []]);
   });
 
-  it('is applied when the link that it is leads elsewhere', () => {
+  it('is applied when its symlink changes its target', () => {
     for (const name of ['a', 'b']) writeFileSync(join(directory, name), name);
     for (const name of ['a', 'b']) {
       symlinkSync(join(directory, name), `${path}.link`);
@@ -65,7 +65,7 @@ describe('a watched file', () => {
     assert.deepEqual(seen, ['a', 'b']);
   });
 
-  it('reports a content that is refused once, and applies the next', () => {
+  it('reports a rejected content once, and applies the next', () => {
     refuse = 'bad';
     writeFileSync(path, 'bad');
     clock.advance(5000);
@@ -83,7 +83,7 @@ describe('a watched file', () => {
     assert.deepEqual(seen, ['back']);
   });
 
-  it('reports a content anew when it was good in between', () => {
+  it('reports a content again if another was applied in between', () => {
     refuse = 'bad';
     for (const content of ['bad', 'good', 'bad']) {
       writeFileSync(path, content);

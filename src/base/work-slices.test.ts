@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WorkSlices } from './work-slices.ts';
 
-test('others get their turn after each so many steps, and not before', async () => {
+test('yields after the configured number of steps, and not before', async () => {
   const slices = new WorkSlices(10);
   let othersRan = 0;
   const others = (): void => {

@@ -5,15 +5,15 @@ import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import { type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
 
-/** Pauses between attempts to read the store. */
+/** Back-off between attempts to read the store. */
 export const changeStreamRetries: BackoffPolicy = {
   firstMs: limits.changeStreamRetryMsMin,
   maxMs: limits.changeStreamRetryMsMax,
 };
 
 /**
- * The changes after `from`, across breaks of the store's feed: `unavailable` starts it again from where it was. Other
- * errors are thrown. Ends when the signal aborts.
+ * The changes after `from`. If the store's change stream breaks with `unavailable`, it is reopened at the current position;
+ * other errors are thrown. Ends when the signal aborts.
  */
 export async function* followChanges(options: {
   readonly store: Pick<Store, 'changes'>;
@@ -35,7 +35,7 @@ export async function* followChanges(options: {
       }
     } catch (error) {
       if (!isStoreError(error, 'unavailable')) throw error;
-      logger.warn('the feed of changes broke and is started again', { revision: position, error: error.message });
+      logger.warn('the change stream broke and is restarted', { revision: position, error: error.message });
     }
     await pause(clock, backoff.next(), signal);
   }

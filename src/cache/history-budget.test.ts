@@ -20,9 +20,9 @@ const bytesOf = (collection: Collection): number => {
 
 test('an object rewritten in a loop neither fills memory nor evicts the history of other resources', async (context) => {
   const store = new FaultyStore();
-  let feeds = 0;
+  let streams = 0;
   store.before = (call) => {
-    if (call === 'changes') feeds++;
+    if (call === 'changes') streams++;
   };
   const { cache } = await openCache(context, { store, historiesBytesMax });
   const maps = cache.collection(configMaps.prefix);
@@ -41,12 +41,12 @@ test('an object rewritten in a loop neither fills memory nor evicts the history 
   assert.equal(maps.snapshotAt(start + 25), undefined, 'states of the past go with their changes');
   assert.ok(maps.snapshotAt(large - 1));
 
-  feeds = 0;
+  streams = 0;
   const ofOthers = new RecordingWatch(others, { after: start });
   await cache.fresh();
   assert.equal(ofOthers.events.length, 21);
-  assert.equal(feeds, 0, 'it is answered from memory');
+  assert.equal(streams, 0, 'it is answered from memory');
   const ofMaps = new RecordingWatch(maps, { after: start });
   await until(() => ofMaps.events.length === 101);
-  assert.equal(feeds, 1, 'the store has what the cache forgot');
+  assert.equal(streams, 1, 'the store has what the cache forgot');
 });

@@ -381,9 +381,9 @@ test('watches from before startup share one stream of history and then go live',
   await put(store, 'm0', 'web');
   writes.push(await store.head(), await remove(store, 'm1'));
   const { cache, configMaps } = await openCache(context, { store });
-  let feeds = 0;
+  let streams = 0;
   store.before = (call) => {
-    if (call === 'changes') feeds++;
+    if (call === 'changes') streams++;
   };
   const watches = [start, ...writes].map((after) => new RecordingWatch(configMaps, { after }));
   const web = new RecordingWatch(configMaps, { after: start, matches: labelled('web'), name: 'm0' });
@@ -393,7 +393,7 @@ test('watches from before startup share one stream of history and then go live',
   await cache.fresh();
   for (const [index, watch] of watches.entries()) assert.deepEqual(revisionsOf(watch), writes.slice(index));
   assert.deepEqual(web.received, [`ADDED m0@${writes[30]}`, `DELETED m0@${writes[33]}`]);
-  assert.equal(feeds, 1);
+  assert.equal(streams, 1);
   assert.ok(watches.every(({ watcher }) => watcher.revision === cache.revision));
 });
 

@@ -21,10 +21,10 @@ import {
 } from './type.ts';
 import { CelMap, CelTypeValue, CelUint, type CelValue, isList } from './value.ts';
 
-/*
- * The conformance tests of the language (cel.dev, v0.25.1), as far as they are about what is there: not protobuf messages,
- * enums and wrappers, name spaces, and the extensions that published 1.32 servers do not offer. What remains and is
- * different on purpose is listed with its reason.
+/**
+ * The conformance tests of the language (cel.dev, v0.25.1), except those for unsupported features: protobuf messages,
+ * enums and wrappers, namespaces, and extensions that kube-apiserver 1.32 does not offer. Intended differences are
+ * listed with their reasons.
  */
 
 const otherSections = new Set([
@@ -43,7 +43,7 @@ const otherSections = new Set([
 ]);
 const otherExpressions = /cel\.expr|google\.protobuf|TestAllTypes|\.`|^a\.b\.c$/;
 
-/** As published servers do, lists, maps and choices that mix types are refused. */
+/** Like kube-apiserver, rejects lists, maps and conditionals of mixed types. */
 const mixesTypes = new Set(
   `comparisons/eq_literal/not_eq_list_null comparisons/eq_literal/eq_list_mixed_type_numbers
   comparisons/eq_literal/not_eq_list_mixed_type_numbers comparisons/eq_literal/not_eq_list_false_vs_types
@@ -94,7 +94,7 @@ const plainTypes: Readonly<Record<string, CelType>> = {
   UINT64: uintType,
 };
 
-/** Undefined for types that are not ours. */
+/** Undefined for unsupported types. */
 function typeOf(type: Json | undefined): CelType | undefined {
   if (type === undefined) return undefined;
   if ('dyn' in type) return dynType;
@@ -113,7 +113,7 @@ function typeOf(type: Json | undefined): CelType | undefined {
 
 type Entries = { readonly entries?: readonly { readonly key: Json; readonly value: Json }[] };
 
-/** A value of the test data as text that is the same for the same values. */
+/** A canonical text for a value of the test data: equal for equal values. */
 function wanted(value: Json): string {
   const [[kind, content] = []] = Object.entries(value);
   switch (kind) {
@@ -144,7 +144,7 @@ function got(value: CelValue): string {
   return `${names[typeof value] ?? typeof value} ${typeof value === 'object' ? 'of another type' : value}`;
 }
 
-/** A variable's value as data; undefined for what data cannot be. */
+/** The value of a variable as JSON data; undefined if JSON cannot represent it. */
 function dataOf(value: Json): unknown {
   const [[kind, content] = []] = Object.entries(value);
   if (kind === 'int64Value') return BigInt(String(content));
@@ -162,7 +162,7 @@ interface Setting {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined where the test is about something else. */
+/** Undefined if the test covers an unsupported feature. */
 function settingOf(test: Original): Setting | undefined {
   if (test.disableCheck || test.container || otherExpressions.test(test.expr)) return undefined;
   const declared = (test.typeEnv ?? []).map(({ name, ident }) => [name, typeOf(ident?.type)] as const);

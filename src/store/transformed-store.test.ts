@@ -80,15 +80,15 @@ describe('etcd', { skip: etcdMissing }, () => {
   });
 });
 
-/** The next batch of a change stream that has changes. */
+/** The next non-empty batch of a change stream. */
 async function nextChanges(store: Store, from: number): Promise<ChangeBatch['changes']> {
   const abort = new AbortController();
   for await (const { changes } of store.changes(from, abort.signal)) if (changes.length > 0) return changes;
   throw new Error('the change stream ended');
 }
 
-describe('values of an old form', () => {
-  test('are told in every way of reading, until they are written anew', async () => {
+describe('stale values', () => {
+  test('are reported by every kind of read, until they are rewritten', async () => {
     const driver = openMemoryStore();
     const old = transformedStore(driver, versionedXor(1));
     const { revision } = await old.create('/a', bytes('one'));
@@ -110,7 +110,7 @@ describe('values of an old form', () => {
     await driver.close();
   });
 
-  test('that cannot be read are corrupt, each by itself, and can be replaced and deleted', async () => {
+  test('unreadable values are corrupt individually, and can be replaced and deleted', async () => {
     const driver = openMemoryStore();
     const lost = transformedStore(driver, versionedXor(1));
     const [a, b] = [await lost.create('/a', bytes('one')), await lost.create('/b', bytes('two'))];
@@ -135,7 +135,7 @@ describe('values of an old form', () => {
   });
 });
 
-describe('the form in which a driver keeps values', () => {
+describe('the stored form of values', () => {
   test('is nothing else without a transformer, and what a backup holds with one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'transformed-store-'));
     const [file, to] = [join(folder, 'data.db'), join(folder, 'copy.db')];

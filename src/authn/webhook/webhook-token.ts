@@ -81,7 +81,8 @@ class AttemptError extends Error {
   }
 }
 
-const mayPass = (error: unknown): number | undefined => (error instanceof AttemptError ? error.againMs : undefined);
+const retryAfterMs = (error: unknown): number | undefined =>
+  error instanceof AttemptError ? error.againMs : undefined;
 
 class TokenWebhook {
   readonly #options: WebhookTokenOptions;
@@ -107,7 +108,7 @@ class TokenWebhook {
     this.#underWay += 1;
     try {
       const status = await retry(() => this.#attempt(body, late.signal), {
-        ...{ clock, random, until, mayPass },
+        ...{ clock, random, until, retryAfterMs },
         signal: late.signal,
       });
       this.#succeeded();

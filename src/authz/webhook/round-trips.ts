@@ -63,10 +63,10 @@ export async function callWebhook<T>(
 ): Promise<T> {
   const { clock, random } = options;
   const until = clock.monotonic() + limits.requestMsMax;
-  return retry(() => roundTrip(options, body, read, signal), { clock, random, until, mayPass, signal });
+  return retry(() => roundTrip(options, body, read, signal), { clock, random, until, retryAfterMs, signal });
 }
 
-const mayPass = (error: unknown): number | undefined =>
+const retryAfterMs = (error: unknown): number | undefined =>
   error instanceof WebhookFailure && error.retryable ? 0 : undefined;
 
 /** One attempt, with metrics. */

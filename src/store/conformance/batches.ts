@@ -27,7 +27,7 @@ const creates = (prefix: string, count: number): readonly BatchWrite[] =>
 export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabilities): void => {
   const { batchWritesMax = limits.storeBatchWritesMax, batchBytesMax = limits.storeBatchBytesMax } = capabilities;
 
-  guarantee('a batch does what its writes say, in their order', async ({ store }) => {
+  guarantee('a batch applies its writes in their order', async ({ store }) => {
     const changed = await written(store, '/changed', 'one');
     const gone = await written(store, '/gone', 'two');
     const before = await store.head();
@@ -99,7 +99,7 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
     assert.equal((await rejected(store.batch(refused.toSpliced(1, 1)), 'notFound')).key, '/d');
   });
 
-  guarantee('no writes are done at once, and a key that comes twice is refused', async ({ store }) => {
+  guarantee('an empty batch resolves at once, and a duplicate key is refused', async ({ store }) => {
     const there = await written(store, '/there', 'one');
     assert.deepEqual(await store.batch([]), []);
     const { revision } = there;
@@ -158,7 +158,7 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
     );
   });
 
-  guarantee('nobody who reads at most recent sees a part of a batch', async ({ store }) => {
+  guarantee('no read of the latest state sees part of a batch', async ({ store }) => {
     let writing = true;
     const check = async () => {
       while (writing) {

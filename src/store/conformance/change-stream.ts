@@ -8,7 +8,7 @@ import { readChanges, watchChanges } from './watch-changes.ts';
  * The change stream: complete, ordered, without duplicates, resumable from any revision in history, live until aborted.
  */
 export const changeStreamGuarantees = (guarantee: Guarantee): void => {
-  guarantee('a change stream tells type, value and previous value', async ({ store }) => {
+  guarantee('a change stream delivers type, value and previous value', async ({ store }) => {
     const from = await store.head();
     const first = await written(store, '/a', 'one');
     const second = await store.update('/a', bytes('two'), first.revision);
@@ -36,7 +36,7 @@ export const changeStreamGuarantees = (guarantee: Guarantee): void => {
     ]);
   });
 
-  guarantee('a change stream goes on live while it waits', async ({ store }) => {
+  guarantee('a change stream delivers live changes', async ({ store }) => {
     const stream = watchChanges(store, await store.head());
     const told: Change[] = [];
     for (let index = 0; index < 20; index++) {
@@ -165,7 +165,7 @@ export const changeStreamGuarantees = (guarantee: Guarantee): void => {
     assert.equal(replay(changes).size, names.length + 2);
   });
 
-  guarantee('many change streams tell the same', async ({ store }) => {
+  guarantee('many change streams deliver the same', async ({ store }) => {
     const from = await store.head();
     const streams = Array.from({ length: 50 }, () => watchChanges(store, from));
     await writeAtRandom(store, { writers: 4, writes: 20 });
@@ -311,7 +311,7 @@ export const compactionGuarantees = (guarantee: Guarantee): void => {
     assertSameChanges(await readChanges(store, before.revision, next.revision), [{ type: 'create', ...next }]);
   });
 
-  guarantee('compacting what is compacted does nothing', async ({ store }) => {
+  guarantee('compacting again does nothing', async ({ store }) => {
     const first = await written(store, '/a', 'one');
     const second = await store.update('/a', bytes('two'), first.revision);
     const third = await store.update('/a', bytes('three'), second.revision);

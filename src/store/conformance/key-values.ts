@@ -14,7 +14,7 @@ export const recordGuarantees = (guarantee: Guarantee): void => {
     assert.ok(page.revision >= 1);
   });
 
-  guarantee('create, update and delete do what they say', async ({ store }) => {
+  guarantee('create, update and delete have their effect', async ({ store }) => {
     const created = await store.create('/a', bytes('one'));
     assertSameRecord(await store.get('/a'), { key: '/a', value: bytes('one'), revision: created.revision });
     const updated = await store.update('/a', bytes('two'), created.revision);
@@ -30,14 +30,14 @@ export const recordGuarantees = (guarantee: Guarantee): void => {
     );
   });
 
-  guarantee('create refuses a key that is there', async ({ store }) => {
+  guarantee('create refuses an existing key', async ({ store }) => {
     const first = await written(store, '/a', 'one');
     const error = await rejected(store.create('/a', bytes('two')), 'exists');
     assert.equal(error.key, '/a');
     assertSameRecord(await store.get('/a'), first);
   });
 
-  guarantee('update and delete refuse another revision than the expected one', async ({ store }) => {
+  guarantee('update and delete refuse a revision other than the expected one', async ({ store }) => {
     const first = await written(store, '/a', 'one');
     const second = await store.update('/a', bytes('two'), first.revision);
     const attempts = [() => store.update('/a', bytes('x'), first.revision), () => store.delete('/a', first.revision)];
@@ -50,7 +50,7 @@ export const recordGuarantees = (guarantee: Guarantee): void => {
     assert.equal(text((await store.get('/a'))?.value), 'two');
   });
 
-  guarantee('update and delete refuse a key that is absent', async ({ store }) => {
+  guarantee('update and delete refuse a key that does not exist', async ({ store }) => {
     const head = await store.head();
     await rejected(store.update('/a', bytes('x'), head), 'notFound');
     await rejected(store.delete('/a', head), 'notFound');
@@ -61,7 +61,7 @@ export const recordGuarantees = (guarantee: Guarantee): void => {
     assert.equal(await store.get('/a'), undefined);
   });
 
-  guarantee('a write with the bytes that are there is a write', async ({ store }) => {
+  guarantee('a write of the current bytes is a write', async ({ store }) => {
     const first = await written(store, '/a', 'same');
     const second = await store.update('/a', bytes('same'), first.revision);
     assert.ok(second.revision > first.revision);
@@ -383,7 +383,7 @@ export const serializabilityGuarantees = (guarantee: Guarantee): void => {
     await Promise.all([write(), check(), check()]);
   });
 
-  guarantee('a list under way of writes is the state at its revision', async ({ store }) => {
+  guarantee('a list during writes is the state at its revision', async ({ store }) => {
     let writing = true;
     const write = async (name: string) => {
       for (let round = 0; round < 30; round++) {
@@ -404,7 +404,7 @@ export const serializabilityGuarantees = (guarantee: Guarantee): void => {
     await Promise.all([writers, check()]);
   });
 
-  guarantee('a value handed over is the one that is kept, in the order of the calls', async ({ store }) => {
+  guarantee('values are stored as passed, in the order of the calls', async ({ store }) => {
     const first = await written(store, '/order', '0');
     const outcomes = await Promise.allSettled([
       store.update('/order', bytes('1'), first.revision),

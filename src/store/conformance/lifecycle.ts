@@ -28,7 +28,7 @@ export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCap
     await store.close();
   });
 
-  guarantee('a head that is known at once is the head', async ({ store }) => {
+  guarantee('a locally known head is the head', async ({ store }) => {
     const known = store.knownHead !== undefined;
     assert.equal(store.knownHead, known ? await store.head() : undefined);
     const { revision } = await written(store, '/a', 'one');
@@ -56,7 +56,7 @@ export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCap
     await ended;
   });
 
-  guarantee('writes under way when the store closes are finished, or refused', async ({ store }) => {
+  guarantee('pending writes are finished or refused when the store closes', async ({ store }) => {
     const writes = Array.from({ length: 50 }, (_, index) => store.create(`/closing/${index}`, bytes('x')));
     const settled = Promise.allSettled(writes);
     await store.close();
@@ -69,7 +69,7 @@ export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCap
 };
 
 const durabilityGuarantees = (guarantee: Guarantee): void => {
-  guarantee('what was acknowledged is there after reopening, with its history', async ({ store, reopen }) => {
+  guarantee('acknowledged writes are there after reopening, with their history', async ({ store, reopen }) => {
     assert.ok(reopen, 'a durable subject can be reopened');
     const from = await store.head();
     const first = await written(store, '/a', 'one');

@@ -21,7 +21,7 @@ export const sizeGuarantees = (guarantee: Guarantee, { valueBytesMax, addedBytes
     assertSameRecord(await store.get(longKey), { key: longKey, value: other, revision: updated.revision });
   });
 
-  guarantee('a store says how large it is, and what of it is history', async ({ store }) => {
+  guarantee('a store reports its size, and the size of its history', async ({ store }) => {
     const before = await store.historySize?.(await store.head());
     let record = await written(store, '/a', 'one');
     const value = new Uint8Array(100_000);

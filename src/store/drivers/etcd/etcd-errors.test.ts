@@ -8,7 +8,7 @@ const failure = (code: status, details: string): ServiceError =>
   Object.assign(new Error(`${code} ${details}`), { code, details, metadata: new Metadata() });
 
 describe('etcd errors', () => {
-  /** `sure`: a write that fails so was not done. `doubt`: nobody knows. */
+  /** `sure`: a write that fails with this was not done. `doubt`: its outcome is unknown. */
   const rows: readonly (readonly [status, string, StoreErrorCode, 'transient' | 'final', 'sure' | 'doubt'])[] = [
     [status.OUT_OF_RANGE, 'etcdserver: mvcc: required revision has been compacted', 'compacted', 'final', 'sure'],
     [
@@ -85,7 +85,7 @@ describe('etcd errors', () => {
     });
   }
 
-  test('an answer beyond the limit of this client is told from a request beyond that of etcd', () => {
+  test('a response above the limit of this client is distinguished from a request above the limit of etcd', () => {
     const own = failure(status.RESOURCE_EXHAUSTED, 'Received message larger than max (70000000 vs 67108864)');
     assert.ok(isAnswerTooLarge(toStoreError(own, 'a')));
     const theirs = failure(status.RESOURCE_EXHAUSTED, 'grpc: received message larger than max (3 vs. 2)');
@@ -99,7 +99,7 @@ describe('etcd errors', () => {
     assert.ok(!isServiceError(undefined));
   });
 
-  test('the reason of a refused connection is what is left of the message', () => {
+  test('the reason of a refused connection omits what gRPC adds', () => {
     const refused = 'No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ';
     assert.equal(reasonOf(failure(status.UNAVAILABLE, refused)), 'connect ECONNREFUSED 127.0.0.1:1');
     const timed = 'No connection established. Last error: Failed to connect (2026-11-21T01:28:18.183Z)';

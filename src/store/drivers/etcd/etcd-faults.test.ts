@@ -15,7 +15,7 @@ import { type EtcdStoreOptions, openEtcdStore } from './etcd-store.ts';
 import { FakeMessage } from './fake-etcd-fixture.ts';
 import { hurriedClock, openFaultyNetwork } from './faulty-network-fixture.ts';
 
-/** What a real etcd does when it is restarted, cut off, full, shared or compacted. */
+/** Behavior of a real etcd that is restarted, disconnected, full, shared or compacted. */
 
 const value = (text: string): Uint8Array => Buffer.from(text);
 
@@ -64,7 +64,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     );
   });
 
-  test('without etcd, calls and change streams are unavailable, and say where and why', async (context) => {
+  test('without etcd, calls and change streams are unavailable, with endpoint and reason', async (context) => {
     const gone = await startOwn(context, {});
     const store = await open(context, { endpoints: [gone.endpoint], clock: hurriedClock(100) });
     const from = await store.head();
@@ -81,7 +81,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     assert.equal(await store.get('/a'), undefined);
   });
 
-  test('an endpoint that is down is passed over', async (context) => {
+  test('an unreachable endpoint is skipped', async (context) => {
     const store = await open(context, { endpoints: ['http://127.0.0.1:1', etcd.endpoint], prefix: '/passed' });
     const { revision } = await store.create('/a', value('one'));
     assert.equal((await readChanges(store, revision - 1, revision)).length, 1);
@@ -95,7 +95,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     const before = await direct.head();
     network.holdAnswers();
     const write = store.create('/a', value('one'));
-    // What is held first may be no answer yet but a frame of the connection's own.
+    // The first data held back may be a frame of the connection itself rather than a response.
     await until(async () => (await direct.get('/a')) !== undefined);
     await network.answerHeld();
     network.cut();
@@ -105,7 +105,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     await assert.rejects(store.create('/a', value('two')), is('exists'));
   });
 
-  test('a write that etcd does not answer in time is in doubt, and reads wait for etcd', async (context) => {
+  test('a write that etcd does not answer in time has an unknown outcome, and reads wait for etcd', async (context) => {
     let behind = 0;
     const clock = { ...hurriedClock(50), now: () => systemClock.now() - behind };
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/frozen', clock });
@@ -122,7 +122,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     assert.equal(text, record?.revision === revision ? 'one' : 'two');
   });
 
-  test('a change stream over a connection that breaks again and again tells all, once', async (context) => {
+  test('a change stream over a connection that breaks repeatedly delivers everything once', async (context) => {
     const network = await openFaultyNetwork(etcd.endpoint);
     context.after(() => network.close());
     const direct = await open(context, { endpoints: [etcd.endpoint], prefix: '/broken' });
@@ -171,7 +171,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     assert.equal(await store.head(), head);
   });
 
-  test('what is too large for etcd, or for its transport before it, is told from a full etcd', async (context) => {
+  test('a request too large for etcd, or for its transport, is distinguished from a full etcd', async (context) => {
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/large' });
     await assert.rejects(store.create('/a', new Uint8Array(1_600_000)), is('tooLarge'));
     await assert.rejects(store.create('/a', new Uint8Array(3_000_000)), is('tooLarge'));
@@ -186,7 +186,7 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
   });
   after(() => etcd.stop());
 
-  test('stores with prefixes that begin alike do not see each other', async (context) => {
+  test('stores whose prefixes share a beginning do not see each other', async (context) => {
     const stores = await Promise.all(
       ['/registry', '/registry2', '/registry/a', ''].map((prefix) =>
         open(context, { endpoints: [etcd.endpoint], prefix }),
@@ -209,7 +209,7 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
     );
   });
 
-  test('writes of others are progress, and the store shows nothing of how it learns of them', async (context) => {
+  test('writes of others are reported as progress, and the marker key is not visible', async (context) => {
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/mine' });
     const other = await open(context, { endpoints: [etcd.endpoint], prefix: '/theirs' });
     const from = await store.head();
@@ -222,7 +222,7 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
     assert.deepEqual(await store.list(''), { records: [], revision: await store.head(), remaining: 0 });
   });
 
-  test('a change stream that nobody asks anything notices by itself that others write', async (context) => {
+  test('an idle change stream notices writes of others', async (context) => {
     const clock = hurriedClock(50);
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/quiet', clock });
     const other = await open(context, { endpoints: [etcd.endpoint], prefix: '/theirs' });
@@ -244,7 +244,7 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
       probeKey: keys.marker,
     });
     context.after(() => connection.close());
-    // With their previous values, these are more than etcd puts into one message (2 MiB).
+    // With their previous values, these exceed what etcd puts into one message (2 MiB).
     const names = Array.from({ length: 14 }, (_, index) => `/${index + 10}`);
     let revision = from;
     for (let round = 0; round < 4; round++) {
@@ -266,7 +266,7 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
     assert.ok(sizes.length > 1, 'etcd sent fragments');
   });
 
-  test('a change stream from before the last compaction is compacted, whatever was compacted', async (context) => {
+  test('a change stream from before the last compaction fails with compacted, whatever was compacted', async (context) => {
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/compacted' });
     const first = await store.create('/a', value('one'));
     const second = await store.update('/a', value('two'), first.revision);
@@ -274,14 +274,17 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
     await store.compact(removed.revision);
     const next = (from: number) => store.changes(from, new AbortController().signal)[Symbol.asyncIterator]().next();
     await assert.rejects(next(first.revision), is('compacted'));
-    // etcd itself would serve this one, and leave the deletion out.
+    // etcd itself would accept this one, and omit the deletion.
     await assert.rejects(next(removed.revision - 1), is('compacted'));
     const again = await store.create('/a', value('three'));
     assert.equal((await readChanges(store, removed.revision, again.revision)).length, 1);
   });
 });
 
-/** One transaction, and so one revision, for many keys, as others may write it: without ids, and whatever was there. */
+/**
+ * Puts many keys in one transaction, and so at one revision, as another client may write them: without ids,
+ * unconditionally.
+ */
 const putAllMethod: UnaryMethod<readonly { readonly key: Uint8Array; readonly value: Uint8Array }[], ResponseHeader> = {
   path: '/etcdserverpb.KV/Txn',
   encode: (records) => {

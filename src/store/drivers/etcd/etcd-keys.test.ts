@@ -9,7 +9,7 @@ const holds = ({ key, rangeEnd }: KeyRange, candidate: string): boolean =>
   Buffer.compare(Buffer.from(candidate), key) >= 0 && Buffer.compare(Buffer.from(candidate), rangeEnd) < 0;
 
 describe('etcd keys', () => {
-  test('a key lies below the prefix, and comes back', () => {
+  test('a key is mapped below the prefix and back', () => {
     for (const key of ['/configmaps/default/a', '/é/😀', '/a/', '//', '/%2f']) {
       assert.equal(Buffer.from(keys.toEtcd(key)).toString(), `/registry${key}`);
       assert.equal(keys.fromEtcd(keys.toEtcd(key)), key);
@@ -18,7 +18,7 @@ describe('etcd keys', () => {
     assert.equal(Buffer.from(new EtcdKeys('/a/b').toEtcd('/c')).toString(), '/a/b/c');
   });
 
-  test('what is no key of a store is refused', () => {
+  test('an invalid store key is refused', () => {
     for (const key of ['', 'a', '/', '/\0', '/\0a', '/a\ud800']) assert.throws(() => keys.toEtcd(key), RangeError, key);
     for (const prefix of ['registry', '/registry/', '/', '//a', 'a/b']) {
       assert.throws(() => new EtcdKeys(prefix), RangeError, prefix);

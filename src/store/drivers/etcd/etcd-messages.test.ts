@@ -15,7 +15,7 @@ import { FakeMessage, keyValue, responseAt } from './fake-etcd-fixture.ts';
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const [a, b, c] = ['/a', '/b', '/c'].map(bytes) as [Uint8Array, Uint8Array, Uint8Array];
 
-/** Bytes that etcd has taken for what they mean. */
+/** Encoded requests that a real etcd interpreted as intended. */
 const requests: readonly (readonly [what: string, request: Buffer, hex: string])[] = [
   ['a range of one key', rangeMethod.encode({ key: a }), '0a022f61'],
   [
@@ -65,7 +65,7 @@ test('a number that is no revision cannot be sent', () => {
   for (const revision of [-1, 1.5, 2 ** 53]) assert.throws(() => compactMethod.encode({ revision }), RangeError);
 });
 
-test('what is kept of an answer does not share its bytes', () => {
+test('retained values do not share the bytes of their message', () => {
   const answer = responseAt(7)
     .message(2, keyValue({ key: '/a', value: 'v', modRevision: 5 }))
     .finish();
@@ -81,7 +81,7 @@ test('fields that the driver does not know are passed over, whatever their type'
   assert.deepEqual(rangeMethod.decode(answer), { header: { revision: 7 }, records: [], count: 3 });
 });
 
-describe('an answer that is no such message is refused', () => {
+describe('a malformed response is refused', () => {
   const answers: Readonly<Record<string, string>> = {
     'a tag that is cut off': '80',
     'a varint that is cut off': '2080',

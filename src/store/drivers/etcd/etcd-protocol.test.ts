@@ -17,7 +17,7 @@ import {
 } from './fake-etcd-fixture.ts';
 import { hurriedClock } from './faulty-network-fixture.ts';
 
-/** What etcd can answer, and an etcd of the machine will not when a test wants it to. */
+/** Responses that etcd may give, but that a real etcd does not give on demand. */
 
 const openOn = async (context: TestContext, ...members: readonly FakeEtcdHandlers[]): Promise<Store> => {
   const etcds = await Promise.all(members.map((handlers) => startFakeEtcd(handlers)));
@@ -40,14 +40,14 @@ const created = (revision: number): Buffer => responseAt(revision).bool(3, true)
 const withEvents = (revision: number, ...events: readonly FakeMessage[]): FakeMessage =>
   events.reduce((message, event) => message.message(11, event), responseAt(revision));
 
-/** Revision that a Range asks for; 0 is the newest. */
+/** The revision that a Range requests; 0 is the latest. */
 const revisionOf = (request: Buffer): number => integerOf(request, 4);
 
 const limitOf = (request: Buffer): number => integerOf(request, 3);
 
 const isProgressRequest = (request: Buffer): boolean => request[0] === 3 * 8 + 2;
 
-/** Batches of a change stream until `count` came. */
+/** Batches of a change stream, until there are `count`. */
 const batchesOf = async (store: Store, from: number, count: number): Promise<readonly ChangeBatch[]> => {
   const batches: ChangeBatch[] = [];
   for await (const batch of store.changes(from, new AbortController().signal)) {
@@ -65,7 +65,7 @@ describe('etcd protocol: writes', () => {
     [status.DEADLINE_EXCEEDED, 'context deadline exceeded'],
     [status.INTERNAL, 'stream broke'],
   ] as const) {
-    test(`a write that fails with ${details}, and is not found, is in doubt and was sent once`, async (context) => {
+    test(`a write that fails with ${details} and is not found has an unknown outcome and was sent once`, async (context) => {
       let sent = 0;
       const txn = () => {
         sent++;
@@ -144,7 +144,7 @@ describe('etcd protocol: reads', () => {
     assert.equal(page.remaining, 0);
   });
 
-  test('a list that a compaction overtakes begins anew; one of a chosen revision does not', async (context) => {
+  test('a list overtaken by compaction restarts; one at a chosen revision does not', async (context) => {
     let pages = 0;
     const range = (request: Buffer) => {
       if (limitOf(request) === 0) return responseAt(5);
@@ -164,7 +164,7 @@ describe('etcd protocol: reads', () => {
     await assert.rejects(store.list('/', { at: 5 }), (error) => isStoreError(error, 'compacted'));
   });
 
-  test('what is no revision or key is refused without a call', async (context) => {
+  test('an invalid revision or key is refused without a call', async (context) => {
     const store = await openOn(context, {});
     await assert.rejects(store.get('/a', 1.5), RangeError);
     await assert.rejects(store.list('/', { at: 2 ** 60 }), RangeError);
@@ -172,7 +172,7 @@ describe('etcd protocol: reads', () => {
     await assert.rejects(store.create('a', Buffer.from('x')), RangeError);
   });
 
-  test('an answer that is no message is an error, not a crash', async (context) => {
+  test('a malformed response is an error, not a crash', async (context) => {
     const range = (request: Buffer) =>
       revisionOf(request) === 0 ? responseAt(5) : new FakeMessage().bytes(2, Buffer.from([0xff]));
     const store = await openOn(context, { range });
@@ -212,7 +212,7 @@ describe('etcd protocol: change streams', () => {
     assert.equal(Buffer.from(change.previous.value).toString(), 'old');
   });
 
-  test('where the previous value is gone too, the change stream ends with compacted', async (context) => {
+  test('if the previous value is compacted too, the change stream ends with compacted', async (context) => {
     const range = (request: Buffer) => {
       if (revisionOf(request) === 8) throw compacted();
       return responseAt(5);
@@ -285,7 +285,7 @@ describe('etcd protocol: change streams', () => {
     });
   }
 
-  test('where etcd answers progress requests in order, the change stream asks for progress', async (context) => {
+  test('if etcd answers progress requests in order, the change stream requests progress', async (context) => {
     let head = 5;
     const watch = (call: FakeWatch) => {
       call.write(created(5));
@@ -300,7 +300,7 @@ describe('etcd protocol: change streams', () => {
     assert.deepEqual(await batches, [{ changes: [], revision: 30 }]);
   });
 
-  test('where it does not, the change stream writes its marker and takes that for progress', async (context) => {
+  test('otherwise the change stream writes its marker and takes that for progress', async (context) => {
     let head = 5;
     const open = Promise.withResolvers<FakeWatch>();
     const watch = (call: FakeWatch) => {
@@ -323,7 +323,7 @@ describe('etcd protocol: change streams', () => {
     assert.deepEqual(await batches, [{ changes: [], revision: 31 }]);
   });
 
-  test('a change stream that cannot be had for long is unavailable', async (context) => {
+  test('a change stream that cannot be reopened for long is unavailable', async (context) => {
     let opened = 0;
     const watch = (call: FakeWatch) => {
       opened++;

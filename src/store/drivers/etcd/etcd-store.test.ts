@@ -13,7 +13,7 @@ describe('etcd', { skip: etcdMissing }, () => {
   let stores = 0;
   conformance({
     name: 'etcd',
-    // Its own limit is 1.5 MiB for a request, in which the key stands three times.
+    // etcd's limit is 1.5 MiB per request, which contains the key three times.
     capabilities: {
       durable: true,
       valueBytesMax: 1_536 * 1024 - 16 * 1024,

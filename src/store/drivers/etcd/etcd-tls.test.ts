@@ -83,11 +83,11 @@ describe('etcd over TLS', { skip: etcdMissing || opensslMissing }, () => {
     await refused({ endpoint: `https://localhost:${port}`, tls }, /localhost\. is not in the cert's altnames/);
   });
 
-  test('a client without a certificate is told so by etcd', async () => {
+  test('etcd rejects a client without a certificate, with the reason', async () => {
     await refused({ tls: { authorities: tls.authorities } }, /bad certificate|certificate required/);
   });
 
-  test('a client without TLS does not get through', async () => {
+  test('a client without TLS cannot connect', async () => {
     await refused({ endpoint: etcd.endpoint.replace('https', 'http') }, /Failed to connect|dropped|ECONNRESET/);
   });
 
@@ -111,7 +111,7 @@ const openssl = (...args: readonly string[]): void => {
 
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-/** Makes `<name>.pem` and `<name>.key`. */
+/** Creates `<name>.pem` and `<name>.key`. */
 const makeAuthority = (name: string): void =>
   openssl('req', '-x509', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.pem`, '-days', '2', '-subj', '/CN=ca');
 

@@ -18,8 +18,8 @@ import { openEtcdStore } from './etcd-store.ts';
 import { hurriedClock } from './faulty-network-fixture.ts';
 
 /**
- * Writes whose answer is lost on the way, on a real etcd. `store` writes through a proxy; `direct` is another server on the
- * same etcd.
+ * Writes whose response is lost, on a real etcd. `store` writes through a proxy; `direct` is another server on the same
+ * etcd.
  */
 
 const key = '/a';
@@ -27,20 +27,20 @@ const bytes = (text: string): Uint8Array => Buffer.from(text);
 const text = (record: StoreRecord | undefined): string | undefined => record && Buffer.from(record.value).toString();
 
 type Verb = 'create' | 'update' | 'delete';
-/** `batch`: together with writes of each verb to keys of its own, which nobody else touches. */
+/** `batch`: in one batch with a write of each verb to separate keys, which no other client touches. */
 type Company = 'alone' | 'batch';
 
 interface Place {
   readonly proxy: EtcdProxy;
   readonly store: Store;
   readonly direct: Store;
-  /** The revision of what is there before the write; 0 with create. */
+  /** The revision of the record before the write; 0 for create. */
   readonly expected: Revision;
-  /** Keys that batches change besides. */
+  /** The other keys changed by batches. */
   readonly beside: readonly Revision[];
 }
 
-/** What others do with the key. */
+/** What other clients do with the key meanwhile. */
 type Others = (direct: Store) => Promise<unknown>;
 
 const current = async (direct: Store): Promise<StoreRecord> =>
@@ -75,9 +75,9 @@ interface Row {
   readonly what: string;
   readonly done: boolean;
   readonly others?: Others;
-  /** `done`: at the revision at which it was; otherwise the code. */
+  /** `done`: with the revision of the write; otherwise the error code. */
   readonly outcome: 'done' | StoreErrorCode;
-  /** The value in the end; undefined: absent. */
+  /** The final value; undefined: the key does not exist. */
   readonly end: string | undefined;
 }
 
@@ -179,7 +179,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe('a write whose answer is lost', { skip: etcdMissing }, () => {
+describe('a write whose response is lost', { skip: etcdMissing }, () => {
   let etcd: EtcdProcess;
   before(async () => {
     etcd = await startEtcd();
@@ -216,7 +216,7 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
     }
   };
 
-  /** A batch of creations where the write is one, so that nothing else tells what became of it. */
+  /** A batch of creations if the write is one, so that nothing else reveals its outcome. */
   const writeBatch = async (place: Place, verb: Verb): Promise<{ readonly revision: Revision }> => {
     const { store, expected, beside } = place;
     const [changed = 0, gone = 0] = beside;
@@ -242,7 +242,7 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
     return isDone;
   };
 
-  /** Its revision, or the code of what it failed with. */
+  /** Its revision, or the code of its error. */
   const outcomeOf = async (writing: Promise<{ readonly revision: Revision }>): Promise<Revision | StoreErrorCode> =>
     writing.then(
       ({ revision }) => revision,
@@ -269,7 +269,7 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
     describe(`as the store sees it: ${as}${company === 'batch' ? ', in a batch' : ''}`, () => {
       for (const row of rows) {
         test(`${row.verb}, ${row.what}: ${row.outcome}`, async (context) => {
-          // What is never found is waited for in vain.
+          // A write that is never found is waited for until the time limit.
           const clock = row.outcome === 'unknownOutcome' ? hurriedClock(20) : systemClock;
           const place = await openPlace(context, row.verb, clock);
           const { direct, proxy } = place;
@@ -299,19 +299,19 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
   }
 
   for (const verb of ['create', 'update', 'delete'] as const) {
-    test(`${verb}, done after it was looked for: done`, async (context) => {
+    test(`${verb}, applied after the search began: done`, async (context) => {
       const place = await openPlace(context, verb);
       const released = Promise.withResolvers<void>();
       only(place, { type: 'delay', as: 'cut', until: released.promise });
       const writing = outcomeOf(write(place, verb));
-      // A read through the store comes after those by which it looks for the write, or they have found nothing yet.
+      // A read through the store comes after the reads that search for the write, or those have found nothing yet.
       await place.store.get(key);
       released.resolve();
       assert.equal(await writing, await place.direct.head());
       assert.equal(text(await place.direct.get(key)), verb === 'delete' ? undefined : 'mine');
     });
 
-    test(`${verb}, refused before it was looked at: surely not done, and not sent again`, async (context) => {
+    test(`${verb}, refused before processing: certainly not done, and not resent`, async (context) => {
       const place = await openPlace(context, verb);
       const sentBefore = place.proxy.transactions;
       only(place, { type: 'loseRequest', as: 'refused' });
@@ -319,7 +319,7 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
       assert.equal(place.proxy.transactions, sentBefore + 1);
     });
 
-    test(`${verb}, history compacted meanwhile: nobody knows`, async (context) => {
+    test(`${verb}, history compacted meanwhile: unknown outcome`, async (context) => {
       const place = await openPlace(context, verb);
       const { direct } = place;
       const others: Others = async () => {
@@ -332,30 +332,30 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
       assert.equal(text(await direct.get(key)), 'others');
     });
 
-    test(`${verb}, and etcd says that it is full although it has done it: done`, async (context) => {
+    test(`${verb}, and etcd reports full although it applied the write: done`, async (context) => {
       const place = await openPlace(context, verb);
       only(place, { type: 'loseAnswer', as: 'outOfSpace' });
       assert.equal(await outcomeOf(write(place, verb)), await place.direct.head());
     });
 
-    test(`${verb}, and etcd that is away stays away: nobody knows`, async (context) => {
+    test(`${verb}, and etcd stays unreachable: unknown outcome`, async (context) => {
       const place = await openPlace(context, verb, hurriedClock(50));
       only(place, { type: 'loseAnswer', as: 'cut', meanwhile: () => place.proxy.close() });
       await assert.rejects(write(place, verb), (error) => isStoreError(error, 'unknownOutcome'));
-      // Nothing was sent: it surely did not happen.
+      // Nothing was sent: the write certainly did not happen.
       await assert.rejects(write(place, verb), (error) => isStoreError(error, 'unavailable'));
     });
   }
 
   for (const verb of ['create', 'update'] as const) {
-    test(`${verb}, not done since etcd is full: full`, async (context) => {
+    test(`${verb}, not done because etcd is full: full`, async (context) => {
       const place = await openPlace(context, verb, hurriedClock(20));
       only(place, { type: 'loseRequest', as: 'outOfSpace' });
       assert.equal(await outcomeOf(write(place, verb)), 'full');
     });
   }
 
-  test('delete, not done since etcd is full: done without leaving an id', async (context) => {
+  test('delete, not done because etcd is full: repeated without an id, and done', async (context) => {
     const place = await openPlace(context, 'delete');
     only(place, { type: 'loseRequest', as: 'outOfSpace' });
     assert.equal(await outcomeOf(write(place, 'delete')), await place.direct.head());
@@ -384,7 +384,7 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
     });
   }
 
-  test('a batch of which others have changed one key is refused, whichever it is', async (context) => {
+  test('a batch is refused if another client changed any of its keys', async (context) => {
     const place = await openPlace(context, 'update');
     await place.direct.delete('/gone', place.beside[1] ?? 0);
     only(place, { type: 'loseRequest', as: 'cut' });
@@ -396,7 +396,7 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
   });
 
   for (const verb of ['create', 'update', 'delete'] as const) {
-    test(`a batch with a ${verb}, done after it was looked for: done`, async (context) => {
+    test(`a batch with a ${verb}, applied after the search began: done`, async (context) => {
       const place = await openPlace(context, verb);
       const released = Promise.withResolvers<void>();
       only(place, { type: 'delay', as: 'cut', until: released.promise });
@@ -408,7 +408,7 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
     });
   }
 
-  test('a batch of deletions, not done since etcd is full: done without leaving an id', async (context) => {
+  test('a batch of deletions, not done because etcd is full: repeated without an id, and done', async (context) => {
     const place = await openPlace(context, 'delete');
     only(place, { type: 'loseRequest', as: 'outOfSpace' });
     const deletions: readonly BatchWrite[] = [
@@ -422,7 +422,7 @@ describe('a write whose answer is lost', { skip: etcdMissing }, () => {
     );
   });
 
-  test('what is not found is waited for within a bound', () => {
+  test('a write that is not found is waited for within a time limit', () => {
     assert.ok(limits.etcdSettleMsMax + limits.etcdWriteMsMax + limits.etcdRetryMsMax < limits.requestMsMax);
   });
 });

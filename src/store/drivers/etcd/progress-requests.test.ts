@@ -17,7 +17,7 @@ const watch = () => {
 };
 
 describe('progress requests', () => {
-  test('a change stream that is level asks nothing, and has no timer', () => {
+  test('a watch at the head requests nothing, and has no timer', () => {
     const { clock, state, progress } = watch();
     progress.headMoved(10);
     assert.equal(clock.pending, 0);
@@ -25,7 +25,7 @@ describe('progress requests', () => {
     assert.equal(state.requests, 0);
   });
 
-  test('a change stream that follows by itself asks nothing', () => {
+  test('a watch that keeps up requests nothing', () => {
     const { clock, state, progress } = watch();
     progress.headMoved(11);
     state.revision = 11;
@@ -34,7 +34,7 @@ describe('progress requests', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('a change stream that always follows is not asked about the head of the moment', () => {
+  test('a watch that keeps up with a moving head requests nothing', () => {
     const { clock, state, progress } = watch();
     for (let revision = 11; revision < 111; revision++) {
       progress.headMoved(revision);
@@ -44,7 +44,7 @@ describe('progress requests', () => {
     assert.equal(state.requests, 0);
   });
 
-  test('a change stream that stays behind asks again, ever more rarely, until it is there', () => {
+  test('a watch that stays behind repeats the request with back-off until it has caught up', () => {
     const { clock, state, progress } = watch();
     progress.headMoved(12);
     clock.advance(60);
@@ -59,7 +59,7 @@ describe('progress requests', () => {
     assert.equal(clock.pending, 0);
   });
 
-  test('a change stream whose reader is busy does not ask', () => {
+  test('a watch whose reader is busy does not request progress', () => {
     const { clock, state, progress } = watch();
     state.waiting = false;
     progress.headMoved(12);
@@ -70,7 +70,7 @@ describe('progress requests', () => {
     assert.ok(state.requests > 0);
   });
 
-  test('closed, it asks no more', () => {
+  test('closed, it requests no more', () => {
     const { clock, state, progress } = watch();
     progress.headMoved(12);
     progress.close();

@@ -13,7 +13,7 @@ const reads = () => {
 };
 
 describe('shared read', () => {
-  test('who comes while a read is under way shares the next one', async () => {
+  test('callers that arrive during a read share the next one', async () => {
     const { pending, shared } = reads();
     const first = shared.get();
     const later = [shared.get(), shared.get()];
@@ -39,7 +39,7 @@ describe('shared read', () => {
     assert.equal(pending.length, 2);
   });
 
-  test('a failure is told to those who shared it, and to no others', async () => {
+  test('a failure is reported to the callers that shared it, and to no others', async () => {
     const { pending, shared } = reads();
     const first = shared.get();
     const second = shared.get();

@@ -20,7 +20,7 @@ const message = (revisions: readonly number[], changes: Partial<WatchResponse> =
   ...changes,
 });
 
-/** What a batch is, in short: the revisions of its events, then `upTo` its own. */
+/** A batch in short form: the revisions of its events, then `upTo` its own revision. */
 const take = (batches: WatchBatches, response: WatchResponse): string | undefined => {
   const batch = batches.take(response);
   if (!batch) return undefined;

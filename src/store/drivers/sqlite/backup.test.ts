@@ -102,7 +102,7 @@ test('a backup of a file with damaged pages fails', async (context) => {
   assert.deepEqual(Object.keys(place.contents()), ['data.db', 'data.db-identity']);
 });
 
-test('a restored store goes on above what clients have seen, and sends them to list again', async (context) => {
+test('a restored store continues above what clients have seen, and makes them relist', async (context) => {
   const place = placeFor(context);
   const backup = join(place.folder, 'backup.db');
   const store = await place.open();

@@ -7,8 +7,8 @@ const keysMax = 60;
 const rounds = 8;
 
 /**
- * Writers that each change their own keys in batches, over and over, beside single writes. Prints `writer round` for each
- * batch that was acknowledged; `ready` comes first.
+ * Writers that repeatedly change their own keys in batches, besides single writes. Prints `ready` first, then `writer
+ * round` for each acknowledged batch.
  */
 const load = (file: string, start: number): string => `
   const store = await sqlite.openSqliteStore({ file: ${JSON.stringify(file)} });
@@ -32,13 +32,13 @@ const load = (file: string, start: number): string => `
   await Promise.all([...Array(${writersMax}).keys()].map(writer).concat(single()));
 `;
 
-test('a process that is killed amid batches leaves each whole or not at all, and all that were acknowledged', async (context) => {
+test('a process killed during batches leaves each complete or not at all, and all acknowledged ones', async (context) => {
   const { file, open } = placeFor(context);
   let start = 0;
   for (let round = 0; round < rounds; round++) {
     const child = inChild(context, load(file, start));
     assert.equal(await child.line(), 'ready');
-    // Not at the same point of a commit each time.
+    // At a different point of a commit each time.
     const acknowledged = new Map<string, number>();
     let killed: Promise<void> | undefined;
     for (let lines = 0; ; lines++) {
@@ -58,7 +58,7 @@ test('a process that is killed amid batches leaves each whole or not at all, and
       assert.ok(values.size <= 1, `parts of the batches ${[...values]}`);
       const [found] = values;
       const last = acknowledged.get(String(writer));
-      // One more may have been done, of which nobody was told.
+      // One more batch may have been committed without being acknowledged.
       if (found !== undefined) {
         assert.ok(found >= (last ?? 0), `batch ${last} was acknowledged, ${found} is there`);
         start = Math.max(start, found);

@@ -7,7 +7,7 @@ import { placeFor } from './sqlite-fixture.ts';
 
 const names = Array.from({ length: 40 }, (_, index) => `/hot/${index + 10}`);
 
-/** Leaves one current record and `rounds` superseded ones for each name. */
+/** Leaves one current record and `rounds` superseded ones per name. */
 const rewrite = async (store: Store, rounds: number): Promise<Revision> => {
   const value = bytes('v'.repeat(4_000));
   const revisions = await Promise.all(names.map(async (key) => (await store.create(key, value)).revision));

@@ -13,7 +13,7 @@ const fill = async ({ open }: Place, count: number): Promise<void> => {
   await store.close();
 };
 
-/** Opening fails with that code and message, and leaves every file as it was. */
+/** Asserts that opening fails with that code and message, and leaves every file unchanged. */
 const refuses = async (place: Place, code: 'corrupt' | 'unavailable', message: RegExp): Promise<void> => {
   const before = place.contents();
   const error = await rejected(place.open(), code);

@@ -9,11 +9,11 @@ import { type BatchWrite, isStoreError, type Store, type StoreErrorCode, type St
 import { smallDiskMissing } from './small-disk-fixture.ts';
 import { inChild, type Place, placeFor } from './sqlite-fixture.ts';
 
-/** A disk without room: what is still written, thanks to the reserve, and how room comes back. */
+/** A full disk: what can still be written, thanks to the reserve, and how room is regained. */
 
 const mebibyte = 1024 * 1024;
 const value = bytes('v'.repeat(20_000));
-/** As the system's, without patience. */
+/** The system clock with every delay shortened. */
 const hasty: Clock = {
   ...systemClock,
   after: (delayMs, callback) => systemClock.after(Math.min(delayMs, 5), callback),
@@ -22,7 +22,7 @@ const hasty: Clock = {
 const openSmall = (place: Place, fileBytesMax = 2 * mebibyte): Promise<Store> =>
   place.open({ fileBytesMax, reserveBytes: mebibyte, clock: hasty });
 
-/** Creates objects until there is no room left. Gives those that were made. */
+/** Creates objects until the disk is full. Returns those created. */
 async function fillUp(store: Store, prefix = '/fill'): Promise<readonly StoreRecord[]> {
   const records: StoreRecord[] = [];
   for (;;) {
@@ -46,7 +46,7 @@ async function outcomeOf(write: Promise<unknown>): Promise<StoreErrorCode | 'com
   }
 }
 
-/** Waits until a write is taken: room is made beside. */
+/** Retries a write until it succeeds: room is freed concurrently. */
 async function taken(write: () => Promise<unknown>): Promise<void> {
   await until(async () => (await outcomeOf(write())) === 'committed', 'no room is made');
 }
@@ -103,7 +103,7 @@ describe('a full disk', () => {
     assert.deepEqual(left, []);
   });
 
-  test('a batch is done where each of its writes is, and otherwise not at all', async (context) => {
+  test('a batch is done if each of its writes is, and otherwise not at all', async (context) => {
     const store = await openSmall(placeFor(context));
     const records = await fillUp(store);
     const deletions = records.map(({ key, revision }): BatchWrite => ({ verb: 'delete', key, expected: revision }));
@@ -138,7 +138,7 @@ describe('a full disk', () => {
     const store = await openSmall(placeFor(context));
     let { revision } = await store.create('/hot', value);
     const first = revision;
-    // Far more than there is room for, were history kept.
+    // Far more than would fit if history were kept.
     for (let index = 0; index < 500; index++) {
       await taken(async () => {
         ({ revision } = await store.update('/hot', index % 2 === 0 ? larger : value, revision));
@@ -169,7 +169,7 @@ describe('a full disk', () => {
   });
 });
 
-/** What children do: with a disk of their own, and patience as above. */
+/** Code for child processes: with a disk of their own, and the shortened clock. */
 const prelude = `
   import { statSync, writeFileSync, readFileSync, existsSync, rmSync, appendFileSync } from 'node:fs';
   const [file, ballast] = [process.env.DISK + '/data.db', process.env.DISK + '/ballast'];
@@ -188,7 +188,7 @@ const prelude = `
       if (result !== 'committed') return result;
     }
   };
-  /** As another program that takes whatever there is. */
+  /** Fills the disk like another program. */
   const fillDisk = () => { try { for (;;) appendFileSync(ballast, Buffer.alloc(65536, 1)); } catch (error) { return error.code; } };
   const report = (...parts) => console.log(parts.join(' '));
 `;
@@ -204,7 +204,7 @@ const onSmallDisk = (context: TestContext, source: string) => {
 };
 
 describe('a small file system', { skip: smallDiskMissing }, () => {
-  test('that is full takes deletions and smaller values, and what they leave is used again', async (context) => {
+  test('when full, takes deletions and smaller values, and reuses the space they free', async (context) => {
     const { child } = onSmallDisk(
       context,
       `const store = await open();
@@ -232,7 +232,7 @@ describe('a small file system', { skip: smallDiskMissing }, () => {
     ]);
   });
 
-  test('that another program filled, also while the store was closed', async (context) => {
+  test('filled by another program, also while the store was closed', async (context) => {
     const { child } = onSmallDisk(
       context,
       `let store = await open();

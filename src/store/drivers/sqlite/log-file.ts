@@ -54,7 +54,7 @@ export interface LogFile {
    * Returns a slice of the free pages to the file system, except those that the next writes are likely to need; `all`:
    * these too. True while there may be more.
    */
-  giveBack(pages: 'excess' | 'all'): boolean;
+  vacuum(pages: 'excess' | 'all'): boolean;
   /**
    * Fills a slice of the reserve; see `DiskReserve`. Once it is complete, writes that need room are accepted again;
    * after the reserve was in use, it is refilled only if more room is free than it needs.
@@ -101,7 +101,7 @@ const measuredRowsMax = 100;
 /** Rows examined, bytes of rows deleted, and pages moved per transaction of compaction. */
 const sweepRowsMax = 500;
 const sweepBytesMax = 8 * 1024 * 1024;
-const giveBackPagesMax = 128;
+const vacuumPagesMax = 128;
 /** Free pages kept in the file for the next writes: this many, or this share of the file. */
 const sparePagesMin = 128;
 const sparePagesShare = 1 / 8;
@@ -172,7 +172,7 @@ export class SqliteLogFile implements LogFile {
       }
     }
     const outcomes = this.#commit(writes);
-    this.#moveLog();
+    this.#checkpoint();
     return outcomes;
   }
 
@@ -284,16 +284,16 @@ export class SqliteLogFile implements LogFile {
     });
   }
 
-  giveBack(wanted: 'excess' | 'all'): boolean {
+  vacuum(wanted: 'excess' | 'all'): boolean {
     if (this.#damage) throw this.#damage;
     return this.#reading(({ database }) => {
       const free = readNumber(database, 'PRAGMA freelist_count');
       const pages = readNumber(database, 'PRAGMA page_count');
       const spare = wanted === 'all' ? 0 : Math.max(sparePagesMin, pages * sparePagesShare);
       const excess = Math.floor(free - spare);
-      if (excess > 0) database.exec(`PRAGMA incremental_vacuum(${Math.min(excess, giveBackPagesMax)})`);
+      if (excess > 0) database.exec(`PRAGMA incremental_vacuum(${Math.min(excess, vacuumPagesMax)})`);
       // The file shrinks when the log is moved into it.
-      if (excess <= 0 || this.#isFull) this.#moveLog();
+      if (excess <= 0 || this.#isFull) this.#checkpoint();
       return excess > 0;
     });
   }
@@ -342,7 +342,7 @@ export class SqliteLogFile implements LogFile {
     this.#reserve?.release();
     this.#limitPages();
     // Before any other write: a log that cannot be moved can only grow.
-    this.#moveLog();
+    this.#checkpoint();
   }
 
   /** Deletions may grow the file by the size of the reserve. */
@@ -354,7 +354,7 @@ export class SqliteLogFile implements LogFile {
   }
 
   /** Checkpoints the write-ahead log, so that it is written from its start again. */
-  #moveLog(): void {
+  #checkpoint(): void {
     try {
       this.#opened().database.exec('PRAGMA wal_checkpoint(PASSIVE)');
     } catch {

@@ -13,7 +13,7 @@ const owner = (file: string) => `
   process.stdin.on('end', () => store.close()).resume();
 `;
 
-/** What another process that opens the file comes to. */
+/** The result of opening the file from another process. */
 const outcomeInChild = (context: TestContext, file: string): Promise<string | undefined> =>
   inChild(
     context,
@@ -21,7 +21,7 @@ const outcomeInChild = (context: TestContext, file: string): Promise<string | un
      console.log(await sqlite.openSqliteStore(options).then(() => 'opened', (error) => error.code)); process.exit()`,
   ).line();
 
-test('a second process is told who owns the file, and can have it afterwards', async (context) => {
+test('a second process gets an error naming the owner, and can open the file afterwards', async (context) => {
   const { file, open } = placeFor(context);
   const child = inChild(context, owner(file));
   assert.equal(await child.line(), 'open');
@@ -33,7 +33,7 @@ test('a second process is told who owns the file, and can have it afterwards', a
   assert.ok(await store.get('/from-child'));
 });
 
-test('an owner that was killed holds nothing up, and what it was told is durable is there', async (context) => {
+test('a killed owner blocks nothing, and its acknowledged writes are there', async (context) => {
   const { file, open } = placeFor(context);
   const child = inChild(context, owner(file));
   assert.equal(await child.line(), 'open');
@@ -45,13 +45,13 @@ test('an owner that was killed holds nothing up, and what it was told is durable
   assert.match(error.message, new RegExp(`process ${process.pid}: stop it first$`));
 });
 
-test('the same process cannot open a file twice, and loses nothing by trying', async (context) => {
+test('the same process cannot open a file twice, and keeps its lock when it tries', async (context) => {
   const { file, open } = placeFor(context);
   const store = await open();
   await rejected(open(), 'unavailable');
   await rejected(open(), 'unavailable');
   await store.create('/a', bytes('x'));
-  // POSIX locks end when their process closes any descriptor of the file: another process notices, this one does not.
+  // A process loses its POSIX locks on a file when it closes any descriptor of it: only another process notices that.
   assert.equal(await outcomeInChild(context, file), 'unavailable');
 });
 
@@ -62,7 +62,7 @@ test('a backup by the owner itself leaves its locks alone', async (context) => {
   await first.close();
   await open();
   await backupSqlite({ file, to: `${folder}/copy.db` });
-  // Using a write-ahead log without shared memory needs the whole file for oneself.
+  // Using a write-ahead log without shared memory requires exclusive access to the file.
   const child = inChild(
     context,
     `import { DatabaseSync } from 'node:sqlite';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { packOutcomes, packWrite, unpackOutcomes, unpackWrites, type WriteOutcome } from './messages.ts';
 import { Packer, Unpacker } from './packing.ts';
 
-test('what is packed is unpacked, whatever its size', () => {
+test('packed data of any size is unpacked', () => {
   const item = fc.oneof(
     fc.record({ kind: fc.constant('number' as const), value: fc.maxSafeInteger() }),
     fc.record({ kind: fc.constant('text' as const), value: fc.string({ unit: 'grapheme', maxLength: 300 }) }),
@@ -29,7 +29,7 @@ test('what is packed is unpacked, whatever its size', () => {
   );
 });
 
-test('writes and outcomes survive the way', () => {
+test('writes and outcomes round-trip', () => {
   const packer = new Packer();
   const value = Uint8Array.of(0, 1, 255);
   packWrite(packer, { verb: 'update', key: '/é', value, expected: 2 ** 52 });

@@ -27,7 +27,7 @@ test('changes after a revision, as far back as they are kept', () => {
   assert.equal(recent.after(6, 10), undefined, '7 is no longer kept');
 });
 
-test('what is kept is bounded in count and bytes', () => {
+test('retained changes are limited in number and bytes', () => {
   const recent = new RecentChanges(0, { changesMax: 100, bytesMax: 5_000 });
   for (let revision = 1; revision <= 10_000; revision++) {
     recent.add([change(revision, revision % 200)]);

@@ -303,7 +303,7 @@ class SqliteStore implements Store {
     while (await this.#listsAllow(upTo)) {
       if (!(await this.#calls.call('sweep'))) break;
     }
-    while (!this.#closing.signal.aborted && (await this.#calls.call('giveBack', 'excess')));
+    while (!this.#closing.signal.aborted && (await this.#calls.call('vacuum', 'excess')));
   }
 
   /** Fills the reserve: not while the start needs the disk, and as soon as there is room. */
@@ -345,7 +345,7 @@ class SqliteStore implements Store {
     while (!signal.aborted) {
       try {
         await this.compact(this.#head);
-        while (!signal.aborted && (await this.#calls.call('giveBack', 'all')));
+        while (!signal.aborted && (await this.#calls.call('vacuum', 'all')));
         if (await this.#holdReserve()) {
           this.#isFull = false;
           this.#logger.info('there is room on the disk again: writes go on');

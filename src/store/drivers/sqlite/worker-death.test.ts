@@ -8,7 +8,7 @@ import { inChild, placeFor } from './sqlite-fixture.ts';
 
 const moduleUrl = (name: string): string => JSON.stringify(new URL(`./${name}.ts`, import.meta.url).href);
 
-/** A worker whose reads never end. */
+/** A worker whose reads never complete. */
 const workerThatHangs = `(async () => {
   const { parentPort } = require('node:worker_threads');
   const { SqliteLogFile } = await import(${moduleUrl('log-file')});
@@ -19,7 +19,7 @@ const workerThatHangs = `(async () => {
   serveCalls(parentPort, new Hanging());
 })()`;
 
-test('a worker that dies fails the calls under way, the change streams and what follows; writes on their way are in doubt', async (context) => {
+test('a worker that dies fails pending calls, change streams and later calls; pending writes have an unknown outcome', async (context) => {
   const { open } = placeFor(context);
   const workers: Worker[] = [];
   const startWorker = () => {
@@ -33,7 +33,7 @@ test('a worker that dies fails the calls under way, the change streams and what 
   const waiting = rejected(stream.next(), 'unavailable');
   const [worker] = workers;
   assert.ok(worker);
-  // Nothing is answered any more: the first call does not end.
+  // Nothing is answered any more: the first call never completes.
   const calls = Promise.allSettled([
     store.get('/a'),
     store.list('/'),
@@ -57,9 +57,10 @@ test('a worker that dies fails the calls under way, the change streams and what 
   assert.ok(await reopened.get('/a'), 'the file was given back, and what was acknowledged is there');
 });
 
-test('a commit that fails is in doubt, unless the disk was full', async (context) => {
+test('a failed commit has an unknown outcome, unless the disk was full', async (context) => {
   const { file } = placeFor(context);
-  // Files may grow to 4 MiB: the write-ahead log cannot take a commit then, and the system does not call that full.
+  // Files are limited to 4 MiB: the write-ahead log then cannot take a commit, and the error of the system is not that
+  // of a full disk.
   const child = inChild(
     context,
     `const store = await sqlite.openSqliteStore({ file: ${JSON.stringify(file)} });
@@ -79,7 +80,7 @@ test('a worker that cannot start fails the opening', async (context) => {
   await rejected(open({ startWorker }), 'unavailable');
 });
 
-test('what a killed process was told is durable is there, whole and in order', async (context) => {
+test('acknowledged writes of a killed process are there, complete and in order', async (context) => {
   const { file, open } = placeFor(context);
   const child = inChild(
     context,

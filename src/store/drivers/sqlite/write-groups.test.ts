@@ -38,7 +38,7 @@ const groupsUnderTest = () => {
 
 const committed = (revision: number): WriteOutcome => ({ status: 'committed', revision, previous: new Uint8Array(0) });
 
-test('writes of one turn travel together, and those that come meanwhile in the next group', async () => {
+test('writes of one turn form one group, and those that arrive meanwhile the next', async () => {
   const { groups, sent, published } = groupsUnderTest();
   const first = [groups.write(create('a')), groups.write(create('b'))];
   await turn();
@@ -114,7 +114,7 @@ test('a group is bounded', async () => {
   await Promise.all(calls);
 });
 
-test('a batch travels whole, and settles as a whole', async () => {
+test('a batch is sent and completed as a whole', async () => {
   const { groups, sent, published } = groupsUnderTest();
   const singles = Array.from({ length: 1_000 }, (_, index) => groups.write(create(`/${index}`)));
   const names = Array.from({ length: 100 }, (_, index) => `/batch/${index}`);
@@ -147,7 +147,7 @@ test('a batch travels whole, and settles as a whole', async () => {
   assert.equal(published.length, 1_100);
 });
 
-test('a full disk is told, whether the group found some of its reserve or none', async () => {
+test('a full disk is reported, whether or not the group could use the reserve', async () => {
   const { groups, sent, published, timesFull } = groupsUnderTest();
   const calls = Promise.allSettled([groups.write(create('a')), groups.write({ ...create('b'), verb: 'delete' })]);
   await turn();
