@@ -25,7 +25,7 @@ interface StatusOptions {
 
 /**
  * Responds with the Status of an error. An error that is not a StatusError is internal: it is logged in full, and the
- * client only learns that one occurred. A store failure is logged too, and the client is told to retry. An error
+ * client only learns that one occurred. A store failure is logged too, and the client learns that it may retry. An error
  * after the response has started is only logged.
  */
 export function sendStatus(exchange: Exchange, error: unknown, options: StatusOptions): void {

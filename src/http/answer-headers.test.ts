@@ -52,7 +52,7 @@ const pick = (received: IncomingHttpHeaders) => ({
   'strict-transport-security': [received['strict-transport-security']],
 });
 
-describe('every answer says once how it is cached, and that its type is what it says', () => {
+describe('every response has cache-control and nosniff once', () => {
   for (const path of Object.keys(ways)) {
     for (const method of ['GET', 'HEAD']) {
       it(`${method} ${path}`, async () => {

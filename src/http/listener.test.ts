@@ -259,7 +259,7 @@ describe('abuse', () => {
     await until(() => started.listener.connections === 0);
   });
 
-  it('by not taking a response ends it, and the stream of a watch stays', async () => {
+  it('by not reading a response ends it, but not the stream of a watch', async () => {
     const clock = new ManualClock();
     const ends: string[] = [];
     await using started = await start(

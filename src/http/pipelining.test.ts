@@ -31,7 +31,7 @@ test('pipelined requests are answered in order, up to a limit', async () => {
   assert.ok(held.every((exchange) => exchange.signal.aborted));
 });
 
-test('pipelined requests do not begin in one turn of the event loop', async () => {
+test('pipelined requests are not all handled in one turn of the event loop', async () => {
   const count = 20;
   const events: string[] = [];
   await using started = await start((exchange) => {

@@ -74,7 +74,7 @@ async function* silence(signal: AbortSignal | undefined): AsyncGenerator<Uint8Ar
   await promise;
 }
 
-describe('the collector leaves others their turns', () => {
+describe('the collector yields the event loop', () => {
   const count = 20 * limits.collectorStepsPerSlice;
   const many = (metadata: (n: number) => object) =>
     Array.from({ length: count }, (_, n) => object(`object-${n}`, metadata(n)));

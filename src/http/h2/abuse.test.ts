@@ -50,7 +50,7 @@ async function roundsTaken(
   return max;
 }
 
-describe('resets, whoever sends them: the connection ends (CVE-2023-44487, CVE-2025-8671)', () => {
+describe('too many resets by either side end the connection (CVE-2023-44487, CVE-2025-8671)', () => {
   const rows: readonly (readonly [what: string, round: (stream: number) => readonly Buffer[]])[] = [
     ['requests that are taken back', (stream) => [pathFrame(stream, '/hold'), cancel(stream)]],
     ['requests that are taken back when they were answered', (stream) => [getFrame(stream), cancel(stream)]],
@@ -117,7 +117,7 @@ describe('resets, whoever sends them: the connection ends (CVE-2023-44487, CVE-2
   });
 });
 
-describe('frames that ask for nothing: the connection ends', () => {
+describe('too many control frames end the connection', () => {
   const perSecond = limits.controlFramesPerSecondMax;
   const rows: readonly (readonly [what: string, frame: Buffer])[] = [
     ['PING', ping],
@@ -180,7 +180,7 @@ describe('frames that ask for nothing: the connection ends', () => {
 });
 
 describe('a client that does not read', () => {
-  it('is not read from, and holds a bounded number of bytes', async () => {
+  it('is not read from, and buffers a bounded number of bytes', async () => {
     let handled = 0;
     await using all = await sessions((exchange) => {
       handled += 1;
@@ -213,7 +213,7 @@ describe('a client that does not read', () => {
   });
 });
 
-test('many requests that come at once are read in slices: others have their turn', async () => {
+test('many simultaneous requests are read in slices, so that others are served', async () => {
   const times: number[] = [];
   const clock = new ManualClock();
   let turn = 0;

@@ -29,7 +29,7 @@ async function receivedBytes(client: RawClient, stream: number, bytes: number): 
 }
 
 describe('sending', () => {
-  it('is no more than the window of a stream, that of the connection, and the length of a frame allow', async () => {
+  it('respects the stream window, the connection window and the frame size', async () => {
     await using all = await sessions(bytesOf);
     const client = await all.client([initialWindow, 10]);
     client.send(pathFrame(1, '/100'), pathFrame(3, '/5'));

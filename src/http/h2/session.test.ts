@@ -28,7 +28,7 @@ const reset = (stream: number, code: number = errorCode.cancel): Buffer =>
   rawFrame(frameType.reset, 0, stream, uint32(code));
 const openBlock = (stream: number): Buffer => rawFrame(frameType.headers, endStream, stream, get);
 
-describe('an error of the connection: GOAWAY, and its end', () => {
+describe('connection errors: GOAWAY and close', () => {
   const { protocolError, frameSizeError, flowControlError, compressionError, streamClosed, enhanceYourCalm } =
     errorCode;
   const rows: readonly (readonly [what: string, code: number, ...frames: readonly Buffer[]])[] = [
@@ -242,7 +242,7 @@ describe('stream errors: RST_STREAM, and the connection continues', () => {
   }
 });
 
-describe('a request that is malformed: 400, and why', () => {
+describe('malformed requests: 400 with a reason', () => {
   const path = rawField(':path', '/');
   const rows: readonly (readonly [what: string, message: RegExp, ...fields: readonly Buffer[]])[] = [
     ['no method', /:method is missing/, rawIndex(7), path],
@@ -433,7 +433,7 @@ describe('a request that is served', () => {
     assert.equal((await client.whole(7)).body.toString(), '1');
   });
 
-  it('many times by its places in the table, which cost little and count in full', async () => {
+  it('with indexed fields, which count in full size', async () => {
     await using all = await sessions((exchange) => exchange.respond(200, {}));
     const client = await all.client();
     client.send(getFrame(1, rawField('x', 'y'.repeat(4_000), { form: 'indexed' })));

@@ -117,7 +117,7 @@ describe('a request to become a WebSocket', () => {
     assert.equal(status, 200);
   });
 
-  it('may be answered like any other; then the connection ends', async () => {
+  it('may get an ordinary response; then the connection ends', async () => {
     let ended = 0;
     await using started = await start(
       (exchange) => {
@@ -286,7 +286,7 @@ describe('an open WebSocket', () => {
     await until(() => pair.ended);
   });
 
-  it('of a client that does not read holds back, and answers no flood of pings', async () => {
+  it('of a client that does not read applies backpressure, and answers no flood of pings', async () => {
     await using pair = await Pair.open();
     pair.socket.pause();
     const large = frameOf(opcodes.binary, Buffer.alloc(1024 * 1024));

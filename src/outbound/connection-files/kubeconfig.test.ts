@@ -48,7 +48,7 @@ const file = (cluster: string, user: string): string =>
   `users: [{name: u, user: {${user}}}]}`;
 const server = "server: 'https://h:1/'";
 
-describe('a connection file', () => {
+describe('a kubeconfig', () => {
   it('with everything in it', () => {
     const { server: url, ...rest } = read(
       file(
@@ -270,6 +270,6 @@ describe('an invalid kubeconfig', () => {
     it(message.source, () => assertRefused(text, message));
   }
 
-  it('that is not there', () =>
+  it('that does not exist', () =>
     assert.throws(() => readKubeconfig(join(directory, 'none'), orch, systemFiles), /ENOENT/));
 });

@@ -44,7 +44,7 @@ describe('running a plugin', () => {
     `own: process.env.OWN, both: process.env.BOTH })); answer({ token: 't' });`;
   const seen = () => JSON.parse(readFileSync(plugins.file('seen'), 'utf8'));
 
-  it('arguments as they are, its own environment over ours, and what it is told', async () => {
+  it('arguments, environment overrides, and the ExecCredential', async () => {
     const plugin = plugins.plugin(note(), {
       args: ['--a', '$(touch x) "; &', ''],
       env: [
@@ -98,7 +98,7 @@ describe('running a plugin', () => {
     });
   }
 
-  it('a bare name is looked for on the PATH, in absolute places only', async () => {
+  it('a bare name is looked up on the PATH, in absolute directories only', async () => {
     plugins.program("answer({ token: 'found' });", 'get-token');
     writeFileSync(plugins.file('not-executable'), '');
     const PATH = ['', '.', 'bin', '/nowhere', plugins.directory].join(delimiter);

@@ -280,7 +280,7 @@ test('any fields in any representations are decoded, despite evictions', () => {
   );
 });
 
-test('no bytes do more than be refused', () => {
+test('arbitrary bytes are decoded or rejected', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 4 }), (blocks) => {
       const decoder = new HpackDecoder(200);
