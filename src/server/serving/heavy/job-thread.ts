@@ -52,7 +52,7 @@ interface RunningJob {
  * The main thread's side of the heavy-work thread, which starts with the first job and ends after a period of idleness.
  * Jobs queue round-robin by owner; the number of concurrent jobs, their bytes and the thread's memory are bounded. A
  * thread that runs out of memory, or is silent for too long while it has work, is terminated: its jobs are retried one
- * at a time, and a job that then kills the thread again is refused. A job that may have written is not retried: its
+ * at a time, and a job that was alone on a lost thread is refused. A job that may have written is not retried: its
  * outcome is unknown.
  */
 export class JobThread implements Closable {
