@@ -25,8 +25,8 @@ interface StatusOptions {
 
 /**
  * Responds with the Status of an error. An error that is not a StatusError is internal: it is logged in full, and the
- * client only learns that one occurred. A store failure is logged too, and the client learns that it may retry. An error
- * after the response has started is only logged.
+ * client only learns that one occurred. A store failure is logged too, and the client learns that it may retry. An
+ * error after the response has started is only logged.
  */
 export function sendStatus(exchange: Exchange, error: unknown, options: StatusOptions): void {
   const known = error instanceof StatusError ? error : internalError(error);
