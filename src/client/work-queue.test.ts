@@ -107,16 +107,21 @@ describe('the work queue', () => {
     assert.deepEqual(shop.started, ['a', 'b']);
   });
 
-  it('adds an item once after its delay', () => {
-    const shop = new Workshop();
-    shop.queue.addAfter('a', 100);
-    shop.queue.addAfter('a', 50);
-    shop.clock.advance(99);
-    assert.deepEqual(shop.started, []);
-    shop.clock.advance(1);
-    assert.deepEqual(shop.started, ['a']);
-    assert.equal(shop.clock.pending, 0);
-  });
+  for (const delays of [
+    [100, 50],
+    [50, 100],
+    [50, 50],
+  ]) {
+    it(`adds an item once, after the shortest of its delays: ${delays}`, () => {
+      const shop = new Workshop();
+      for (const delay of delays) shop.queue.addAfter('a', delay);
+      shop.clock.advance(49);
+      assert.deepEqual(shop.started, []);
+      shop.clock.advance(1);
+      assert.deepEqual(shop.started, ['a']);
+      assert.equal(shop.clock.pending, 0);
+    });
+  }
 
   it('starts nothing after close, and leaves no timer', async () => {
     const shop = new Workshop(1);

@@ -33,7 +33,7 @@ export class WorkQueue<T> implements Closable {
   /** Added while being processed. */
   readonly #again = new Set<T>();
   readonly #failures = new Map<T, number>();
-  readonly #timers = new Map<T, Closable>();
+  readonly #timers = new Map<T, { readonly timer: Closable; readonly dueMs: number }>();
   #warnedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
@@ -53,14 +53,19 @@ export class WorkQueue<T> implements Closable {
     this.#next();
   }
 
-  /** Adds the item after the delay. No effect if such an addition is already pending. */
+  /** Adds the item after the delay. Of several pending additions the earliest counts. */
   addAfter(item: T, delayMs: number): void {
-    if (this.#closed || this.#timers.has(item)) return;
-    const timer = this.#options.clock.after(delayMs, () => {
+    if (this.#closed) return;
+    const { clock } = this.#options;
+    const dueMs = clock.monotonic() + delayMs;
+    const pending = this.#timers.get(item);
+    if (pending && pending.dueMs <= dueMs) return;
+    pending?.timer.close();
+    const timer = clock.after(delayMs, () => {
       this.#timers.delete(item);
       this.add(item);
     });
-    this.#timers.set(item, timer);
+    this.#timers.set(item, { timer, dueMs });
   }
 
   #next(): void {
@@ -110,7 +115,7 @@ export class WorkQueue<T> implements Closable {
     this.#closed = true;
     this.#waiting.clear();
     this.#again.clear();
-    for (const timer of this.#timers.values()) timer.close();
+    for (const { timer } of this.#timers.values()) timer.close();
     this.#timers.clear();
   }
 }
